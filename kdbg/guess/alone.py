@@ -117,9 +117,9 @@ def batch_api(data: bytes) -> Alone:
 
 
 FRAMED: Final = Struct(
-    "magic" / Int8 * "0: a schema's id follows",
-    "schema_id" / Int32 * "number of the schema in its registry",
-    "data" / Remainder * "the value, as its schema says: Avro, JSON or protobuf",
+    "magic" / Int8 * "0: a schema id follows",
+    "schema_id" / Int32 * "number of the schema in the registry",
+    "data" / Remainder * "the value, encoded by its schema: Avro, JSON or Protobuf",
 )
 
 
@@ -141,7 +141,7 @@ def keyless(api: Api, version: int) -> Alone:
 @cache
 def items_of(api: Api, version: int, direction: Direction, path: str, item: WireStruct) -> Alone:
     """Return the items of an array in a message, without all that stands around them."""
-    title = f"items of {path} in {api.name} {direction} {{versions}}, without what stands around them"
+    title = f"items of {path} in {api.name} {direction} {{versions}}, without the surrounding fields"
     return laid(title, repeated(path.rpartition(".")[2], item), version, api.name)
 
 

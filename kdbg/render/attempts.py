@@ -1,4 +1,4 @@
-"""Connections that were asked for in vain: a line each below the exchanges, or an object without an exchange."""
+"""Failed connection attempts: one line each below the exchanges, or an object without an exchange."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .values import escape
 
 
 def attempts_text(found: Attempts) -> str:
-    """Return who asked in vain: `10.0.0.1 → 10.0.0.2:9092: 2 connections refused (c3, from packet 7 on)`."""
-    again = f", {found.tries:,} attempts" if found.tries > found.connections else ""
+    """Return who tried to connect: `10.0.0.1 → 10.0.0.2:9092: 2 connections refused (c3, from packet 7 on)`."""
+    again = f", {count(found.tries, 'attempt')}" if found.tries > found.connections else ""
     outcome = "refused" if found.kind is Kind.CONNECTION_REFUSED else "timed out"
     which = f"c{found.number}, first packet {found.first_packet}"
     return (
@@ -42,7 +42,7 @@ def attempts_lines(found: Sequence[Attempts], look: Look) -> str:
 
 
 def attempts_json(found: Sequence[Attempts]) -> bytes:
-    """Return an object a line: those of exchanges, with `attempts` in place of what was said."""
+    """Return one object per line: as for exchanges, with `attempts` in place of the messages."""
     return b"".join(dump(_object(one)) for one in found)
 
 

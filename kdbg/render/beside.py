@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from typing import Any, NamedTuple
 
 from ..errors import WireError
+from ..findings.amounts import count
 from ..values.read import ReadValue
 from ..wire.language.payload import Opened
 from ..wire.nodes import Node, Rest, Sized, UuidNode, WireArray, WireStruct
@@ -150,8 +151,3 @@ def size_text(node: Node | None, value: Any) -> str:
     if isinstance(node, RecordsNode):
         return f"{count(value, 'byte')} of records" if value else "empty"
     return count(value, "byte")
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where needed: `1,234 bytes`."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"

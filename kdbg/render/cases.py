@@ -43,12 +43,12 @@ class CaseView:
         head = f"{paint(style, f'{mark} {case.code}')}  {paint('dim', case.certainty)}"
         yield f"{head}  {paint('dim', escape(seen(self.clock.times, case.since, case.until, case.count)))}\n"
         yield from self._text("", f"{sentence(case)}.", "")
-        yield from self._text("change", advice(case), "good")
+        yield from self._text("fix", advice(case), "good")
         if shown := evidence_text(case, self.file):
             yield from self._text("evidence", shown, "name", whole=True)
         if others := alternatives(case):
             yield from self._text("alternatively", "; ".join(others), "dim")
-        yield from self._text("read", case.rule.document, "dim")
+        yield from self._text("see", case.rule.document, "dim")
         yield "\n"
 
     def _note(self, case: Case) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from ..compare.captures import Row
 from ..compare.messages import ABSENT, Comparison, Difference
 from ..compare.profile import Profile
+from ..findings.amounts import count
 from ..messages.exchange import Exchange
 from ..wire.language.payload import Opened
 from ..wire.nodes import Node
@@ -81,8 +82,8 @@ def exchanges(found: Comparison, look: Look) -> str:
             ]
             parts.append("\n" + look.paint("heading", direction) + "\n" + _fields(lines, look))
     aside = f" · {found.aside:,} ids, times and checksums ignored (compare them with --ids)" if found.aside else ""
-    count = len(found.differences)
-    words = f"{count:,} field{'s' * (count != 1)} differ{'s' * (count == 1)}" if count else "no field differs"
+    different = len(found.differences)
+    words = f"{count(different, 'field')} differ{'s' * (different == 1)}" if different else "no field differs"
     return "".join(parts) + look.paint("dim", f"\n{words} · {found.same:,} the same{aside}\n")
 
 
@@ -108,7 +109,7 @@ def captures(rows: Sequence[Row], look: Look, sides: Sequence[tuple[str, Profile
             named = zip(_names(chosen), chosen, strict=True)
             lines = [(name, counted(row.a, row), counted(row.b, row)) for name, row in named]
             parts.append("\n" + look.paint("heading", title) + "\n" + table(["", "A", "B"], lines, look))
-    left_out = f"{same:,} identical rows (show them with --all)" if same else ""
+    left_out = f"{count(same, 'identical row')} (show with --all)" if same else ""
     words = left_out if len(parts) > 2 else f"no significant differences{' · ' * bool(left_out)}{left_out}"
     return "".join(parts) + (look.paint("dim", f"\n{words}\n") if words else "")
 
@@ -116,9 +117,12 @@ def captures(rows: Sequence[Row], look: Look, sides: Sequence[tuple[str, Profile
 def _side(mark: str, name: str, profile: Profile, look: Look) -> str:
     """Return the line that says what a capture holds."""
     seconds = (profile.last - (profile.first or 0)) / 1e9 if profile.exchanges else 0
-    amounts = f"{profile.exchanges:,} exchanges on {len(profile.connections):,} connections in {seconds:,.3g} s"
+    amounts = (
+        f"{count(profile.exchanges, 'exchange')} on {count(len(profile.connections), 'connection')} in "
+        f"{seconds:,.3g} s, {count(profile.bytes, 'byte')}"
+    )
     unanswered = f", {profile.unanswered:,} unanswered" if profile.unanswered else ""
-    return look.paint("heading", f"{mark}  {escape(name)}") + f"  {amounts}, {profile.bytes:,} bytes{unanswered}\n"
+    return look.paint("heading", f"{mark}  {escape(name)}") + f"  {amounts}{unanswered}\n"
 
 
 def _names(rows: Sequence[Row]) -> list[str]:
@@ -138,9 +142,9 @@ def counted(values: Mapping[Any, int] | None, row: Row) -> str:
     if row.section == "answers":
         return "  ".join(f"{percent} {latency(value)}" for percent, value in values.items())
     if len(values) > MOST_VALUES and all(isinstance(value, int) for value in values):
-        return f"{len(values):,} values, {min(values):,} to {max(values):,}"
+        return f"{count(len(values), 'value')}, {min(values):,} to {max(values):,}"
     ordered = sorted(values.items(), key=lambda item: -item[1])
-    shown = [_once(value, row) + (f" ×{count:,}" if len(values) > 1 else "") for value, count in ordered[:MOST_VALUES]]
+    shown = [_once(value, row) + (f" ×{times:,}" if len(values) > 1 else "") for value, times in ordered[:MOST_VALUES]]
     more = [f"{len(values) - MOST_VALUES:,} more"] if len(values) > MOST_VALUES else []
     return ", ".join(shown + more)
 
@@ -167,4 +171,4 @@ def _percentiles(values: Mapping[Any, int] | None) -> dict[str, float]:
 def _listed(values: Mapping[Any, int] | None) -> list[dict[str, Any]] | None:
     if values is None:
         return None
-    return [{"value": value, "count": count} for value, count in sorted(values.items(), key=lambda item: -item[1])]
+    return [{"value": value, "count": times} for value, times in sorted(values.items(), key=lambda item: -item[1])]

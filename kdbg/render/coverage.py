@@ -22,8 +22,8 @@ GIVEN, UNRELEASED = "given", "unreleased"
 """Said of what no release is known to have: what a definition gives, and what kdbg has a grammar for."""
 EVERY, SOME, NONE = "●", "◐", "·"
 ONE_SIDE = {"request": "→", "response": "←"}
-OF_APIS = {EVERY: "every version, requests and responses", SOME: "some of them", NONE: "none"}
-OF_VERSIONS = {EVERY: "request and response", "→": "the request alone", "←": "the response alone", NONE: "neither"}
+OF_APIS = {EVERY: "every version, requests and responses", SOME: "some versions", NONE: "none"}
+OF_VERSIONS = {EVERY: "request and response", "→": "request only", "←": "response only", NONE: "neither"}
 """What the marks mean, in the table of APIs and in that of one API's versions."""
 CAN = ("decode", "explain", "encode", "grammar", "send")
 """What every version can be put to."""
@@ -38,13 +38,13 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("L", "layouts", "laid out field by field as Kafka's message definitions say, 0.8 to 4.2"),
-    Kind("J", "java", "Kafka's own generated classes, of 4.4 and 3.9, read and write the same"),
-    Kind("K", "kio", "kio reads and writes the same"),
-    Kind("P", "kafka-python", "kafka-python reads and writes the same"),
-    Kind("B", "brokers", "a real Kafka broker responded, and the response was decoded to its last byte"),
-    Kind("C", "clients", "real clients' bytes, and real brokers' answers to them, are in the tests"),
-    Kind("V", "vectors", "recorded in the test suites of public clients, read and written back"),
+    Kind("L", "layouts", "field layout equals Kafka's message definitions, 0.8 to 4.2"),
+    Kind("J", "java", "Kafka's generated classes (4.4, 3.9) decode and encode the same bytes"),
+    Kind("K", "kio", "kio decodes and encodes the same bytes"),
+    Kind("P", "kafka-python", "kafka-python decodes and encodes the same bytes"),
+    Kind("B", "brokers", "a Kafka broker responded, and the response was decoded to its last byte"),
+    Kind("C", "clients", "bytes of real clients, and the responses of real brokers, are in the tests"),
+    Kind("V", "vectors", "recorded in the test suites of public clients, decoded and encoded again"),
 )
 
 
@@ -92,9 +92,9 @@ def _marks(api: Api) -> str:
 
 
 def one(api: Api, look: Look) -> str:
-    """Return a table of one API with a line for each version, the releases of the brokers that answered it included."""
+    """Return a table of one API with a line for each version, with the releases of the brokers that responded."""
     shown = [kind for kind in KINDS if kind.name != BROKERS]
-    head = ("version", "Kafka", " ".join(kind.letter for kind in shown), "brokers that answered")
+    head = ("version", "Kafka", " ".join(kind.letter for kind in shown), "brokers that responded")
     rows = [
         (
             str(version), _lifetime(api, [version]),
@@ -122,7 +122,7 @@ def missing(apis: Iterable[Api], kind: str, look: Look) -> str:
         if words:
             rows.append((str(api.key), api.name, "; ".join(words)))
     if not rows:
-        return "every version has it\n"
+        return "every version has this verification\n"
     return "\n".join(aligned(rows, look, ("dim", "name", ""), right=(0,), widest=WIDEST)) + "\n"
 
 
@@ -137,7 +137,7 @@ def payloads(look: Look) -> str:
     ]  # fmt: skip
     lines = aligned([("name", "version", " ".join(kind.letter for kind in kinds)), *rows], look, ("name", "", "good"))
     said = [(kind.letter, kind.meaning) for kind in kinds]
-    marks = {EVERY: "every version", SOME: "some of them", NONE: "none"}
+    marks = {EVERY: "every version", SOME: "some versions", NONE: "none"}
     return "\n".join([*lines, "", *aligned([*said, *marks.items()], look, ("name", "dim"))]) + "\n"
 
 
@@ -197,4 +197,5 @@ def _lifetime(api: Api, versions: Sequence[int]) -> str:
 def _legend(look: Look, marks: Mapping[str, str]) -> list[str]:
     said = [*((kind.letter, kind.meaning) for kind in KINDS), *marks.items()]
     commands = ", ".join(f"`kdbg\xa0{word}`" for word in CAN)  # no-break spaces: a command stays on one line
-    return [*aligned(said, look, ("name", "dim")), "", *wrap(f"Every version can be put to {commands}.", look.width)]
+    supporting = wrap(f"Commands that support every version: {commands}.", look.width)
+    return [*aligned(said, look, ("name", "dim")), "", *supporting]

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..engine.foreign import recognise
 from ..findings import Finding
+from ..findings.amounts import count
 from ..findings.text import FRAME, Origin
 from ..guess.alone import Alone
 from ..guess.infer import is_fill
@@ -23,7 +24,6 @@ from ..messages.message import Message, header_grammar, read
 from ..messages.payloads import open_payloads
 from ..wire.readings.fields import walk
 from ..wire.readings.topic_names import ALWAYS
-from .beside import count
 from .columns import aligned
 from .compact.table import COLOUR
 from .findings import finding_line, finding_object, note
@@ -37,16 +37,16 @@ from .without_values import shown_body
 CHOOSE = "To choose another: --api {} --version {} --{}"
 HINT = "If you know the type, pass --api and --response (or --request) to decode as far as possible."
 TOO_MANY = (
-    f"kdbg did not compare these bytes with messages that are cut off or lack their header: it does so with up to "
+    f"kdbg did not compare these bytes with truncated messages or messages without a header: the limit is "
     f"{LARGEST:,} bytes."
 )
-FILLED = "One byte over and over is a value such as -1 or null, or memory that a program did not write."
+FILLED = "The same byte throughout is a value such as -1 or null, or memory that a program did not write."
 ALONE = {"RecordSet": "Record set", "SaslToken": "SASL token"}
 REST = "the rest of a buffer"
 BECAUSE = {
-    Reason.CORRELATION_ID: "it answers the request with correlation id {correlation_id}",
+    Reason.CORRELATION_ID: "it is the response to the request with correlation id {correlation_id}",
     Reason.CHECKSUM: "its checksum is right",
-    Reason.STRUCTURE: "magic and lengths stand where those of a record batch do",
+    Reason.STRUCTURE: "magic and lengths match a record batch",
     Reason.TOKEN: "it looks like a SASL token",
 }
 MOST_FITS, MOST_NEAR = 12, 4
@@ -125,18 +125,18 @@ class Explained:
         guess, others = self.guess, len(self.others)
         if guess.mended is not None:
             wrong = guess.mended
-            return (f"A record batch all the same: {wrong.path} (byte {self.offset + guess.start + wrong.start}) is "
-                    f"{wrong.says:,}, and {wrong.should:,} fits magic, length and checksum.")  # fmt: skip
+            return (f"Probably a record batch: {wrong.path} (byte {self.offset + guess.start + wrong.start}) is "
+                    f"{wrong.says:,}, and {wrong.should:,} matches magic, length and checksum.")  # fmt: skip
         if guess.reason in (Reason.HEADER, Reason.TOLD):
             return ""
         if guess.reason in BECAUSE:
             because = BECAUSE[guess.reason].format(**(self.message.header or {}))
             doubts = f" Implausible {' and '.join(guess.doubts)}." if guess.doubts else ""
-            unsure = " Its checksum covers bytes that are not here." if guess.cut else ""
+            unsure = " Its checksum covers bytes that are missing." if guess.cut else ""
             return f"Identified because {because}.{unsure}{doubts}"
         unsaid = "A response does not carry its API" if guess.header else "A body does not carry its API"
         if guess.reason is Reason.TOLD_API:
-            unsaid = f"Nothing in a {guess.direction if guess.header else 'body'} says its version"
+            unsaid = f"A {guess.direction if guess.header else 'body'} does not carry its version"
         if isinstance(guess.api, Alone):
             unsaid = "The bytes carry no type information"
         if guess.cut:
@@ -182,7 +182,7 @@ def name_of(guess: Guess) -> str:
     title = guess.api.title if isinstance(guess.api, Alone) else ALONE.get(guess.api.name, "")
     if title:
         return title.format(versions=_versions(guess))
-    return f"{guess.api.name} {guess.direction} {_versions(guess)}" + ", its body alone" * (
+    return f"{guess.api.name} {guess.direction} {_versions(guess)}" + ", body only" * (
         not guess.header and guess.reason not in (Reason.TOLD, Reason.TOLD_API)
     )
 
@@ -286,13 +286,13 @@ def _unknown(data: bytes, piece: Piece, look: Look) -> str:
     if piece.mistake is not None:
         said = [look.paint("heading", f"{size}, {intended(piece.mistake)} with a mistake")]
     elif is_fill(inside) and len(inside) == len(data):
-        said = [look.paint("heading", f"{size}, all {inside[0]:02x}: no message"), *_wrapped(FILLED, look)]
+        said = [look.paint("heading", f"{size}, all {inside[0]:02x}: not a message"), *_wrapped(FILLED, look)]
     elif known:
         said = [look.paint("heading", f"{size} that look like {known.what}"), *_wrapped(known.advice, look)]
     elif len(inside) < len(data):
         said = [look.paint("heading", f"{size} outside any message")]
     else:
-        said = [look.paint("heading", f"{size} that match no known layout"), *_wrapped(HINT, look)]
+        said = [look.paint("heading", f"{size} that do not match a known layout"), *_wrapped(HINT, look)]
         said += _wrapped(TOO_MANY, look) if len(inside) > LARGEST else []
     mistake = mistake_lines(piece, look)
     return "\n".join([*said, "", *plain_hexdump(inside, look, piece.start), *mistake]) + "\n"

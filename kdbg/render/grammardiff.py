@@ -19,7 +19,7 @@ from .values import escape
 
 FLEXIBLE = "flexible (KIP-482)"
 OPTIONAL = "optional fields (draft of KIP-482)"
-FORMS = "strings, bytes and arrays compact, tagged fields behind each structure (KIP-482)"
+FORMS = "strings, bytes and arrays compact, tagged fields after each structure (KIP-482)"
 TAGS = ("tagged_fields", "optional_fields")
 """What the sections of tagged fields are called in a layout."""
 SIGNS = {"+": "good", "-": "bad", "~": "note"}
@@ -203,7 +203,7 @@ def _frame(old: Sheet, new: Sheet) -> list[tuple[str, str]]:
         text = FORMS if new.header_version is not None else "tagged fields at the end (KIP-482)"
         rows.append((f"{'+' if flexible > 0 else '-'} flexible", text))
     if optional:
-        text = "optional fields in front of each structure (draft of KIP-482)"
+        text = "optional fields before each structure (draft of KIP-482)"
         rows.append((f"{'+' if optional > 0 else '-'} optional", text))
     return rows
 

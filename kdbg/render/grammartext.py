@@ -104,7 +104,7 @@ def _kind(node: Node, around: WireStruct, about: str) -> str:
     if node.kind == "secret":
         return _secret(str(getattr(node, "when", "")), around)
     if isinstance(node, Sized) and node.holds:
-        return "may hold a payload: kdbg grammar payloads"
+        return "may contain a payload: kdbg grammar payloads"
     kind = "" if node.kind in _UNITS and UNIT.search(about) else _KINDS.get(node.kind, "")
     return "; ".join(filter(None, [kind, values(node.kind, node.names or {})]))
 
@@ -112,10 +112,10 @@ def _kind(node: Node, around: WireStruct, about: str) -> str:
 def _secret(when: str, around: WireStruct) -> str:
     """Return the condition under which kdbg hides the field."""
     if not when:
-        return "secret: shown with --show-secrets only"
+        return "secret: shown only with --show-secrets"
     sibling = next((field.node for field in around.fields if field.name == when), None)
     boolean = isinstance(sibling, Fixed) and sibling.boolean
-    return f"secret if {when} {'is true' if boolean else 'sounds like a password'}: shown with --show-secrets only"
+    return f"secret if {when} {'is true' if boolean else 'suggests a password'}: shown only with --show-secrets"
 
 
 def values(kind: str, names: Mapping[int, str]) -> str:

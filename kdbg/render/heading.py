@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from ..findings import Finding
+from ..findings.amounts import count
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.lines import UNNUMBERED, UNTIMED
 from ..messages.message import Message
@@ -119,7 +120,7 @@ class Headings:
     def _told(self, half: CapturedMessage, name: str) -> str:
         """Return the heading of a half without bytes: its size and time, as far as a log tells."""
         zone = "" if self.look.local else " UTC"
-        said = [f"{half.size:,} bytes"] if half.size else []
+        said = [count(half.size, "byte")] if half.size else []
         if half.first_time != UNTIMED:
             second, of_zone = _local_moment(half.first_time // SECOND) if self.look.local else (b"", b"")
             when = f"{second.decode()}.{half.first_time // 1000 % 1_000_000:06d}" if second else moment(half.first_time)
@@ -129,8 +130,8 @@ class Headings:
     def _missing(self, exchange: Exchange, name: str) -> str:
         """Return the heading of a half that there is not."""
         if name == "response" and not exchange.answered:
-            return f"{self.bold}{name}{self.plain}  {self.dim}none wanted (acks=0){self.undim}"
-        return f"{self.bold}{name}{self.plain}  {self.look.paint('note', 'not seen')}"
+            return f"{self.bold}{name}{self.plain}  {self.dim}none expected (acks=0){self.undim}"
+        return f"{self.bold}{name}{self.plain}  {self.look.paint('note', 'not in the capture')}"
 
 
 def proxy(via: Via | None) -> str:

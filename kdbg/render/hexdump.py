@@ -333,6 +333,6 @@ class Dump:
         broken = self.describe.broken
         if broken is not None and (start, finding.kind) == (broken.start, broken.kind):
             above += start >= row.end
-            sound = f"the {count(above, 'field')} above {'is' if above == 1 else 'are'} sound"
+            sound = f"the {count(above, 'field')} above decoded correctly"
             below += [" " * BYTES_AT + self.look.paint("dim", sound)] * bool(above)
         lines[index + 1 : index + 1] = [(lines[index][0], line) for line in below]

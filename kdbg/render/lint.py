@@ -7,6 +7,7 @@ from itertools import groupby
 from textwrap import wrap
 
 from ..diagnosis.lint import Party, Remark
+from ..findings import amounts
 from .clock import Clock
 from .look import Look
 from .values import escape
@@ -34,7 +35,7 @@ class LintView:
 
     def _remark(self, remark: Remark) -> Iterator[str]:
         mark, style = MARKS[remark.lint.severity]
-        times = "once" if remark.seen.count == 1 else f"{remark.seen.count:,} times"
+        times = amounts.times(remark.seen.count)
         first = remark.first
         at = ""
         if first is not None:

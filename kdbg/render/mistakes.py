@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from ..findings.amounts import count
 from ..findings.quirks import Sure
 from ..grammars import api
 from ..guess.pieces import Piece
 from ..messages.message import carries_secrets, grammar_of
 from ..mistakes import Mistake
-from .beside import count
 from .look import Look
 from .values import escape
 
@@ -20,7 +20,7 @@ MOST = 24
 
 
 INCOMPLETE = (
-    "The message is too long for all mistakes to be looked for: kdbg tries changes in 60,000 fields, up to 1 MiB."
+    "The message is too long to search it for all mistakes: kdbg tries changes in up to 60,000 fields and 1 MiB."
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from ..engine.search import MAX_FRAME, REFUSED
+from ..findings.amounts import count
 from ..guess.numbers import (
     Fill,
     Foreign,
@@ -26,10 +27,10 @@ from .look import Look
 
 OTHER_LAYOUT = (
     "The reader expects another layout than the writer uses, or an earlier length was wrong. Compare the version in "
-    "the request's header with what the peer writes."
+    "the request header with the layout that the sender writes."
 )
 NO_SIZE = (
-    "The peer probably uses another protocol, or the bytes are inside a TLS stream or compressed data. Give the "
+    "The sender probably uses another protocol, or the bytes are inside a TLS stream or compressed data. Give the "
     "connection's first bytes to `kdbg explain`."
 )
 FILLED = (
@@ -37,8 +38,8 @@ FILLED = (
     "program, not in the network."
 )
 ORDER = (
-    "Kafka's numbers are big-endian: check the byte order of the program that wrote it. Otherwise the reader is before "
-    "the number: it expects another layout, or an earlier length was wrong."
+    "Check the byte order of the program that wrote the number: Kafka's integers are big-endian. Otherwise the reader "
+    "is before the number: it expects another layout, or an earlier length was wrong."
 )
 
 
@@ -53,10 +54,10 @@ def number_facts(value: int, read_as: str = "a number", limit: int | None = None
     if words is not None:
         return f"{head}, the bytes{_bytes(value)}: {words[0]}", words[1], True
     if isinstance(found, InsideTls):
-        what = "no size of Kafka's; a TLS version stands in it"
+        what = "not a Kafka size; it contains a TLS version"
         return f"{head}, the bytes{_bytes(value)}: {what}", "The bytes are probably from inside a TLS stream.", True
     if isinstance(found, Negative):
-        return f"{head}, the bytes{_bytes(value)}: no size, it is negative", NO_SIZE, False
+        return f"{head}, the bytes{_bytes(value)}: not a size, because it is negative", NO_SIZE, False
     return _size(value, head, limit)
 
 
@@ -92,15 +93,15 @@ def _words(found: Sense, value: int, read_as: str, limit: int | None) -> tuple[s
     if isinstance(found, Letters):
         return f'text, "{found.text}", read as {read_as}', f"The reader is inside a string. {OTHER_LAYOUT}"
     if isinstance(found, StringAhead):
-        begins = f'a STRING of {found.length} bytes that begins with "{found.text}", read as {read_as}'
-        advice = f"The reader is where a string begins, two bytes off or more. {OTHER_LAYOUT}"
+        begins = f'a STRING of {count(found.length, "byte")} that begins with "{found.text}", read as {read_as}'
+        advice = f"The reader is at the start of a string, at least two bytes off. {OTHER_LAYOUT}"
         return f'{found.length >> 8:02x} {found.length & 255:02x} "{found.text}": {begins}', advice
     if isinstance(found, NullAhead):
         what = f"the INT16s {found.first} and -1 (null), read as {read_as}"
-        return what, f"The reader is at another field: one of two bytes, then a null. {OTHER_LAYOUT}"
+        return what, f"The reader is at other fields: an INT16, then a null. {OTHER_LAYOUT}"
     if isinstance(found, Shifted) and (read_as not in ("a length", "a number") or _is_odd(found, limit)):
         return (
-            f"{found.number} read {found.early} bytes early as {read_as}, or with its bytes the other way round",
+            f"{found.number} read {count(found.early, 'byte')} early as {read_as}, or with its bytes reversed",
             ORDER,
         )
     if isinstance(found, TextEnds):
@@ -116,13 +117,17 @@ def _is_odd(found: Shifted, limit: int | None) -> bool:
 def _size(value: int, head: str, limit: int | None) -> tuple[str, str, bool]:
     """Return what a number is whose bytes are nothing but a size."""
     if limit is not None and limit < value <= MAX_FRAME:
-        return f"{head}: a size of {value:,} bytes ({_parts(value)}), above the limit of {limit:,}", _real(value), True
+        return (
+            f"{head}: a size of {count(value, 'byte')} ({_parts(value)}), above the limit of {limit:,}",
+            _real(value),
+            True,
+        )
     if value <= REFUSED:
         advice = _real(value) if _is_fetch(value) else ""
-        return f"{head}: as a size, a message of {value:,} bytes ({_parts(value)})", advice, True
+        return f"{head}: as a size, a message of {count(value, 'byte')} ({_parts(value)})", advice, True
     most = f"more than brokers accept (socket.request.max.bytes, {REFUSED:,} if not configured)"
     likely = f"If it is a size, this is {most}. {NO_SIZE}" if value <= MAX_FRAME else f"That is {most}. {NO_SIZE}"
-    return f"{head}, the bytes{_bytes(value)}: as a size {value:,} bytes ({_unit(value)})", likely, False
+    return f"{head}, the bytes{_bytes(value)}: as a size {count(value, 'byte')} ({_unit(value)})", likely, False
 
 
 def _is_fetch(value: int) -> bool:
@@ -135,12 +140,12 @@ def _real(value: int) -> str:
     if value >= 1 << 20 and value % (1 << 20) < 4096:
         mebibytes, beside = divmod(value, 1 << 20)
         return (
-            f"A real one: {mebibytes} MiB of records and {beside} bytes around them is what a Fetch of up to "
-            f"{mebibytes} partitions gives at 1 MiB each (max.partition.fetch.bytes), or one of larger ones. "
+            f"A possible size: {mebibytes:,} MiB of records and {count(beside, 'byte')} around them is the response to "
+            f"a Fetch of up to {count(mebibytes, 'partition')} at 1 MiB each (max.partition.fetch.bytes). "
             "Raise the reader's limit above fetch.max.bytes, or fetch less at once."
         )
     return (
-        "A size that messages have: what reads it accepts less. Raise the limit of the reader, or make the messages "
+        "A possible size: the reader accepts less. Raise the limit of the reader, or make the messages "
         "smaller (max.partition.fetch.bytes, fetch.max.bytes, max.request.size)."
     )
 
@@ -153,6 +158,6 @@ def _parts(value: int) -> str:
 def _unit(size: int) -> str:
     for unit in ("bytes", "KiB", "MiB"):
         if size < 1024:
-            return f"{size:.3g} {unit}" if unit != "bytes" else f"{size} bytes"
+            return f"{size:.3g} {unit}" if unit != "bytes" else count(size, "byte")
         size = size / 1024  # type: ignore[assignment]
     return f"{size:.3g} GiB"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..errors import InputError
+from ..findings.amounts import count
 from ..grammars import apis
 from ..grammars.client_names import named
 from ..grammars.errors import ERRORS, Error
@@ -21,11 +22,11 @@ from .look import Look
 from .numbers import number_facts, reading
 
 EARLIER = (
-    "Responses come in the order of the requests: this one belongs to an earlier request, one that timed out or that "
-    "another thread sent."
+    "Responses arrive in request order: this one belongs to an earlier request, which timed out or was sent by "
+    "another thread."
 )
 LATER = (
-    "The responses in between were not read, or another thread read them: two threads share the connection, or one "
+    "The responses in between were not read, or another thread read them: two threads share the connection, or a "
     "response was skipped. A Produce request with acks=0 has no response."
 )
 FAR = 1 << 16
@@ -35,6 +36,8 @@ WIDEST = 16
 TYPES = {"byte": "INT8", "int8": "INT8", "short": "INT16", "int16": "INT16", "int": "INT32", "int32": "INT32",
          "long": "INT64", "int64": "INT64", "unsignedvarint": "UNSIGNED_VARINT", "array": "array"}  # fmt: skip
 READ_AS = {"length": "a length", "count": "an array's count", "seen": "a correlation id", "id": "a correlation id"}
+VALUE = re.compile(r"\{(\w+)(?::(\w+))?\}")
+"""A value of a phrase in a sentence: `{left}`, or `{left:byte}` with its noun."""
 COUNTED = ("left", "limit", "at")
 MOST = 6
 """Phrases of a text that are shown."""
@@ -42,14 +45,14 @@ MOST_FIELDS = 12
 FEWEST_WORDS = 3
 """Words that make a text prose."""
 ADVICE = {
-    ":8081": "8081 is the usual port of a Schema Registry, which speaks HTTP.",
-    ":8082": "8082 is the usual port of a REST proxy, which speaks HTTP.",
-    ":8083": "8083 is the usual port of Kafka Connect, which speaks HTTP.",
-    ":2181": "2181 is ZooKeeper's usual port.",
+    ":8081": "Port 8081 is the usual port of a Schema Registry, which uses HTTP.",
+    ":8082": "Port 8082 is the usual port of a REST proxy, which uses HTTP.",
+    ":8083": "Port 8083 is the usual port of Kafka Connect, which uses HTTP.",
+    ":2181": "Port 2181 is ZooKeeper's usual port.",
     "broker.version.fallback": "Set api.version.request=true (librdkafka's default), or broker.version.fallback to the "
     "broker's version.",
     "receive.message.max.bytes": "receive.message.max.bytes is librdkafka's limit for a response. Raise it only for a "
-    "size that can be real.",
+    "plausible size.",
     "socket.request.max.bytes": "socket.request.max.bytes is the broker's limit for a request.",
     "max.message.bytes": "max.message.bytes limits a record batch, not a request.",
 }
@@ -123,11 +126,15 @@ def _statement(match: Match, text: str) -> Statement | None:
 def _filled(sentence: str, shown: dict[str, str]) -> str:
     """Return a sentence with its values; without the parts in brackets that have none."""
     text = re.sub(r"\[([^\]]*)\]", lambda part: part[1] if _has_all(part[1], shown) else "", sentence)
-    return re.sub(r"\{(\w+)\}", lambda found: shown.get(found[1], ""), text)
+    return VALUE.sub(lambda found: _with_noun(shown.get(found[1], ""), found[2]), text)
 
 
 def _has_all(part: str, shown: dict[str, str]) -> bool:
-    return all(name in shown for name in re.findall(r"\{(\w+)\}", part))
+    return all(found[1] in shown for found in VALUE.finditer(part))
+
+
+def _with_noun(value: str, noun: str | None) -> str:
+    return count(int(value.replace(",", "")), noun) if noun and value else value
 
 
 def _shown(name: str, value: str) -> str:
@@ -151,7 +158,7 @@ def _derived(values: dict[str, str], api: Api | None) -> dict[str, str]:
         found["older"] = _older_layout(api, int(values.get("version", -1)))
     if "seen" in values and "awaited" in values:
         apart = int(values["seen"]) - int(values["awaited"])
-        found["apart"] = f"{abs(apart)} {'later' if apart > 0 else 'earlier'}"
+        found["apart"] = f"{count(abs(apart), 'request')} {'later' if apart > 0 else 'earlier'}"
         found["order"] = LATER if apart > 0 else EARLIER
     return found
 
@@ -194,7 +201,7 @@ def _wire(values: dict[str, str]) -> tuple[int | None, tuple[str, str] | None]:
     text = values.get("kind") == "string"
     found = reading(value, READ_AS["count" if values.get("kind") == "array" else name], 2 if text else 4)
     if found is None and name in ("length", "count") and value >= FAR:
-        found = f"{value} is the bytes {bytes_of(value).hex(' ')}", ""
+        found = f"{value} = bytes {bytes_of(value).hex(' ')}", ""
     return value, found
 
 
@@ -207,7 +214,7 @@ def _older_layout(api: Api, version: int) -> str:
         there = {path for path, *_ in walk(api.at("request", before))}
         if missing := [path for path in here if path not in there]:
             return (
-                f"v{version} has {' and '.join(missing)}, v{before} has not: the client probably writes the layout of "
+                f"v{version} has {' and '.join(missing)}, v{before} does not: the client probably writes the layout of "
                 f"v{before} and the version v{version}. Compare them with `kdbg grammar {api.name} --diff {before} "
                 f"{version}`, and give the request's bytes to `kdbg explain`."
             )

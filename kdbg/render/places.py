@@ -96,7 +96,7 @@ def places_words(exchange: Exchange) -> str:
     if places is None:
         return ""
     if len(places.seen) == 1:
-        return f"in {names_of([places.seen[0].file])[0]} alone"
+        return f"only in {names_of([places.seen[0].file])[0]}"
     return "" if places.network is None else f"net {latency(places.network).replace(' ', '')}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from ..diagnosis.readiness import Client, Missing
+from ..findings import amounts
 from .clock import Clock
 from .look import Look
 from .values import escape
@@ -28,17 +29,15 @@ class ReadinessView:
             if client.verdict in MARKS:
                 yield from self._client(client)
         counts = {verdict: sum(client.verdict == verdict for client in clients) for verdict in ("fine", "broker")}
-        clients_fine = (
-            f"{counts['fine']:,} {'client' if counts['fine'] == 1 else 'clients'} compatible with {self.release}"
-        )
+        clients_fine = f"{amounts.count(counts['fine'], 'client')} compatible with Kafka {self.release}"
         brokers = f", {counts['broker']:,} inter-broker" if counts["broker"] else ""
         yield self.look.paint("good" if counts["fine"] else "dim", f"{clients_fine}{brokers}") + "\n"
 
     def _client(self, client: Client) -> Iterator[str]:
         mark, style = MARKS[client.verdict]
-        name = client.client_id or "a client without a client id"
-        where = f"{client.host} · {client.software or 'software not told'}"
-        count = f"{client.connections:,} {'connection' if client.connections == 1 else 'connections'}"
+        name = client.client_id or "client without client.id"
+        where = f"{client.host} · {client.software or 'unknown software'}"
+        count = amounts.count(client.connections, "connection")
         text = self.look.paint(style, f"{mark} {escape(name)} {SAID[client.verdict]}")
         yield f"{text}  {self.look.paint('dim', escape(f'{where} · {count}'))}\n"
         for one in client.missing:
@@ -50,14 +49,14 @@ class ReadinessView:
     def said(self, one: Missing) -> str:
         """Return what is missing, in a line."""
         if one.lowest is None:
-            has = f"{self.release} does not have {one.api}"
+            has = f"Kafka {self.release} does not have {one.api}"
         elif one.lowest == one.highest:
             has = f"Kafka {self.release} supports only v{one.lowest}"
         else:
             has = f"Kafka {self.release} supports v{one.lowest} to v{one.highest}"
         last = f", last supported in {one.until}" if one.until else ""
         came = f", introduced in {one.since}" if one.since and not one.until else ""
-        first = self.clock.times[one.first.time // 1_000_000] if one.first.time > 0 else "unknown time"
+        first = self.clock.times[one.first.time // 1_000_000] if one.first.time > 0 else "an unknown time"
         more = ""
         if one.negotiable:
             above = one.highest is not None and one.version > one.highest

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..findings import amounts
 from ..values.read import ReadValue
 from ..wire.nodes import WireStruct
 from ..wire.readings.bnf import structure
@@ -24,7 +25,7 @@ KINDS = {0: "message", 1: "message", 2: "batch"}
 """Kinds of entries by their magic."""
 NOUNS = {"message": ("message", "messages"), "batch": ("batch", "batches"), "piece": ("piece", "pieces")}
 BATCH, OFFSET, TIMESTAMP, EQUALS = "  batch", "  offset ", "  timestamp ", " = "
-PIECES = {"partial": "the beginning of an entry that is cut off here", "raw": "bytes that are no entry"}
+PIECES = {"partial": "the start of a truncated entry", "raw": "bytes that are not an entry"}
 
 
 def records_drawer(tree: Tree, format: RecordFormat) -> Draw:
@@ -79,11 +80,11 @@ class RecordTree:
             self.message(entry, f"{head}  message", below)
         else:
             name = "partial" if "partial" in entry else "raw"
-            much = f", {entry['bytes']:,} of {entry['of']:,} bytes of the record set" if "of" in entry else ""
+            much = f", {entry['bytes']:,} of {amounts.count(entry['of'], 'record set byte')}" if "of" in entry else ""
             self.tree.lines.append(f"{head}  {self.piece(name, entry[name], much)}")
 
     def piece(self, name: str, data: bytes, much: str = "") -> str:
-        """Return the text of bytes that are no entry, and why; `much` says how much of the set is there."""
+        """Return the text of bytes that are not an entry, and why; `much` says how much of the set is there."""
         size = f"  {values.octets(self.tree.veiled(data), self.tree.look.max_text)}" if data or not much else ""
         return f"{self.tree.look.paint('note', f'{name}: {PIECES[name]}{much}')}{size}"
 
@@ -103,7 +104,7 @@ class RecordTree:
             self.pair(message, "", below, last=True)
             return
         lines.append(f"{below}{self.key}{show(message['key'])}")
-        compressed = self.tree.look.paint("dim", f"{len(value):,} bytes compressed")
+        compressed = self.tree.look.paint("dim", f"{amounts.count(len(value), 'byte')} compressed")
         lines.append(f"{below}{self.value}{compressed}")
         self.inside("records", message, below, last=True)
 
@@ -124,7 +125,7 @@ class RecordTree:
 
     def size(self, size: int) -> str:
         """Return what is said of compressed records in front of them: how many bytes they take."""
-        return self.tree.look.paint("dim", f"{size:,} bytes")
+        return self.tree.look.paint("dim", amounts.count(size, "byte"))
 
     def total(self, records: int) -> str:
         """Return what is said of the records of a batch in front of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..findings import amounts
 from ..values.value import Value
 from ..wire.readings.secrets import Hidden
 from .jsonlines import dump, printable
@@ -40,7 +41,7 @@ def _shortened_bytes(data: bytes, most: int) -> str:
     whole = octets(data)
     if len(whole) <= most or isinstance(data, Hidden):
         return whole
-    head = f"{len(data):,} bytes  "
+    head = f"{amounts.count(len(data), 'byte')}  "
     return f"{head}{data[: max((most - len(head)) // 3, 1)].hex(' ')}…"
 
 

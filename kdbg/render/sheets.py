@@ -15,7 +15,7 @@ from ..wire.language.api import DIRECTIONS
 from ..wire.language.types import At
 from ..wire.nodes import Field, WireStruct
 
-FLEXIBLE = "Flexible: the count of an [array] is an UNSIGNED_VARINT of N + 1, 0 stands for null."
+FLEXIBLE = "Flexible: the count of an [array] is an UNSIGNED_VARINT of N + 1; 0 means null."
 OPTIONAL = (
     "Optional fields (draft of KIP-482): VARINT length of the value, INT16 tag, value; tags ascend, a length of 0 ends "
     "them. VARINT is zigzag encoded."
@@ -46,7 +46,7 @@ def message_sheets(api: Api, version: int) -> list[Sheet]:
         if not api.reads(direction, version):
             continue
         number = api.header_version(direction, version)
-        notes = [f"Behind {direction} header v{number}: kdbg grammar header --version {number} --{direction}"]
+        notes = [f"After {direction} header v{number}: kdbg grammar header --version {number} --{direction}"]
         notes += _forms(struct)
         notes += [f"Also seen: {dialect.name}." for dialect, _ in api.dialects_of(direction, version)]
         title = f"{api.name} {direction.capitalize()} (Version: {version})"
@@ -64,7 +64,7 @@ def _with_names(sheet: Sheet, api: str) -> Sheet:
 def _guide_sheets(api: Api, sheet: Sheet) -> Iterator[Sheet]:
     """Yield the forms of the same version that only a guide shows."""
     for guide, layout in api.guide_layouts("request" if sheet.direction == "request" else "response", sheet.version):
-        notes = (f"The form that Kafka's guide of {guide} shows, beside Kafka's own.", *sheet.notes[:1])
+        notes = (f"The form in Kafka's protocol guide of {guide}, next to Kafka's own.", *sheet.notes[:1])
         other = sheet._replace(title=f"{sheet.title} of the guide", struct=layout, notes=notes, guide=guide)
         named = _with_names(other, api.name)
         theirs = {path: [name for name in names if name[0] == guide] for path, names in named.names.items()}
@@ -94,11 +94,10 @@ def special_sheets(name: str) -> list[Sheet] | None:
 def frame_sheets() -> list[Sheet]:
     """Return the grammars of what goes over a connection: sizes, each with a message behind it."""
     notes = (
-        "Frames follow one another without anything between them. A client may send the next request before it has the "
-        "answer to the last; a broker answers those of a connection in their order.",
-        "A size is never negative. Brokers refuse requests of more than socket.request.max.bytes, 100 MiB unless that "
-        "is configured.",
-        "Raw SASL tokens (behind SaslHandshake v0) have a size but no header.",
+        "Frames follow one another without separators. A client may send the next request before it has received the "
+        "previous response; a broker responds to the requests of a connection in their order.",
+        "A size is never negative. Brokers reject requests larger than socket.request.max.bytes (default: 100 MiB).",
+        "Raw SASL tokens (after SaslHandshake v0) have a size but no header.",
     )
     request = WireStruct((*headers.REQUEST[1].fields, *_body()), None)
     response = WireStruct((*headers.RESPONSE[0].fields, *_body()), None)
@@ -118,7 +117,7 @@ def header_sheets() -> list[Sheet]:
     notes = {
         ("request", 0): ("Only ControlledShutdown v0 has it.",),
         ("request", 2): ("Of flexible versions. The client_id keeps its classic form (KIP-511).",),
-        ("response", 1): ("Of flexible versions, but for ApiVersions: its response always has header v0 (KIP-511).",),
+        ("response", 1): ("Of flexible versions, except ApiVersions: its response always has header v0 (KIP-511).",),
     }
     return [
         Sheet(f"{direction.capitalize()} Header (Version: {i})", i, direction, struct, notes.get((direction, i), ()))
@@ -129,18 +128,18 @@ def header_sheets() -> list[Sheet]:
 
 def record_sheets() -> list[Sheet]:
     """Return the grammars of the entries of record sets, by their magic byte (byte 16 of each entry)."""
-    crc = "crc is the CRC-32 of all bytes behind it."
-    alone = "No count stands in front: a message set lasts as long as its RECORDS. Fetches may cut its last message."
-    codec = "A compressed message holds a whole message set in its value"
-    inner = f"{codec}; in magic 1 the offsets in there count from 0, and the outer one is that of the last (KIP-31)."
+    crc = "crc is the CRC-32 of all bytes after it."
+    alone = "No count comes first: a message set ends with its RECORDS. A Fetch response may truncate its last message."
+    codec = "A compressed message contains a complete message set in its value"
+    inner = f"{codec}; in magic 1 the inner offsets count from 0, and the outer offset is that of the last (KIP-31)."
     sets = [records.message_set.at(At(magic, False)).item for magic in (0, 1)]
     batch = records.batch.structure(At(2, False))
     whole = WireStruct((*batch.fields, Field("records", records.records.at(At(2, False)))), None)
     notes = (
-        "batch_length counts the bytes behind it; crc is the CRC-32C of all bytes from attributes on.",
-        "The count of the records is records_count; behind it they are compressed as one, if attributes says so.",
+        "batch_length counts the bytes after it; crc is the CRC-32C of all bytes from attributes on.",
+        "The count of the records is records_count; the records after it are compressed if attributes has a codec.",
         "Deltas count from base_offset and base_timestamp. VARINT, VARLONG, the count of the [headers] and the lengths "
-        "in VARINT_STRING and VARINT_BYTES are zigzag encoded, -1 stands for null.",
+        "in VARINT_STRING and VARINT_BYTES are zigzag encoded; -1 means null.",
     )
     old = [(crc, alone, f"{codec}."), (crc, alone, inner)]
     return [

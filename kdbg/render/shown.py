@@ -47,7 +47,7 @@ def render(
         return what.text(format, look=look)
     if shown.message is None:
         views = ", ".join(name for name, each in VIEWS.items() if each.message is not None)
-        raise InputError(f"the view {format!r} shows exchanges, not single messages; views of a message: {views}")
+        raise InputError(f"the view {format!r} shows exchanges, not single messages; use {views}")
     return _text(shown.message(what, look, topics))
 
 

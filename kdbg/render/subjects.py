@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from ..findings import Finding
+from ..findings import Finding, amounts
 from ..grammars.errors import error_name
 from ..messages.steps import is_normal_step
 from ..wire import Api
@@ -113,7 +113,7 @@ def _named(places: Places, whole: bool) -> list[str]:
     """Return `topic/partitions` for each topic, or for the first few and how many more there are."""
     most = len(places) if whole else FEW_TOPICS
     words = [_place(name, places[name], whole) for name in list(places)[:most]]
-    return words if len(places) <= most else [*words, f"+{len(places) - most} topics"]
+    return words if len(places) <= most else [*words, f"+{amounts.count(len(places) - most, 'topic')}"]
 
 
 def _place(name: str, partitions: dict[int, None], whole: bool) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..findings.amounts import count
 from ..pasted.take import Take
 from ..pasted.wrapping import Bare
-from .beside import count
 from .look import Look
 
 
@@ -26,19 +26,17 @@ def taken_line(take: Take, bare: Bare, look: Look) -> str:
         count(len(take.data), "byte"),
     ]
     if take.cut:
-        more = f", {take.more:,} more are left out" if take.more is not None else ""
+        more = f", {take.more:,} more are missing" if take.more is not None else ""
         words.append(f"truncated there{more}")
     said = [look.paint("dim", " · ".join(words))]
     if take.lost:
-        lost = f"✗ {count(take.lost, 'character')} U+FFFD: bytes lost where they were taken for text; ff for each"
+        lost = f"✗ {count(take.lost, 'character')} U+FFFD: bytes were lost in a conversion to text; ff replaces each"
         said.append(look.paint("bad", lost))
     if take.odd >= 0:
         byte = (take.odd - 1) // 2
-        odd = f"✗ an odd number of hex digits: one is missing at digit {take.odd}, byte 0x{byte:04x}, and read as 0"
+        odd = f"✗ an odd number of hex digits: one is missing at digit {take.odd}, byte 0x{byte:04x}; decoded as 0"
         said.append(look.paint("bad", odd))
     if take.parted >= 0:
-        parted = (
-            f"! a space stands inside a byte, behind an odd number of hex digits, {take.parted}: it was passed over"
-        )
+        parted = f"! a space inside a byte, after an odd number of hex digits ({take.parted}), was ignored"
         said.append(look.paint("note", parted))
     return "\n".join(said) + "\n"

@@ -12,7 +12,7 @@ from .look import Look
 LEAST: Final = 1_000
 """Nanoseconds below which a part is not worth a word."""
 ON_PURPOSE: Final = {
-    0: "until replicas acknowledged", 1: "on purpose (max_wait_ms)", 78: "on purpose (max_wait_ms)",
+    0: "until replicas acknowledged", 1: "by long polling (max_wait_ms)", 78: "by long polling (max_wait_ms)",
     11: "until the group was complete", 14: "until the leader's assignment",
 }  # fmt: skip
 """What a broker waits for, by API key."""
@@ -40,7 +40,7 @@ def split_text(split: Split, api_key: int) -> str:
     if split.network is not None:
         said.append(f"network {latency(split.network)}")
     if split.held:
-        said.append(f"held {ON_PURPOSE.get(api_key, 'on purpose')} {latency(split.held)}")
+        said.append(f"held {ON_PURPOSE.get(api_key, 'by long polling')} {latency(split.held)}")
     if split.broker is not None:
         said.append(f"broker{' and replicas' * (split.held is None)} {latency(split.broker)}")
     after = []
@@ -54,7 +54,7 @@ def split_text(split: Split, api_key: int) -> str:
 
 def tcp_text(tcp: Tcp) -> str:
     """Return what TCP tells: `round trip 0.1 ms · sent again: 2 by the broker · closed by the client`."""
-    said = ["no handshake seen" if tcp.round_trip is None else f"round trip {latency(tcp.round_trip)}"]
+    said = ["handshake not in the capture" if tcp.round_trip is None else f"round trip {latency(tcp.round_trip)}"]
     if tcp.syns > 1:
         said.append(f"{tcp.syns} SYNs")
     for name, pair in (("retransmissions", tcp.resent), ("zero windows", tcp.shut)):

@@ -44,7 +44,7 @@ from .look import Look
 
 CLASSIC, FLEXIBLE, DRAFT = At(0, False), At(0, True), At(0, False, optional=True)
 BIG_ENDIAN = "the most significant byte first, negative ones in two's complement"
-GROUPS = "seven bits a byte, the least significant first; the highest bit says that another byte follows"
+GROUPS = "seven bits per byte, the least significant first; the highest bit is set if another byte follows"
 COMPACT = "Of flexible versions (KIP-482)."
 
 
@@ -71,21 +71,19 @@ def types() -> tuple[WireType, ...]:
 
 def _numbers() -> Iterator[WireType]:
     yield _one("BOOLEAN", "One byte: 1 for true, 0 for false.", Boolean, True, False)
-    yield _one("INT8", "A whole number from -128 to 127 in one byte, negative ones in two's complement.", Int8, 5, -1)
-    yield _one("INT16", f"A whole number from -2^15 to 2^15 - 1 in two bytes, {BIG_ENDIAN}.", Int16, 258, -1)
-    yield _one("INT32", f"A whole number from -2^31 to 2^31 - 1 in four bytes, {BIG_ENDIAN}.", Int32, 258, -1)
-    yield _one("INT64", f"A whole number from -2^63 to 2^63 - 1 in eight bytes, {BIG_ENDIAN}.", Int64, 258, -1)
-    yield _one("UINT16", "A whole number from 0 to 2^16 - 1 in two bytes, the most significant first.", UInt16, 9092)
-    yield _one("UINT32", "A whole number from 0 to 2^32 - 1 in four bytes, the most significant first.", UInt32, 258)
-    yield _one("UNSIGNED_VARINT", f"A whole number from 0 to 2^32 - 1 in one to five bytes: {GROUPS}.", UVarint, 5, 300)
+    yield _one("INT8", "An integer from -128 to 127 in one byte, negative ones in two's complement.", Int8, 5, -1)
+    yield _one("INT16", f"An integer from -2^15 to 2^15 - 1 in two bytes, {BIG_ENDIAN}.", Int16, 258, -1)
+    yield _one("INT32", f"An integer from -2^31 to 2^31 - 1 in four bytes, {BIG_ENDIAN}.", Int32, 258, -1)
+    yield _one("INT64", f"An integer from -2^63 to 2^63 - 1 in eight bytes, {BIG_ENDIAN}.", Int64, 258, -1)
+    yield _one("UINT16", "An integer from 0 to 2^16 - 1 in two bytes, the most significant first.", UInt16, 9092)
+    yield _one("UINT32", "An integer from 0 to 2^32 - 1 in four bytes, the most significant first.", UInt32, 258)
+    yield _one("UNSIGNED_VARINT", f"An integer from 0 to 2^32 - 1 in one to five bytes: {GROUPS}.", UVarint, 5, 300)
     zigzag = "first zigzag encoded (0, -1, 1, -2 become 0, 1, 2, 3), then"
-    yield _one("VARINT", f"A whole number of 32 bits in one to five bytes: {zigzag} {GROUPS}.", Varint32, 1, -1, 300)
-    yield _one("VARLONG", f"A whole number of 64 bits in one to ten bytes: {zigzag} {GROUPS}.", Varint64, -2, 10**12)
-    yield _one("FLOAT64", "A number with a fraction, as a double of IEEE 754, the sign's byte first.", Float64, 0.5)
+    yield _one("VARINT", f"An integer of 32 bits in one to five bytes: {zigzag} {GROUPS}.", Varint32, 1, -1, 300)
+    yield _one("VARLONG", f"An integer of 64 bits in one to ten bytes: {zigzag} {GROUPS}.", Varint64, -2, 10**12)
+    yield _one("FLOAT64", "A floating-point number: an IEEE 754 double, the sign's byte first.", Float64, 0.5)
     topic = uuid.UUID("01234567-89ab-cdef-0123-456789abcdef")
-    yield _one(
-        "UUID", "Sixteen bytes, in the order they are written in; all zero stand for none (KIP-516).", Uuid, topic
-    )
+    yield _one("UUID", "Sixteen bytes, in the order they are written in; all zero means none (KIP-516).", Uuid, topic)
 
 
 def _texts() -> Iterator[WireType]:
@@ -113,8 +111,8 @@ def _composed() -> Iterator[WireType]:
     yield _one("COMPACT_NULLABLE_ARRAY", about, Nullable(of), items, None, at=FLEXIBLE)
     pair = Struct("id" / Int16, "name" / String)
     value = {"id": 1, "name": "a"}
-    yield _one("STRUCT", "Its fields in order, with nothing in front, between or behind them.", pair, value)
-    about = "A byte, 1, then the structure; or -1 alone for null, which is 0 in a tagged field (KIP-893)."
+    yield _one("STRUCT", "Its fields in order, with nothing before, between or after them.", pair, value)
+    about = "A byte, 1, then the structure; or only -1 for null, which is 0 in a tagged field (KIP-893)."
     yield _one("NULLABLE_STRUCT", about, Nullable(pair), value, None)
     about = (
         "At the end of every structure of a flexible version: their number, then each by ascending tag: its tag, its "
@@ -193,20 +191,20 @@ def type_object(found: WireType) -> dict[str, Any]:
 
 
 NOTATION = (
-    ("a => b c", "a is made of b and behind it c. What stands indented below says what b and c are."),
-    ("[a]", "Any number of a: their count in front, then each of them; kdbg grammar array."),
+    ("a => b c", "a consists of b, then c. The indented lines below define b and c."),
+    ("[a]", "Any number of a: their count, then each of them; kdbg grammar array."),
     ("INT32", "A word in capitals is a type: kdbg grammar types."),
-    ("a<tag: 3>", "A tagged field: behind the others, and only where it was set; kdbg grammar tagged-fields."),
-    ("_tagged_fields", "Where the tagged fields of a structure stand, known or not, even if there are none."),
-    ("_optional_fields", "Where optional fields of the draft of KIP-482 stand; kdbg grammar optional-fields."),
+    ("a<tag: 3>", "A tagged field: after the others, and only if it is set; kdbg grammar tagged-fields."),
+    ("_tagged_fields", "The tagged fields of a structure, known or unknown, even if there are none."),
+    ("_optional_fields", "The optional fields of the draft of KIP-482; kdbg grammar optional-fields."),
     (
         "|a b|",
-        "Only in the guide of 0.8: optional fields, which say something only where there is no error. It has them "
-        "once: ConsumerMetadataResponse => ErrorCode |CoordinatorId CoordinatorHost CoordinatorPort|. Brokers write "
-        'them all the same: beside an error -1, "" and -1. kdbg reads an answer without them, too.',
+        "Only in the guide of 0.8: optional fields, which have a meaning only without an error. It has them "
+        "once: ConsumerMetadataResponse => ErrorCode |CoordinatorId CoordinatorHost CoordinatorPort|. Brokers always "
+        'write them: with an error as -1, "" and -1. kdbg also decodes a response without them.',
     ),
     ("(a | b)", "Only in the guide of 0.8: one or the other; kdbg grammar frame."),
-    ("#", "What follows on the line is a comment: what fields mean, and what BNF has no words for."),
+    ("#", "The rest of the line is a comment: what fields mean, and what BNF cannot express."),
 )
 """The signs of the BNF, Kafka's guides' and kdbg's own."""
 

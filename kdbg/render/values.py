@@ -120,7 +120,7 @@ def octets(data: bytes | None, most: int = 1 << 62) -> str:
     if data is None:
         return "null"
     if isinstance(data, Hidden):
-        return f"<{len(data)} byte{'s' * (len(data) != 1)} hidden>"
+        return f"<{len(data)} byte{'s' * (len(data) != 1)} redacted>"
     shown = data[: min(most // 3 + 1, 1 << 20)]
     more = f"… {len(data) - len(shown):,} more" if len(shown) < len(data) else ""
     return f"{len(data)} byte{'s' * (len(data) != 1)}" + (f"  {shown.hex(' ')}{more}" if data else "")

@@ -222,6 +222,6 @@ def view(name: str) -> View:
         import difflib
 
         near = difflib.get_close_matches(name, VIEWS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(VIEWS)}"
-        raise InputError(f"no view {name!r}; {hint}")
+        hint = f"did you mean {near[0]}?" if near else f"use {', '.join(VIEWS)}"
+        raise InputError(f"unknown view {name!r}; {hint}")
     return found

@@ -123,7 +123,7 @@ def heat_map(id: str, caption: str, bins: Bins, heat: Heat, of: str) -> Chart:
         "zmin": -top / 4, "zmax": top,  # a single one is to be seen on any ground
         "z": [[math.log10(count) if count else None for count in row] for row in heat.counts],
         "customdata": [[f"{count:,}" for count in row] for row in heat.counts],
-        "hovertemplate": "%{x}<br>%{y}<br>%{customdata} answered<extra></extra>", "hoverongaps": False,
+        "hovertemplate": "%{x}<br>%{y}<br>responses: %{customdata}<extra></extra>", "hoverongaps": False,
         "colorbar": {"thickness": 10, "outlinewidth": 0, "tickvals": [*ticks],
                   "ticktext": [f"{10**tick:,}" for tick in ticks]},
     }  # fmt: skip

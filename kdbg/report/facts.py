@@ -197,7 +197,7 @@ def errors_by_topic(ask: Ask) -> Listing:
 
 MOVED = {
     "accepted": "api = 'Produce' AND error_code = 0",
-    "refused": "api = 'Produce' AND error_code <> 0",
+    "rejected": "api = 'Produce' AND error_code <> 0",
     "unanswered": "api = 'Produce' AND error_code IS NULL",
     "fetched": "api = 'Fetch'",
 }

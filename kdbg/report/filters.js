@@ -130,7 +130,7 @@ class List {
     const rest = this.point.querySelector(".left");
     rest.hidden = left.length < LINES;
     rest.classList.toggle("narrow", left.length + more === LINES);
-    rest.textContent = `… ${count(left.length + more)} in all, below`;
+    rest.textContent = `… ${count(left.length + more)} in total, below`;
     const title = this.point.querySelector("a");
     title.dataset.whole ??= title.textContent;
     let whole = 0;
@@ -291,7 +291,7 @@ async function move() {
   for (const list of Object.values(lists)) list.mark();
   const none = document.getElementById("nothing");
   if (none) none.hidden = left.some(Boolean);
-  const whole = lists["All in numbers"];
+  const whole = lists["Summary"];
   const [[all]] = whole.before[0];
   const now = whole.cells[0][0].textContent;
   document.getElementById("chosen").textContent = keep ? `${now} of ${all} exchanges` : "all traffic";

@@ -18,7 +18,7 @@ BACK = frozenset({"transaction-ends", "transaction-open"})
 """Events at the end of what lasted; others begin it."""
 AGAIN = frozenset({"reads-last", "writes-last"})
 """Events that repeat how long something lasted which another begins."""
-CAUSE, ERROR, LASTS, EVENT = "causes", "errors", "what lasts", "events"
+CAUSE, ERROR, LASTS, EVENT = "causes", "errors", "durations", "events"
 STYLES: dict[str, dict[str, Any]] = {
     EVENT: {"color": BLUE, "size": 8, "symbol": "circle"},
     ERROR: {"color": AMBER, "size": 10, "symbol": "x"},

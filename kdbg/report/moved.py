@@ -158,18 +158,18 @@ BY_API = (
                              "responses": (SUM, "response_bytes"), "unanswered": (SUM, UNANSWERED)}),
     Apart(ERRORS, API, {"errors": ONE}),
 )  # fmt: skip
-LATENCY = (Apart(those("exchanges", ANSWERS), API, {"answered": ONE, "longest": (MAX, "latency_us")}),)
-SPENT_TITLES = ("waiting", "throttled", "network", "held on purpose", "broker", "client reads late")
+LATENCY = (Apart(those("exchanges", ANSWERS), API, {"responses": ONE, "longest": (MAX, "latency_us")}),)
+SPENT_TITLES = ("waiting", "throttled", "network", "held by the broker", "broker", "client read delay")
 """What the page calls the columns TIMES."""
-_SPENT: Amounts = {"answered": ONE} | {
+_SPENT: Amounts = {"responses": ONE} | {
     title: (SUM, column) for title, column in zip(SPENT_TITLES, TIMES, strict=True)
 }  # fmt: skip
 SPENT_BY_API, SPENT_BY_CLIENT = (
     (Apart(those("exchanges", TIMED), keys, _SPENT),) for keys in (API, {"client": "COALESCE(client_id, 'unknown')"})
 )
 LONG_POLLS = (
-    Apart(those("exchanges", POLLS), API, {"answered": ONE, "longest": (MAX, "latency_us"),
-                                           "longest beyond its wait": (MAX, "late_us")}),
+    Apart(those("exchanges", POLLS), API, {"responses": ONE, "longest": (MAX, "latency_us"),
+                                           "maximum excess latency": (MAX, "late_us")}),
 )  # fmt: skip
 BY_CLIENT: Keys = {"client": "client_id", "host": "of_host", "error": "error", "API": "api"}
 ERRORS_BY_CLIENT = (Apart(WRONG, BY_CLIENT, {"times": ONE} | SPAN),)

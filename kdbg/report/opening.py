@@ -91,7 +91,7 @@ def late(ask: Ask) -> Point | None:
     title = f"Slow responses, up to {duration(found[0][0])} above the allowed wait"
     [(many,)] = ask(f"SELECT COUNT(*) FROM exchanges WHERE request_time IS NOT NULL AND late_us >= {LATE}")
     of = _rows(moves.LATE, ((row.connection, facts.label(row.api), row.time, 1) for _, row in found))
-    return Point("warning", title, "latency", of, "of the slowest answers", "of the slowest answers", lines,
+    return Point("warning", title, "latency", of, "of the slowest responses", "of the slowest responses", lines,
                  many - len(lines))  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def _where(row: Worth) -> str:
 
 def _in_all(row: Worth, late: int) -> str:
     """Return how long an answer took that was held back at first."""
-    return f", {duration(row.latency)} in all" if row.latency is not None and row.latency > late else ""
+    return f", latency {duration(row.latency)}" if row.latency is not None and row.latency > late else ""
 
 
 def moved(rebalances: Sequence[Named]) -> Point | None:
@@ -132,8 +132,8 @@ def missing(ask: Ask, unanswered: int) -> Point | None:
     found = list(ask("SELECT api, client_id, COUNT(*) AS times FROM exchanges WHERE answered IS NULL "
                      "GROUP BY api, client_id ORDER BY times DESC, api, client_id"))  # fmt: skip
     lines = [Line(f"{facts.label(api)} of {_name(client)}: ", times) for api, client, times in found[:MOST_LINES]]
-    what = ("request without an answer", "requests without an answer")
-    return Point("warning", f"{count(unanswered, 'request')} without an answer", "traffic",
+    what = ("request without a response", "requests without a response")
+    return Point("warning", f"{count(unanswered, 'request')} without a response", "traffic",
                  _rows(moves.UNANSWERED_REQUESTS, found), *what, lines, len(found) - len(lines))  # fmt: skip
 
 
@@ -158,21 +158,25 @@ def _rows(apart: Sequence[Apart], rows: Iterable[Sequence[Any]]) -> Table:
 
 def worth_looking(ask: Ask) -> Table:
     """List exchanges that are worth looking at, in the order of time, each with the command that shows it."""
-    late = (_because(row, f"{duration(time)} late") for time, row in outstanding.latest(ask) if time >= LATE)
+    late = (
+        _because(row, f"{duration(time)} above the allowed wait")
+        for time, row in outstanding.latest(ask)
+        if time >= LATE
+    )
     every = [*outstanding.firsts(ask, "error", facts.ERRORS), *outstanding.odd(ask), *late]
     merged: dict[object, Worth] = {}
     for row in every:
         key = row[1:8]
         merged[key] = _because(row, f"{merged[key].why}, {row.why}") if key in merged else row
-    columns = {"exchange": "exchange", "how to see it": "command", "why": "text", "client": "text",
+    columns = {"exchange": "exchange", "command": "command", "why": "text", "client": "text",
                "connection": "text", "API": "text", "time": "time"}  # fmt: skip
     rows = sorted(merged.values(), key=lambda row: (row.time, row.number or 0, row.why))
     cells = [(row.number, command(row), row.why, facts.label(row.client_id), row.connection, facts.label(row.api),
               row.time) for row in rows]  # fmt: skip
     if all(row.number is None for row in rows):  # a pipeline's tables do not number exchanges
         columns = dict(list(columns.items())[2:])
-        return table("Exchanges worth looking at", columns, [cell[2:] for cell in cells], moves.WORTH)
-    return table("Exchanges worth looking at", columns, cells, moves.WORTH)
+        return table("Notable exchanges", columns, [cell[2:] for cell in cells], moves.WORTH)
+    return table("Notable exchanges", columns, cells, moves.WORTH)
 
 
 def _because(row: Worth, why: str) -> Worth:

@@ -49,7 +49,7 @@ def report(ask: Ask, judged: Judged | None = None) -> Report:
     """Ask for all facts, and put them in their places, beside what captures were `judged` to be."""
     total, undecoded = facts.total(ask), facts.undecoded(ask)
     if total is None:
-        return Report("no exchange of Kafka was found", None, [problems(ask), files(ask)], undecoded,
+        return Report("no Kafka exchange found", None, [problems(ask), files(ask)], undecoded,
                       judged=judged)  # fmt: skip
     bins = Bins.over(total.first, total.last)
     span = f"{when(total.first)} to {when(total.last)} UTC, {duration(total.last - total.first)}"
@@ -93,7 +93,7 @@ def traffic(ask: Ask, bins: Bins) -> Section:
     counts = charts.stacked("exchanges", f"Exchanges {step}, by API", exchanges, "count", moved=moved.EXCHANGES_OVER)
     amounts = facts.over_time(ask, bins, "api", sizes, "exchanges")
     return Section(
-        "traffic", "Traffic", "Requests by API, and bytes on the wire.", "No exchange was found.",
+        "traffic", "Traffic", "Requests by API, and bytes on the wire.", "No exchange found.",
         [counts, charts.stacked("bytes", f"Bytes {step}, by API", amounts, "bytes", counts, moved=moved.BYTES_OVER)],
         [table("APIs", columns, facts.by_api(ask), moved.BY_API)],
     )  # fmt: skip
@@ -102,7 +102,7 @@ def traffic(ask: Ask, bins: Bins) -> Section:
 def latency(ask: Ask, bins: Bins) -> Section:
     lines, heat = facts.latencies(ask, bins)
     polls, _ = facts.latencies(ask, bins, facts.POLLS)
-    columns = {"API": "text", "answered": "count", "p50": "duration", "p95": "duration", "p99": "duration",
+    columns = {"API": "text", "responses": "count", "p50": "duration", "p95": "duration", "p99": "duration",
                "longest": "duration"}  # fmt: skip
     polled = columns | {"maximum excess latency": "duration"}
     each = f"each over {duration(bins.width)}"
@@ -130,7 +130,7 @@ def latency(ask: Ask, bins: Bins) -> Section:
 
 def spent(ask: Ask) -> list[Table]:
     """Return where the time went, in all, by API and by client; nothing of tables, which do not tell."""
-    columns = {"answered": "count"} | dict.fromkeys(moved.SPENT_TITLES, "duration")
+    columns = {"responses": "count"} | dict.fromkeys(moved.SPENT_TITLES, "duration")
     return [
         table("Latency breakdown by API", {"API": "text"} | columns, facts.spent(ask), moved.SPENT_BY_API),
         table("Latency breakdown by client", {"client": "text"} | columns, facts.spent(ask, "client_id"),
@@ -167,7 +167,7 @@ def errors(ask: Ask, bins: Bins) -> Section:
 
 def lag(ask: Ask, bins: Bins) -> Section:
     found = found_lag(ask, bins)
-    columns = {"group": "text", "topic": "text", "partition": "id", "end of the log": "count", "committed": "count",
+    columns = {"group": "text", "topic": "text", "partition": "id", "log end": "count", "committed": "count",
                "lag": "count"}  # fmt: skip
     return Section(
         "lag",
@@ -205,14 +205,14 @@ def rebalances(bins: Bins, found: facts.Listing, named: list[Named]) -> Section:
         "rebalances",
         "Rebalances",
         "Each bar is a group generation, from the first member that joined to the last that received its assignment.",
-        "No group was seen to rebalance.",
+        "No group rebalanced.",
         [charts.time_line("rebalances-time", "Rebalances by group", bins, found, numbers)] if rows else [],
     )
 
 
 def topics(ask: Ask) -> Section:
     columns = {"topic": "text", "partitions": "count", "records accepted": "count", "bytes accepted": "bytes",
-               "records refused": "count", "bytes rejected": "bytes",
+               "records rejected": "count", "bytes rejected": "bytes",
                "records unanswered": "count", "bytes unanswered": "bytes",
                "records fetched": "count", "bytes fetched": "bytes", "errors": "count"}  # fmt: skip
     return Section(
@@ -232,7 +232,7 @@ def clients(ask: Ask) -> Section:
         "clients",
         "Clients",
         "Software and version as reported by clients in ApiVersions v3 and later.",
-        "No client was seen.",
+        "No client found.",
         tables=filled(table("Clients", columns, facts.clients(ask), moved.CLIENTS)),
     )
 

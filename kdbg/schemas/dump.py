@@ -36,7 +36,7 @@ class Dump:
                 self._take(file)
         if not self._answers and not self._plain:
             raise InputError(
-                f"{path}: holds no schemas with ids: a registry's answers as JSON, or files such as 7.avsc"
+                f"{path}: no schemas with ids; expected registry responses as JSON, or files such as 7.avsc"
             )
 
     def by_id(self, schema_id: SchemaId) -> Schema:

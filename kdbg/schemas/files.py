@@ -25,11 +25,11 @@ def schema_in(path: Path, message: str = "") -> Schema:
         kind = TYPES.get(suffix)
         if kind is None:
             known = ", ".join((*TYPES, *DESCRIPTORS))
-            raise InputError(f"{path}: no kind of schema ends in {suffix or path.name!r}; there are {known}")
+            raise InputError(f"{path}: unknown schema file type {suffix or path.name!r}; use {known}")
         text = path.read_text(encoding="utf-8-sig")
         return Schema(kind, text, (), message, compiled_file(path) if kind == "PROTOBUF" else b"")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 at byte {error.start}") from None
+        raise InputError(f"{path}: not valid UTF-8 at byte {error.start}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except Unread as error:

@@ -41,7 +41,7 @@ class Given:
     def by_id(self, schema_id: SchemaId) -> Schema:
         """Return the schema with this id or GUID; nothing is asked twice, what is not there included."""
         if self.registry is None:
-            raise Unread("there is no registry to ask: --registry")
+            raise Unread("no schema registry given; use --registry")
         if schema_id not in self._found:
             try:
                 self._found[schema_id] = self.registry.by_id(schema_id)

@@ -40,7 +40,7 @@ def compiled(schema: Schema) -> bytes:
 def compiled_file(path: Path) -> bytes:
     """Return the same of a file, which imports others by their places below its folder."""
     if find_spec("grpc_tools") is None:
-        raise Unread(f".proto needs the package grpcio-tools: {install('schemas')}")
+        raise Unread(f".proto files need the package grpcio-tools: {install('schemas')}")
     with tempfile.TemporaryDirectory(prefix="kdbg-") as folder:
         out = Path(folder) / "out"
         command = [
@@ -50,10 +50,10 @@ def compiled_file(path: Path) -> bytes:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise Unread(f"the Protobuf compiler did not end: {error}") from None
+            raise Unread(f"the Protobuf compiler failed: {error}") from None
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if line.strip() and "arning" not in line]
-            raise Unread(f"does not compile: {said[0] if said else f'exit status {done.returncode}'}")
+            raise Unread(f"the schema does not compile: {said[0] if said else f'exit status {done.returncode}'}")
         return out.read_bytes()
 
 
@@ -69,7 +69,7 @@ def _files(references: tuple[Reference, ...]) -> Iterator[tuple[str, str]]:
     for name, schema in references:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or not path.parts or name == MAIN:
-            raise Unread(f"the schema imports {name!r}, which is no name of a file beside it")
+            raise Unread(f"the schema imports {name!r}, which is not a file next to it")
         if not name.startswith(KNOWN):
             yield name, schema.text
         yield from _files(schema.references)

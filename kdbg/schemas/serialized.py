@@ -69,4 +69,4 @@ def _known(name: str) -> Any:
         found = FileDescriptorProto()
         descriptor_pool.Default().FindFileByName(name).CopyToProto(found)
         return found
-    raise Unread(f"the schema uses {name}, which it does not refer to")
+    raise Unread(f"the schema uses {name} without a reference to it")

@@ -111,7 +111,7 @@ ORDER BY p95_ms DESC, client_id, host
 """,
     ),
     "versions": Question(
-        "which software clients run, and the versions of APIs they speak",
+        "which software clients run, and the API versions they use",
         """
 WITH spoken AS (
     SELECT capture, connection_id, collect_set(api || ' v' || api_version) AS apis

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from textual.binding import Binding
 from textual.widgets import Input
 
+from ..findings.amounts import count
 from ..render.values import cut
 from .causes import CausePane
 from .finding import found
@@ -152,7 +153,7 @@ class Browser(Shell):
         if not self.marked:
             self.say("no exchange is marked: press m to mark one")
         else:
-            self.ask("write what is marked to: marked.pcapng", "", self.take_target)
+            self.ask("write marked exchanges to: marked.pcapng", "", self.take_target)
 
     def take_target(self, target: str) -> None:
         """Write what is marked."""
@@ -176,15 +177,15 @@ class Browser(Shell):
         if looked is None:
             return
         if looked.exchange is None:
-            self.say("there are no messages here to copy from: they are in the capture", bad=True)
+            self.say("tables contain no messages to copy; open the capture", bad=True)
             return
         taken = Taken(looked.file, looked.exchange, looked.opened, self.bytes.lit, looked.topics, self.look)
         name, make = COPIES[what]
         text = make(taken)
         if text is None:
-            self.say(f"cannot copy {name}: there is none, or it is hidden", bad=True)
+            self.say(f"cannot copy {name}: it is missing or redacted", bad=True)
         elif len(text) > MOST:
-            self.say(f"cannot copy {name}: {len(text):,} characters are too many", bad=True)
+            self.say(f"cannot copy {name}: too long ({count(len(text), 'character')})", bad=True)
         else:
             self.copy_to_clipboard(text)
             self.say(f"copied {name}: {cut(text, 60)}")
@@ -201,7 +202,7 @@ class Browser(Shell):
             return
         row = self.order.row_of(position)
         if row is None and self.filter:
-            self.say(f"filter removed, because it hides #{number}: {self.filter}")
+            self.say(f"removed the filter, which excluded #{number}: {self.filter}")
             self.take_filter("")
             row = self.order.row_of(position)
         if row is not None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from rich.text import Text
 from textual.message import Message
 
+from ..findings.amounts import count
 from ..findings.kinds import Severity
 from ..render.values import cut, escape
 from ..render.weights import MARKS, seen
@@ -120,7 +121,7 @@ class CausePane(Pane):
             yield from self._one(cause, width)
         more = sum(each.more for each in self._causes.values())
         if more:
-            yield CauseLine(None, [Piece(f"{more:,} less severe causes: see kdbg diagnose", "dim")])
+            yield CauseLine(None, [Piece(f"{count(more, 'less severe cause')}: see kdbg diagnose", "dim")])
 
     def _one(self, cause: Cause, width: int) -> Iterator[CauseLine]:
         told = cause.told
@@ -139,14 +140,14 @@ class CausePane(Pane):
         yield from _text(cause, "", f"{after}{told['sentence']}.", "", width)
         who = " · ".join(f"{name.replace('_', ' ')} {value}" for name, value in told["who"].items())
         yield from _text(cause, "who", who, "", width)
-        yield from _text(cause, "change", told["advice"], "good", width)
+        yield from _text(cause, "fix", told["advice"], "good", width)
         for number in told["evidence"]["exchanges"]:
             yield CauseLine(cause, [Piece(f"{' ' * INDENT}→ ", "dim"), Piece(f"#{number}", "name")], number)
         packets, fields = told["evidence"]["packets"], told["evidence"]["fields"]
         yield from _text(cause, "packets", ", ".join(map(str, packets)), "dim", width)
         yield from _text(cause, "fields", ", ".join(fields), "dim", width)
-        yield from _text(cause, "or else", "; ".join(told["alternatives"]), "dim", width)
-        yield from _text(cause, "read", told["document"], "dim", width)
+        yield from _text(cause, "alternatively", "; ".join(told["alternatives"]), "dim", width)
+        yield from _text(cause, "see", told["document"], "dim", width)
 
     def pieces(self, line: int, width: int) -> list[Piece]:
         found = self.lines[line]
@@ -180,11 +181,11 @@ class CausePane(Pane):
     def foot(self) -> Text:
         """Return what is said at the foot: what to change about the cause under the cursor."""
         cause = self.line.cause if self.line is not None else None
-        return Text() if cause is None else Text("change: ", "bold").append(escape(cause.told["advice"]), "not bold")
+        return Text() if cause is None else Text("fix: ", "bold").append(escape(cause.told["advice"]), "not bold")
 
 
-def _many(count: int) -> str:
-    return f"{count:,} cause{'s' * (count != 1)}" if count else "no problems found"
+def _many(causes: int) -> str:
+    return count(causes, "cause") if causes else "no problems found"
 
 
 def _text(cause: Cause, label: str, text: str, style: str, width: int) -> Iterator[CauseLine]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
+from ..findings.amounts import count
 from ..render.values import cut, escape
 from .branches import Branch
 from .keys import FOOT, SHORT
@@ -40,11 +41,11 @@ class Shown(NamedTuple):
 
 def title(it: Shown, width: int) -> Text:
     """Return the first line."""
-    parts = [f"{it.whole:,} exchange{'s' * (it.whole != 1)}"]
+    parts = [count(it.whole, "exchange")]
     if it.forgotten:
         parts.append(f"last {it.whole - it.forgotten:,} kept")
     if it.lost:
-        parts.append(f"{it.lost:,} packet{'s' * (it.lost != 1)} not shown: arriving too fast")
+        parts.append(f"{count(it.lost, 'packet')} not shown: arriving too fast")
     if it.filter:
         parts.append(f"{it.shown:,} shown{' so far' * it.filtering}: {escape(it.filter)}")
     if it.marked:

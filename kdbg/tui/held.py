@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 from textual.message import Message
 
+from ..findings.amounts import count
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.peers import endpoint
 from ..render.values import cut, escape
@@ -97,7 +98,7 @@ class HeldList(Pane):
         exchange = one.exchange
         api = "?" if exchange.api is None else f"{exchange.api.name} v{exchange.version}"
         text = f" {one.direction:<8} {api}  {endpoint(exchange.peers.client)}  {escape(exchange.client_id or '')}"
-        size = f"  {len(one.data) + 4:,} bytes"
+        size = f"  {count(len(one.data) + 4, 'byte')}"
         return [Piece(cut(text, max(width - 24, 20)), "name"), Piece(size, "dim"),
                 Piece("  changed" * one.changed, "note")]  # fmt: skip
 

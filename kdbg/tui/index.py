@@ -128,7 +128,7 @@ class Index:
         """Return the parcel in which an exchange stands, and its place in it."""
         with self._lock:
             if position < self.first:
-                raise InputError("that exchange is forgotten")
+                raise InputError("the exchange was dropped (only the newest are kept)")
             at = bisect_right(self._firsts, position) - 1
             return self.parcels[at], position - self._firsts[at]
 

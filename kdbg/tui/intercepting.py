@@ -147,7 +147,7 @@ class Intercepting(Browser):
         """Pass on the message that is looked at, or the first."""
         message = self.held.message
         if message is None:
-            self.say("nothing is held")
+            self.say("no message is held")
             return
         self.intercept.resume(message)
         self._let_go(message.number)
@@ -166,13 +166,13 @@ class Intercepting(Browser):
             self._let_go(message.number)
 
     def action_repeat(self) -> None:
-        """Send the request that is looked at once more."""
+        """Send the selected request again."""
         exchange = self.looked.exchange if self.looked is not None else None
         if exchange is None or exchange.request is None or exchange.request.missing or exchange.api is None:
-            self.say("there is no whole request here", bad=True)
+            self.say("the selected exchange has no complete request", bad=True)
         else:
             self.intercept.repeat(exchange)
-            self.say(f"sent once more: {exchange.api.name}")
+            self.say(f"resent: {exchange.api.name}")
 
     def action_change_field(self) -> None:
         """Ask for another value of the field under the cursor."""

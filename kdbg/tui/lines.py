@@ -75,7 +75,7 @@ class RowTexts:
         """Return what the row of an exchange says, in a few words, by its number in a file."""
         position = self.feed.index.find(number, file)
         if position is None:
-            return [Piece("not among what was read", "dim")]
+            return [Piece("not loaded", "dim")]
         who = self.who(position)
         what = [Piece(self.time(position), "dim"), Piece(f"{who.api} v{who.version}"), *self.about(position)]
         return [each for piece in what for each in (Piece(" "), piece)][1:]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from ..findings import Finding
+from ..findings.amounts import count
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import explain, header_grammar
 from ..messages.payloads import open_inspection
@@ -102,7 +103,9 @@ def opened(exchange: Exchange, topics: Mapping[UUID, str], look: Look) -> Opened
         if not found.parts[1:]:
             part.notes += map(note, exchange.findings)
         if half is None:
-            part.missing = "none is expected" if name == "response" and not exchange.answered else "not in the capture"
+            part.missing = (
+                "none expected (acks=0)" if name == "response" and not exchange.answered else "not in the capture"
+            )
         else:
             _Opening(found, part, half, topics, look).fill()
     return found
@@ -120,9 +123,9 @@ class _Opening:
 
     def fill(self) -> None:
         half, stated = self.half, self.half.size - SIZE
-        name = f"{self.part.name}: {half.size:,} bytes"
+        name = f"{self.part.name}: {count(half.size, 'byte')}"
         if len(half.data) > LONGEST:
-            self.part.missing = "too long to show here: use kdbg decode"
+            self.part.missing = "too long to show here; use kdbg decode"
             self._message(name, Inspection([Buffer("", b"")], half.direction), stated, {})
             return
         if half.api is None:
@@ -141,10 +144,12 @@ class _Opening:
         self.describe.broken = inspection.broken
         front = (stated & 0xFFFFFFFF).to_bytes(SIZE, "big")
         main = self._buffer(name, front + inspection.buffers[0].data)
-        self._add(main, ByteLine(-SIZE, front, "size", str(stated), "INT32"), "bytes behind it", SIZE)
+        self._add(main, ByteLine(-SIZE, front, "size", str(stated), "INT32"), "bytes after it", SIZE)
         others = {}
         for number, buffer in enumerate(inspection.buffers[1:], 1):
-            others[number] = self._buffer(f"{buffer.name}, decompressed: {len(buffer.data):,} bytes", buffer.data)
+            others[number] = self._buffer(
+                f"{buffer.name}, decompressed: {count(len(buffer.data), 'byte')}", buffer.data
+            )
         for span in inspection.spans:
             if span.start == span.end and span.role == "size":
                 continue

@@ -210,7 +210,7 @@ def _whole(file: int, size: int, at: int) -> bytes:
     while left:
         part = os.pread(file, left, at + size - left)
         if not part:
-            raise OSError("the file in which messages wait was cut")
+            raise OSError("the temporary file of messages was truncated")
         parts.append(part)
         left -= len(part)
     return b"".join(parts)

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
+from ..findings.amounts import count
 from ..messages.exchange import Exchange
 from ..messages.packed import unpack
 from ..render.look import Look
@@ -25,7 +26,7 @@ from .pieces import Piece
 
 KEPT = 32
 """Parcels that are kept as columns."""
-MORE = "looking for more in other tables, and in the capture …"
+MORE = "searching the other tables and the capture …"
 Columns: TypeAlias = "dict[str, list[Any]]"
 Described: TypeAlias = "Mapping[str, Mapping[str, tuple[str, str]]]"
 """Table by table, the kind of each column, and what it says."""
@@ -57,7 +58,7 @@ class Original(NamedTuple):
 class TableRows:
     """Rows of the table of exchanges; `described` says what columns mean."""
 
-    unjudged: str = "tables contain no packets to diagnose: run kdbg diagnose on the captures"
+    unjudged: str = "tables contain no packets to diagnose; run kdbg diagnose on the captures"
 
     def __init__(self, feed: Feed, look: Look, described: Described) -> None:
         self._feed, self._look, self._described = feed, look, described
@@ -109,9 +110,9 @@ class TableRows:
     def _part(self, table: str, beside: Beside) -> Part:
         rows, more = beside.rows[table], beside.more.get(table, 0)
         fields = [one for at, row in enumerate(rows) for one in self._fields(table, row, f"[{at}].")]
-        part = Part(table, fields, missing=f"{len(rows) + more:,} row{'s' * (len(rows) + more != 1)}")
+        part = Part(table, fields, missing=count(len(rows) + more, "row"))
         if more:
-            part.notes.append(f"the first {len(rows):,} of {len(rows) + more:,}: kdbg query has them all")
+            part.notes.append(f"the first {len(rows):,} of {len(rows) + more:,}; use kdbg query for all")
         return part
 
     def _fields(self, table: str, row: Mapping[str, Any], front: str = "") -> list[OpenedField]:

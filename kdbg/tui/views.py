@@ -104,11 +104,11 @@ VIEWS: tuple[View, ...] = (
         lambda shell: shell.want(), ("moved",), hidden=True, panes=("fields", "bytes"),
     ),
     View(
-        "numbers", "statistics", "2", "statistics of what is shown", _numbers,
+        "numbers", "statistics", "2", "statistics of the listed exchanges", _numbers,
         lambda shell: shell.count(), ("shown", "filtered"), leave=lambda shell: shell.feed.stop("numbers"),
     ),
     View(
-        "diagnosis", "diagnosis", "3", "why it does not work: causes; Enter on #N goes to that exchange", _diagnosis,
+        "diagnosis", "diagnosis", "3", "causes of problems; Enter on #N goes to that exchange", _diagnosis,
         _weigh, ("shown", "told"), panes=("diagnosis",), takes=True,
         foot=lambda shell: shell.query_one("#diagnosis", CausePane).foot(), news=_loud,
     ),

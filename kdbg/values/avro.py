@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from ..findings.amounts import count
 from .plain import plain
 from .schema import Schema
 from .value import Unread, Value
@@ -32,7 +33,7 @@ def avro(data: bytes, schema: Schema) -> Value:
         raise Unread(_said(error)) from None
     left = len(data) - stream.tell()
     if left:
-        raise Unread(f"{left} byte{'s' * (left != 1)} left over behind {name}")
+        raise Unread(f"{count(left, 'trailing byte')} after {name}")
     return Value("data", plain(found), f"avro {name}")
 
 
@@ -41,7 +42,7 @@ def _said(error: Exception) -> str:
         return "nested too deep"
     said = str(error).strip().split("\n")[0]
     return (
-        said if said and not isinstance(error, (IndexError, KeyError)) else "truncated, or written with another schema"
+        said if said and not isinstance(error, (IndexError, KeyError)) else "truncated, or encoded with another schema"
     )
 
 
@@ -57,11 +58,11 @@ def _reader(schema: Schema) -> tuple[str, Read]:
             _parsed(reference.schema, named)
         parsed: Any = fastavro.parse_schema(orjson.loads(schema.text), named_schemas=named)
     except Exception as error:
-        raise Unread(f"the schema is no Avro: {_said(error)}") from None
+        raise Unread(f"invalid Avro schema: {_said(error)}") from None
     shape = Shape(named)
     shape.look(parsed)
     if shape.empty_items:
-        raise Unread("the schema has an array of items that take no bytes, of which a few bytes may say billions")
+        raise Unread("the schema has an array of zero-length items: a few bytes could encode billions")
     library = in_python if shape.recursive else fastavro
     name = parsed.get("name") or str(parsed.get("type")) if isinstance(parsed, dict) else _name(parsed)
     return name, lambda stream: library.schemaless_reader(stream, parsed, None)

@@ -56,15 +56,15 @@ class Chosen:
             return reader.read(data)
         given = self.schemas.of(asked.topic, asked.part)
         if given is not None and given.type != reader.schema:
-            raise Unread(f"the schema of this topic is one for {BY_TYPE[given.type]}")
+            raise Unread(f"the schema of this topic is for {BY_TYPE[given.type]}")
         if given is not None:
             return self._by_given(data, asked, given._replace(message=choice.message or given.message))
         framing = framed(data, asked.part, asked.headers)
         if framing is None:
-            raise Unread("the bytes carry no schema id" if self.schemas.has_ids else "no schema was given")
+            raise Unread("the bytes carry no schema id" if self.schemas.has_ids else "no schema given")
         schema = self._by_id(framing)
         if schema.type != reader.schema:
-            raise Unread(f"{framing.text} is one for {BY_TYPE[schema.type]}")
+            raise Unread(f"{framing.text} is for {BY_TYPE[schema.type]}")
         return self._by(schema._replace(message=choice.message), framing.data, framing)
 
     def _unasked(self, data: bytes, asked: Asked) -> Value:

@@ -81,7 +81,7 @@ def indexes_of(data: bytes) -> tuple[tuple[int, ...], int]:
     """Return the indexes of a message in its file, and where they end; raise `Unread` where they break off."""
     count, end = _varint(data, 0)
     if not 0 <= count <= MOST_INDEXES:
-        raise Unread(f"{count} message indexes cannot be")
+        raise Unread(f"invalid number of message indexes: {count}")
     found = []
     for _ in range(count):
         index, end = _varint(data, end)
@@ -96,4 +96,4 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         shift, at = shift + 7, at + 1
         if data[at - 1] < 0x80:
             return (value >> 1) ^ -(value & 1), at
-    raise Unread("the message indexes break off")
+    raise Unread("the message indexes are truncated")

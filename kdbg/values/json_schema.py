@@ -23,11 +23,11 @@ def json_schema(data: bytes, schema: Schema) -> Value:
 
         wrong = best_match(validator.iter_errors(value.data))
     except Exception as error:  # a reference that leads nowhere, a pattern that is none
-        return value._replace(about=name, problem=f"the schema cannot be followed: {str(error)[:LONGEST]}")
+        return value._replace(about=name, problem=f"the schema cannot be applied: {str(error)[:LONGEST]}")
     if wrong is None:
         return value._replace(about=name)
     said = wrong.message if len(wrong.message) <= LONGEST else f"{wrong.message[:LONGEST]}…"
-    return value._replace(about=name, problem=f"does not follow the schema: {wrong.json_path}: {said}")
+    return value._replace(about=name, problem=f"does not match the schema: {wrong.json_path}: {said}")
 
 
 @lru_cache(maxsize=256)
@@ -45,7 +45,7 @@ def _validator(schema: Schema) -> tuple[str, Any]:
             used = used.with_resource(name, Resource.from_contents(contents, default_specification=DRAFT7))
         made = kind(said, registry=used)
     except Exception as error:
-        raise Unread(f"the schema is no JSON Schema: {str(error).splitlines()[0][:LONGEST]}") from None
+        raise Unread(f"invalid JSON Schema: {str(error).splitlines()[0][:LONGEST]}") from None
     title = said.get("title") if isinstance(said, dict) else None
     return f"json-schema {title}" if isinstance(title, str) else "json-schema", made
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..findings.amounts import count
 from .plain import key_text, plain
 from .value import Unread, Value
 
@@ -15,7 +16,7 @@ def msgpack(data: bytes) -> Value:
     try:
         found = library.unpackb(data, timestamp=3, strict_map_key=False, unicode_errors="surrogateescape")
     except library.ExtraData as extra:
-        raise Unread(f"{len(extra.extra)} bytes are left over") from None
+        raise Unread(count(len(extra.extra), "trailing byte")) from None
     except Exception as error:
         raise Unread(str(error) or type(error).__name__) from None
     return Value("data", _plain(found, library.ExtType))

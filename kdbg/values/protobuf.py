@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from ..findings.amounts import count
 from .plain import plain
 from .value import Unread, Value
 
@@ -26,8 +27,8 @@ def protobuf(data: bytes, descriptors: bytes, message: str = "", indexes: tuple[
     except Exception as error:
         raise Unread(f"{name}: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
     if unknown and not made.ListFields():
-        raise Unread(f"{name} has none of its fields")
-    told = f", {unknown} field{'s' * (unknown != 1)} unknown to it" if unknown else ""
+        raise Unread(f"none of the fields of {name} is set")
+    told = f", {count(unknown, 'unknown field')}" if unknown else ""
     return Value("data", plain(found), f"protobuf {name}{told}")
 
 
@@ -45,7 +46,7 @@ def _class(descriptors: bytes, message: str, indexes: tuple[int, ...]) -> Any:
             pool.Add(file)
         own = pool.FindFileByName(files[-1].name)
     except Exception as error:
-        raise Unread(f"the descriptors are wrong: {str(error).splitlines()[0]}") from None
+        raise Unread(f"invalid descriptors: {str(error).splitlines()[0]}") from None
     if message:
         return GetMessageClass(_by_name(pool, own, message))
     try:
@@ -64,4 +65,4 @@ def _by_name(pool: Any, own: Any, message: str) -> Any:
         except KeyError:
             continue
     known = ", ".join(each.full_name for each in own.message_types_by_name.values())
-    raise Unread(f"the schema has no message {message!r}; there are {known}")
+    raise Unread(f"the schema has no message {message!r}; use {known}")

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import orjson
 
+from ..findings.amounts import count
 from .value import Unread, Value
 
 ReadData = Callable[[bytes], Value]
@@ -19,7 +20,7 @@ def string(data: bytes) -> Value:
     try:
         return Value("text", data.decode())
     except UnicodeDecodeError as error:
-        raise Unread(f"byte {error.start} is no UTF-8") from None
+        raise Unread(f"not valid UTF-8 at byte {error.start}") from None
 
 
 def json(data: bytes) -> Value:
@@ -47,7 +48,7 @@ def uuid(data: bytes) -> Value:
     try:
         return Value("text", str(UUID(bytes=data) if len(data) == 16 else UUID(data.decode())))
     except (ValueError, UnicodeDecodeError):
-        raise Unread(f"{len(data)} bytes are no UUID, nor its text") from None
+        raise Unread(f"{count(len(data), 'byte')}: neither a UUID nor its text") from None
 
 
 def number(code: str) -> ReadData:
@@ -56,7 +57,7 @@ def number(code: str) -> ReadData:
 
     def read(data: bytes) -> Value:
         if len(data) != form.size:
-            raise Unread(f"{len(data)} bytes, not {form.size}")
+            raise Unread(f"{count(len(data), 'byte')}, expected {form.size}")
         return Value("data", form.unpack(data)[0])
 
     return read

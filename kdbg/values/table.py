@@ -86,7 +86,7 @@ READERS: dict[str, Reader] = {
     "msgpack": Reader("MessagePack", _msgpack, package="msgpack"),
     "avro": Reader("Avro, by a schema", by_schema=_avro, schema="AVRO", package="fastavro"),
     "protobuf": Reader("Protobuf, by a schema", by_schema=_protobuf, schema="PROTOBUF", package="google.protobuf"),
-    "json-schema": Reader("JSON, proved by a schema", by_schema=_json_schema, schema="JSON", package="jsonschema"),
+    "json-schema": Reader("JSON, validated by a schema", by_schema=_json_schema, schema="JSON", package="jsonschema"),
 }  # fmt: skip
 """The readers by their names."""
 BY_TYPE: dict[SchemaType, str] = {reader.schema: name for name, reader in READERS.items() if reader.schema is not None}

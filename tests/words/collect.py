@@ -17,6 +17,7 @@ CODE_WRITERS = "kdbg/render/drawn/", "kdbg/render/dumped/"
 PAGES_LEFT = {"changelog.md"}
 """Old words are the subject of the changelog."""
 FINDINGS = {"kdbg/findings/sentences.py", "kdbg/findings/mistakes.py", "kdbg/findings/quirks.py"}
+PHRASES = "kdbg/pasted/phrases.py"
 COUNTING = {"count", "counted", "many", "_many", "number", "plural", "times", "_times"}
 """Functions that write a number with its noun."""
 PATTERNS = {"compile", "match", "fullmatch", "search", "sub", "finditer", "findall"}
@@ -32,13 +33,16 @@ ARGUMENTS: dict[str, dict[int | str, Kind]] = {
 }
 """Which arguments of a call are texts of which kind."""
 _FIELD = re.compile(r"\{[a-z_][\w.]*(?:![a-z])?(?::[^{}]*)?\}")
+_EXPRESSION = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
+_TAG = re.compile(r"<[^<>]*(?:\{\{.*?\}\}[^<>]*)*>")
+_ATTRIBUTE = re.compile(r'aria-label="([^"]*)"')
 _LETTERS = re.compile("[a-z]{3}")
 _LEAVES = {ast.Name, ast.Load, ast.Store, ast.Import, ast.ImportFrom, ast.Global, ast.Pass, ast.alias}
 _TEXTS = {ast.Constant, ast.JoinedStr, ast.BinOp}
 _QUOTED = re.compile(r"`[^`]*`")
 _CODE = re.compile(
     r"[A-Za-z_}]\((?:[\w{}.\[\]\":+* -]+, )+[\w{}.\[\]\": +*=-]+\)|\bodd(?:=None)?, |\w\(\w+\) if "
-    r"|[\w}\])] (?:[!=|+-]?=|is not) [\w{(\[-].*|\bSELECT\b|\bFROM\b"
+    r"|[\w}\])] (?:[!=|+-]?=|is not) [\w{(\[-].*|\bSELECT\b|\bFROM\b|\bIS (?:NOT )?NULL\b"
     r"|^\s*(?:def|if|elif|while|for|return|raise|import|from|with|try|del) .*(?::|\)|odd.*)$"
 )
 """What only source code has: of the generators of readers, writers and queries."""
@@ -56,6 +60,8 @@ def _texts(file: Path) -> list[Text]:
     name = file.relative_to(TOP).as_posix() if file.is_relative_to(TOP) else file.as_posix()
     if file.suffix == ".py" and not name.startswith(CODE_WRITERS):
         return of_code(file.read_text(), name)
+    if file.suffix == ".html":
+        return list(of_template(file.read_text(), name))
     if file.suffix == ".md" and file.name not in PAGES_LEFT:
         return list(of_page(file.read_text(), name))
     return []
@@ -69,6 +75,15 @@ def of_page(page: str, name: str) -> Iterator[Text]:
             fenced = not fenced
         elif not fenced and (text := _QUOTED.sub("\N{WHITE SQUARE}", line)).strip():
             yield Text(name, number, Kind.PAGE, (text,))
+
+
+def of_template(template: str, name: str) -> Iterator[Text]:
+    """Return the lines of a template of HTML without tags and expressions; of these, texts in quotes."""
+    for number, line in enumerate(template.splitlines(), 1):
+        shown = _TAG.sub(lambda tag: " ".join(_ATTRIBUTE.findall(tag[0])), line)
+        text = " ".join(_EXPRESSION.sub("\N{WHITE SQUARE}", shown).split())
+        if " " in text and _LETTERS.search(text):
+            yield Text(name, number, Kind.OTHER, (text,))
 
 
 def of_code(source: str, name: str) -> list[Text]:
@@ -98,6 +113,9 @@ class _Visitor:
             return  # a docstring, a key
         if sort in _TEXTS:
             self._text(node, kind)  # type: ignore[arg-type]
+        elif sort is ast.Tuple and self.file == PHRASES and len(node.elts) > 2:  # type: ignore[attr-defined]
+            for one in node.elts[2:]:  # type: ignore[attr-defined]
+                self.visit(one, kind)  # after a program's name, and a pattern of its texts
         elif sort is ast.Subscript:
             self.visit(node.value, kind)  # type: ignore[attr-defined]
         elif sort is ast.Call:

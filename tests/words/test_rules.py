@@ -8,7 +8,7 @@ import pytest
 
 from .__main__ import main
 from .allowed import Allowed, allowed, left
-from .collect import of_code, of_page, texts
+from .collect import of_code, of_page, of_template, texts
 from .rules import BANNED, Violation, check, hedged, violations
 from .texts import Kind, Text
 
@@ -177,6 +177,12 @@ class Kind:
     assert list(of_code(source, "kdbg/some.py")) == []
 
 
+def test_patterns_of_other_programs_are_no_texts() -> None:
+    source = 'TABLE = (("Java", "was told: {count} bytes", "an answer", "Look."),)'
+    assert [one.template for one in of_code(source, "kdbg/pasted/phrases.py")] == ["an answer"]
+    assert len(of_code(source, "kdbg/some.py")) == 2
+
+
 def test_the_docstring_of_a_command_is_help() -> None:
     source = '''
 @click.command()
@@ -208,6 +214,14 @@ def test_code_on_pages_does_not_count() -> None:
     assert [(text.line, one.word) for text in of_page(page, "kdbg/guide/some.md") for one in check(text)] == [
         (5, "told")
     ]
+
+
+def test_texts_of_templates_are_collected_without_tags_and_expressions() -> None:
+    template = (
+        '<p class="told">No answer in {{ told }}.</p>\n<ul aria-label="Told by {{ one }}">{% if told %}</ul>\n'
+    )
+    found = [(text.line, one.word) for text in of_template(template, "kdbg/some.html") for one in check(text)]
+    assert found == [(1, "answer"), (2, "Told")]
 
 
 def test_meanings_of_fields_keep_their_tone_except_for_what_is_always_wrong() -> None:

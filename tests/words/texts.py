@@ -107,10 +107,10 @@ def _filled(hole: Hole, after: str, number: int) -> str:
         return "3.5 s"
     if hole.written or NOUN.match(hole.spec):
         return "2 things"
-    if "," in hole.spec:
-        return f"{number:,}"
     if hole.name.isupper():
         return "1,000"  # a limit that is never 1
+    if "," in hole.spec:
+        return f"{number:,}"
     if BEFORE_NOUN.match(after) and not NAMED.match(hole.name):
         return str(number)
     return SAMPLES.get(hole.name, "a name")

@@ -25,7 +25,7 @@ TOKEN = re.compile(r"%(?P<letter>.)?|\\x(?P<hex>[0-9a-fA-F]{2})|\\(?P<escape>.)?
 Field = Callable[[CapturedRecord], str]
 LETTERS = {
     "s": "the value", "S": "its bytes, -1 for null", "k": "the key", "K": "its bytes, -1 for null", "t": "the topic",
-    "p": "the partition", "o": "the offset, -1 where nobody told it", "T": "the timestamp in milliseconds, or -1",
+    "p": "the partition", "o": "the offset, -1 if unknown", "T": "the timestamp in milliseconds, -1 if unknown",
     "h": "the headers", "w": "produced, fetched or stored", "c": "the client id", "n": "the number of the exchange",
     "m": "marks: control records, outcomes of transactions, errors", "%": "a percent sign",
 }  # fmt: skip
@@ -61,7 +61,7 @@ class Template:
         if escape in ESCAPES:
             return ESCAPES[escape]
         letters = " ".join(f"%{each}" for each in LETTERS)
-        raise InputError(rf"no {found[0]!r} in a format of records: there are {letters}, \n, \r, \t and \xNN")
+        raise InputError(rf"unknown {found[0]!r} in the format of records; use {letters}, \n, \r, \t and \xNN")
 
     def __call__(self, record: CapturedRecord) -> str:
         """Return the text of one record."""

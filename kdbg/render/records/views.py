@@ -41,7 +41,7 @@ def record_view(format: str, look: Look, read: ReadBytes, *, watched: bool, raw:
     if "%" in format or "\\" in format:
         return Chosen("", _records(Template(format, look, read, watched=watched)), data=True)
     known = ", ".join(FORMATS)
-    raise InputError(rf"no format {format!r} of records; there are {known}, and letters after a %, as '%k %s\n'")
+    raise InputError(rf"unknown format {format!r} of records; use {known}, or letters after a %, such as '%k %s\n'")
 
 
 FORMATS = ("lines", "json", "csv")

@@ -99,7 +99,7 @@ def _tail(found: Overview, findings: Mapping[str, int], look: Look) -> list[str]
         lines.append(f"{look.paint('note', 'findings')}  {listed}  {look.paint('dim', f'kdbg explain {odd[0][0]}')}")
     if total.steps:
         listed = ", ".join(f"{name} {count:,}" for name, count in named(total.steps).items())
-        lines.append(look.paint("dim", f"normal steps  {listed}"))
+        lines.append(look.paint("dim", f"expected errors  {listed}"))
     if total.late.counts:
         lines.append(look.paint("dim", TIMES))
     return lines

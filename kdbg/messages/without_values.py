@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from ..findings.amounts import count
 from ..wire.nodes import Node
 from ..wire.nodes.children import children
 from ..wire.readings.secrets import Hidden
@@ -56,5 +57,4 @@ def headers_without(headers: Iterable[Header]) -> list[Header]:
 
 
 def _said(text: str) -> str:
-    size = len(text.encode("utf-8", "surrogateescape"))
-    return f"<{size} byte{'s' * (size != 1)} hidden>"
+    return f"<{count(len(text.encode('utf-8', 'surrogateescape')), 'byte')} redacted>"

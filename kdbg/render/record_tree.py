@@ -80,7 +80,11 @@ class RecordTree:
             self.message(entry, f"{head}  message", below)
         else:
             name = "partial" if "partial" in entry else "raw"
-            much = f", {entry['bytes']:,} of {amounts.count(entry['of'], 'record set byte')}" if "of" in entry else ""
+            much = (
+                f", {entry['bytes']:,} of {amounts.count(entry['of'], 'byte')} of the record set"
+                if "of" in entry
+                else ""
+            )
             self.tree.lines.append(f"{head}  {self.piece(name, entry[name], much)}")
 
     def piece(self, name: str, data: bytes, much: str = "") -> str:

@@ -14,6 +14,7 @@ from ipaddress import ip_address
 from typing import Any, Final, TypeVar
 from unicodedata import east_asian_width
 
+from ..findings.amounts import count
 from ..grammars import name_of
 from ..grammars.errors import describe
 from ..wire.nodes import Fixed, Node
@@ -120,7 +121,7 @@ def octets(data: bytes | None, most: int = 1 << 62) -> str:
     if data is None:
         return "null"
     if isinstance(data, Hidden):
-        return f"<{len(data)} byte{'s' * (len(data) != 1)} redacted>"
+        return f"<{count(len(data), 'byte')} redacted>"
     shown = data[: min(most // 3 + 1, 1 << 20)]
     more = f"… {len(data) - len(shown):,} more" if len(shown) < len(data) else ""
     return f"{len(data)} byte{'s' * (len(data) != 1)}" + (f"  {shown.hex(' ')}{more}" if data else "")

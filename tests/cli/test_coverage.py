@@ -19,22 +19,22 @@ from .calls import MAIN, Outcome
 HEAD = "key name version Kafka L J K P B C V"
 """Words: how wide a column is depends on what stands in it."""
 LEGEND = """
-L  laid out field by field as Kafka's message definitions say, 0.8 to 4.2
-J  Kafka's own generated classes, of 4.4 and 3.9, read and write the same
-K  kio reads and writes the same
-P  kafka-python reads and writes the same
-B  a real Kafka broker responded, and the response was decoded to its last byte
-C  real clients' bytes, and real brokers' answers to them, are in the tests
-V  recorded in the test suites of public clients, read and written back
+L  field layout equals Kafka's message definitions, 0.8 to 4.2
+J  Kafka's generated classes (4.4, 3.9) decode and encode the same bytes
+K  kio decodes and encodes the same bytes
+P  kafka-python decodes and encodes the same bytes
+B  a Kafka broker responded, and the response was decoded to its last byte
+C  bytes of real clients, and the responses of real brokers, are in the tests
+V  recorded in the test suites of public clients, decoded and encoded again
 """
 CAN = """
-Every version can be put to `kdbg decode`, `kdbg explain`, `kdbg encode`,
+Commands that support every version: `kdbg decode`, `kdbg explain`, `kdbg encode`,
 `kdbg grammar`, `kdbg send`.
 """
 DELETE_GROUPS = """\
 DeleteGroups (key 42)
 
-version  Kafka  L J K P C V  brokers that answered
+version  Kafka  L J K P C V  brokers that responded
       0  1.1+   ● ● ● ● · ●  2.8.2 3.9.2 4.4.0
       1  2.0+   ● ● ● ● · ●  2.8.2 3.9.2 4.4.0
       2  2.4+   ● ● ● ● · ●  2.8.2 3.9.2 4.4.0
@@ -96,7 +96,7 @@ def test_what_lacks_a_proof_is_listed(cli: Cli) -> None:
     assert ["5", "StopReplica", "4"] in [line.split() for line in lines]
     (line,) = cli("coverage", "fetch", "--missing", "clients").out.splitlines()
     assert re.fullmatch(r"1  Fetch  2, 5-10, 13-15[-\d, ]* requests; 1-2, 4-10, 13-15[-\d, ]* responses", line)
-    assert cli("coverage", "stop-replica", "--missing", "layouts").out == "every version has it\n"
+    assert cli("coverage", "stop-replica", "--missing", "layouts").out == "every version has this verification\n"
     found = cli("coverage", "stop-replica", "--missing", "brokers", "--format", "json").lines
     assert [(one["api"], one["api_version"]) for one in found] == [("StopReplica", 4)]
 

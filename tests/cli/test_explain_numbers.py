@@ -31,7 +31,7 @@ def test_numbers_of_error_logs_are_explained(explain: Any) -> None:
 @pytest.mark.parametrize(
     ("word", "status", "says"),
     [
-        ("-1", 1, "no size, it is negative"),
+        ("-1", 1, "not a size, because it is negative"),
         ("-720899", 0, "a Telnet command"),
         ("1048576", 0, "as a size, a message of 1,048,576 bytes (1 MiB)"),
         ("900000000", 1, "more than brokers accept"),
@@ -78,7 +78,7 @@ def test_digits_are_hex_when_something_is_said_about_them(explain: Any) -> None:
         (bytes.fromhex("160301020001000000"), "9 bytes that look like TLS (handshake, TLS 1.0 to 1.3)"),
         (b"HTTP/1.1 400 Bad Request\r\n", "26 bytes that look like an HTTP response"),
         (b"\x1f\x8b\x08\0\0\0\0\0", "8 bytes that look like gzip"),
-        (bytes.fromhex("deadbeefdeadbeef00"), "9 bytes that match no known layout"),
+        (bytes.fromhex("deadbeefdeadbeef00"), "9 bytes that do not match a known layout"),
     ],
 )
 def test_what_is_no_message_is_shown_with_what_can_be_said(explain: Any, data: bytes, what: str) -> None:
@@ -121,7 +121,7 @@ def test_a_field_that_is_wider_than_what_is_left(explain: Any) -> None:
     )
     assert status == 0
     assert " ".join(text.split()).startswith(
-        "Metadata response v2: at byte 36 of 40, a field of 8 bytes, where 4 bytes are left"
+        "Metadata response v2: at byte 36 of 40, a field of 8 bytes, only 4 bytes left"
     )
 
 

@@ -10,12 +10,12 @@ import pytest
 CASES = Path(__file__).parents[3] / "shared" / "cases" / "pasted"
 ANSWERS: dict[str, tuple[str, ...]] = {
     "01": ("ApiVersions request v3", 'client "adminclient-1"', "all explained", "no tagged fields"),
-    "03": ("Fetch response v0, its body alone", "cut off after 377 bytes", '"crawled_items"'),
+    "03": ("Fetch response v0, body only", "cut off after 377 bytes", '"crawled_items"'),
     "05": ("items of topics in Metadata response v0", "a guess", '"test3"', "LEADER_NOT_AVAILABLE"),
     "07": ("ConsumerProtocolAssignment v1", '"test-writer-0"', "all explained"),
     "09": ("369295617", "TLS (handshake", "security.protocol"),
     "11": ("1213486156", "an HTTP response", "subtract", "8082 is the usual port of a REST proxy"),
-    "13": ("-1291780095", "b3 01 00 01", "no size, it is negative", "inside a TLS stream"),
+    "13": ("-1291780095", "b3 01 00 01", "not a size, because it is negative", "inside a TLS stream"),
     "15": ("20971589", "20 MiB + 69", "A real one"),
     "17": ("00 00 ff ff", "read as an array's count", "another layout than the writer uses"),
     "19": ("Record batch", "126 of 464,235 bytes", "19796", "567"),
@@ -37,7 +37,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "53": ("842019120", '"2010"', "read as a length", "inside a string"),
     "55": ("SyncGroup request v3", "group_instance_id", "SyncGroupRequestAssignment"),
     "59": ("Produce v8 · correlation id 6 · 2.42 ms", '"customerOrders"', "127.0.0.1:61040"),
-    "61": ("36681250", "02 2f b6 22", "150 bytes are left", "broker.version.fallback"),
+    "61": ("36681250", "02 2f b6 22", "only 150 bytes left", "broker.version.fallback"),
     "63": ("ApiVersions request v3", 'client "consumer-sub-000', "66 bytes, all explained"),
     "65": ("ApiVersions request v4", "12 of 39 bytes", "1870644833"),
     "67": ("Records of a batch", "01 02 03 04", "05 06 07"),

@@ -211,7 +211,7 @@ def test_what_bnf_has_no_words_for(kdbg: Kdbg) -> None:
     )
     assert "DELEGATION" not in text
     text = kdbg("grammar sasl-authenticate --version 0 --request")
-    assert re.search(r"# auth_bytes  .*secret: shown with --show-secrets only\n", unwrapped(text))
+    assert re.search(r"# auth_bytes  .*secret: shown only with --show-secrets\n", unwrapped(text))
     text = kdbg("grammar apiversions --version 3 --response")
     assert re.search(r"# finalized_features_epoch  .*tagged field 1; default -1\n", unwrapped(text))
     assert "# Also seen: the form of version 0, in which brokers refuse versions they do not\n" in text

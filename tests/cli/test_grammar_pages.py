@@ -41,8 +41,8 @@ RequestOrResponse => size message
 """
 VARINT = """\
 VARINT
-A whole number of 32 bits in one to five bytes: first zigzag encoded (0, -1, 1,
--2 become 0, 1, 2, 3), then seven bits a byte, the least significant first; the
+An integer of 32 bits in one to five bytes: first zigzag encoded (0, -1, 1,
+-2 become 0, 1, 2, 3), then seven bits per byte, the least significant first; the
 highest bit says that another byte follows.
 
   1    02

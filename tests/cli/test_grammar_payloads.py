@@ -62,7 +62,7 @@ def grammar(cli: Callable[..., Outcome]) -> Callable[..., str]:
 def test_a_version_with_the_version_in_front(name: str, grammar: Callable[..., str]) -> None:
     text = grammar(name, "--version", "1")
     assert re.sub(r"(?m)(^# .*\n)+^#\n", "", text) == SUBSCRIPTION_1
-    assert re.search(r"(?m)^# user_data .*may hold a payload: kdbg grammar payloads; default null", unwrapped(text))
+    assert re.search(r"(?m)^# user_data .*may contain a payload: kdbg grammar payloads; default null", unwrapped(text))
 
 
 def test_all_versions_of_a_payload(grammar: Callable[..., str]) -> None:
@@ -84,7 +84,7 @@ def test_two_versions_compared(grammar: Callable[..., str]) -> None:
 
 def test_forms_of_older_releases_and_secrets_are_told(grammar: Callable[..., str]) -> None:
     text = grammar("UserScramCredentialRecord", "--version", "0")
-    assert re.search(r"(?m)^# salt .*secret: shown with --show-secrets only$", unwrapped(text))
+    assert re.search(r"(?m)^# salt .*secret: shown only with --show-secrets$", unwrapped(text))
     assert "# Also seen: version 0 as Kafka 3.4 wrote it.\n# Also seen: version 0 as Kafka 2.8 wrote it.\n" in text
 
 

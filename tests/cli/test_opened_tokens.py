@@ -33,7 +33,7 @@ def test_scram_by_librdkafka(cli: Cli) -> None:
     names = [line.partition("auth_bytes  ")[2].partition(",")[0] for line in out.splitlines() if "auth_bytes" in line]
     login = [f"Scram{kind}Message" for kind in ("ClientFirst", "ServerFirst", "ClientFinal", "ServerFinal")]
     assert names[:4] == login
-    assert set(names[4:]) == {*login, "<0 bytes hidden>"}, "the wrong password's proofs are answered with an error"
+    assert set(names[4:]) == {*login, "<0 bytes redacted>"}, "the wrong password's proofs are answered with an error"
     assert '│       ├── user  "alice"' in out
     assert '│   ├── iterations  "4096"' in out
     for field in ("salt", "proof", "signature"):
@@ -52,7 +52,7 @@ def test_plain_in_bare_tokens(cli: Cli, path: Path) -> None:
 
 def test_oauthbearer_and_delegation_tokens_by_java(cli: Cli) -> None:
     out = cli("decode", BEARERS).out
-    assert '│       │   └── [0]  name "traceId"  value <1 byte hidden>' in out  # nobody knows what it holds
+    assert '│       │   └── [0]  name "traceId"  value <1 byte redacted>' in out  # nobody knows what it holds
     assert '"{"status":"invalid_token"}"' in out.replace("\\", "")
     assert "OAuthBearerErrorAcknowledgement, 1 byte" in out
     assert out.count('├── tokenauth  "true"') == 2
@@ -81,7 +81,7 @@ def test_the_hexdump_shows_the_user_and_masks_the_password(cli: Cli) -> None:
     out = cli("decode", CAPTURES / "sasl-plain-raw.pcap", "-f", "hex").out
     assert "00 61 6c 69 63 65" in out
     assert "token.user" in out
-    assert "<14 bytes hidden>" in out
+    assert "<14 bytes redacted>" in out
 
 
 TOKENS: dict[str, tuple[str, Callable[[bytes], bytes], bool]] = {
@@ -126,7 +126,7 @@ def test_no_view_shows_a_secret(cli: Cli, write: Write, name: str, format: str, 
 
 def test_a_token_that_is_none_of_its_mechanism_stays_hidden_and_is_said(cli: Cli, write: Write) -> None:
     outcome = cli("decode", write(login("broken", b"hunter2", 1)))
-    assert "auth_bytes  <13 bytes hidden>" in outcome.out
+    assert "auth_bytes  <13 bytes redacted>" in outcome.out
     assert "not a valid PLAIN token" in outcome.out
 
 
@@ -149,7 +149,7 @@ def test_an_envelope_is_the_request_that_came_before_it(cli: Cli) -> None:
 def test_an_envelope_hides_what_its_request_hides(cli: Cli) -> None:
     out = cli("decode", ENVELOPE, "--api", "Envelope").out
     assert "request_data  AlterUserScramCredentials request v0, 99 bytes" in out
-    assert "salted_password  <32 bytes hidden>" in out
+    assert "salted_password  <32 bytes redacted>" in out
     assert "client_host_address  4 bytes  7f 00 00 01  127.0.0.1" in out
 
 

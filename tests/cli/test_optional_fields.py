@@ -133,7 +133,7 @@ def test_what_the_version_changed_is_the_optional_fields(foo: str) -> None:
     assert done.status == 0
     assert done.out.splitlines() == [
         "Foo Response (Version: 8 → 9)",
-        "  + optional            optional fields in front of each structure (draft of",
+        "  + optional            optional fields before each structure (draft of",
         "                        KIP-482)",
         "  + user_agent<tag: 1>  NULLABLE_STRING",
         "  + foos[].bar<tag: 1>  STRING",

@@ -108,7 +108,7 @@ class TestRegistryInFiles:
         (["--value", "avor"], "no reader 'avor'; did you mean avro?"),
         (["--value", "avro"], "avro needs a schema: --schema TOPIC=FILE, or --registry URL|DIR"),
         (["--schema", "nowhere.avsc"], "nowhere.avsc: cannot be read: No such file or directory"),
-        (["--schema", "README.md"], "README.md: no kind of schema ends in '.md'"),
+        (["--schema", "README.md"], "README.md: unknown schema file type '.md'"),
         (["--registry", "nowhere"], "nowhere: no such file or folder, and no URL"),
         (["--registry-config", "x"], "--registry-config is for --registry URL"),
     ],

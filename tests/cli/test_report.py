@@ -67,7 +67,7 @@ def test_a_capture_that_is_none_is_said_and_the_rest_is_reported(tmp_path: Path)
 def test_a_capture_without_kafka_makes_a_page_that_says_so() -> None:
     done = call("report", SOUND, "-o", "-", "--port", "1")
     assert done.status == 0
-    assert "no exchange of Kafka was found" in done.out
+    assert "no Kafka exchange found" in done.out
 
 
 def test_a_folder_goes_alone_and_unfiltered(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ class TestRecords:
     def test_no_answer_is_wanted_with_acks_0(self, send: Cli) -> None:
         outcome = send("produce", "--topic", "orders", "--value", "x", "--acks", 0)
         assert outcome.status == 0
-        assert "none wanted (acks=0)" in outcome.out
+        assert "none expected (acks=0)" in outcome.out
         assert "no answer wanted" in outcome.closing
 
     def test_offsets_are_looked_up_by_word(self, send: Cli) -> None:

@@ -275,7 +275,7 @@ class TestFields:
         assert repr(RULES(count=1, label="x")) == "RulesRequest(count=1, label='x')"
         message = MessageType.of("SaslAuthenticate", "request")(auth_bytes=b"\0me\0pencil")
         assert "pencil" not in repr(message) + repr(message.to_struct(0))
-        assert repr(message) == "SaslAuthenticateRequest(auth_bytes=<10 bytes hidden>)"
+        assert repr(message) == "SaslAuthenticateRequest(auth_bytes=<10 bytes redacted>)"
         alter = MessageType.of("AlterConfigs", "request")(
             resources=[{"configs": [{"name": "ssl.keystore.password", "value": "pencil"}]}]
         )

@@ -13,7 +13,7 @@ from kdbg.render.look import Look
 from kdbg.render.numbers import number_facts
 
 NO_SIZE = (
-    "The peer probably uses another protocol, or the bytes are inside a TLS stream or compressed data. Give the "
+    "The sender probably uses another protocol, or the bytes are inside a TLS stream or compressed data. Give the "
     "connection's first bytes to `kdbg explain`."
 )
 OTHER_LAYOUT = (
@@ -30,7 +30,7 @@ def sasl_plain() -> bytes:
     return len(data).to_bytes(4, "big") + data
 
 
-@pytest.mark.parametrize(("show", "password"), [(False, "<6 bytes hidden>"), (True, '"s3cret"')])
+@pytest.mark.parametrize(("show", "password"), [(False, "<6 bytes redacted>"), (True, '"s3cret"')])
 def test_a_tree_hides_secrets_unless_they_are_wanted(show: bool, password: str) -> None:
     (piece,) = pieces(sasl_plain())
     text, clean = tree_text(sasl_plain(), piece, Look(show_secrets=show))
@@ -51,7 +51,7 @@ def test_the_options_that_choose_another_layout_are_whole(header: bool, option: 
     ("number", "head", "advice", "known"),
     [
         (-720899, "-720899 = 0xfff4fffd, the bytes ff f4 ff fd: a Telnet command", TELNET, True),
-        (-1, "-1 = 0xffffffff, the bytes ff ff ff ff: no size, it is negative", NO_SIZE, False),
+        (-1, "-1 = 0xffffffff, the bytes ff ff ff ff: not a size, because it is negative", NO_SIZE, False),
         (0, "0 = 0x00000000: as a size, a message of 0 bytes (0 bytes)", "", True),
         (1023, "1023 = 0x000003ff: as a size, a message of 1,023 bytes (1023 bytes)", "", True),
         (1024, "1024 = 0x00000400: as a size, a message of 1,024 bytes (1 KiB)", "", True),

@@ -45,8 +45,8 @@ def noted(type: Any, *others: Any) -> str:
         (Default(Nullable(String), None), "default null"),
         (Enum(Int8, {0: "OFF", 1: "ON"}), "0\xa0OFF, 1\xa0ON"),
         (Bits(Int8, {0: "READ", 3: "WRITE"}), "bit\xa00\xa0READ, bit\xa03\xa0WRITE"),
-        (Secret(String), "secret: shown with --show-secrets only"),
-        (Holds(Bytes, lambda data, around: ()), "may hold a payload: kdbg grammar payloads"),
+        (Secret(String), "secret: shown only with --show-secrets"),
+        (Holds(Bytes, lambda data, around: ()), "may contain a payload: kdbg grammar payloads"),
     ],
 )
 def test_what_is_said_of_a_field(type: Any, said: str) -> None:
@@ -54,6 +54,6 @@ def test_what_is_said_of_a_field(type: Any, said: str) -> None:
 
 
 def test_when_a_field_is_secret() -> None:
-    shown = "shown with --show-secrets only"
+    shown = "shown only with --show-secrets"
     assert noted(Secret(String, "hidden"), "hidden" / Boolean) == f"secret if hidden is true: {shown}"
-    assert noted(Secret(String, "name"), "name" / String) == f"secret if name sounds like a password: {shown}"
+    assert noted(Secret(String, "name"), "name" / String) == f"secret if name suggests a password: {shown}"

@@ -61,7 +61,7 @@ def test_titles_of_what_is_only_half_there() -> None:
 
 def test_a_request_that_wants_no_answer() -> None:
     (exchange, _) = exchanges(Talk().ask("Produce", 3, acks=0, topic_data=[]).ask("Metadata", 1).end())
-    assert Headings(Look()).half(None, exchange, "response") == b"response  none wanted (acks=0)"
+    assert Headings(Look()).half(None, exchange, "response") == b"response  none expected (acks=0)"
 
 
 def test_a_long_client_id_is_shortened_for_a_terminal_only() -> None:

@@ -97,7 +97,7 @@ def test_every_byte_of_a_message_is_shown_wherever_it_is_cut(cut: int) -> None:
 @pytest.mark.parametrize("look", [PIPE, TERMINAL, Look("", 140, False)])
 def test_a_secret_is_hidden_with_its_length_and_its_text(look: Look) -> None:
     text = "\n".join(dump(sasl(), "sasl-authenticate", 0, look=look))
-    assert "<7 bytes hidden>" in text
+    assert "<7 bytes redacted>" in text
     assert "** ** **" in text
     for part in ("s3cret", b"s3cret".hex(" "), b"s3".hex(" ")):
         assert part not in text
@@ -196,7 +196,7 @@ def test_names_and_values_are_escaped() -> None:
 def test_without_an_api_only_the_correlation_id_is_shown() -> None:
     lines = hexdump(b"\0\0\0\x07s3cret", None, 0, "response", PIPE, {}, size=10)
     assert lines[1].startswith("0004  00 00 00 07              correlation_id  7")
-    assert "<6 bytes hidden>" in lines[2]
+    assert "<6 bytes redacted>" in lines[2]
 
 
 def test_colour_adds_nothing_but_escape_sequences() -> None:

@@ -215,7 +215,7 @@ class TestSecrets:
     def test_the_rest_of_it_is_shown(self) -> None:
         exchange = fetched("__cluster_metadata", {"value": scram()})
         assert '├── name  "alice"' in shown(exchange, "tree")
-        assert "├── salt  <32 bytes hidden>" in shown(exchange, "tree")
+        assert "├── salt  <32 bytes redacted>" in shown(exchange, "tree")
         (record,) = _records(shown(exchange, "json"))
         assert record["value"]["hidden"] == len(scram())
         assert record["value"]["value"]["salt"] == {"hidden": 32}
@@ -231,7 +231,7 @@ class TestSecrets:
         exchange = fetched("__cluster_metadata", {"value": scram()[:-3]})
         (record,) = _records(shown(exchange, "json"))
         assert record["value"] == {"hidden": len(scram()) - 3}
-        assert f"└── value  <{len(scram()) - 3} bytes hidden>" in shown(exchange, "tree")
+        assert f"└── value  <{len(scram()) - 3} bytes redacted>" in shown(exchange, "tree")
         (record,) = _records(shown(exchange, "json", OPEN))
         assert record["value"] == {"base64": base64.b64encode(scram()[:-3]).decode()} or isinstance(
             record["value"], str

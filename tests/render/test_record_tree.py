@@ -117,7 +117,7 @@ class TestPieces:
         lines = draw(b"\xff" * 30)
         assert lines == [
             "records  1 piece, 0 records",
-            "└── [0]  raw: bytes that are no entry  30 bytes  " + "ff " * 29 + "ff",
+            "└── [0]  raw: bytes that are not an entry  30 bytes  " + "ff " * 29 + "ff",
         ]
 
     def test_an_entry_that_is_cut_off(self) -> None:
@@ -130,7 +130,7 @@ class TestPieces:
         tree.struct(message.grammar)(message.body, "", "")
         text = tree.take()
         assert "records  1 batch, 1 piece, 1 record" in text
-        assert "[1]  partial: the beginning of an entry that is cut off here  9 bytes  00 00 00" in text
+        assert "[1]  partial: the start of a truncated entry  9 bytes  00 00 00" in text
 
     def test_compressed_bytes_that_do_not_decompress_stay_as_they_are(self) -> None:
         lines = draw({"magic": 2, "attributes": 1, "records_count": 3, "compressed_records": b"no gzip"})

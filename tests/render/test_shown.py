@@ -33,7 +33,7 @@ def test_an_exchange_in_each_view(format: str) -> None:
 
 def test_a_message_is_a_tree_or_json_with_its_secrets_hidden_unless_they_are_wanted() -> None:
     assert render(message()).splitlines() == [
-        "SaslAuthenticate request v0", "└── auth_bytes  <6 bytes hidden>",
+        "SaslAuthenticate request v0", "└── auth_bytes  <6 bytes redacted>",
     ]  # fmt: skip
     assert render(message(), show_secrets=True).endswith("auth_bytes  6 bytes  73 33 63 72 65 74\n")
     assert render(message(), "json") == '{"auth_bytes":{"hidden":6}}\n'
@@ -60,9 +60,7 @@ def test_a_message_is_a_hexdump_that_counts_from_its_first_byte() -> None:
 
 
 def test_what_a_view_does_not_show_is_refused() -> None:
-    with pytest.raises(
-        InputError, match="'summary' shows exchanges, not single messages; views of a message: tree, hex, json"
-    ):
+    with pytest.raises(InputError, match="'summary' shows exchanges, not single messages; use tree, hex, json"):
         render(message(), "summary")
     with pytest.raises(InputError, match="no hexdump of this SaslAuthenticate request: its bytes are not known"):
         render(replace(message(), data=None), "hex")

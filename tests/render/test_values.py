@@ -75,8 +75,8 @@ class TestOctets:
             (b"", "0 bytes"),
             (b"\x00", "1 byte  00"),
             (b"\x00\xff", "2 bytes  00 ff"),
-            (Hidden(9), "<9 bytes hidden>"),
-            (Hidden(1), "<1 byte hidden>"),
+            (Hidden(9), "<9 bytes redacted>"),
+            (Hidden(1), "<1 byte redacted>"),
         ],
     )
     def test_bytes(self, data: bytes | None, shown: str) -> None:

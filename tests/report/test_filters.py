@@ -95,7 +95,7 @@ def test_filters_go_together_and_all_is_shown_again(tab: Any) -> None:
     choose(tab, "API", "Heartbeat")
     assert tiles(tab)["exchanges"] == str(HEARTBEATS)
     assert listed(tab, "Expected errors")[0][2] == str(FAILED)
-    assert tab.locator("#stands-out .point:visible a").all_inner_texts() == ["1 of the slowest answers"]
+    assert tab.locator("#stands-out .point:visible a").all_inner_texts() == ["1 of the slowest responses"]
     choose(tab, "Client", "ops")
     assert tiles(tab)["exchanges"] == "0"
     assert tab.locator("#stands-out .point:visible").count() == 0
@@ -120,7 +120,7 @@ def test_lag_rebalances_and_topics_move_too(tab: Any) -> None:
     assert [row[0] for row in listed(tab, "Rebalances: numbers")] == ["billing"]
     assert tab.evaluate("document.getElementById('chart-rebalances-time').data[0].y") == ["billing"]
     assert tab.locator("#stands-out .point:visible a").all_inner_texts() == [
-        "1 of the slowest answers", "1 rebalance", "1 request without an answer"]  # fmt: skip
+        "1 of the slowest responses", "1 rebalance", "1 request without a response"]  # fmt: skip
 
 
 def test_numbers_below_a_chart_are_those_that_it_draws(tab: Any) -> None:

@@ -113,8 +113,8 @@ def test_each_exchange_worth_looking_at_is_shown_by_its_command(asking: Asking, 
         ("NOT_LEADER_OR_FOLLOWER", "shop", "Produce"),
     ]
     for row in found:
-        assert row["how to see it"].endswith(f"{row['exchange']}'")  # in quotes: there is a space in the name
-        shell = row["how to see it"].replace("kdbg", f"{sys.executable} -m kdbg", 1)
+        assert row["command"].endswith(f"{row['exchange']}'")  # in quotes: there is a space in the name
+        shell = row["command"].replace("kdbg", f"{sys.executable} -m kdbg", 1)
         done = subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, check=False)
         assert row["API"] in done.stdout
         if not row["why"].endswith("late"):

@@ -57,7 +57,7 @@ def test_what_it_refers_to_may_be_text_or_descriptors() -> None:
         read = Chosen([], Given([], One(schema)))
         assert read(FRAME + b"\x0a\x03\x0a\x01x", VALUE).data == {"a": {"s": "x"}}
     problem = Chosen([], Given([], One(lonely)))(FRAME, VALUE).problem
-    assert "uses a.proto, which it does not refer to" in problem
+    assert "uses a.proto without a reference to it" in problem
 
 
 def test_a_guid_in_a_header() -> None:

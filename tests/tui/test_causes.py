@@ -148,7 +148,7 @@ def test_what_the_command_line_leaves_out_cannot_be_gone_to() -> None:
                 before = app.exchanges.cursor
                 go(app, 8)
                 await pilot.pause()
-                assert any("#8  not among what was read" in line for line in lines(app))
+                assert any("#8  not loaded" in line for line in lines(app))
                 await pilot.press("enter")
                 await pilot.pause()
                 assert (app.below.name, app.exchanges.cursor) == ("diagnosis", before)

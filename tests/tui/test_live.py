@@ -198,7 +198,7 @@ async def intercepts(live: Live, tmp_path: Path) -> None:
 
 async def goes_to_held(live: Live, tmp_path: Path) -> None:
     await live.press("H")
-    assert pane(live) == "exchanges", "nothing is held"
+    assert pane(live) == "exchanges", "no message is held"
     await live.hold("*")
     await live.held(produce(2))
     assert pane(live) == "held"

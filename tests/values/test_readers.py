@@ -95,25 +95,25 @@ def test_every_reader_is_tried() -> None:
 
 
 BAD: list[tuple[str, bytes, tuple[Schema, ...], str]] = [
-    ("string", b"\xff", (), "not string: byte 0 is no UTF-8"),
+    ("string", b"\xff", (), "not string: not valid UTF-8 at byte 0"),
     ("json", b"{", (), "not json: "),
-    ("uuid", b"x", (), "not uuid: 1 bytes are no UUID, nor its text"),
-    ("int64", b"abc", (), "not int64: 3 bytes, not 8"),
-    ("msgpack", b"\x01\x02", (), "not msgpack: 1 bytes are left over"),
+    ("uuid", b"x", (), "not uuid: 1 byte: neither a UUID nor its text"),
+    ("int64", b"abc", (), "not int64: 3 bytes, expected 8"),
+    ("msgpack", b"\x01\x02", (), "not msgpack: 1 trailing byte"),
     ("msgpack", b"\x92\x01", (), "not msgpack: "),
     ("avro", AVRO[:-1], (ORDER,), "not avro: Expected 6 bytes, read 5"),
-    ("avro", AVRO + b"\0", (ORDER,), "not avro: 1 byte left over behind shop.Order"),
-    ("avro", AVRO, (PARCEL,), "not avro: the schema of this topic is one for json-schema"),
-    ("avro", AVRO, (Schema("AVRO", "{"),), "not avro: the schema is no Avro: "),
+    ("avro", AVRO + b"\0", (ORDER,), "not avro: 1 trailing byte after shop.Order"),
+    ("avro", AVRO, (PARCEL,), "not avro: the schema of this topic is for json-schema"),
+    ("avro", AVRO, (Schema("AVRO", "{"),), "not avro: invalid Avro schema: "),
     ("protobuf", b"\x08", (PROTO,), "not protobuf: shop.Order: "),
-    ("protobuf", b"\x4a\x01x", (PROTO,), "not protobuf: shop.Order has none of its fields"),
+    ("protobuf", b"\x4a\x01x", (PROTO,), "not protobuf: none of the fields of shop.Order is set"),
     (
         "protobuf",
         PROTOBUF,
         (PROTO._replace(message="Nope"),),
         "not protobuf: the schema has no message 'Nope'",
     ),
-    ("protobuf", PROTOBUF, (Schema("PROTOBUF", "message {"),), "not protobuf: does not compile: "),
+    ("protobuf", PROTOBUF, (Schema("PROTOBUF", "message {"),), "not protobuf: the schema does not compile: "),
     ("json-schema", b"no", (PARCEL,), "not json-schema: "),
 ]
 
@@ -168,7 +168,7 @@ class TestAvro:
                                        {"type": "fixed", "name": "F", "size": 0}])  # fmt: skip
     def test_a_few_bytes_do_not_make_billions_of_items(self, items: Any) -> None:
         schema = Schema("AVRO", json.dumps({"type": "array", "items": items}))
-        assert "take no bytes" in read("avro", b"\xfe\xff\xff\xff\xff\x0f\x00", schema).problem
+        assert "zero-length items" in read("avro", b"\xfe\xff\xff\xff\xff\x0f\x00", schema).problem
 
 
 class TestProtobuf:
@@ -188,7 +188,7 @@ class TestProtobuf:
         assert (found.data, found.problem) == (expected, "")
 
     def test_fields_that_it_does_not_know_are_told_of(self) -> None:
-        assert read("protobuf", PROTOBUF + b"\x4a\x01x", PROTO).about == "protobuf shop.Order, 1 field unknown to it"
+        assert read("protobuf", PROTOBUF + b"\x4a\x01x", PROTO).about == "protobuf shop.Order, 1 unknown field"
 
     def test_files_that_it_imports(self) -> None:
         text = 'syntax = "proto3"; import "shop/order.proto"; import "google/protobuf/timestamp.proto";' \
@@ -200,14 +200,14 @@ class TestProtobuf:
     @pytest.mark.parametrize("name", ["../../escaped.proto", "/etc/escaped.proto", ""])
     def test_a_name_that_leads_elsewhere_is_refused(self, name: str) -> None:
         schema = Schema("PROTOBUF", 'syntax = "proto3";', (Reference(name, PROTO),))
-        assert "no name of a file beside it" in read("protobuf", PROTOBUF, schema).problem
+        assert "not a file next to it" in read("protobuf", PROTOBUF, schema).problem
 
 
 class TestJsonSchema:
     def test_what_does_not_follow_is_shown_with_what_is_wrong(self) -> None:
         found = read("json-schema", b'{"n": "3"}', PARCEL)
         assert (found.kind, found.data) == ("data", {"n": "3"})
-        assert found.problem == "does not follow the schema: $.n: '3' is not of type 'integer'"
+        assert found.problem == "does not match the schema: $.n: '3' is not of type 'integer'"
 
     def test_schemas_that_use_others(self) -> None:
         schema = Schema("JSON", '{"$ref": "parcel.json"}', (Reference("parcel.json", PARCEL),))
@@ -216,7 +216,7 @@ class TestJsonSchema:
 
     def test_nothing_is_fetched(self) -> None:
         schema = Schema("JSON", '{"$ref": "http://127.0.0.1:9/schema.json"}')
-        assert "cannot be followed" in read("json-schema", b"{}", schema).problem
+        assert "cannot be applied" in read("json-schema", b"{}", schema).problem
 
 
 class TestIds:
@@ -265,10 +265,7 @@ class TestIds:
 
 def test_null_stays_null_whatever_reads() -> None:
     for reader in READERS:
-        assert (
-            Chosen([Choice("value", reader)], Given([ForTopic("*", "value", ORDER)]))(None, VALUE).kind
-            == "unexpected-null"
-        )
+        assert Chosen([Choice("value", reader)], Given([ForTopic("*", "value", ORDER)]))(None, VALUE).kind == "null"
 
 
 def test_the_last_choice_that_fits_the_topic_counts() -> None:

@@ -217,9 +217,7 @@ def test_code_on_pages_does_not_count() -> None:
 
 
 def test_texts_of_templates_are_collected_without_tags_and_expressions() -> None:
-    template = (
-        '<p class="told">No answer in {{ told }}.</p>\n<ul aria-label="Told by {{ one }}">{% if told %}</ul>\n'
-    )
+    template = '<p class="told">No answer in {{ told }}.</p>\n<ul aria-label="Told by {{ one }}">{% if told %}</ul>\n'
     found = [(text.line, one.word) for text in of_template(template, "kdbg/some.html") for one in check(text)]
     assert found == [(1, "answer"), (2, "Told")]
 

@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import Any, Final
 from uuid import UUID
 
+from ...findings.amounts import count
 from ..language.payload import Opened, Sealed
 from ..nodes import TAGGED, Node, Rest, Sized, WireStruct
 from ..nodes.children import Child, children, contains
@@ -27,7 +28,7 @@ class Hidden(bytes):
     """Stands in a value where a secret was: so many bytes, none of them shown."""
 
     def __repr__(self) -> str:
-        return f"<{len(self)} bytes hidden>"
+        return f"<{count(len(self), 'byte')} redacted>"
 
 
 def is_secret(node: Node, siblings: Mapping[str, Any]) -> bool:

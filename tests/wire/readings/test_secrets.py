@@ -27,7 +27,7 @@ class TestHide:
         shown = hide(grammar("SaslAuthenticate", "request", 2), value)
         assert isinstance(shown["auth_bytes"], Hidden)
         assert shown["auth_bytes"] == bytes(14)
-        assert repr(shown) == "{'auth_bytes': <14 bytes hidden>}"
+        assert repr(shown) == "{'auth_bytes': <14 bytes redacted>}"
         assert value["auth_bytes"] == b"\x00user\x00password", "the value itself is left alone"
 
     def test_null_is_no_secret(self) -> None:
@@ -74,7 +74,7 @@ class TestVeil:
     def test_a_payload_that_could_not_be_read_is_hidden(self) -> None:
         shown = veil(Sealed(b"s3cret"))
         assert isinstance(shown, Hidden)
-        assert repr(shown) == "<6 bytes hidden>"
+        assert repr(shown) == "<6 bytes redacted>"
 
     @pytest.mark.parametrize("data", [b"plain", None, "text"])
     def test_all_others_are_as_they_are(self, data: Any) -> None:
@@ -88,14 +88,14 @@ class TestVeil:
         value = {"name": "alice", "password": "s3cret"}
         shown = veil(Opened.of(b"alice s3cret", "Lamp", self.GRAMMAR, value, secret=True))
         assert (shown, shown.name, shown.secret) == (bytes(12), "Lamp", True)
-        assert str(shown.value) == "{'name': 'alice', 'password': <6 bytes hidden>}"
+        assert str(shown.value) == "{'name': 'alice', 'password': <6 bytes redacted>}"
 
 
 def test_of_a_broken_message_no_text_and_no_bytes_are_shown() -> None:
     value = {"error": 5, "names": ["alice", b"s3c"], "inner": {"password": "ß", "flag": True}, "none": None}
     assert str(hide_all(value)) == (
-        "{'error': 5, 'names': [<5 bytes hidden>, <3 bytes hidden>], "
-        "'inner': {'password': <2 bytes hidden>, 'flag': True}, 'none': None}"
+        "{'error': 5, 'names': [<5 bytes redacted>, <3 bytes redacted>], "
+        "'inner': {'password': <2 bytes redacted>, 'flag': True}, 'none': None}"
     )
 
 

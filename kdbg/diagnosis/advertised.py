@@ -72,15 +72,15 @@ def told(book: Ledgers, entry: Advertised, attempts: Sequence[Path], lost: Seque
 
 
 def answers(attempts: Sequence[Path]) -> str:
-    """Return what came back from where a connection was asked for."""
+    """Return what happened to connection attempts, as the sentences have it."""
     if not attempts:
-        return "it never even asks for a connection there"
+        return "the capture has no connection attempt to it"
     refused = sum(path.refused is not None for path in attempts)
     if refused == len(attempts):
-        return "every attempt is refused"
+        return "every connection attempt is refused"
     if not refused:
-        return "nothing answers"
-    return "attempts are refused or not answered"
+        return "no connection attempt gets a reply"
+    return "connection attempts are refused or get no reply"
 
 
 def _best(clients: Counter[str]) -> str | None:

@@ -1,50 +1,72 @@
-"""The sentences of a case, and its object: made last, of what the case has as data."""
+"""The sentences of a case, and its JSON object: filled from the facts of the case."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from .case import Case
+from ..findings import amounts
+from .case import Case, Certainty
 
 UNKNOWN = {
-    "client_id": "a client", "host": "a host", "broker": "the broker", "topic": "a topic", "group": "a group",
-    "user": "of unknown name", "transactional_id": "an unknown id", "partition": "one", "listener": "another address",
-    "cluster_id": "a cluster",
+    "client_id": "(no client.id)", "host": "(unknown)", "broker": "(unknown)", "topic": "(unknown)",
+    "group": "(unknown)", "user": "(unknown)", "transactional_id": "(unknown)", "partition": "(unknown)",
+    "listener": "(unknown)", "cluster_id": "(unknown)",
 }  # fmt: skip
-"""What stands for whom a case does not name."""
+"""The text for what a case does not name."""
+HEDGES: dict[Certainty, str] = {"certain": "", "likely": "probably ", "guess": "possibly "}
+"""The text of `{probably}`: where a rule's certainty varies, its sentence has it once."""
+MOST_NAMES = 4
 
 
 class Sentences(Formatter):
-    """Fills templates: `{name!d}` is a duration in nanoseconds."""
+    """Fill templates: `{name!d}` is a duration in nanoseconds, `{name!t}` how often, `{name:record}` a count."""
 
     def convert_field(self, value: Any, conversion: Any) -> Any:
-        """Return a value as its conversion wants it."""
-        return duration(value) if conversion == "d" else super().convert_field(value, conversion)
+        """Return the text of a duration or of a number of times; otherwise what Python's conversions return."""
+        if conversion == "d":
+            return duration(value)
+        return amounts.times(value) if conversion == "t" else super().convert_field(value, conversion)
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Return a number with its noun where the format is a noun, otherwise what Python's formats return."""
+        if len(format_spec) > 1 and format_spec[0].isalpha():
+            return amounts.count(round(value), format_spec)
+        return str(super().format_field(value, format_spec))
 
 
 SENTENCES = Sentences()
 
 
+def named(noun: str, names: Iterable[Any], most: int = MOST_NAMES) -> str:
+    """Return names after their noun, the first ones of many: `topic a`, `topics a, b, c, d and 2 more`."""
+    unknown = UNKNOWN["client_id"] if noun == "client" else "(unknown)"
+    shown = [str(name) or unknown for name in names] or [unknown]
+    more = f" and {len(shown) - most:,} more" if len(shown) > most else ""
+    return f"{noun}{'s' * (len(shown) > 1)} {', '.join(shown[:most])}{more}"
+
+
 def duration(value: int) -> str:
-    """Return nanoseconds in words: "240 ms", "3.5 s", "2 min"."""
+    """Return nanoseconds in words: "240 ms", "3.5 s", "2 min", "5 h"."""
+    if value >= 7_200_000_000_000:
+        return f"{value / 3600e9:,.0f} h"
     if value >= 120_000_000_000:
         return f"{value / 60e9:.3g} min"
-    if value >= 1_000_000_000:
-        return f"{value / 1e9:.2g} s" if value < 10_000_000_000 else f"{value / 1e9:.0f} s"
+    if value >= 999_500_000:
+        return f"{value / 1e9:.2g} s" if value < 9_950_000_000 else f"{value / 1e9:.0f} s"
     return f"{value / 1e6:.3g} ms"
 
 
 def filled(template: str, case: Case) -> str:
-    """Return a template with what a case knows."""
+    """Return a template filled with the facts of a case."""
     who = {name: UNKNOWN[name] if value is None else value for name, value in case.who._asdict().items()}
-    times = "once" if case.count == 1 else f"{case.count:,} times"
-    return SENTENCES.vformat(template, (), {"count": case.count, "times": times, **who, **case.facts})
+    known = {"count": case.count, "times": amounts.times(case.count), "probably": HEDGES[case.certainty]}
+    return SENTENCES.vformat(template, (), {**known, **who, **case.facts})
 
 
 def sentence(case: Case) -> str:
-    """Return what happened, in one sentence without a full stop; not escaped."""
+    """Return what happened, in one sentence without a full stop; `probably` in it if likely; not escaped."""
     return filled(case.rule.sentence, case)
 
 

@@ -19,8 +19,8 @@ def times(number: int) -> str:
 
 
 def _plural(noun: str) -> str:
-    """Return the plural of a noun: batches, entries, bytes."""
-    if noun.endswith(("ch", "sh", "s", "x")):
+    """Return the plural of a noun: batches, entries, bytes, epochs."""
+    if noun.endswith(("tch", "sh", "s", "x")):
         return f"{noun}es"
     if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
         return f"{noun[:-1]}ies"

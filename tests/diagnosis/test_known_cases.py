@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from kdbg.capture import open_capture
 from kdbg.diagnosis import Case, diagnose
 from kdbg.diagnosis.rules import BY_CODE
-from kdbg.diagnosis.text import case_object
+from kdbg.diagnosis.text import advice, case_object, sentence
 from kdbg.engine.engine import Engine
 from kdbg.ledgers import Ledgers
 
@@ -49,6 +50,10 @@ def watched(path: Path, code: str) -> tuple[list[Json], list[str]]:
         before = now
     ledgers.take(engine.close())
     ledgers.left_over(engine.findings)
+    for case in diagnose(ledgers):
+        assert len(re.findall("probably|possibly", sentence(case))) == (case.certainty != "certain"), sentence(case)
+        assert len(sentence(case)) <= 220, sentence(case)
+        assert len(advice(case)) <= 200, advice(case)
     return [whole(case) for case in diagnose(ledgers)], steps
 
 

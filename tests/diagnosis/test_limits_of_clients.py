@@ -37,7 +37,7 @@ def test_acks_0_is_to_blame_where_no_other_client_was_cut_off_within_a_second() 
     )  # fmt: skip
     facts = build((SECOND, "till", BROKER, 0))
     (case,) = cases(facts, "acks0-silent-loss")
-    assert (case.certainty, case.count, case.facts) == ("likely", 1, {"leader": "unknown"})
+    assert (case.certainty, case.count, case.facts) == ("likely", 1, {"leader": "broker (unknown)"})
     topic = facts.clusters.topic("orders")
     assert topic is not None
     topic.partitions.update({0: [Led(0, 3, 1, 1), Led(1, 2, 1, 1)], 1: [Led(0, 1, 1, 1)], 2: [Led(0, 2, 1, 1)]})
@@ -45,7 +45,7 @@ def test_acks_0_is_to_blame_where_no_other_client_was_cut_off_within_a_second() 
     again.heard(mark(9, connection=3), PRODUCE, 7, "shop", 40)
     facts.writes(again, acks=Counter({0: 1}))
     (case,) = cases(facts, "acks0-silent-loss")
-    assert (case.certainty, case.count, case.facts) == ("certain", 2, {"leader": "1, 2"})
+    assert (case.certainty, case.count, case.facts) == ("certain", 2, {"leader": "brokers 1, 2"})
     assert case.evidence.exchanges == (3, 9)
 
 
@@ -79,7 +79,8 @@ def test_a_version_that_a_broker_does_not_offer() -> None:
     check("api-version-unsupported", build, found=[(1, offers, True), (10, offers, True), (10, offers, False)],
           not_found=[(2, offers, True), (9, offers, True), (2, {}, True)])  # fmt: skip
     for version, offered, said in (
-        (1, offers, "versions 2 to 9"), (1, {4: (0, 1)}, "no version of it"), (0, {3: (0, 0)}, None),
+        (1, offers, "the broker supports v2 to v9"), (0, {3: (0, 0)}, None),
+        (1, {4: (0, 1)}, "the broker does not support this API"),
     ):  # fmt: skip
         found = cases(build((version, offered, True)), "api-version-unsupported")
         assert [case.facts["offered"] for case in found] == ([said] if said else [])
@@ -94,11 +95,11 @@ def test_an_error_of_a_version_names_what_was_sent() -> None:
     assert cases(facts, "api-version-unsupported") == []
     facts.fails(session, 35, METADATA, "", seen(2, 0, 5))
     (case,) = cases(facts, "api-version-unsupported")
-    assert case.facts == {"api": "Metadata", "version": 7, "offered": "unknown versions (no ApiVersions response seen)",
-                          "software": "unknown client software"}  # fmt: skip
+    assert case.facts == {"api": "Metadata", "version": 7, "software": "unknown software",
+                          "offered": "the supported versions are not in the capture"}  # fmt: skip
     session.offered, session.software = {METADATA: (0, 7)}, "sarama 1.0"
     (case,) = cases(facts, "api-version-unsupported")
-    assert case.facts["offered"] == "versions 0 to 7according to ApiVersions, and rejects the request anyway"
+    assert case.facts["offered"] == "the broker supports v0 to v7 according to its ApiVersions response"
     assert (case.facts["software"], case.certainty, case.count) == ("sarama 1.0", "certain", 4)
 
 

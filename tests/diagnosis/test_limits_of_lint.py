@@ -9,8 +9,8 @@ from kdbg.diagnosis.lint import Linter
 from kdbg.diagnosis.looking import api_name, by_ends, clients_of_host, evidence, failures, on_paths, span
 from kdbg.diagnosis.readiness import Missing, client_object, readiness, would_stop
 from kdbg.diagnosis.stories import Subject, tell
-from kdbg.diagnosis.stories.text import SENTENCES, about, given_to, listed, spans
-from kdbg.diagnosis.text import duration
+from kdbg.diagnosis.stories.text import SENTENCES, about, given_to, spans
+from kdbg.diagnosis.text import duration, named
 from kdbg.ledgers.producers import Gap, Transaction
 from kdbg.messages.peers import Decrypted, endpoint
 
@@ -158,108 +158,125 @@ def test_what_rules_look_for() -> None:
 
 def test_durations_in_words() -> None:
     for value, text in (
-        (0, "0 ms"), (1_500_000, "1.5 ms"), (240 * MS, "240 ms"), (SECOND - 1, "1e+03 ms"), (SECOND, "1 s"),
+        (0, "0 ms"), (1_500_000, "1.5 ms"), (240 * MS, "240 ms"),
+        (999 * MS, "999 ms"), (SECOND - 1, "1 s"), (SECOND, "1 s"),
         (3_520 * MS, "3.5 s"), (10 * SECOND - 1, "10 s"), (10 * SECOND, "10 s"), (45_600 * MS, "46 s"),
         (120 * SECOND - 1, "120 s"), (120 * SECOND, "2 min"), (200 * SECOND, "3.33 min"),
+        (7199 * SECOND, "120 min"), (7200 * SECOND, "2 h"), (3_600_000 * SECOND, "1,000 h"),
     ):  # fmt: skip
         assert duration(value) == text
 
 
-def test_lists_and_spans_in_words() -> None:
+def test_names_have_their_noun() -> None:
     names = [f"n{number}" for number in range(10)]
-    assert listed(names[:8]) == ", ".join(names[:8])
-    assert listed(names) == ", ".join(names[:8]) + " and 2 more"
+    assert named("topic", names[:8], 8) == "topics " + ", ".join(names[:8])
+    assert named("topic", names, 8) == "topics " + ", ".join(names[:8]) + " and 2 more"
+    assert named("topic", names[:5]) == "topics n0, n1, n2, n3 and 1 more"
+    assert named("topic", ["a"]) == "topic a"
+    assert (named("client", [""]), named("client", []), named("topic", [])) == (
+        "client (no client.id)", "client (no client.id)", "topic (unknown)",
+    )  # fmt: skip
+
+
+def test_partitions_are_written_in_short() -> None:
     assert spans([3, 1, 2, 7, 9, 10]) == "1-3, 7, 9-10"
     assert spans(range(0, 16, 2)) == "0, 2, 4, 6, 8, 10, 12, 14"
     assert spans(range(0, 18, 2)) == "0, 2, 4, 6, 8, 10, 12, 14 …"
     assert spans([]) == ""
-    assert given_to({"member": "a", "partitions": 3, "first": [["orders", [0, 1]]]}) == "a gets orders/0-1 …"
-    assert given_to({"member": "a", "partitions": 2, "first": [["orders", [0, 1]]]}) == "a gets orders/0-1"
-    assert given_to({"member": "a", "partitions": 0, "first": []}) == "a gets nothing"
+    some = [["orders", [0, 1]], ["refunds", [3]]]
+    assert given_to({"member": "a", "partitions": 4, "first": some}) == (
+        "member a gets topic orders, partitions 0-1 and topic refunds, partition 3 …"
+    )
+    assert given_to({"member": "a", "partitions": 2, "first": some[:1]}) == "member a gets topic orders, partitions 0-1"
+    assert given_to({"member": "a", "partitions": 0, "first": []}) == "member a gets no partition"
 
 
 def test_sentences_of_events() -> None:
-    """Each kind of event with its facts, and what is said of it."""
+    """Each kind of event with its facts, and its sentence."""
     base = {"client": "shop", "group": "sums", "topic": "orders", "member": "m", "count": 3, "for_ns": 2 * SECOND}
     for kind, facts, text in (
-        ("asked-for", {"count": 1}, "shop asks for topic orders"),
-        ("asked-for", {}, "shop asks for topic orders, 3 times in 2 s"),
-        ("asks", {"api": "Fetch", "versions": [3, 4]}, "shop asks Fetch v3-4, 3 times"),
+        ("asked-for", {"count": 1}, "client shop requests metadata of topic orders"),
+        ("asked-for", {}, "client shop requests metadata of topic orders, 3 times in 2 s"),
+        ("asks", {"api": "Fetch", "versions": [3, 4]}, "client shop sends Fetch v3-4, 3 times"),
         ("closes", {"by": "client", "reset": False, "unanswered": 0, "exchanges": 1, "connection": 7, "broker": "b"},
-         "shop closes connection 7 after 1 exchange"),
+         "client shop closes connection 7 after 1 exchange"),
         ("closes", {"by": "broker", "reset": True, "unanswered": 2, "exchanges": 0, "connection": 7, "broker": "b"},
-         "b resets connection 7 after 0 exchanges, 2 requests unanswered"),
-        ("commits", {"last": [["a", 0, 1234]], "partitions": 1}, "sums has committed 3 times: a/0 at 1,234"),
+         "broker b resets connection 7 after 0 exchanges, 2 requests without a response"),
+        ("commits", {"last": [["a", 0, 1234]], "partitions": 1},
+         "group sums committed offsets 3 times, the last ones topic a, partition 0: 1234"),
         ("commits", {"last": [["a", 0, 5]] * 9, "partitions": 9},
-         "sums has committed 3 times: " + ", ".join(["a/0 at 5"] * 8) + " …"),
-        ("commits", {"last": [], "partitions": 0, "count": 1}, "sums has committed once; none succeeded"),
-        ("coordinator", {"node": 2, "before": None}, "node 2 coordinates sums"),
-        ("coordinator", {"node": 2, "before": 0}, "node 2 coordinates sums, before it node 0"),
-        ("created", {}, "topic orders is created"), ("end", {"exchanges": 1}, "the capture ends, after 1 exchange"),
+         "group sums committed offsets 3 times, the last ones " + "; ".join(["topic a, partition 0: 5"] * 8) + " …"),
+        ("commits", {"last": [], "partitions": 0, "count": 1}, "group sums committed offsets once, without success"),
+        ("coordinator", {"node": 2, "before": None}, "broker 2 coordinates group sums"),
+        ("coordinator", {"node": 2, "before": 0}, "broker 2 coordinates group sums (previously broker 0)"),
+        ("created", {}, "topic orders is created"), ("end", {"exchanges": 1}, "the capture ends after 1 exchange"),
         ("epoch", {"producer_id": 7, "batches": 2, "epoch": 1}, "producer id 7 writes 2 batches in epoch 1"),
-        ("error", {"error": "X", "api": "Fetch", "subject": "orders"},
-         "shop is told X by Fetch about orders, 3 times in 2 s"),
+        ("error", {"error": "X", "api": "Fetch", "subject": "orders", "subject_kind": "topic"},
+         "client shop receives X in a response to Fetch for topic orders, 3 times in 2 s"),
         ("error", {"error": "X", "api": "Fetch", "subject": "", "count": 1, "client": ""},
-         "a client is told X by Fetch"),
-        ("events-lost", {}, "3 events more were not kept"),
-        ("found", {"late": True, "partitions": 2}, "topic orders is there now, 2 partitions"),
-        ("found", {"late": False, "partitions": 1}, "topic orders is there, 1 partition"),
-        ("joins", {}, "shop joins group sums"),
+         "client (no client.id) receives X in a response to Fetch"),
+        ("events-lost", {}, "3 more events dropped (memory limit)"),
+        ("found", {"late": True, "partitions": 2}, "topic orders now exists: 2 partitions"),
+        ("found", {"late": False, "partitions": 1}, "topic orders exists: 1 partition"),
+        ("joins", {}, "client shop joins group sums"),
         ("leader", {"partition": 1, "leader": 2, "before": -1, "in_sync": 1, "in_sync_before": 1, "replicas": 3},
-         "orders/1: leader 2, before none"),
+         "topic orders, partition 1: leader 2 (previously no leader)"),
         ("leader", {"partition": 1, "leader": -1, "before": 0, "in_sync": 1, "in_sync_before": 2, "replicas": 3},
-         "orders/1: no leader, before 0; 1 of 3 replicas in sync (previously 2)"),
+         "topic orders, partition 1: no leader (previously leader 0); 1 of 3 replicas in sync (previously 2)"),
         ("leader", {"partition": 1, "leader": 0, "before": 0, "in_sync": 1, "in_sync_before": 1, "replicas": 3},
-         "orders/1: other replicas"),
+         "topic orders, partition 1: other replicas"),
         ("leader", {"partition": 1, "leader": 0, "before": 1, "in_sync": 1, "in_sync_before": 1, "replicas": 3},
-         "orders/1: leader 0, before 1"),
-        ("leaves", {"by_other": True, "reason": "x."}, "shop is removed from group sums: x"),
-        ("leaves", {"by_other": False, "reason": ""}, "shop leaves group sums"),
+         "topic orders, partition 1: leader 0 (previously leader 1)"),
+        ("leaves", {"by_other": True, "reason": "x."}, "client shop is removed from group sums: x"),
+        ("leaves", {"by_other": False, "reason": ""}, "client shop leaves group sums"),
         ("login", {"lifetime_ms": 5000, "user": "mara", "mechanism": None, "connection": 7},
-         "shop is logged in as mara for 5 s by SASL (connection 7)"),
+         "client shop is authenticated as user mara for 5 s with SASL on connection 7"),
         ("login-refused", {"user": None, "message": "no", "mechanism": "PLAIN", "error": "X"},
-         "shop is refused to log in by PLAIN: X (no)"),
+         "client shop fails to authenticate with PLAIN: X (no)"),
         ("member-joins", {"session_timeout_ns": 5 * SECOND, "rebalance_timeout_ns": 0, "topics": ["a", "b"],
-                          "instance_id": "i"}, "m asks to join as instance i for a, b (session timeout 5 s)"),
+                          "instance_id": "i"},
+         "member m requests to join as group.instance.id i for topics a, b (session timeout 5 s)"),
         ("member-joins", {"session_timeout_ns": 0, "rebalance_timeout_ns": 5 * SECOND, "topics": [],
-                          "instance_id": None}, "m asks to join (poll interval 5 s)"),
-        ("member-leaves", {"reason": "", "cause": "slow-client", "by_other": False}, "m leaves: slow client"),
+                          "instance_id": None}, "member m requests to join (rebalance timeout 5 s)"),
+        ("member-leaves", {"reason": "", "cause": "slow-client", "by_other": False},
+         "member m leaves: see slow-client"),
         ("member-leaves", {"reason": "consumer poll timeout.", "cause": None, "by_other": True},
-         "m is removed: poll interval exceeded"),
-        ("more-connections", {"connections": 2}, "2 more connections follow, not told one by one"),
-        ("not-found", {"error": "X"}, "metadata says X of topic orders, 3 times"),
+         "member m is removed: max.poll.interval.ms exceeded"),
+        ("more-connections", {"connections": 2}, "2 more connections not listed"),
+        ("not-found", {"error": "X"}, "Metadata responses contain X for topic orders, 3 times"),
         ("producer-id", {"producer_id": 7, "epoch": 1, "transactional_id": "t"},
-         "shop gets producer id 7 epoch 1 for t"),
+         "client shop gets producer id 7, epoch 1 for transactional id t"),
         ("reads", {"partitions": [0, 1], "records": 1, "bytes": 1234, "requests": 2},
-         "shop begins to read orders/0-1: 1 record, 1,234 bytes in 2 requests"),
-        ("reads-last", {}, "shop reads orders for the last time"),
-        ("sequence-gap", {"partition": 1, "found": 9, "expected": 7},
-         "shop sends sequence 9 to orders/1, expected 7"),
+         "client shop begins to read topic orders, partitions 0-1: 1 record, 1,234 bytes in 2 requests"),
+        ("reads-last", {}, "client shop reads topic orders for the last time"),
+        ("sequence-gap", {"partition": 1, "found": 9999, "expected": 7},
+         "client shop sends sequence number 9999 to topic orders, partition 1, expected 7"),
         ("slow", {"api": "Fetch", "took_ns": 2 * SECOND, "late_ns": SECOND},
-         "Fetch of shop takes 2 s, 1 s above the allowed wait"),
-        ("throttled", {"throttle_ms": 250}, "shop is throttled, 3 times, up to 250 ms"),
-        ("transaction", {"transaction": 1, "transactional_id": "t"}, "transaction 1 of t begins"),
+         "the response to Fetch of client shop takes 2 s, 1 s above the allowed wait"),
+        ("throttled", {"throttle_ms": 250}, "client shop is throttled, 3 times, for up to 250 ms"),
+        ("transaction", {"transaction": 1, "transactional_id": "t"}, "transaction 1 of transactional id t begins"),
         ("transaction-ends", {"transaction": 1, "committed": True, "by_coordinator": False},
          "transaction 1 is committed after 2 s"),
         ("transaction-ends", {"transaction": 1, "committed": False, "by_coordinator": True},
          "transaction 1 is aborted by the coordinator after 2 s"),
-        ("transaction-open", {"transaction": 1}, "transaction 1 is still open, 2 s old"),
+        ("transaction-open", {"transaction": 1}, "transaction 1 is still open after 2 s"),
         ("transactional-id", {"code": 53, "error": "X", "transactional_id": "t"},
-         "shop asks for transactional id t: X"),
+         "client shop requests transactional id t: X"),
         ("transactional-id", {"code": 0, "transactional_id": "t", "producer_id": 7, "epoch": 1, "fences": "",
                               "timeout_ns": 5 * SECOND},
-         "shop gets producer id 7 epoch 1 for t, transaction timeout 5 s, which fences another client"),
+         "client shop gets producer id 7, epoch 1 for transactional id t, transaction timeout 5 s, which fences client "
+         "(no client.id)"),
         ("transactional-id", {"code": 0, "transactional_id": "t", "producer_id": 7, "epoch": 1, "fences": None,
-                              "timeout_ns": 0}, "shop gets producer id 7 epoch 1 for t"),
-        ("unanswered", {"api": "Fetch", "version": 4}, "Fetch v4 of shop is never answered"),
-        ("writes-last", {}, "shop writes to orders for the last time"),
+                              "timeout_ns": 0}, "client shop gets producer id 7, epoch 1 for transactional id t"),
+        ("unanswered", {"api": "Fetch", "version": 4}, "Fetch v4 of client shop gets no response"),
+        ("writes-last", {}, "client shop writes to topic orders for the last time"),
         ("generation", {"generation": 4, "left": [{"member": "a", "reason": "x"}], "missing": ["b"], "new": ["c"],
                         "again": ["d", "e"], "given": [{"member": "c", "partitions": 0, "first": []}],
                         "took_ns": SECOND, "pause_ns": 300 * MS},
-         "gen 4: a left: x; b did not come back; c joins; d, e join again; c gets nothing; it took 1 s; "
-         "300 ms without consumption"),
+         "generation 4: member a left: x; member b did not rejoin; member c joins; members d, e rejoin; member c gets "
+         "no partition; the rebalance took 1 s; no Fetch request for 300 ms"),
         ("generation", {"generation": 4, "left": [], "missing": [], "new": [], "again": [], "given": [],
-                        "took_ns": SECOND - 1, "pause_ns": 0}, "gen 4: begins"),
+                        "took_ns": SECOND - 1, "pause_ns": 0}, "generation 4: no change"),
     ):  # fmt: skip
         assert SENTENCES[kind]({**base, **facts}) == text
 

@@ -72,9 +72,11 @@ def heads(client: bytes, broker: bytes, *, closed: str = "broker", speaks: bool 
 
 def test_who_speaks_another_protocol() -> None:
     kafka = b"\0\0\0\x20\0\x12"
-    for method in (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"TRAC", b"PRI "):
+    methods = "GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "TRACE", "PRI"
+    for name in methods:
+        method = f"{name} /".encode()[:4]
         (case,) = cases(heads(method + b"/", b""), "http-to-kafka-port")
-        assert case.facts == {"number": int.from_bytes(method, "big"), "method": method.decode().strip()}
+        assert case.facts == {"number": int.from_bytes(method, "big"), "method": name}
         assert cases(heads(method, b"HTTP/1.1"), "http-to-kafka-port") == []
         assert cases(heads(method, b"HTTP/1.1", speaks=True), "kafka-client-to-http-server") == []
     assert cases(heads(kafka, b""), "http-to-kafka-port") == []
@@ -112,7 +114,7 @@ def test_a_certificate_that_a_client_refuses() -> None:
                      {"broker": b"\x15"}, {"tail": b"\x15", "length": 8, "rest": 99}])  # fmt: skip
     (case,) = cases(build({}), "tls-untrusted-certificate")
     assert (case.certainty, case.weight) == ("likely", 3.0)
-    assert case.facts == {"alert": "encrypted TLS alert", "names": "encrypted"}
+    assert case.facts == {"alert": "an encrypted TLS alert", "names": "encrypted"}
 
 
 def test_an_address_that_leads_nowhere() -> None:
@@ -158,9 +160,12 @@ def test_an_address_that_leads_nowhere() -> None:
     (case,) = cases(build({"at": 4 * SECOND}), "advertised-listener-unreachable")
     assert (case.certainty, case.weight, case.count) == ("certain", 4.0, 1)
     assert case.who == Who("shop", "10.0.0.1", "10.0.0.2:9092", listener="10.9.9.9:9093")
-    assert (case.facts, case.evidence.exchanges) == ({"node_id": 7, "answers": "nothing answers"}, (3,))
+    assert (case.facts, case.evidence.exchanges) == (
+        {"node_id": 7, "answers": "no connection attempt gets a reply"},
+        (3,),
+    )
     (case,) = cases(build({"looks": 2}), "advertised-listener-unreachable")
-    assert (case.certainty, case.facts["answers"]) == ("likely", "it never even asks for a connection there")
+    assert (case.certainty, case.facts["answers"]) == ("likely", "the capture has no connection attempt to it")
     (case,) = cases(build({"host": "localhost"}), "advertised-listener-localhost")
     assert (case.certainty, case.who.client_id, case.since) == ("likely", "shop", START + 5 * SECOND)
 
@@ -184,9 +189,9 @@ def test_what_attempts_came_to() -> None:
         path.refused = refused
         return path
 
-    assert answers([attempt(1), attempt(2)]) == "every attempt is refused"
-    assert answers([attempt(None)]) == "nothing answers"
-    assert answers([attempt(None), attempt(1)]) == "attempts are refused or not answered"
+    assert answers([attempt(1), attempt(2)]) == "every connection attempt is refused"
+    assert answers([attempt(None)]) == "no connection attempt gets a reply"
+    assert answers([attempt(None), attempt(1)]) == "connection attempts are refused or get no reply"
 
 
 def test_errors_that_speak_for_themselves() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kdbg.diagnosis.rules.mistyped_topic_auto_created import alike
+from kdbg.diagnosis.text import sentence
 from kdbg.findings.kinds import Severity
 from kdbg.ledgers.producers import Began, Gap, Transaction, Transactional
 
@@ -40,7 +41,7 @@ def test_a_transaction_that_hangs() -> None:
     facts.client("till")
     (case,) = cases(facts, "hanging-transaction")
     assert (case.certainty, case.who.client_id, case.who.transactional_id) == ("certain", "till", "books")
-    assert case.facts["writer"] == "till (transactional id books)"
+    assert case.facts["writer"] == "client till (transactional id books)"
     assert (case.since, case.until, case.count) == (START + SECOND, START + 3 * SECOND, 3)
     txn.transactions[-1] = Transaction(mark(1), mark(2))
     assert cases(facts, "hanging-transaction")[0].certainty == "likely"
@@ -85,7 +86,10 @@ def test_a_transactional_id_of_two() -> None:
     check("transactional-id-shared", build, found=[(two, 47), (alike_, 90)],
           not_found=[(two, 48), ((("till", 1, 0), ("till", 1, 0)), 47), ((("till", 1, 0), ("shop", 2, 53)), 47)],
           )  # fmt: skip
-    for begun, certainty, clients in ((two, "certain", "till and shop"), (alike_, "likely", "two instances of till")):
+    for begun, certainty, clients in (
+        (two, "certain", "clients till, shop"),
+        (alike_, "likely", "two instances of client till"),
+    ):
         (case,) = cases(build((begun, 47)), "transactional-id-shared")
         assert (case.certainty, case.facts) == (certainty, {"clients": clients, "epochs": "0, 1"})
         assert (case.count, case.since, case.until, case.evidence.exchanges) == (1, START, START + 9, (3, 4, 9))
@@ -94,14 +98,14 @@ def test_a_transactional_id_of_two() -> None:
 def test_a_gap_in_the_sequence() -> None:
     facts = Facts()
     facts.fails(facts.client(), 45, 0, "orders", seen(2))
-    assert cases(facts, "producer-sequence-gap")[0].facts["gap"] == "the batch before it was not captured"
+    assert cases(facts, "producer-sequence-gap")[0].facts["gap"] == "the batch before it is not in the capture"
     for client, topic in (("till", "orders"), ("shop", "bills"), ("shop", "orders")):
         producer = facts.producers.producer(len(facts.producers.by_id))
         assert producer is not None
         producer.client_id = client
         producer.gaps.append(Gap(mark(), topic, 3, 7, 8 + len(facts.producers.by_id)))
     (case,) = cases(facts, "producer-sequence-gap")
-    assert case.facts["gap"] == "expected sequence number 7 on partition 3, got 11"
+    assert case.facts["gap"] == "the sequence number on partition 3 is 11, expected 7"
     assert (case.count, case.who.topic, case.weight) == (2, "orders", 2.5)
 
 
@@ -157,10 +161,10 @@ def test_offsets_that_are_gone() -> None:
         return facts
 
     assert cases(build((1, 2, "")), "offset-out-of-range-data-loss") == []
-    gone = "the partition does not have that offset (any more)"
+    gone = "the partition does not have that offset"
     for asked, start, lost in (
-        (4, 1500, "1,496 offsets were deleted before it read them"),
-        (0, 5, "5 offsets were deleted before it read them"),
+        (4, 1500, "the oldest offset is 1500, 1,496 offsets later"),
+        (0, 5, "the oldest offset is 5, 5 offsets later"),
         (5, 5, gone), (-1, 5, gone), (9, 5, gone),
     ):  # fmt: skip
         (case,) = cases(build((asked, start, "orders")), "offset-out-of-range-data-loss")
@@ -181,9 +185,12 @@ def test_two_clusters() -> None:
           not_found=[(("shop", BROKER, "a"), ("till", other, "b")), (("shop", BROKER, "a"), ("shop", other, "a"))],
           )  # fmt: skip
     (case,) = cases(build((("shop", BROKER, "a"), ("shop", other, "b"))), "two-clusters-mixed")
-    assert (case.facts, case.certainty, case.count) == ({"ids": "a and b", "who": "shop"}, "likely", 2)
+    assert (case.facts, case.certainty, case.count) == ({"ids": "clusters a, b"}, "likely", 2)
     (case,) = cases(build((("shop", BROKER, "a"), ("till", BROKER, "b"))), "two-clusters-mixed")
-    assert (case.facts, case.certainty) == ({"ids": "a and b", "who": "10.0.0.2:9092"}, "certain")
+    assert (case.facts, case.certainty) == ({"ids": "clusters a, b"}, "certain")
+    assert (
+        sentence(case) == "broker address 10.0.0.2:9092 leads to two clusters: it returns the metadata of clusters a, b"
+    )
 
 
 def test_a_topic_that_is_written_in_another_cluster() -> None:
@@ -202,7 +209,10 @@ def test_a_topic_that_is_written_in_another_cluster() -> None:
     check("two-clusters-mixed", build, found=[(0, "a", "b", -1)],
           not_found=[(0, "a", "a", -1), (0, "a", "b", 0), (0, "", "b", -1), (0, "a", "", -1)])  # fmt: skip
     (case,) = cases(build((0, "a", "b", -1)), "two-clusters-mixed")
-    assert case.facts["ids"] == "till writes topic orders to a, shop reads it from b"
+    assert sentence(case) == (
+        "client shop is probably connected to the wrong cluster: it reads topic orders from cluster b, but client till "
+        "writes the topic to cluster a"
+    )
     assert (case.count, case.who.cluster_id, case.certainty) == (3, "b", "likely")
 
 

@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 from string import Formatter
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 import kdbg
 from kdbg.diagnosis import Evidence, Rule, Who
 from kdbg.diagnosis.rules import BY_CODE, NAMES, RULES
-from kdbg.diagnosis.text import UNKNOWN
+from kdbg.diagnosis.text import SENTENCES, UNKNOWN
+from kdbg.findings.amounts import times
 
 ROOT = Path(kdbg.__file__).parent
 GUIDE = (ROOT / "guide" / "causes.md").read_text()
 SHARED = "".join((ROOT / "diagnosis" / name).read_text() for name in ("advertised.py", "by_error.py", "malformed.py"))
-GIVEN = {"count", "times", *UNKNOWN}
+GIVEN = {"count", "times", "probably", *UNKNOWN}
+MODULES = {name: import_module(f"kdbg.diagnosis.rules.{name}") for name in NAMES}
+ALL = [
+    pytest.param(module, name, id=f"{path}.{name}")
+    for path, module in MODULES.items()
+    for name, rule in vars(module).items()
+    if isinstance(rule, Rule)
+]
+"""All rules, and those that have another sentence for the same cause: as module and name."""
+NOUNS = {
+    "client_id": "client", "host": "host", "broker": "broker|address", "topic": "topic", "partition": "partition",
+    "group": "group", "transactional_id": "transactional id", "listener": "address|traffic to", "cluster_id": "cluster",
+    "principal": "user", "node_id": "broker",
+}  # fmt: skip
+"""Facts that are names, each with the noun that stands before it."""
+VERBS = {
+    "Add", "Check", "Choose", "Commit", "Correct", "Find", "Lower", "Move", "Raise", "Remove", "Restart", "Reuse",
+    "Set", "Upgrade", "Use",
+}  # fmt: skip
+"""Verbs that advice begins with."""
+
+
+def rendered(template: str, number: int) -> str:
+    """A template, all its amounts the same number and all its names short."""
+    facts: dict[str, Any] = {"times": times(number), "probably": ""}
+    for _, name, form, conversion in Formatter().parse(template):
+        if name is not None and name not in facts:
+            facts[name] = 0.5 if "%" in (form or "") else number if form or conversion else "x"
+    return SENTENCES.vformat(template, (), facts)
 
 
 def test_every_file_has_the_rule_of_its_name() -> None:
@@ -48,6 +82,46 @@ def test_its_templates_name_only_what_its_file_gives(rule: Rule) -> None:
         assert names <= given, names - given
         assert not template.startswith(" ")
     assert not rule.sentence.endswith(".")
+
+
+@pytest.mark.parametrize("number", [1, 2, 1_234_567])
+@pytest.mark.parametrize(("module", "name"), ALL)
+def test_its_amounts_are_written_right(module: ModuleType, name: str, number: int) -> None:
+    rule = vars(module)[name]
+    for template in (rule.sentence, rule.advice, *rule.alternatives):
+        text = rendered(template, number)
+        assert not re.search(r"(?<![.,\d])1 (?!ms\b)(?:\w+ )?\w+s\b", text), text
+        assert not re.search(r"\d{5}", text.replace("1048576", "").replace("104857600", "")), text
+
+
+@pytest.mark.parametrize(("module", "name"), ALL)
+def test_its_texts_have_their_form(module: ModuleType, name: str) -> None:
+    rule = vars(module)[name]
+    sentence, advice = rendered(rule.sentence, 12), rendered(rule.advice, 12)
+    assert len(rule.title) <= 50
+    assert not rule.title.startswith(("a ", "an ", "the "))
+    assert len(sentence) <= 190, "30 characters are left for names"
+    assert sentence[0].islower() or sentence[0].isdigit()
+    assert sentence.count(":") <= 1
+    assert len(advice) <= 200
+    assert advice.endswith((".", ". x"))
+    assert advice.split()[0] in VERBS
+    for noun, template in ((noun, template) for noun in NOUNS for template in (rule.sentence, rule.advice)):
+        assert not re.search(rf"(?<!{')(?<!'.join(f'{one} ' for one in NOUNS[noun].split('|'))}){{{noun}}}", template)
+
+
+@pytest.mark.parametrize(("module", "name"), ALL)
+def test_it_says_probably_once_where_it_may_be_wrong(module: ModuleType, name: str) -> None:
+    """The hedge has its place in the sentences of rules that give a certainty."""
+    calls = [
+        node
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{name}.case"
+    ]
+    uncertain = any(keyword.arg == "certainty" for call in calls for keyword in call.keywords)
+    sentence = vars(module)[name].sentence
+    assert sentence.count("{probably}") == uncertain
+    assert not re.search(r"\b(?:probably|possibly|may|might)\b(?!})", re.sub("may hold", "", sentence))
 
 
 def test_a_case_is_not_changed() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...findings.kinds import Severity
 from ..case import Case, Evidence, Rule
 from ..looking import SECOND, who
+from ..text import named
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -53,10 +54,10 @@ def find(book: Ledgers) -> Iterator[Case]:
 
 
 def led_by(book: Ledgers, topic: str) -> str:
-    """Return who leads a topic's partitions, as far as it was told."""
+    """Return the leaders of a topic's partitions, as metadata names them."""
     known = book.clusters.topics.get(topic)
     nodes = {led[-1].leader for led in known.partitions.values()} if known is not None else set()
-    return ", ".join(map(str, sorted(nodes))) or "unknown"
+    return named("broker", sorted(nodes))
 
 
 rule: Rule = Rule(
@@ -64,12 +65,14 @@ rule: Rule = Rule(
     Severity.ERROR,
     "Produce requests with acks=0 fail silently",
     (
-        "client {client_id} produces to topic {topic} with acks=0, and broker {broker} closes the "
-        "connection after a Produce request, {count:,} times: closing is how a broker reports a "
-        "failed acks=0 request (leader per metadata: broker {leader})"
+        "broker {broker} closes the connection of client {client_id} after a Produce request with acks=0 "
+        "to topic {topic} (led by {leader}), {times}: the request {probably}failed, and with acks=0 the "
+        "broker sends no error"
     ),
-    "Set acks=all (or acks=1): the client then receives the error, refreshes its metadata and retries on the "
-    "new leader.",
+    (
+        "Set acks=all or acks=1 on the producer: it then receives the error, refreshes its metadata and "
+        "retries on the new leader."
+    ),
     "KIP-679; Producer configs: acks",
     find,
     ("the broker closed an idle connection (connections.max.idle.ms)",),

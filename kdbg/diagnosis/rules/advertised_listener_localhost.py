@@ -27,8 +27,10 @@ rule: Rule = Rule(
     "advertised-listener-localhost",
     Severity.ERROR,
     "broker advertises localhost",
-    "broker {broker} advertises broker {node_id} as {listener}, which client {client_id} cannot reach: "
-    "localhost is the client's own machine",
+    (
+        "broker {broker} advertises broker {node_id} at address {listener}, which client {client_id} "
+        "{probably}cannot reach: the address leads to the client's own host"
+    ),
     ("Set advertised.listeners of broker {node_id} to a host name and port that its clients can reach."),
     "Kafka documentation, Broker configs: advertised.listeners",
     find,

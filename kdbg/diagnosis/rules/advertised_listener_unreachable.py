@@ -30,12 +30,12 @@ rule: Rule = Rule(
     Severity.ERROR,
     "advertised listener is unreachable",
     (
-        "broker {broker} advertises broker {node_id} as {listener}, but client {client_id} cannot "
-        "connect to it: {answers}"
+        "broker {broker} advertises broker {node_id} at address {listener}, which client {client_id} "
+        "{probably}cannot reach: {answers}"
     ),
     (
-        "Set advertised.listeners of broker {node_id} to an address that its clients can reach, "
-        "or allow traffic to {listener} (firewall, routing, port mapping)."
+        "Set advertised.listeners of broker {node_id} to an address that its clients can reach, or allow "
+        "traffic to {listener} (firewall, routing, port mapping)."
     ),
     "Kafka documentation, Broker configs: advertised.listeners",
     find,

@@ -29,13 +29,15 @@ rule: Rule = Rule(
     Severity.ERROR,
     "advertised host name does not resolve",
     (
-        "broker {broker} advertises broker {node_id} as {listener}, but client {client_id} never "
-        "attempts a connection there: it probably cannot resolve the host name"
+        "broker {broker} advertises broker {node_id} at address {listener}, but client {client_id} "
+        "attempts no connection there: the client {probably}cannot resolve the host name"
     ),
-    "Set advertised.listeners of broker {node_id} to a host name that its clients can resolve, or add the "
-    "name to their DNS.",
+    (
+        "Set advertised.listeners of broker {node_id} to a host name that its clients can resolve, or "
+        "add the name to their DNS."
+    ),
     "Kafka documentation, Broker configs: advertised.listeners",
     find,
-    ("the client connects over an interface that was not captured",),
+    ("the client connects over a network interface that was not captured",),
     frozenset({"connection-churn"}),
 )

@@ -65,25 +65,24 @@ def find(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
 
 
+def offered_text(key: int, version: int, offered: tuple[int, int] | None) -> str:
+    """Return which versions of an API the broker supports, as the sentence has it."""
+    if offered is None:
+        known = key in BASE
+        return f"Kafka 4 supports v{BASE[key]} and later" if known else "the supported versions are not in the capture"
+    lowest, highest = offered
+    if highest < lowest:
+        return "the broker does not support this API"
+    here = lowest <= version <= highest
+    return f"the broker supports v{lowest} to v{highest}" + (" according to its ApiVersions response" if here else "")
+
+
 def _case(
     book: Ledgers, sessions: list[Session], key: int, version: int, offered: tuple[int, int] | None,
     certainty: Certainty, numbers: tuple[int, ...], since: int, until: int, count: int,
 ) -> Case:  # fmt: skip
-    if offered is None:
-        said = (
-            f"v{BASE[key]} and later, if it runs Kafka 4"
-            if key in BASE
-            else "unknown versions (no ApiVersions response seen)"
-        )
-    elif offered[1] < offered[0]:
-        said = "no version of it"
-    else:
-        here = offered[0] <= version <= offered[1]
-        said = f"versions {offered[0]} to {offered[1]}" + (
-            "according to ApiVersions, and rejects the request anyway" if here else ""
-        )
-    facts = {"api": api_name(key), "version": version, "offered": said,
-             "software": sessions[0].software or "unknown client software"}  # fmt: skip
+    facts = {"api": api_name(key), "version": version, "offered": offered_text(key, version, offered),
+             "software": sessions[0].software or "unknown software"}  # fmt: skip
     return rule.case(
         who(sessions[0]), since, until, count, Evidence(numbers, (), ("api_version",)),
         facts=facts, certainty=certainty, weight=3.0,
@@ -94,11 +93,13 @@ rule: Rule = Rule(
     "api-version-unsupported",
     Severity.ERROR,
     "API version not supported by the broker",
-    "client {client_id} ({software}) sends {api} v{version} to broker {broker}, which supports {offered}",
     (
-        "Upgrade the older side: Kafka 4 no longer supports clients older than 2.1 (KIP-896), and "
-        "old brokers do not support the newest versions. Or pin the client's protocol version to "
-        "the broker's."
+        "client {client_id} ({software}) sends {api} v{version} to broker {broker}, which "
+        "{probably}rejects this version: {offered}"
+    ),
+    (
+        "Upgrade the older side (Kafka 4 does not support clients older than 2.1), or set the client's "
+        "protocol version to one that the broker supports."
     ),
     "KIP-896, KIP-35",
     find,

@@ -9,6 +9,7 @@ from ...findings.kinds import Severity
 from ...messages.peers import endpoint
 from ..case import Case, Evidence, Rule, Who
 from ..looking import MS, SECOND
+from ..text import named
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -75,7 +76,8 @@ def find(book: Ledgers) -> Iterator[Case]:
             yield rule.case(
                 Who(broker=endpoint(broker)), min(slow.start for _, slow in late), silence[1], len(late),
                 Evidence(numbers[:7], (), ("latency",)),
-                facts={"silent": silence[1] - min(slow.start for _, slow in late), "clients": ", ".join(clients),
+                facts={"silent": silence[1] - min(slow.start for _, slow in late),
+                       "clients": named("client", clients),
                        "connections": len(sessions)},
                 certainty="certain" if len(sessions) > 1 else "likely", weight=3.5,
             )  # fmt: skip
@@ -85,10 +87,15 @@ rule: Rule = Rule(
     "broker-frozen",
     Severity.ERROR,
     "broker process stalled",
-    ("broker {broker} sent no response for {silent!d}, then responded on all connections at "
-    "once (connections: {connections:,}, clients: {clients}): its process probably stalled, "
-    "while its host kept acknowledging TCP segments"),
-    "Find out what stalled the broker process: a long GC pause, a suspended VM or container, a blocked disk.",
+    (
+        "broker {broker} sent no response for {silent!d}, then responded on {connections:connection} at "
+        "once (to {clients}): the broker process {probably}stalled, as its host still acknowledged TCP "
+        "segments"
+    ),
+    (
+        "Find out what stalled the broker process: a long garbage collection, a suspended VM or "
+        "container, or a blocked disk."
+    ),
     "Kafka documentation, Monitoring",
     find,
     explains=frozenset(

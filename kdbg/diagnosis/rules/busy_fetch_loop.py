@@ -46,10 +46,10 @@ rule: Rule = Rule(
     Severity.WARNING,
     "consumer fetches in a busy loop",
     (
-        "client {client_id} sends {rate:,.0f} Fetch requests per second to broker {broker}, and "
-        "{count:,} responses contain no records: max_wait_ms is {wait!d}, min_bytes is {min_bytes}"
+        "client {client_id} sends {rate:Fetch request} per second to broker {broker} and receives "
+        "{count:empty response}: max_wait_ms is {wait!d}, min_bytes is {min_bytes}"
     ),
-    "Set fetch.max.wait.ms (librdkafka: fetch.wait.max.ms) to its default of 500, and fetch.min.bytes to 1.",
+    ("Set fetch.max.wait.ms (librdkafka: fetch.wait.max.ms) to 500 and fetch.min.bytes to 1, their defaults."),
     "Consumer configs: fetch.max.wait.ms",
     find,
 )

@@ -71,12 +71,14 @@ rule: Rule = Rule(
     Severity.ERROR,
     "client timeout shorter than fetch.max.wait.ms",
     (
-        "client {client_id} lets the broker hold a Fetch for {wait!d} but times out after {patience!d}, "
-        "{times}: the response reaches a closed connection, or is mistaken for the response to "
-        "the next request"
+        "client {client_id} lets the broker hold a Fetch request for {wait!d} but times out after "
+        "{patience!d}, {times}: the response reaches a closed connection or is mistaken for that of the "
+        "next request"
     ),
-    "Set the client's request timeout above fetch.max.wait.ms, and have the client close the connection after "
-    "a timeout.",
+    (
+        "Set request.timeout.ms (librdkafka: socket.timeout.ms) above fetch.max.wait.ms (librdkafka: "
+        "fetch.wait.max.ms), and have the client close the connection after a timeout."
+    ),
     "Consumer configs: request.timeout.ms, fetch.max.wait.ms",
     find,
     explains=frozenset(

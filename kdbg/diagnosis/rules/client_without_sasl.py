@@ -70,11 +70,14 @@ rule: Rule = Rule(
     Severity.ERROR,
     "client does not authenticate on a SASL listener",
     (
-        "broker {broker} closes the connection of client {client_id} on its first request after "
-        "ApiVersions: the listener probably requires SASL, and the client does not authenticate"
+        "broker {broker} closes the connection of client {client_id} at its first request other than "
+        "ApiVersions, {times}: the listener {probably}requires SASL, and the client does not "
+        "authenticate"
     ),
-    "Set security.protocol=SASL_PLAINTEXT or SASL_SSL, sasl.mechanism ({mechanisms}) and the credentials on the "
-    "client, or use a listener without SASL.",
+    (
+        "Set security.protocol=SASL_PLAINTEXT or SASL_SSL, sasl.mechanism ({mechanisms}) and the "
+        "credentials on the client, or use a listener without SASL."
+    ),
     "KIP-43, KIP-152",
     find,
     ("the broker is shutting down, or a load balancer closes connections",),

@@ -8,9 +8,11 @@ from ..case import Rule
 rule: Rule = by_error(
     "cluster-authorization-failed",
     "client not authorized for a cluster operation",
-    "client {client_id} (user {principal}) is not authorized for this cluster operation: "
-    "CLUSTER_AUTHORIZATION_FAILED, {times}",
-    "Add an ACL for the principal on the Cluster resource, for example IdempotentWrite, Create or Describe.",
+    (
+        "client {client_id} (user {principal}) is not authorized for a cluster operation on broker "
+        "{broker}: CLUSTER_AUTHORIZATION_FAILED, {times}"
+    ),
+    ("Add an ACL for user {principal} on the Cluster resource, for example IdempotentWrite, Create or Describe."),
     "KIP-11",
     errors=(31,),  # CLUSTER_AUTHORIZATION_FAILED
     subject="",

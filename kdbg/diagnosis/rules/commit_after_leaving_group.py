@@ -39,7 +39,7 @@ def find(book: Ledgers) -> Iterator[Case]:
                 Who(client or None, session.peers.client[0] if session else None, group=group.name), seen.since,
                 seen.until, seen.count,
                 Evidence(tuple(mark.number for mark in marks[:6]), (), ("member_id", "error_code")),
-                facts={"why": "it has left the group" if left else "the group has rebalanced without it"},
+                facts={"why": "left the group" if left else "lost its membership in a rebalance"},
                 certainty="certain" if left else "likely", weight=2.1,
             )  # fmt: skip
 
@@ -54,11 +54,18 @@ rule: Rule = Rule(
     "commit-after-leaving-group",
     Severity.ERROR,
     "offset commit from a former group member",
-    "client {client_id} commits offsets in group {group} although {why}: the commit is rejected, {times}, and "
-    "the records will be consumed again",
-    "Commit before close() and unsubscribe(), in the revocation callback (onPartitionsRevoked); find out why "
-    "the member lost its membership.",
+    (
+        "client {client_id} commits offsets in group {group} after the client {probably}{why}: the "
+        "coordinator rejects the commit, {times}, and the records are consumed again"
+    ),
+    (
+        "Commit before close() or unsubscribe(), in onPartitionsRevoked (librdkafka: the rebalance "
+        "callback). Find out why a member that did not leave lost its membership."
+    ),
     "KIP-62",
     find,
-    ("a slow poll loop", "a session timeout"),
+    (
+        "the poll loop is too slow",
+        "the session timed out",
+    ),
 )

@@ -47,11 +47,13 @@ rule: Rule = Rule(
     Severity.WARNING,
     "new connection for almost every request",
     (
-        "client {client_id} on host {host} opened {count:,} connections to broker {broker} and "
-        "closed each after a few requests ({rate:.1f} connections per second)"
+        "client {client_id} on host {host} opened {count:connection} to broker {broker} and closed each "
+        "after a few requests ({rate:,.1f} connections per second)"
     ),
-    "Reuse one client object for the life of the process: every new connection costs round trips and TLS and "
-    "SASL handshakes.",
+    (
+        "Reuse one client object for the life of the process: every new connection costs round trips and "
+        "TLS and SASL handshakes."
+    ),
     "KIP-612",
     find,
     ("the process restarts in a loop",),

@@ -54,14 +54,13 @@ rule: Rule = Rule(
     Severity.ERROR,
     "connection limit reached",
     (
-        "broker {broker} closes {count:,} new connections from host {host} without a response, "
-        "while {open:,} older connections from that host stay open: the host has probably reached "
-        "its connection limit"
+        "broker {broker} closes {count:new connection} from host {host} without a response, while it "
+        "keeps {open:older connection} from that host open: the host has {probably}reached its "
+        "connection limit"
     ),
     (
-        "Raise max.connections.per.ip (or max.connections, max.connections.per.ip.overrides) on "
-        "the broker, or find out why {host} opens so many connections: one client object per process "
-        "is enough."
+        "Raise max.connections.per.ip or max.connections on the broker, or find out why host {host} "
+        "opens so many connections: one client object per process is enough."
     ),
     "KIP-402, KIP-612; Broker configs: max.connections.per.ip",
     find,

@@ -64,13 +64,13 @@ rule: Rule = Rule(
     Severity.WARNING,
     "consumer sends heartbeats but does not fetch",
     (
-        "client {client_id} owns partitions of topic {topic} in group {group} and sends heartbeats, "
-        "but has not fetched for {silent!d}; meanwhile {count:,} Produce requests wrote to the "
-        "topic"
+        "client {client_id} owns partitions of topic {topic} in group {group} and sends heartbeats, but "
+        "has sent no Fetch request for {silent!d}, while {count:Produce request} wrote to the topic: the "
+        "consumer is {probably}paused"
     ),
     (
-        "Check whether the consumer is paused (pause() without resume()) or its poll loop is stuck; "
-        "a stuck loop ends the membership when max.poll.interval.ms expires."
+        "Check whether the consumer calls pause() without resume(), or its poll loop is stuck; a stuck "
+        "loop ends the membership when max.poll.interval.ms expires."
     ),
     "KIP-62; Consumer API: pause, resume",
     find,

@@ -60,11 +60,14 @@ rule: Rule = Rule(
     Severity.WARNING,
     "consumer lag grows",
     (
-        "client {client_id} falls behind on topic {topic}: its lag grew from {before:,} to {now:,} "
-        "records, the broker responds immediately, and no Fetch is in flight for {idle:.0%} of "
-        "the time"
+        "the lag of client {client_id} on topic {topic} grew from {before:,} to {now:record}, and "
+        "{idle:.0%} of the time no Fetch request was in flight: the client {probably}processes records "
+        "too slowly"
     ),
-    "Process each record faster, add consumers (and partitions), or fetch more records per request.",
+    (
+        "Find out what slows down the processing between two polls. Process records in batches or "
+        "threads, or add consumers, up to the number of partitions."
+    ),
     "Kafka documentation, Monitoring: consumer lag",
     find,
     ("the consumer is paused deliberately",),

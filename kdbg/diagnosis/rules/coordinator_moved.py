@@ -44,12 +44,14 @@ rule: Rule = Rule(
     Severity.ERROR,
     "client keeps using the old coordinator",
     (
-        "client {client_id} keeps sending requests of group {group} to broker {broker}, which is "
-        "no longer its coordinator: {count:,} NOT_COORDINATOR errors, but {looked:,} FindCoordinator "
-        "requests in that time"
+        "client {client_id} keeps sending requests for group {group} to broker {broker}, which is no "
+        "longer the coordinator: {count:NOT_COORDINATOR error}, but {looked:FindCoordinator request} in "
+        "that time"
     ),
-    "Fix or upgrade the client: after NOT_COORDINATOR it must send FindCoordinator and use the coordinator in "
-    "the response.",
+    (
+        "Upgrade or fix the client: after NOT_COORDINATOR it must send FindCoordinator and use the "
+        "coordinator in the response."
+    ),
     "Kafka protocol guide: FindCoordinator",
     find,
     explains=frozenset({"offset-commit-failing"}),

@@ -33,10 +33,13 @@ rule: Rule = Rule(
     "coordinator-unavailable",
     Severity.ERROR,
     "group has no coordinator",
-    "group {group} of client {client_id} has no coordinator: COORDINATOR_NOT_AVAILABLE, {times}",
     (
-        "Check that __consumer_offsets exists and its partitions have leaders; offsets.topic.replication.factor "
-        "may exceed the number of brokers."
+        "group {group} of client {client_id} has no coordinator: broker {broker} responds with "
+        "COORDINATOR_NOT_AVAILABLE, {times}"
+    ),
+    (
+        "Check that topic __consumer_offsets exists and that its partitions have leaders; "
+        "offsets.topic.replication.factor may exceed the number of brokers."
     ),
     "Broker configs: offsets.topic.replication.factor",
     find,

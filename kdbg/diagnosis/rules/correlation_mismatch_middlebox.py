@@ -47,9 +47,8 @@ rule: Rule = Rule(
     Severity.ERROR,
     "responses with unknown correlation ids",
     (
-        "client {client_id} receives {count:,} responses from broker {broker} whose correlation "
-        "ids match no request on that connection: a proxy or load balancer between them mixes up "
-        "connections or responds itself"
+        "client {client_id} receives {count:response} from broker {broker} with correlation ids that "
+        "match no request on that connection, as when a proxy or load balancer mixes up connections"
     ),
     "Remove the proxy or load balancer, or make it forward each connection unchanged and in order.",
     "Kafka protocol guide: network, correlation_id",

@@ -22,7 +22,7 @@ def find(book: Ledgers) -> Iterator[Case]:
     for one in failures(book, CODES, APIS):
         yield rule.case(
             who(one.session, topic=one.subject or None), one.seen.since, one.seen.until, one.seen.count,
-            evidence(one.seen, "error_code"), facts={"how": "is written by"}, weight=2.5,
+            evidence(one.seen, "error_code"), facts={"how": "writes"}, weight=2.5,
         )  # fmt: skip
     for session in book.sessions.values():
         damaged = session.findings.get(Kind.CRC_MISMATCH)
@@ -32,7 +32,7 @@ def find(book: Ledgers) -> Iterator[Case]:
                   and one.with_data]  # fmt: skip
         yield rule.case(
             who(session, topic=topics[0] if topics else None), damaged.since, damaged.until, damaged.count,
-            evidence(damaged, "crc"), facts={"how": "is fetched by"}, weight=2.5,
+            evidence(damaged, "crc"), facts={"how": "fetches"}, weight=2.5,
         )  # fmt: skip
 
 
@@ -40,11 +40,10 @@ rule: Rule = Rule(
     "corrupt-batch",
     Severity.ERROR,
     "record batch is corrupt",
-    "a record batch of topic {topic} that {how} client {client_id} fails its CRC check, {times}",
+    "client {client_id} {how} a record batch of topic {topic} that fails its CRC check, {times}",
     (
-        "Check every component that handles the bytes: the client library (CRC-32C from the attributes "
-        "field on), proxies, memory and disks of the hosts. Another replica may hold an intact "
-        "copy."
+        "Check every component that handles the batch: the client library (CRC-32C from the attributes "
+        "field on), proxies, memory and disks. Another replica may have an intact copy."
     ),
     "Kafka protocol guide: record batch",
     find,

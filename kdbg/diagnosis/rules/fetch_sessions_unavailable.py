@@ -48,10 +48,10 @@ rule: Rule = Rule(
     Severity.WARNING,
     "no fetch session available",
     (
-        "client {client_id} requests a fetch session from broker {broker} and gets none, {times}: "
-        "every Fetch lists every partition ({partitions:,})"
+        "client {client_id} requests a fetch session from broker {broker} and gets none, {times}: every "
+        "Fetch request lists {partitions:partition}"
     ),
-    "Raise max.incremental.fetch.session.cache.slots on the broker, or find out which clients use up the slots.",
+    ("Raise max.incremental.fetch.session.cache.slots on the broker, or find out which clients use the slots."),
     "KIP-227",
     find,
 )

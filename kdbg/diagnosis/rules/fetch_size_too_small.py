@@ -35,7 +35,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             who(session, topic=topic, partition=partition), *seen_of(fetched, partial=partial),
             facts={"limit": fetched.limit,
-                   "what": "the batch is never returned complete" if partial else "every fetch brings one batch"},
+                   "what": "no response contains a complete batch" if partial else "every response contains one batch"},
             severity=Severity.ERROR if partial else Severity.WARNING,
         )  # fmt: skip
 
@@ -51,13 +51,12 @@ rule: Rule = Rule(
     Severity.WARNING,
     "fetch size smaller than a batch",
     (
-        "client {client_id} fetches at most {limit:,} bytes per partition of topic {topic}, and "
-        "batches are larger: {what}, {times}"
+        "client {client_id} fetches at most {limit:byte} per partition of topic {topic}, and batches are "
+        "larger: {what}, {times}"
     ),
     (
-        "Raise max.partition.fetch.bytes (librdkafka: fetch.message.max.bytes) above the batch "
-        "size; the default is 1048576 bytes. With Fetch v2 and older the consumer cannot get past "
-        "such a batch."
+        "Raise max.partition.fetch.bytes (librdkafka: fetch.message.max.bytes) above the batch size; the "
+        "default is 1048576 bytes. With Fetch v2 and older a consumer cannot get past such a batch."
     ),
     "KIP-74",
     find,

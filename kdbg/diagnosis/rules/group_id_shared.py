@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
 from ..case import Case, Evidence, Rule, Who
+from ..text import UNKNOWN, named
 
 LIKE = 3
 """Letters at their beginning that client ids of one program have in common, at least."""
@@ -41,7 +42,8 @@ def find(book: Ledgers) -> Iterator[Case]:
             Who(one.client_id or None, one.host or None, topic=one.topics[0], group=group.name),
             min(mark.time for mark in marks), max(mark.end for mark in marks), len(members),
             Evidence(tuple(dict.fromkeys(mark.number for mark in marks)), (), ("group_id", "topics")),
-            facts={"other": other.client_id, "topics": ", ".join(one.topics), "others": ", ".join(other.topics)},
+            facts={"other": other.client_id or UNKNOWN["client_id"], "topics": named("topic", one.topics),
+                   "others": named("topic", other.topics)},
             certainty="likely" if apart(one, other) else "guess", weight=2.0,
         )  # fmt: skip
 
@@ -68,10 +70,10 @@ rule: Rule = Rule(
     Severity.WARNING,
     "unrelated consumers share a group.id",
     (
-        "client {client_id} (topics {topics}) and client {other} (topics {others}) are members "
-        "of the same group {group}: whenever one joins or leaves, the other rebalances"
+        "client {client_id} with {topics} and client {other} with {others} share group {group}: they are "
+        "{probably}different applications, and each rebalance of one interrupts the other"
     ),
-    "Give each application its own group.id.",
+    "Set a different group.id for each application.",
     "Consumer configs: group.id",
     find,
     ("one application subscribes to several topics deliberately",),

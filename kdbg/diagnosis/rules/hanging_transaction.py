@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...findings.kinds import Severity
 from ..case import Case, Rule
 from ..looking import SECOND, evidence, who
+from ..text import UNKNOWN, named
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 LONG = 2 * SECOND
 READ_COMMITTED = 1
-UNSEEN = "an unknown producer (the transaction started outside the capture)"
 
 
 def held_since(samples: Samples) -> int | None:
@@ -56,9 +56,10 @@ def find(book: Ledgers) -> Iterator[Case]:
                 transactional_id=writer.name if writer is not None else None),
             since, last.time, fetched.requests.count,
             evidence(fetched.requests, "last_stable_offset", "high_watermark"),
-            facts={"reader": session.client_id or "a consumer", "stable": last.stable,
+            facts={"reader": session.client_id or UNKNOWN["client_id"], "stable": last.stable,
                    "behind": last.high_watermark - last.stable,
-                   "writer": f"{name} (transactional id {writer.name})" if writer is not None else UNSEEN},
+                   "writer": f"{named('client', [name])} (transactional id {writer.name})" if writer is not None
+                   else "an unknown producer"},
             certainty="certain" if writer is not None else "likely", weight=2.5,
         )  # fmt: skip
 
@@ -71,15 +72,15 @@ def writer_of(book: Ledgers, writer: Transactional | None) -> Session | None:
 rule: Rule = Rule(
     "hanging-transaction",
     Severity.ERROR,
-    "transaction is never completed",
+    "transaction stays open",
     (
-        "partition {partition} of topic {topic} has an open transaction of {writer}: the last stable "
-        "offset stays at {stable:,}, so {reader} (read_committed) cannot read the {behind:,} offsets "
-        "after it"
+        "topic {topic}, partition {partition} {probably}has an open transaction of {writer}: the last "
+        "stable offset stays at {stable}, so client {reader} cannot read {behind:offset} after it with "
+        "read_committed"
     ),
     (
-        "Let the producer commit or abort. If the producer is gone, find the transaction with kafka-transactions.sh "
-        "find-hanging and abort it there."
+        "Find the transaction with kafka-transactions.sh find-hanging and abort it there if its producer "
+        "is gone; otherwise have the producer commit or abort."
     ),
     "KIP-664, KIP-890",
     find,

@@ -59,11 +59,14 @@ rule: Rule = Rule(
     Severity.WARNING,
     "requests blocked by an earlier long poll",
     (
-        "{count:,} requests of client {client_id} waited up to {longest!d} for an earlier request "
-        "on the same connection ({api} after a {first} that the broker may hold for {held!d}): "
-        "a broker responds in request order"
+        "{count:request} of client {client_id} waited up to {longest!d} for an earlier request on the "
+        "same connection ({api} after {first}, which the broker may hold for {held!d}): a broker "
+        "responds in request order"
     ),
-    "Use separate connections for long polls and other requests (most clients do), or lower max_wait_ms.",
+    (
+        "Use separate connections for long polls and other requests (most clients do), or lower "
+        "fetch.max.wait.ms (librdkafka: fetch.wait.max.ms)."
+    ),
     "Kafka protocol guide: network",
     find,
 )

@@ -48,12 +48,12 @@ rule: Rule = Rule(
     Severity.WARNING,
     "one partition receives nearly all records",
     (
-        "client {client_id} writes {share:.0%} of its {total:,} records for topic {topic} to partition "
-        "{partition} of {partitions:,}"
+        "client {client_id} writes {share:.0%} of its {total:record} for topic {topic} to partition "
+        "{partition}, one of {partitions:partition}"
     ),
     (
-        "Choose a key with more distinct values (many records share a key, or the partition is "
-        "set explicitly); without a key the producer spreads records over all partitions."
+        "Choose a key with more distinct values, or no explicit partition: without either, the "
+        "partitioner (partitioner.class; librdkafka: partitioner) spreads the records."
     ),
     "KIP-480, KIP-794",
     find,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...findings.kinds import Severity
 from ..case import Case, Evidence, Rule, Who
 from ..looking import SECOND
+from ..text import named
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -38,7 +39,8 @@ def find(book: Ledgers) -> Iterator[Case]:
             marks[0].time, max(member.last_sign for member in idle), len(idle),
             Evidence(tuple(mark.number for mark in marks[:6]), (), ("assignment",)),
             facts={"members": len(living), "partitions": given,
-                   "names": ", ".join(dict.fromkeys(member.client_id for member in idle))},
+                   "topics": named("topic", topics),
+                   "names": named("client", dict.fromkeys(member.client_id for member in idle))},
         )  # fmt: skip
 
 
@@ -55,9 +57,8 @@ rule: Rule = Rule(
     "idle-consumers",
     Severity.WARNING,
     "more consumers than partitions",
-    "group {group} has more members ({members:,}) than {topic} has partitions ({partitions:,}): nothing is "
-    "assigned to {names}",
-    "Add partitions to {topic}, or run at most as many consumers as it has partitions.",
+    ("group {group} has {members:member} for {partitions:partition} of {topics}: no partition is assigned to {names}"),
+    "Add partitions to {topics}, or run at most {partitions:consumer} in group {group}.",
     "Kafka documentation, Consumers",
     find,
     ("standby consumers are kept deliberately",),

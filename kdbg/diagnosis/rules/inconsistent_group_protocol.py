@@ -18,19 +18,19 @@ def offers_of(book: Ledgers, one: Failures) -> Mapping[str, Any]:
     found = book.groups.get(one.subject)
     members = [member for member in found.members.values() if member.client_id == one.client_id] if found else []
     known = ", ".join(members[-1].protocols) if members else ""
-    return {"offers": known or "strategies that were not seen"}
+    return {"offers": known or "not in the capture"}
 
 
 rule: Rule = by_error(
     "inconsistent-group-protocol",
     "group members have no assignor in common",
     (
-        "client {client_id} cannot join group {group}: it offers {offers}, and the other members "
-        "support none of them (INCONSISTENT_GROUP_PROTOCOL, {times})"
+        "the coordinator rejects client {client_id} in group {group} with INCONSISTENT_GROUP_PROTOCOL, "
+        "{times}: the other members support none of the client's assignors ({offers})"
     ),
     (
-        "Configure at least one common partition.assignment.strategy on all members of group {group}, "
-        "and keep other kinds of clients out of this group.id."
+        "Set a common partition.assignment.strategy on all members of group {group}, and use another "
+        "group.id for other kinds of clients."
     ),
     "KIP-429",
     errors=(23,),  # INCONSISTENT_GROUP_PROTOCOL

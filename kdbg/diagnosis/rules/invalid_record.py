@@ -8,10 +8,10 @@ from ..case import Rule
 rule: Rule = by_error(
     "invalid-record",
     "topic rejects a record",
-    "the broker rejects records of client {client_id} for topic {topic}: INVALID_RECORD, {times}",
+    "broker {broker} rejects records of client {client_id} for topic {topic}: INVALID_RECORD, {times}",
     (
-        "If the topic is compacted (cleanup.policy=compact), give every record a key; see error_message "
-        "and record_errors in the response."
+        "Check error_message and record_errors in the response. If topic {topic} has "
+        "cleanup.policy=compact, give every record a key."
     ),
     "KIP-467",
     errors=(87,),  # INVALID_RECORD

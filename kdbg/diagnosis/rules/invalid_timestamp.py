@@ -8,11 +8,10 @@ from ..case import Rule
 rule: Rule = by_error(
     "invalid-timestamp",
     "broker rejects record timestamps",
-    ("the broker rejects record timestamps of client {client_id} on topic {topic}: INVALID_TIMESTAMP, {times}"),
+    ("broker {broker} rejects record timestamps of client {client_id} for topic {topic}: INVALID_TIMESTAMP, {times}"),
     (
-        "Correct the clock or the timestamps of client {client_id} (milliseconds, not seconds or "
-        "microseconds), or raise message.timestamp.before.max.ms and message.timestamp.after.max.ms "
-        "on the topic."
+        "Check the clock of client {client_id} and the unit of its timestamps (milliseconds), or raise "
+        "message.timestamp.before.max.ms and message.timestamp.after.max.ms on the topic."
     ),
     "KIP-937",
     errors=(32,),  # INVALID_TIMESTAMP

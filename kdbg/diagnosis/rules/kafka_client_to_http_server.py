@@ -32,9 +32,14 @@ rule: Rule = Rule(
     "kafka-client-to-http-server",
     Severity.ERROR,
     "Kafka client on an HTTP port",
-    "client {client_id} sends Kafka requests to {broker}, which responds with HTTP: it is not a Kafka broker",
-    "Check bootstrap.servers and advertised.listeners: the port belongs to a proxy, Kafka Connect or a Schema "
-    "Registry.",
+    (
+        "client {client_id} sends Kafka requests to address {broker}, which responds with HTTP: no Kafka "
+        "broker listens there"
+    ),
+    (
+        "Check bootstrap.servers and advertised.listeners: the port belongs to a proxy, Kafka Connect or "
+        "a Schema Registry."
+    ),
     "Kafka documentation, Security: listener configuration",
     find,
 )

@@ -9,7 +9,7 @@ rule: Rule = by_error(
     "kafka-storage-error",
     "broker storage failure",
     "broker {broker} cannot read or write topic {topic}: KAFKA_STORAGE_ERROR, {times}",
-    "Check the broker's log.dirs, disk and server log.",
+    "Check log.dirs, the disks and the server log of broker {broker}.",
     "KIP-112",
     errors=(56,),  # KAFKA_STORAGE_ERROR
 )

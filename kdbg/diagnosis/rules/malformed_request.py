@@ -7,6 +7,6 @@ from ..malformed import malformed
 
 rule: Rule = malformed(
     "request",
-    "a request that the client writes wrong",
-    "client {client_id} sends malformed {api} v{version} requests to {broker}, {times}: {mistake}",
+    "malformed request",
+    "client {client_id} sends a malformed {api} v{version} request to broker {broker}, {times}: {mistake}",
 )

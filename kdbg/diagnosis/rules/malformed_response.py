@@ -7,6 +7,6 @@ from ..malformed import malformed
 
 rule: Rule = malformed(
     "response",
-    "a response that the broker writes wrong",
-    "broker {broker} sends malformed {api} v{version} responses to {client_id}, {times}: {mistake}",
+    "malformed response",
+    "broker {broker} sends a malformed {api} v{version} response to client {client_id}, {times}: {mistake}",
 )

@@ -104,10 +104,14 @@ rule: Rule = Rule(
     "max-poll-interval-exceeded",
     Severity.ERROR,
     "max.poll.interval.ms exceeded",
-    ("client {client_id} probably did not call poll() within max.poll.interval.ms ({interval!d}) "
-    "and lost its membership in group {group}: its partitions are reassigned or stay unassigned"),
-    ("Find out what blocks the poll loop. Process records in another thread (pause() and resume()), "
-    "lower max.poll.records, or raise max.poll.interval.ms."),
+    (
+        "client {client_id} {probably}did not call poll() within max.poll.interval.ms ({interval!d}) and "
+        "lost its membership in group {group}: its partitions are reassigned or stay unassigned"
+    ),
+    (
+        "Find out what blocks the poll loop. Process records in another thread (pause() and resume()), "
+        "lower max.poll.records, or raise max.poll.interval.ms."
+    ),
     "KIP-62",
     find,
     ("the process was suspended for a while",),

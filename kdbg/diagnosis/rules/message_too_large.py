@@ -25,13 +25,12 @@ rule: Rule = by_error(
     "message-too-large",
     "batch exceeds max.message.bytes",
     (
-        "client {client_id} sends a batch larger than topic {topic} accepts: {name}, {times} (largest "
-        "request: {size:,} bytes)"
+        "broker {broker} rejects a batch of client {client_id} with {name}, {times}: the batch exceeds "
+        "max.message.bytes of topic {topic} (the largest request has {size:byte})"
     ),
     (
-        "Raise max.message.bytes on topic {topic} (and message.max.bytes, replica.fetch.max.bytes, "
-        "and fetch.max.bytes on consumers), or send smaller batches: smaller records, compression, "
-        "a producer max.request.size below the limit."
+        "Raise max.message.bytes on topic {topic} and replica.fetch.max.bytes on the brokers, or send "
+        "smaller batches: lower max.request.size (librdkafka: message.max.bytes), set compression.type."
     ),
     "Topic configs: max.message.bytes",
     errors=(10, 18),  # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE

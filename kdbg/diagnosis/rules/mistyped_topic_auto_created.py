@@ -70,11 +70,14 @@ rule: Rule = Rule(
     "mistyped-topic-auto-created",
     Severity.WARNING,
     "mistyped topic name was auto-created",
-    "client {client_id} requested topic {topic}, which did not exist, and the broker created it; topic "
-    "{other} has a similar name",
     (
-        "Correct the name in client {client_id}, delete topic {topic}, and set auto.create.topics.enable=false "
-        "(or allow.auto.create.topics=false on the client)."
+        "client {client_id} requested topic {topic}, which did not exist, and the broker created it: the "
+        "name is {probably}a misspelling of topic {other}"
+    ),
+    (
+        "Correct the topic name in client {client_id}, delete topic {topic}, and set "
+        "auto.create.topics.enable=false on the brokers (or allow.auto.create.topics=false on the "
+        "client)."
     ),
     "KIP-361, KIP-487",
     find,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...findings.amounts import times
 from ...findings.kinds import Severity
 from ...messages.peers import endpoint
 from ...tcp.paths import Path, Stall
@@ -48,13 +49,13 @@ def find(book: Ledgers) -> Iterator[Case]:
         if what is None:
             continue
         side, stall = what
-        ends = (host, endpoint(broker)) if side == 0 else (endpoint(broker), host)
+        ends = f"host {host}", f"broker {endpoint(broker)}"
         clients = clients_of_host(book, host)
         yield rule.case(
             Who(clients[0] if clients else None, host, endpoint(broker)), *span(paths), len(paths), on_paths(paths),
-            facts={"sender": ends[0], "taker": ends[1], "size": stall.size,
-                   "how": f"although they are retransmitted {stall.times:,} times" if stall.times
-                   else "and are missing at this capture point too",
+            facts={"sender": ends[side], "taker": ends[1 - side], "size": stall.size,
+                   "how": f"although it is retransmitted {times(stall.times)}" if stall.times
+                   else "not even at the capture point",
                    "largest": paths[0].ways[side].largest if not stall.times else paths[0].ways[side].largest_acked},
             certainty="likely", weight=3.3,
         )  # fmt: skip
@@ -65,12 +66,12 @@ rule: Rule = Rule(
     Severity.ERROR,
     "large packets never arrive (MTU black hole)",
     (
-        "{size:,} bytes sent from {sender} to {taker} never arrive, {how}, while packets of up "
-        "to {largest:,} bytes do: large packets are probably dropped on the path"
+        "data of {size:byte} from {sender} to {taker} never arrives, {how}, while packets with up to "
+        "{largest:byte} do: the network path {probably}drops large packets"
     ),
     (
-        "Lower the interface MTU (tunnels and VPNs need room for their headers), clamp the TCP "
-        "MSS, and allow ICMP 'fragmentation needed'."
+        "Lower the interface MTU (tunnels and VPNs need space for their headers), clamp the TCP MSS, or "
+        "allow ICMP 'fragmentation needed'."
     ),
     "RFC 4821, RFC 8899",
     find,

@@ -44,9 +44,9 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             Who(clients[0] if clients else None, host, endpoint(broker)), worst.since, until,
             sum(stall.times for _, stall in all), on_paths([path for path, _ in all]),
-            facts={"long": until - worst.since, "times": worst.times,
-                   "end": "then the connection resumed" if worst.until is not None else ("and the connection "
-                                                                                         "never resumed")},
+            facts={"long": until - worst.since, "retransmissions": worst.times,
+                   "end": "then the connection resumed" if worst.until is not None else (
+                       "and the connection did not resume in the capture")},
             weight=3.2,
         )  # fmt: skip
 
@@ -55,9 +55,14 @@ rule: Rule = Rule(
     "network-interruption",
     Severity.ERROR,
     "network outage",
-    ("no packet got through between {host} and {broker} for {long!d}: the same bytes were retransmitted "
-    "{times:,} times, {end}"),
-    "Check the network between {host} and {broker} at that time: links, firewalls, the host's own interface.",
+    (
+        "no packet got through between host {host} and broker {broker} for {long!d}: the same bytes were "
+        "retransmitted {retransmissions!t}, {end}"
+    ),
+    (
+        "Check the network between host {host} and broker {broker} at that time: links, firewalls, and "
+        "the network interfaces of both."
+    ),
     "RFC 6298",
     find,
     ("the other host was suspended",),

@@ -9,6 +9,7 @@ from ...findings.kinds import Severity
 from ...messages.peers import endpoint
 from ..case import Case, Rule, Who
 from ..looking import MS, by_ends, clients_of_host, on_paths, span
+from ..text import named
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -27,7 +28,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         clients = clients_of_host(book, host)
         yield rule.case(
             Who(clients[0] if clients else None, host, endpoint(broker)), *span(paths), len(paths), on_paths(paths),
-            facts={"trip": quickest, "clients": ", ".join(clients) or host}, weight=1.8,
+            facts={"trip": quickest, "clients": named("client", clients) if clients else f"host {host}"}, weight=1.8,
         )  # fmt: skip
 
 
@@ -36,10 +37,13 @@ rule: Rule = Rule(
     Severity.WARNING,
     "high network latency",
     (
-        "the network round trip between {host} and {broker} takes {trip!d} (TCP handshakes of {count:,} "
-        "connections): no response to {clients} can arrive sooner, however fast the broker is"
+        "the round trip between host {host} and broker {broker} takes at least {trip!d} in {count:TCP "
+        "handshake}: no response to {clients} can arrive sooner"
     ),
-    "Move client and broker closer together, or use fewer round trips: larger batches, more requests in flight.",
+    (
+        "Move client and broker closer together, or use fewer round trips: larger batches (batch.size, "
+        "linger.ms), larger fetches (fetch.min.bytes), more requests in flight."
+    ),
     "RFC 9293, section 3.5",
     find,
     explains=frozenset({"consumer-too-slow", "head-of-line-blocking"}),

@@ -9,12 +9,12 @@ rule: Rule = by_error(
     "not-enough-replicas",
     "too few in-sync replicas",
     (
-        "topic {topic} has fewer in-sync replicas than min.insync.replicas: writes of client {client_id} "
-        "with acks=all are rejected, {times}"
+        "topic {topic} has fewer in-sync replicas than min.insync.replicas: broker {broker} rejects "
+        "writes of client {client_id} with acks=all, {times}"
     ),
     (
-        "Bring the missing brokers back, or find out why their replicas fall behind. A min.insync.replicas "
-        "above the number of live brokers can never be met."
+        "Check which brokers are down and whose replicas fall behind. A min.insync.replicas above the "
+        "number of live brokers can never be met."
     ),
     "Topic configs: min.insync.replicas",
     errors=(19, 20),  # NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND

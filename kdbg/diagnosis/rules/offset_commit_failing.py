@@ -55,13 +55,12 @@ rule: Rule = Rule(
     Severity.ERROR,
     "offset commits fail",
     (
-        "client {client_id} cannot commit offsets of topic {topic} in group {group}: {error}, {times}; "
-        "after a restart it resumes from older offsets"
+        "the coordinator rejects offset commits of client {client_id} for topic {topic} in group "
+        "{group}: {error}, {times}; after a restart the client resumes from older offsets"
     ),
     (
-        "Look up the error (kdbg errors {error}). OFFSET_METADATA_TOO_LARGE: shorten the metadata "
-        "or raise offset.metadata.max.bytes. UNKNOWN_TOPIC_OR_PARTITION: check that the topic still "
-        "exists."
+        "Check the error (kdbg errors {error}). If the metadata is too large, shorten it or raise "
+        "offset.metadata.max.bytes; if the topic is unknown, check that it exists."
     ),
     "Kafka protocol guide: OffsetCommit",
     find,

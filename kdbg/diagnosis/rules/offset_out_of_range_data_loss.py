@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...findings.amounts import count
 from ...findings.kinds import Severity
 from ..case import Case, Rule
 from ..looking import evidence, failures, who
@@ -30,9 +31,9 @@ def find(book: Ledgers) -> Iterator[Case]:
         start = fetched.log_start if fetched is not None else -1
         asked = fetched.out_of_range if fetched is not None else -1
         lost = (
-            f"{start - asked:,} offsets were deleted before it read them"
+            f"the oldest offset is {start}, {count(start - asked, 'offset')} later"
             if start > asked >= 0
-            else ("the partition does not have that offset (any more)")
+            else "the partition does not have that offset"
         )
         yield rule.case(
             who(one.session, topic=one.subject, partition=partition, group=group_of(book, one.client_id)),
@@ -51,11 +52,13 @@ rule: Rule = Rule(
     "offset-out-of-range-data-loss",
     Severity.ERROR,
     "requested offset no longer exists",
-    "client {client_id} requests offset {asked:,} of topic {topic}, partition {partition}: {lost} "
-    "(OFFSET_OUT_OF_RANGE)",
     (
-        "Keep records longer (retention.ms, retention.bytes), consume faster, or commit more often. "
-        "auto.offset.reset decides where the consumer resumes; none makes it fail instead of skipping "
+        "client {client_id} requests offset {asked} of topic {topic}, partition {partition}: {lost} "
+        "(OFFSET_OUT_OF_RANGE, {times})"
+    ),
+    (
+        "Raise retention.ms or retention.bytes of topic {topic}, consume faster, or commit more often. "
+        "auto.offset.reset decides where the consumer resumes; none makes it fail instead of skip "
         "records."
     ),
     "Consumer configs: auto.offset.reset",

@@ -46,10 +46,13 @@ rule: Rule = Rule(
     Severity.WARNING,
     "packet loss",
     (
-        "{count:,} of {packets:,} packets ({share:.1%}) between {host} and {broker} were retransmitted "
-        "or arrived late: each costs a delay of 200 ms or more"
+        "between host {host} and broker {broker}, {count:packet} of {packets:,} ({share:.1%}) had to be "
+        "retransmitted or arrived late: each can cost a delay of 200 ms or more"
     ),
-    "Check the network path between {host} and {broker}: a bad link, a full queue, a traffic policer, Wi-Fi.",
+    (
+        "Check the network path between host {host} and broker {broker}: a bad link, a full queue, a "
+        "traffic policer, Wi-Fi."
+    ),
     "RFC 6298, RFC 6675",
     find,
     explains=frozenset({"consumer-too-slow", "head-of-line-blocking"}),

@@ -9,6 +9,7 @@ from ...findings.kinds import Severity
 from ...ledgers.marks import Seen
 from ..case import Case, Rule
 from ..looking import SECOND, evidence, failures, who
+from ..text import named
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -30,7 +31,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             who(one.session, topic=one.subject or None, partition=headless[0] if headless else None),
             seen.since, seen.until, seen.count, evidence(seen, "leader_id", "isr_nodes", "offline_replicas"),
-            facts={"partitions": ", ".join(map(str, headless)) or "of unknown number"}, weight=2.5,
+            facts={"partitions": named("partition", headless)}, weight=2.5,
         )  # fmt: skip
 
 
@@ -39,12 +40,12 @@ rule: Rule = Rule(
     Severity.ERROR,
     "partition has no leader",
     (
-        "partition {partitions} of topic {topic} has no leader (LEADER_NOT_AVAILABLE, {times}): "
-        "client {client_id} can neither write to it nor read from it"
+        "topic {topic} has no leader for {partitions}: broker {broker} responds with "
+        "LEADER_NOT_AVAILABLE, {times}, and client {client_id} can neither write nor read there"
     ),
     (
-        "Bring back a broker with an in-sync replica. Electing an out-of-sync replica (unclean.leader.election.enable) "
-        "loses the records that only the missing broker has."
+        "Restart a broker with an in-sync replica. unclean.leader.election.enable=true elects another "
+        "replica, but loses the records that only the missing broker has."
     ),
     "Kafka documentation, Replication: unclean leader election",
     find,

@@ -37,9 +37,9 @@ rule: Rule = Rule(
     Severity.ERROR,
     "plaintext client on a TLS listener",
     (
-        "client {client_id} connects to broker {broker} without TLS, but the listener requires "
-        "TLS: the broker responds with a TLS alert and closes the connection (some clients log "
-        "the alert as a message of {number:,} bytes)"
+        "client {client_id} connects without TLS to a TLS listener of broker {broker}: the broker "
+        "responds with a TLS alert, which some clients read as a message of {number:byte}, and closes "
+        "the connection"
     ),
     "Set security.protocol=SSL (or SASL_SSL) on the client, or use the port of a plaintext listener.",
     "Kafka documentation, Security: listener configuration",

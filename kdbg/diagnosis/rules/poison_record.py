@@ -20,8 +20,8 @@ OFTEN, OFTEN_STUCK = 3, 5
 """Connections that begin at the same offset, and fetches of one connection."""
 PARTIAL = {0, 1, 2}
 """Versions of Fetch that may be answered with a part of a batch (KIP-74)."""
-DAMAGED = "its batch is damaged"
-SOUND = "the batch is intact, so the client fails while deserializing or processing the record"
+DAMAGED = "a corrupt batch"
+INTACT = "a record that it cannot deserialize or process (its batch is intact)"
 
 
 def find(book: Ledgers) -> Iterator[Case]:
@@ -51,7 +51,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             Who(client or None, session.peers.client[0], topic=topic, partition=partition, group=group),
             first(marks), last(marks), max(stuck, again), evidence(marks, "fetch_offset"),
-            facts={"offset": offset, "damaged": DAMAGED if damaged else SOUND},
+            facts={"offset": offset, "damaged": DAMAGED if damaged else INTACT},
             certainty="certain" if damaged else "likely", weight=2.4,
         )  # fmt: skip
 
@@ -77,12 +77,13 @@ rule: Rule = Rule(
     Severity.ERROR,
     "consumer cannot get past a record",
     (
-        "client {client_id} fetches topic {topic}, partition {partition} from offset {offset:,} "
-        "again and again, {times}, and never advances: {damaged}"
+        "client {client_id} fetches partition {partition} of topic {topic} {times} from offset {offset} "
+        "and never advances: the client {probably}fails on {damaged}"
     ),
     (
-        "Inspect the record (kdbg records --topic {topic}, offset {offset}). Handle records that "
-        "cannot be processed (skip, dead letter topic) and commit the next offset."
+        "Check the record at offset {offset} (kdbg records FILE --topic {topic} --partition "
+        "{partition}). Skip records that cannot be processed, or send them to a dead letter topic, and "
+        "commit the next offset."
     ),
     "KIP-334",
     find,

@@ -32,7 +32,10 @@ rule: Rule = Rule(
     "producer-fenced",
     Severity.ERROR,
     "producer is fenced",
-    "client {client_id} is fenced: its producer epoch is outdated, {times}",
+    (
+        "client {client_id} is fenced by broker {broker}, {times}: another producer {probably}uses the "
+        "same transactional.id, or a transaction timed out"
+    ),
     "Check whether another producer uses the same transactional.id, or a transaction exceeded transaction.timeout.ms.",
     "KIP-98, KIP-588",
     find,

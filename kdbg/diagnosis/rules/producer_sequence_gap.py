@@ -25,9 +25,9 @@ def find(book: Ledgers) -> Iterator[Case]:
             if gap.topic == one.subject and producer.client_id == one.client_id
         ]
         said = (
-            f"expected sequence number {gaps[0].expected} on partition {gaps[0].partition}, got {gaps[0].found}"
+            f"the sequence number on partition {gaps[0].partition} is {gaps[0].found}, expected {gaps[0].expected}"
             if gaps
-            else "the batch before it was not captured"
+            else "the batch before it is not in the capture"
         )
         yield rule.case(
             who(one.session, topic=one.subject), one.seen.since, one.seen.until, one.seen.count,
@@ -39,11 +39,14 @@ rule: Rule = Rule(
     "producer-sequence-gap",
     Severity.ERROR,
     "gap in producer sequence numbers",
-    "broker {broker} rejects batches of client {client_id} for topic {topic}, {times}: {gap} "
-    "(OUT_OF_ORDER_SEQUENCE_NUMBER)",
     (
-        "Find out where the client loses a batch (a failed batch that is not retried, more than "
-        "5 requests in flight), and restart with a new producer id."
+        "broker {broker} rejects a batch of client {client_id} for topic {topic} with "
+        "OUT_OF_ORDER_SEQUENCE_NUMBER, {times}: {gap}"
+    ),
+    (
+        "Find out where the client loses a batch: a failed batch without a retry, or "
+        "max.in.flight.requests.per.connection (librdkafka: max.in.flight) above 5. Restart it with a "
+        "new producer id."
     ),
     "KIP-98, KIP-360",
     find,

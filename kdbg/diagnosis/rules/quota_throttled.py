@@ -40,8 +40,10 @@ rule: Rule = Rule(
     "quota-throttled",
     Severity.WARNING,
     "client exceeds its quota",
-    "broker {broker} throttles client {client_id}, {times}, for up to {longest!d} at a time: the client "
-    "exceeds its quota",
+    (
+        "broker {broker} throttles client {client_id}, {times}, for up to {longest!d} at a time: the "
+        "client exceeds a quota"
+    ),
     "Raise the quota of the client or user (producer_byte_rate, consumer_byte_rate, request_percentage), or "
     "reduce the client's load.",
     "KIP-13, KIP-124, KIP-219",

@@ -54,12 +54,12 @@ rule: Rule = Rule(
     Severity.ERROR,
     "request exceeds socket.request.max.bytes",
     (
-        "client {client_id} sends broker {broker} a {api} request of {size:,} bytes, and the broker "
-        "closes the connection after {came:,} bytes: the request probably exceeds socket.request.max.bytes"
+        "client {client_id} sends broker {broker} a request of {size:byte} ({api}), and the broker closes "
+        "the connection after {came:byte}: the request {probably}exceeds socket.request.max.bytes"
     ),
     (
-        "Send smaller requests (max.request.size, batch.size on the producer), or raise socket.request.max.bytes "
-        "on the broker (default 104857600 bytes)."
+        "Lower max.request.size (librdkafka: message.max.bytes) and batch.size on the producer, or raise "
+        "socket.request.max.bytes on the broker (default 104857600 bytes)."
     ),
     "Broker configs: socket.request.max.bytes",
     find,

@@ -36,8 +36,10 @@ rule: Rule = Rule(
     Severity.ERROR,
     "SASL mechanism not enabled",
     "client {client_id} requests SASL mechanism {mechanism} from broker {broker}, which offers {offered}",
-    "Set sasl.mechanism on the client to one of {offered}, or add {mechanism} to sasl.enabled.mechanisms of the "
-    "listener.",
+    (
+        "Set sasl.mechanism on the client to a mechanism that the listener offers ({offered}), or add "
+        "{mechanism} to sasl.enabled.mechanisms of the listener."
+    ),
     "KIP-43",
     find,
     explains=frozenset({"connection-churn", "client-without-sasl"}),

@@ -47,12 +47,12 @@ rule: Rule = Rule(
     Severity.ERROR,
     "SASL session expired",
     (
-        "the SASL session of user {name} on broker {broker} was valid for {lifetime!d}; client "
-        "{client_id} does not re-authenticate, and the broker closes the connection"
+        "broker {broker} closes the connection of client {client_id}, {times}: the SASL session of user "
+        "{name}, valid for {lifetime!d}, {probably}expired, and the client did not re-authenticate"
     ),
     (
-        "Use a client that re-authenticates (KIP-368: Java 2.2 or later, librdkafka 1.6 or later "
-        "for OAUTHBEARER), issue longer-lived tokens, or raise connections.max.reauth.ms."
+        "Upgrade to a client that re-authenticates (Java 2.2, librdkafka 1.6 for OAUTHBEARER, or later), "
+        "issue longer-lived tokens, or raise connections.max.reauth.ms on the broker."
     ),
     "KIP-368",
     find,

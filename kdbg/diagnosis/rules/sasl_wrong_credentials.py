@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from ...ledgers.sessions import Session
 
 SASL_AUTHENTICATION_FAILED = 58
+LONGEST = 85
+"""Characters of the broker's error message that a sentence contains at most."""
 
 
 def find(book: Ledgers) -> Iterator[Case]:
@@ -29,7 +32,8 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             who(sessions[0]), marks[0].time, marks[-1].end, len(sessions),
             Evidence(tuple(mark.number for mark in marks[:6]), (), ("error_code", "error_message")),
-            facts={"mechanism": mechanism or "SASL", "said": refused[0][2] or "", "name": user or "(unknown)"},
+            facts={"mechanism": mechanism or "SASL", "name": user or "(unknown)",
+                   "said": f" ({shorten(refused[0][2], LONGEST)})" if refused[0][2] else ""},
             certainty="certain" if mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512") else "likely", weight=3.0,
         )  # fmt: skip
 
@@ -38,10 +42,13 @@ rule: Rule = Rule(
     "sasl-wrong-credentials",
     Severity.ERROR,
     "authentication fails",
-    "broker {broker} rejects the login of user {name} ({mechanism}) from client {client_id}: {said}",
     (
-        "Correct the user name and password (sasl.jaas.config, sasl.username, sasl.password), or "
-        "create user {name} on the broker."
+        "broker {broker} rejects the {mechanism} login of user {name} from client {client_id}, {times}: "
+        "the credentials are {probably}wrong{said}"
+    ),
+    (
+        "Check the credentials (sasl.jaas.config; librdkafka: sasl.username, sasl.password), or create "
+        "user {name} on the broker."
     ),
     "KIP-152",
     find,

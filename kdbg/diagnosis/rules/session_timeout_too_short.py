@@ -41,10 +41,10 @@ def find(book: Ledgers) -> Iterator[Case]:
             clients = list(group.clients)
             first = next(iter(group.members.values()), None)
             asked = first.session_timeout_ms * MS if first is not None else 0
-            yield rule.case(
+            yield rejected.case(
                 Who(clients[0] if clients else None, group=group.name), refused.since, refused.until, refused.count,
                 Evidence(refused.numbers, (), ("session_timeout_ms", "error_code")),
-                facts={"timeout": asked, "pause": 0}, weight=2.3,
+                facts={"timeout": asked}, weight=2.3,
             )  # fmt: skip
 
 
@@ -79,15 +79,26 @@ rule: Rule = Rule(
     Severity.ERROR,
     "session.timeout.ms exceeded",
     (
-        "client {client_id} sent nothing to the coordinator of group {group} for {pause!d}, longer "
-        "than its session.timeout.ms of {timeout!d}: the coordinator removed it from the group"
+        "client {client_id} sent nothing to the coordinator of group {group} for {pause!d}, longer than "
+        "its session.timeout.ms of {timeout!d}: the coordinator {probably}removed the client from the "
+        "group"
     ),
     (
-        "Raise session.timeout.ms (default 45 s; at least three times heartbeat.interval.ms and "
-        "no less than the broker's group.min.session.timeout.ms), or find out what stalls the client."
+        "Raise session.timeout.ms (default 45 s; at least three times heartbeat.interval.ms and no less "
+        "than the broker's group.min.session.timeout.ms), or find out what stalls the client."
     ),
     "KIP-735",
     find,
     ("the process, its host or its network was suspended for a while",),
     frozenset({"commit-after-leaving-group", "offset-commit-failing", "consumer-paused"}),
+)
+rejected = rule._replace(
+    sentence=(
+        "the coordinator of group {group} rejects the session.timeout.ms of {timeout!d} of client {client_id}: "
+        "INVALID_SESSION_TIMEOUT, {times}"
+    ),
+    advice=(
+        "Set session.timeout.ms between group.min.session.timeout.ms and group.max.session.timeout.ms of the broker, "
+        "or change these limits."
+    ),
 )

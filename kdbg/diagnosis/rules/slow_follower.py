@@ -67,7 +67,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         node = book.clusters.node(longest) if longest is not None else None
         session = all[0][0]
         topics = [topic for (number, topic, _) in book.written if number == session.peers.number]
-        slowest = f"broker {longest}" if longest is not None else "a replica"
+        slowest = f"broker {longest}" if longest is not None else "a follower (not in the capture)"
         waited = max(slow.first - slow.start for _, slow in all)
         yield rule.case(
             Who(session.client_id or None, session.peers.client[0],
@@ -75,7 +75,7 @@ def find(book: Ledgers) -> Iterator[Case]:
             since, until, len(all), evidence(seen, "acks", "latency"),
             facts={"longest": waited, "follower": slowest, "leader": endpoint(broker),
                    "pause": followers[longest][0] if longest is not None else waited,
-                   "said": "did not fetch" if paused else "(its fetches are not in the capture) may not have fetched"},
+                   "checked": f"broker {longest}" if longest is not None else "the followers"},
             certainty="certain" if paused else "guess", weight=2.6,
             severity=Severity.ERROR if paused else Severity.WARNING,
         )  # fmt: skip
@@ -86,10 +86,13 @@ rule: Rule = Rule(
     Severity.ERROR,
     "slow follower delays acks=all",
     (
-        "{count:,} writes of client {client_id} with acks=all waited up to {longest!d} on leader "
-        "{leader}, which responded to other requests meanwhile: {follower} {said} for {pause!d}"
+        "{count:write} of client {client_id} with acks=all waited up to {longest!d} on leader {leader}, "
+        "which responded to other requests meanwhile: {follower} {probably}did not fetch for {pause!d}"
     ),
-    "Check {follower}: process, disk, network. replica.lag.time.max.ms limits how long a follower can delay writes.",
+    (
+        "Check process, disk and network of {checked}; replica.lag.time.max.ms limits how long a "
+        "follower can delay writes."
+    ),
     "KIP-16; Broker configs: replica.lag.time.max.ms",
     find,
     ("the leader's disk is slow",),

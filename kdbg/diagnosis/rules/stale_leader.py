@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...findings.kinds import Severity
+from ...grammars.errors import error_name
 from ...messages.peers import endpoint
 from ..case import Case, Rule
 from ..looking import Failures, evidence, failures, who
@@ -30,7 +31,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             who(one.session, topic=one.subject, partition=one.partitions[0] if one.partitions else None),
             one.seen.since, one.seen.until, one.seen.count, evidence(one.seen, "error_code"),
-            facts={"asked": asked, "leader": leader_since(book, one)},
+            facts={"asked": asked, "leader": leader_since(book, one), "error": error_name(one.code)},
             weight=2.2,
         )  # fmt: skip
 
@@ -44,11 +45,11 @@ def leader_since(book: Ledgers, one: Failures) -> str:
             continue
         refused = sum(seen.count for seen in written.errors.values())
         if written.requests.until > one.seen.since and written.requests.count > refused:
-            return endpoint(session.broker)
+            return f"broker {endpoint(session.broker)}"
     known = book.clusters.topics.get(one.subject)
     led = known.partitions.get(number) if known is not None else None
     node = book.clusters.node(led[-1].leader) if led and led[-1].time > one.seen.since else None
-    return f"{node[0]}:{node[1]}" if node is not None else "another broker"
+    return f"broker {node[0]}:{node[1]}" if node is not None else "another broker"
 
 
 rule: Rule = Rule(
@@ -56,11 +57,13 @@ rule: Rule = Rule(
     Severity.ERROR,
     "client keeps using the old leader",
     (
-        "client {client_id} keeps sending to broker {broker}, which is not the leader of topic "
-        "{topic} ({leader} is): NOT_LEADER_OR_FOLLOWER {times}, but {asked:,} Metadata requests "
-        "in that time"
+        "client {client_id} keeps sending requests for topic {topic} to broker {broker}, which is not "
+        "the leader ({leader} is): {error}, {times}, but {asked:Metadata request} in that time"
     ),
-    "Fix or upgrade the client: after NOT_LEADER_OR_FOLLOWER it must refresh its metadata and send to the new leader.",
+    (
+        "Upgrade or fix the client: after NOT_LEADER_OR_FOLLOWER it must refresh its metadata and send "
+        "to the new leader."
+    ),
     "Kafka protocol guide: Metadata",
     find,
     ("the metadata came from a broker that is out of date itself",),

@@ -18,14 +18,20 @@ def instance_of(book: Ledgers, one: Failures) -> Mapping[str, Any]:
     found = book.groups.get(one.subject)
     ids = [member.instance_id for member in found.members.values() if member.instance_id] if found is not None else []
     twice = [name for name in ids if ids.count(name) > 1]
-    return {"instance": f" ({(twice or ids)[0]})" if ids else ""}
+    return {"instance": f" {(twice or ids)[0]}" if ids else ""}
 
 
 rule: Rule = by_error(
     "static-member-fenced",
     "two members use the same group.instance.id",
-    "client {client_id} is fenced from group {group}: another member joined with the same group.instance.id{instance}",
-    "Give each running instance its own group.instance.id, and stop an instance before its replacement starts.",
+    (
+        "client {client_id} is fenced from group {group}, {times}: another member joined with the same "
+        "group.instance.id{instance}"
+    ),
+    (
+        "Set a different group.instance.id for each running instance, and stop an instance before its "
+        "replacement starts."
+    ),
     "KIP-345",
     errors=(82,),  # FENCED_INSTANCE_ID
     subject="group",

@@ -39,8 +39,8 @@ rule: Rule = Rule(
     "TLS client on a plaintext listener",
     (
         "a client on host {host} starts a TLS handshake with broker {broker}, whose listener is "
-        "plaintext: the broker reads the handshake as a request of {number:,} bytes and closes "
-        "the connection"
+        "{probably}plaintext: the broker reads it as a Kafka request of {number:byte}, and the "
+        "connection closes"
     ),
     "Set security.protocol=PLAINTEXT (or SASL_PLAINTEXT) on the client, or use the port of the TLS listener.",
     "Kafka documentation, Security: listener configuration",

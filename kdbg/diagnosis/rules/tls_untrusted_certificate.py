@@ -11,6 +11,7 @@ from ...findings.kinds import Severity
 from ...messages.peers import endpoint
 from ..case import Case, Rule, Who
 from ..looking import by_ends, on_paths, span
+from ..text import named
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -49,10 +50,10 @@ def find(book: Ledgers) -> Iterator[Case]:
     for (host, broker), paths in by_ends(wrong):
         alerts = [told[path.first_packet] for path in paths if path.first_packet in told]
         alert = next((name for name, _ in alerts if name), "")
-        names = next((", ".join(facts.names) for _, facts in alerts if facts.names), "")
+        names = next((named("name", facts.names) for _, facts in alerts if facts.names), "")
         yield rule.case(
             Who(None, host, endpoint(broker)), *span(paths), len(paths), on_paths(paths),
-            facts={"alert": alert or "encrypted TLS alert", "names": names or "encrypted"},
+            facts={"alert": f"TLS alert {alert}" if alert else "an encrypted TLS alert", "names": names or "encrypted"},
             certainty="certain" if alert else "likely", weight=3.0,
         )  # fmt: skip
 
@@ -61,12 +62,13 @@ rule: Rule = Rule(
     "tls-untrusted-certificate",
     Severity.ERROR,
     "client rejects the broker's certificate",
-    "a client on host {host} aborts the TLS handshake with broker {broker} after receiving its certificate "
-    "(names: {names}): {alert}",
     (
-        "Add the CA of the broker's certificate to the client's trust store (ssl.truststore.location, "
-        "ssl.ca.location), or issue the broker a certificate for the host name that the client "
-        "connects to."
+        "a client on host {host} {probably}rejects the certificate of broker {broker} ({names}): the "
+        "client aborts the TLS handshake with {alert}"
+    ),
+    (
+        "Add the CA of the broker's certificate to ssl.truststore.location (librdkafka: ssl.ca.location) "
+        "on the client, or issue a certificate for the host name that the client connects to."
     ),
     "RFC 8446, section 6.2",
     find,

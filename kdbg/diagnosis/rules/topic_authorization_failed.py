@@ -9,7 +9,7 @@ rule: Rule = by_error(
     "topic-authorization-failed",
     "client not authorized for a topic",
     "client {client_id} (user {principal}) is not authorized for topic {topic}: TOPIC_AUTHORIZATION_FAILED, {times}",
-    "Add an ACL for the principal on topic {topic}: Read to consume, Write to produce, Describe for metadata.",
+    ("Add an ACL for user {principal} on topic {topic}: Read to consume, Write to produce, Describe for metadata."),
     "KIP-11",
     errors=(29,),  # TOPIC_AUTHORIZATION_FAILED
 )

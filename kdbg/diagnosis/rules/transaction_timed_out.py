@@ -50,9 +50,9 @@ rule: Rule = Rule(
     Severity.ERROR,
     "transaction timed out",
     (
-        "client {client_id} kept a transaction of transactional id {transactional_id} open for "
-        "{open!d}, longer than its timeout of {timeout!d}: the coordinator aborted it and fenced "
-        "the producer"
+        "client {client_id} kept a transaction of transactional id {transactional_id} open for {open!d}, "
+        "longer than its timeout of {timeout!d}: the coordinator {probably}aborted the transaction and "
+        "fenced the producer"
     ),
     "Raise transaction.timeout.ms of client {client_id}, or make its transactions shorter.",
     "KIP-98, KIP-447",

@@ -10,7 +10,7 @@ rule: Rule = by_error(
     "client not authorized for a transactional id",
     "client {client_id} (user {principal}) is not authorized for transactional id {transactional_id}: "
     "TRANSACTIONAL_ID_AUTHORIZATION_FAILED, {times}",
-    "Add ACLs for the principal on transactional id {transactional_id}: Write and Describe.",
+    "Add ACLs for user {principal} on transactional id {transactional_id}: Write and Describe.",
     "KIP-98",
     errors=(53,),  # TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     subject="transactional_id",

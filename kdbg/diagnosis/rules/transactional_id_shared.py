@@ -9,6 +9,7 @@ from ...findings.kinds import Severity
 from ...ledgers.marks import Seen
 from ..case import Case, Rule, Who
 from ..looking import evidence
+from ..text import UNKNOWN, named
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -35,7 +36,8 @@ def find(book: Ledgers) -> Iterator[Case]:
             Who(clients[0] or None, txn.begun[0].host, transactional_id=txn.name), txn.begun[0].mark.time,
             fenced.until, fenced.count,
             evidence([*(began.mark for began in txn.begun[:3]), *fenced.marks[:3]], "producer_epoch", "error_code"),
-            facts={"clients": " and ".join(clients) if len(clients) > 1 else f"two instances of {clients[0]}",
+            facts={"clients": named("client", clients) if len(clients) > 1
+                   else f"two instances of client {clients[0] or UNKNOWN['client_id']}",
                    "epochs": ", ".join(map(str, epochs[:6]))},
             certainty="certain" if len(clients) > 1 else "likely", weight=2.5,
         )  # fmt: skip
@@ -46,10 +48,10 @@ rule: Rule = Rule(
     Severity.ERROR,
     "two producers share a transactional.id",
     (
-        "{clients} share transactional id {transactional_id}: each InitProducerId raises the producer "
-        "epoch ({epochs}) and fences the other, {times}"
+        "{clients} {probably}share transactional id {transactional_id}: each InitProducerId raises the "
+        "producer epoch ({epochs}) and fences the other, {times}"
     ),
-    "Give each running producer its own transactional.id, and reuse that id after a restart.",
+    "Set a different transactional.id for each running producer, and reuse that id after a restart.",
     "KIP-98",
     find,
     ("an instance was started while the old one was still running",),

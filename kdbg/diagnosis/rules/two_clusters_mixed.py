@@ -10,6 +10,7 @@ from ...ledgers.marks import Seen
 from ...messages.peers import endpoint
 from ..case import Case, Rule, Who
 from ..looking import evidence, sessions_of, who
+from ..text import UNKNOWN, named
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -22,9 +23,9 @@ def find(book: Ledgers) -> Iterator[Case]:
     for broker, ids in book.clusters.ids_by_broker.items():
         if len(ids) > 1:
             seen = Seen.of(book.clusters.ids[name] for name in ids)
-            yield rule.case(
+            yield of_address.case(
                 Who(broker=endpoint(broker), cluster_id=next(iter(ids))), seen.since, seen.until, seen.count,
-                evidence(seen, "cluster_id"), facts={"ids": " and ".join(ids), "who": endpoint(broker)}, weight=3.0,
+                evidence(seen, "cluster_id"), facts={"ids": named("cluster", ids)}, weight=3.0,
             )  # fmt: skip
     for client, told in book.clusters.ids_by_client.items():
         if len(told) < 2:
@@ -36,7 +37,7 @@ def find(book: Ledgers) -> Iterator[Case]:
             Who(client, sessions[0].peers.client[0] if sessions else None,
                 endpoint(sessions[0].broker) if sessions else None, cluster_id=next(iter(told))), seen.since,
             seen.until, seen.count, evidence(marks, "cluster_id"),
-            facts={"ids": " and ".join(told), "who": client}, certainty="likely", weight=3.0,
+            facts={"ids": named("cluster", told)}, certainty="likely", weight=3.0,
         )  # fmt: skip
 
 
@@ -60,11 +61,10 @@ def elsewhere(book: Ledgers) -> Iterator[Case]:
             continue
         told.add((session.client_id, topic))
         cluster, writer = next(iter(writers.items()))
-        yield rule.case(
+        yield of_reader.case(
             who(session, topic=topic, cluster_id=there), fetched.requests.since, fetched.requests.until,
             fetched.requests.count, evidence(fetched.requests, "cluster_id"),
-            {"ids": f"{writer.client_id} writes topic {topic} to {cluster}, {session.client_id} reads it from {there}",
-             "who": session.client_id}, certainty="likely", weight=3.0,
+            {"writer": writer.client_id or UNKNOWN["client_id"], "cluster": cluster}, certainty="likely", weight=3.0,
         )  # fmt: skip
 
 
@@ -72,10 +72,20 @@ rule: Rule = Rule(
     "two-clusters-mixed",
     Severity.ERROR,
     "client is configured with two clusters",
-    "client {who} mixes two clusters: {ids}",
-    "Make bootstrap.servers (and any DNS name or load balancer in front of the brokers) point to a single cluster.",
+    "client {client_id} is {probably}configured with two clusters: it receives the metadata of {ids}",
+    (
+        "Set bootstrap.servers to brokers of a single cluster, and check that DNS names and load "
+        "balancers lead only to them."
+    ),
     "KIP-78",
     find,
     ("a replication tool copies between clusters (MirrorMaker)",),
     frozenset({"unknown-topic", "stale-leader", "coordinator-moved"}),
+)
+of_address = rule._replace(sentence="broker address {broker} leads to two clusters: it returns the metadata of {ids}")
+of_reader = rule._replace(
+    sentence=(
+        "client {client_id} is {probably}connected to the wrong cluster: it reads topic {topic} from cluster "
+        "{cluster_id}, but client {writer} writes the topic to cluster {cluster}"
+    )
 )

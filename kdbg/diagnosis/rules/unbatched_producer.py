@@ -43,8 +43,7 @@ rule: Rule = Rule(
     "unbatched-producer",
     Severity.WARNING,
     "producer does not batch",
-    "client {client_id} writes {count:,} batches with one record each to topic {topic} ({rate:,.0f} per "
-    "second, {codec})",
+    ("client {client_id} writes {count:batch} with one record each to topic {topic} ({rate:,.0f} per second, {codec})"),
     (
         "Set linger.ms to 5 or more, leave batch.size (librdkafka: batch.num.messages) at its default, "
         "and do not flush after every record. Larger batches also compress better."

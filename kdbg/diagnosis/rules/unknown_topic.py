@@ -39,10 +39,10 @@ rule: Rule = Rule(
     "unknown-topic",
     Severity.ERROR,
     "topic does not exist",
-    "client {client_id} requests topic {topic} from broker {broker}, but the topic does not exist: {times}",
+    "client {client_id} requests topic {topic}, which broker {broker} reports as unknown, {times}",
     (
-        "Correct the topic name, create the topic, or check that bootstrap.servers points to the "
-        "right cluster; until then the client retries forever."
+        "Check the topic name and that bootstrap.servers points to the right cluster, or create the "
+        "topic; until then the client retries."
     ),
     "Kafka protocol guide: Metadata",
     find,

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 NORMAL = frozenset({27, 79})
 """REBALANCE_IN_PROGRESS and MEMBER_ID_REQUIRED are steps of any rebalance."""
 API_VERSIONS = 18
+KINDS: dict[int, str] = {
+    **dict.fromkeys((9, 11, 12, 13, 14, 15, 42, 47, 68, 69), "group"),
+    **dict.fromkeys((22, 24, 25, 26, 28), "transactional id"),
+    10: "key",
+    17: "SASL mechanism",
+}
+"""By API key: what errors are about that name no partition."""
 MOST_CONNECTIONS = 20
 """Connections of a client that are told one by one."""
 
@@ -45,10 +52,17 @@ def errors(book: Ledgers, wanted: Callable[[Failure], bool]) -> Iterator[Event]:
         seen = Seen.of(one.seen for one in all)
         yield Event(
             seen.first.end if seen.first is not None else 0, "error", who(all[0].session),
-            {"client": client, "api": api_name(key), "code": code, "error": error_name(code), "subject": subject,
-             "count": seen.count, "for_ns": seen.until - seen.since},
+            {"client": client, "api": api_name(key), "code": code, "error": error_name(code),
+             "subject_kind": subject_kind(all), "subject": subject, "count": seen.count,
+             "for_ns": seen.until - seen.since},
             seen.numbers,
         )  # fmt: skip
+
+
+def subject_kind(all: Iterable[Failure]) -> str:
+    """Return what errors are about: a topic, unless they are of no partition and their API has another subject."""
+    first = next(iter(all))
+    return "topic" if first.partitions else KINDS.get(first.api_key, "topic")
 
 
 def opened(session: Session) -> Event | None:

@@ -73,7 +73,7 @@ def labels(group: Group) -> dict[str, str]:
     for member_id, member in members.items():
         client = member.client_id
         tail = member.instance_id or member_id[-4:]
-        found[member_id] = client if client and client not in shared else f"{client or 'member'} ({tail})"
+        found[member_id] = client if client and client not in shared else f"{client or '(no client.id)'} ({tail})"
     return found
 
 
@@ -162,7 +162,7 @@ def told(group: Group, one: Happened, names: dict[str, str], because: dict[int, 
     """Yield an event of one member that is worth a line: that it asks to join first, and that it leaves."""
     member = group.members.get(one.member_id)
     who = _who(group, member)
-    name = names.get(one.member_id) or one.member_id or "a member"
+    name = names.get(one.member_id) or one.member_id or "(unknown)"
     cause = because.get(one.mark.number)
     if one.kind == "leave" and not one.code:
         left: dict[str, Any] = {"member": name, "group": group.name, "reason": one.reason, "cause": cause,
@@ -184,9 +184,9 @@ def failed(group: Group, names: dict[str, str]) -> Iterator[Event]:
         if one.code and one.code not in common.NORMAL:
             found.setdefault((one.member_id, one.kind, one.code), []).append(one)
     for (member_id, kind, code), all in found.items():
-        client = names.get(member_id) or member_id or "a member"
-        facts = {"client": client, "api": APIS[kind], "code": code, "error": error_name(code), "subject": group.name,
-                 "count": len(all), "for_ns": all[-1].mark.end - all[0].mark.time}  # fmt: skip
+        client = names.get(member_id) or member_id or "(unknown)"
+        facts = {"client": client, "api": APIS[kind], "code": code, "error": error_name(code), "subject_kind": "group",
+                 "subject": group.name, "count": len(all), "for_ns": all[-1].mark.end - all[0].mark.time}  # fmt: skip
         numbers = tuple(one.mark.number for one in all[:6])
         yield Event(all[0].mark.end, "error", _who(group, group.members.get(member_id)), facts, numbers)
 

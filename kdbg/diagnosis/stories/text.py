@@ -1,28 +1,24 @@
-"""The sentences of stories: made last, of what an event has as data."""
+"""The sentences of stories, filled from the facts of events."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..text import duration
+from ...findings.amounts import count, times
+from ..text import duration, named
 from ..text import sentence as cause_of
 from .event import Event, Subject
 
 Facts = Mapping[str, Any]
 MOST_NAMES = 8
+NOUNS = {"batches": "batch"}
+"""The singular of facts of subjects, where it is not the plural without its s."""
 POLL = ("poll timeout", "max.poll.interval", "poll interval")
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return names as a person lists them, the first ones of many."""
-    shown = list(names[:MOST_NAMES])
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more:,} more" if more else "")
-
-
 def spans(numbers: Sequence[int]) -> str:
-    """Return partitions as a person writes them: "0-3, 5"."""
+    """Return partitions in short: "0-3, 5"."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][-1] == number - 1:
@@ -32,154 +28,159 @@ def spans(numbers: Sequence[int]) -> str:
     return ", ".join("-".join(map(str, run)) for run in runs[:MOST_NAMES]) + (" …" if len(runs) > MOST_NAMES else "")
 
 
+def partitions(topic: str, numbers: Sequence[int]) -> str:
+    """Return partitions of a topic: `topic orders, partitions 0-3`."""
+    return f"topic {topic}, partition{'s' * (len(numbers) != 1)} {spans(numbers)}"
+
+
 def often(facts: Facts) -> str:
     """Return how often something happened, and for how long; "" for once."""
-    if facts["count"] == 1:
-        return ""
-    return f", {facts['count']:,} times in {duration(facts['for_ns'])}"
-
-
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return a count and its noun."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
-
-
-def times(count: int) -> str:
-    """Return how often."""
-    return "once" if count == 1 else f"{count:,} times"
+    return f", {times(facts['count'])} in {duration(facts['for_ns'])}" if facts["count"] > 1 else ""
 
 
 def client(facts: Facts) -> str:
-    """Return what a client is called."""
-    return facts["client"] or "a client"
+    """Return a client after its noun."""
+    return named("client", [facts["client"]])
 
 
 def why(reason: str) -> str:
-    """Return why a member left, as a person says what it said itself."""
+    """Return the reason that a member gave for leaving, in short."""
     if any(one in reason.lower() for one in POLL):
-        return "poll interval exceeded"
+        return "max.poll.interval.ms exceeded"
     return reason.rstrip(".")
 
 
 def generation(facts: Facts) -> str:
-    """Return what happened from one generation to the next."""
-    parts = [f"{one['member']} left{': ' + why(one['reason']) if one['reason'] else ''}" for one in facts["left"]]
+    """Return what changes from one generation to the next."""
+    parts = [
+        f"member {one['member']} left{': ' + why(one['reason']) if one['reason'] else ''}" for one in facts["left"]
+    ]
     if facts["missing"]:
-        parts.append(f"{listed(facts['missing'])} did not rejoin")
+        parts.append(f"{members(facts['missing'])} did not rejoin")
     if facts["new"]:
-        parts.append(f"{listed(facts['new'])} {'joins' if len(facts['new']) == 1 else 'join'}")
+        parts.append(f"{members(facts['new'])} {'joins' if len(facts['new']) == 1 else 'join'}")
     if facts["again"]:
-        parts.append(f"{listed(facts['again'])} {'rejoins' if len(facts['again']) == 1 else 'rejoin'}")
+        parts.append(f"{members(facts['again'])} {'rejoins' if len(facts['again']) == 1 else 'rejoin'}")
     given = [given_to(one) for one in facts["given"]]
     if given:
-        parts.append(", ".join(given[:MOST_NAMES]) + (" …" if len(given) > MOST_NAMES else ""))
+        parts.append("; ".join(given[:MOST_NAMES]) + (" …" if len(given) > MOST_NAMES else ""))
     if facts["took_ns"] >= 1_000_000_000:
-        parts.append(f"it took {duration(facts['took_ns'])}")
+        parts.append(f"the rebalance took {duration(facts['took_ns'])}")
     if facts["pause_ns"]:
-        parts.append(f"{duration(facts['pause_ns'])} without consumption")
-    return f"gen {facts['generation']}: {'; '.join(parts) or 'begins'}"
+        parts.append(f"no Fetch request for {duration(facts['pause_ns'])}")
+    return f"generation {facts['generation']}: {'; '.join(parts) or 'no change'}"
+
+
+def members(names: Sequence[str]) -> str:
+    """Return members after their noun."""
+    return named("member", names, MOST_NAMES)
 
 
 def given_to(one: Facts) -> str:
-    """Return what a member was given."""
+    """Return which partitions are assigned to a member."""
+    topics = [(topic, some) for topic, some in one["first"] if some][:MOST_NAMES]
     if not one["partitions"]:
-        return f"{one['member']} is assigned nothing"
-    topics = ", ".join(f"{topic}/{spans(some)}" for topic, some in one["first"][:MOST_NAMES])
-    shown = sum(len(some) for _, some in one["first"][:MOST_NAMES])
-    return f"{one['member']} is assigned {topics}" + (" …" if shown < one["partitions"] else "")
+        return f"member {one['member']} gets no partition"
+    shown = sum(len(some) for _, some in topics)
+    more = " …" if shown < one["partitions"] else ""
+    return f"member {one['member']} gets {' and '.join(partitions(topic, some) for topic, some in topics)}{more}"
 
 
 def member_leaves(facts: Facts) -> str:
     """Return that a member leaves, and why."""
-    reason = why(facts["reason"]) or (facts["cause"] or "").replace("-", " ")
+    reason = why(facts["reason"]) or (f"see {facts['cause']}" if facts["cause"] else "")
     how = "is removed" if facts["by_other"] else "leaves"
-    return f"{facts['member']} {how}{': ' + reason if reason else ''}"
+    return f"member {facts['member']} {how}{': ' + reason if reason else ''}"
 
 
 def member_joins(facts: Facts) -> str:
-    """Return that a member joins, with its limits."""
+    """Return that a member requests to join, with its timeouts."""
     limits = [f"session timeout {duration(facts['session_timeout_ns'])}"] if facts["session_timeout_ns"] else []
     if facts["rebalance_timeout_ns"]:
-        limits.append(f"poll interval {duration(facts['rebalance_timeout_ns'])}")
-    topics = f" for {listed(facts['topics'])}" if facts["topics"] else ""
-    static = f" as instance {facts['instance_id']}" if facts["instance_id"] else ""
-    return f"{facts['member']} asks to join{static}{topics}{' (' + ', '.join(limits) + ')' if limits else ''}"
+        limits.append(f"rebalance timeout {duration(facts['rebalance_timeout_ns'])}")
+    topics = f" for {named('topic', facts['topics'], MOST_NAMES)}" if facts["topics"] else ""
+    static = f" as group.instance.id {facts['instance_id']}" if facts["instance_id"] else ""
+    within = f" ({', '.join(limits)})" if limits else ""
+    return f"member {facts['member']} requests to join{static}{topics}{within}"
 
 
 def connects(facts: Facts) -> str:
-    """Return that a client opens a connection."""
-    software = f", {facts['software']}" if facts["software"] else ""
-    what = "connects to" if facts["seen"] else "is already connected to"
-    return f"{client(facts)} ({facts['host']}{software}) {what} {facts['broker']} (connection {facts['connection']})"
+    """Return that a client opens a connection, or had opened it before the capture."""
+    software = f" ({facts['software']})" if facts["software"] else ""
+    what = "opens" if facts["seen"] else "already has"
+    return (
+        f"{client(facts)} on host {facts['host']}{software} {what} connection {facts['connection']} to broker "
+        f"{facts['broker']}"
+    )
 
 
 def closes(facts: Facts) -> str:
-    """Return who ends a connection."""
-    by = client(facts) if facts["by"] == "client" else facts["broker"]
+    """Return which end closes a connection."""
+    by = client(facts) if facts["by"] == "client" else f"broker {facts['broker']}"
     how = "resets" if facts["reset"] else "closes"
-    open = f", {counted(facts['unanswered'], 'request')} unanswered" if facts["unanswered"] else ""
-    return f"{by} {how} connection {facts['connection']} after {counted(facts['exchanges'], 'exchange')}{open}"
+    open = f", {count(facts['unanswered'], 'request')} without a response" if facts["unanswered"] else ""
+    return f"{by} {how} connection {facts['connection']} after {count(facts['exchanges'], 'exchange')}{open}"
 
 
 def error(facts: Facts) -> str:
-    """Return that somebody is told an error."""
-    subject = f" for {facts['subject']}" if facts["subject"] else ""
-    return f"{client(facts)} gets {facts['error']} from {facts['api']}{subject}{often(facts)}"
+    """Return that a client receives an error."""
+    subject = f" for {facts['subject_kind']} {facts['subject']}" if facts["subject"] else ""
+    return f"{client(facts)} receives {facts['error']} in a response to {facts['api']}{subject}{often(facts)}"
 
 
 def login(facts: Facts) -> str:
-    """Return that a client logs in."""
+    """Return that a client authenticates."""
     lasts = f" for {duration(facts['lifetime_ms'] * 1_000_000)}" if facts["lifetime_ms"] else ""
-    user = f" as {facts['user']}" if facts["user"] else ""
-    on = f" (connection {facts['connection']})"
-    return f"{client(facts)} is authenticated{user}{lasts} with {facts['mechanism'] or 'SASL'}{on}"
+    user = f" as user {facts['user']}" if facts["user"] else ""
+    how = f"with {facts['mechanism'] or 'SASL'} on connection {facts['connection']}"
+    return f"{client(facts)} is authenticated{user}{lasts} {how}"
 
 
 def login_refused(facts: Facts) -> str:
-    """Return that a login is refused."""
-    user = f" as {facts['user']}" if facts["user"] else ""
+    """Return that the authentication of a client fails."""
+    user = f" as user {facts['user']}" if facts["user"] else ""
     message = f" ({facts['message']})" if facts["message"] else ""
     return f"{client(facts)} fails to authenticate{user} with {facts['mechanism'] or 'SASL'}: {facts['error']}{message}"
 
 
 def moved(facts: Facts, verb: str) -> str:
-    """Return how much of a topic somebody reads or writes."""
-    where = f"{facts['topic']}/{spans(facts['partitions'])}"
+    """Return how much of a topic a client reads or writes."""
     return (
-        f"{client(facts)} {verb} {where}: {counted(facts['records'], 'record')}, {counted(facts['bytes'], 'byte')} in "
-        f"{counted(facts['requests'], 'request')}"
+        f"{client(facts)} {verb} {partitions(facts['topic'], facts['partitions'])}: "
+        f"{count(facts['records'], 'record')}, {count(facts['bytes'], 'byte')} in {count(facts['requests'], 'request')}"
     )
 
 
 def leader(facts: Facts) -> str:
-    """Return that a partition is led by another, or has more or fewer replicas in sync."""
+    """Return that a partition has another leader, or more or fewer in-sync replicas."""
     parts = []
     if facts["leader"] != facts["before"]:
-        now = "no leader" if facts["leader"] < 0 else f"leader {facts['leader']}"
-        parts.append(f"{now} (previously {facts['before'] if facts['before'] >= 0 else 'none'})")
+        parts.append(f"{led_by(facts['leader'])} (previously {led_by(facts['before'])})")
     if facts["in_sync"] != facts["in_sync_before"]:
         parts.append(
             f"{facts['in_sync']} of {facts['replicas']} replicas in sync (previously {facts['in_sync_before']})"
         )
-    return f"{facts['topic']}/{facts['partition']}: {'; '.join(parts) or 'other replicas'}"
+    return f"{partitions(facts['topic'], [facts['partition']])}: {'; '.join(parts) or 'other replicas'}"
+
+
+def led_by(node: int) -> str:
+    """Return the leader of a partition."""
+    return "no leader" if node < 0 else f"leader {node}"
 
 
 def transactional_id(facts: Facts) -> str:
-    """Return that somebody begins to use a transactional id."""
+    """Return that a client begins to use a transactional id."""
     if facts["code"]:
-        return f"{client(facts)} asks for transactional id {facts['transactional_id']}: {facts['error']}"
-    fences = f", which fences {facts['fences'] or 'another client'}" if facts["fences"] is not None else ""
+        return f"{client(facts)} requests transactional id {facts['transactional_id']}: {facts['error']}"
+    fences = f", which fences {named('client', [facts['fences']])}" if facts["fences"] is not None else ""
     limit = f", transaction timeout {duration(facts['timeout_ns'])}" if facts["timeout_ns"] else ""
-    return (
-        f"{client(facts)} gets producer id {facts['producer_id']} epoch {facts['epoch']} for "
-        f"{facts['transactional_id']}{limit}{fences}"
-    )
+    return f"{producer_id(facts)}{limit}{fences}"
 
 
 def producer_id(facts: Facts) -> str:
     """Return that a producer gets its id."""
-    named = f" for {facts['transactional_id']}" if facts["transactional_id"] else ""
-    return f"{client(facts)} gets producer id {facts['producer_id']} epoch {facts['epoch']}{named}"
+    name = f" for transactional id {facts['transactional_id']}" if facts["transactional_id"] else ""
+    return f"{client(facts)} gets producer id {facts['producer_id']}, epoch {facts['epoch']}{name}"
 
 
 def transaction_ends(facts: Facts) -> str:
@@ -190,16 +191,16 @@ def transaction_ends(facts: Facts) -> str:
 
 
 def commits(facts: Facts) -> str:
-    """Return what a group committed."""
-    last = ", ".join(f"{topic}/{partition} at {offset:,}" for topic, partition, offset in facts["last"][:MOST_NAMES])
+    """Return how often a group committed offsets, and the last ones."""
+    last = "; ".join(f"{partitions(topic, [number])}: {offset}" for topic, number, offset in facts["last"][:MOST_NAMES])
     more = " …" if facts["partitions"] > MOST_NAMES else ""
-    return f"{facts['group']} has committed {times(facts['count'])}" + (
-        f": {last}{more}" if last else "; none succeeded"
+    return f"group {facts['group']} committed offsets {times(facts['count'])}" + (
+        f", the last ones {last}{more}" if last else ", without success"
     )  # fmt: skip
 
 
 SENTENCES: dict[str, Callable[[Facts], str]] = {
-    "asked-for": lambda facts: f"{client(facts)} asks for topic {facts['topic']}{often(facts)}",
+    "asked-for": lambda facts: f"{client(facts)} requests metadata of topic {facts['topic']}{often(facts)}",
     "asks": lambda facts: (
         f"{client(facts)} sends {facts['api']} v{spans(facts['versions'])}, {times(facts['count'])}"
     ),
@@ -207,20 +208,19 @@ SENTENCES: dict[str, Callable[[Facts], str]] = {
     "commits": commits,
     "connects": connects,
     "coordinator": lambda facts: (
-        f"node {facts['node']} coordinates {facts['group']}"
-        + (f", before it node {facts['before']}" if facts["before"] is not None else "")
+        f"broker {facts['node']} coordinates group {facts['group']}"
+        + (f" (previously broker {facts['before']})" if facts["before"] is not None else "")
     ),
     "created": lambda facts: f"topic {facts['topic']} is created",
-    "end": lambda facts: f"the capture ends, after {counted(facts['exchanges'], 'exchange')}",
+    "end": lambda facts: f"the capture ends after {count(facts['exchanges'], 'exchange')}",
     "epoch": lambda facts: (
-        f"producer id {facts['producer_id']} writes {counted(facts['batches'], 'batch', 'batches')} in epoch "
-        f"{facts['epoch']}"
+        f"producer id {facts['producer_id']} writes {count(facts['batches'], 'batch')} in epoch {facts['epoch']}"
     ),
     "error": error,
-    "events-lost": lambda facts: f"{counted(facts['count'], 'event')} more were not kept",
+    "events-lost": lambda facts: f"{count(facts['count'], 'more event')} dropped (memory limit)",
     "found": lambda facts: (
-        f"topic {facts['topic']} {'is there now' if facts['late'] else 'is there'}, "
-        f"{counted(facts['partitions'], 'partition')}"
+        f"topic {facts['topic']} {'now exists' if facts['late'] else 'exists'}: "
+        f"{count(facts['partitions'], 'partition')}"
     ),
     "generation": generation,
     "joins": lambda facts: f"{client(facts)} joins group {facts['group']}",
@@ -233,36 +233,38 @@ SENTENCES: dict[str, Callable[[Facts], str]] = {
     "login-refused": login_refused,
     "member-joins": member_joins,
     "member-leaves": member_leaves,
-    "more-connections": lambda facts: f"{counted(facts['connections'], 'more connection')} not listed individually",
+    "more-connections": lambda facts: f"{count(facts['connections'], 'more connection')} not listed",
     "not-found": lambda facts: (
-        f"Metadata returns {facts['error']} for topic {facts['topic']}, {times(facts['count'])}"
+        f"Metadata responses contain {facts['error']} for topic {facts['topic']}, {times(facts['count'])}"
     ),
     "producer-id": producer_id,
     "reads": lambda facts: moved(facts, "begins to read"),
-    "reads-last": lambda facts: f"{client(facts)} reads {facts['topic']} for the last time",
+    "reads-last": lambda facts: f"{client(facts)} reads topic {facts['topic']} for the last time",
     "sequence-gap": lambda facts: (
-        f"{client(facts)} sends sequence {facts['found']:,} to {facts['topic']}/{facts['partition']}, "
-        f"expected {facts['expected']:,}"
+        f"{client(facts)} sends sequence number {facts['found']} to "
+        f"{partitions(facts['topic'], [facts['partition']])}, expected {facts['expected']}"
     ),
     "slow": lambda facts: (
-        f"{facts['api']} of {client(facts)} takes {duration(facts['took_ns'])}, {duration(facts['late_ns'])} "
-        "above the allowed wait"
+        f"the response to {facts['api']} of {client(facts)} takes {duration(facts['took_ns'])}, "
+        f"{duration(facts['late_ns'])} above the allowed wait"
     ),
     "throttled": lambda facts: (
-        f"{client(facts)} is throttled, {times(facts['count'])}, up to "
+        f"{client(facts)} is throttled, {times(facts['count'])}, for up to "
         f"{duration(facts['throttle_ms'] * 1_000_000)}"
     ),
-    "transaction": lambda facts: f"transaction {facts['transaction']} of {facts['transactional_id']} begins",
+    "transaction": lambda facts: (
+        f"transaction {facts['transaction']} of transactional id {facts['transactional_id']} begins"
+    ),
     "transaction-ends": transaction_ends,
     "transaction-open": lambda facts: (
-        f"transaction {facts['transaction']} is still open, {duration(facts['for_ns'])} old"
+        f"transaction {facts['transaction']} is still open after {duration(facts['for_ns'])}"
     ),
     "transactional-id": transactional_id,
     "unanswered": lambda facts: f"{facts['api']} v{facts['version']} of {client(facts)} gets no response",
-    "writes": lambda facts: moved(facts, "begins to write"),
-    "writes-last": lambda facts: f"{client(facts)} writes to {facts['topic']} for the last time",
+    "writes": lambda facts: moved(facts, "begins to write to"),
+    "writes-last": lambda facts: f"{client(facts)} writes to topic {facts['topic']} for the last time",
 }  # fmt: skip
-"""By the kind of event: what it says. Those of the kind `cause` say what diagnosis does."""
+"""By kind of event: its sentence. An event of kind `cause` has that of its case."""
 
 
 def sentence(event: Event) -> str:
@@ -288,10 +290,5 @@ def event_object(kind: str, name: str, event: Event) -> dict[str, Any]:
 
 
 def about(subject: Subject) -> str:
-    """Return how much there is to tell of a subject."""
-    return ", ".join(f"{count:,} {noun if count != 1 else singular(noun)}" for noun, count in subject.facts.items())
-
-
-def singular(noun: str) -> str:
-    """Return a noun of a subject's facts for one of them."""
-    return {"batches": "batch"}.get(noun, noun.removesuffix("s"))
+    """Return how much there is of a subject: `3 connections, 20 exchanges`."""
+    return ", ".join(count(number, NOUNS.get(noun, noun.removesuffix("s"))) for noun, number in subject.facts.items())

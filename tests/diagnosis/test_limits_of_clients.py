@@ -37,7 +37,7 @@ def test_acks_0_is_to_blame_where_no_other_client_was_cut_off_within_a_second() 
     )  # fmt: skip
     facts = build((SECOND, "till", BROKER, 0))
     (case,) = cases(facts, "acks0-silent-loss")
-    assert (case.certainty, case.count, case.facts) == ("likely", 1, {"leader": "broker (unknown)"})
+    assert (case.certainty, case.count, case.facts) == ("likely", 1, {"leaders": "broker (unknown)"})
     topic = facts.clusters.topic("orders")
     assert topic is not None
     topic.partitions.update({0: [Led(0, 3, 1, 1), Led(1, 2, 1, 1)], 1: [Led(0, 1, 1, 1)], 2: [Led(0, 2, 1, 1)]})
@@ -45,7 +45,7 @@ def test_acks_0_is_to_blame_where_no_other_client_was_cut_off_within_a_second() 
     again.heard(mark(9, connection=3), PRODUCE, 7, "shop", 40)
     facts.writes(again, acks=Counter({0: 1}))
     (case,) = cases(facts, "acks0-silent-loss")
-    assert (case.certainty, case.count, case.facts) == ("certain", 2, {"leader": "brokers 1, 2"})
+    assert (case.certainty, case.count, case.facts) == ("certain", 2, {"leaders": "brokers 1, 2"})
     assert case.evidence.exchanges == (3, 9)
 
 

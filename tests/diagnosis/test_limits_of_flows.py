@@ -223,7 +223,7 @@ def test_a_leader_that_a_client_does_not_look_for() -> None:
     facts = build((8, inside, "shop"))
     (case,) = cases(facts, "stale-leader")
     assert (case.facts, case.who.partition) == (
-        {"asked": 2, "leader": "another broker", "error": "NOT_LEADER_OR_FOLLOWER"},
+        {"asked": 2, "current": "another broker", "error": "NOT_LEADER_OR_FOLLOWER"},
         2,
     )
     topic = facts.clusters.topic("orders")
@@ -231,7 +231,7 @@ def test_a_leader_that_a_client_does_not_look_for() -> None:
     facts.clusters.advertise(7, "k7", 9093, BROKER, "shop", mark())
     for time, leader in ((SECOND, "another broker"), (SECOND + 1, "broker k7:9093")):
         topic.partitions[2] = [Led(START + time, 7, 1, 1)]
-        assert cases(facts, "stale-leader")[0].facts["leader"] == leader
+        assert cases(facts, "stale-leader")[0].facts["current"] == leader
     other = facts.client("till", broker=("10.0.0.3", 9092))
     written = facts.writes(other, "orders", 2, requests=seen(2, 0, SECOND))
     for until, errors, leader in (
@@ -239,7 +239,7 @@ def test_a_leader_that_a_client_does_not_look_for() -> None:
         (SECOND + 1, {6: seen(1)}, "broker 10.0.0.3:9092"),
     ):  # fmt: skip
         written.requests, written.errors = seen(2, 0, until), errors
-        assert cases(facts, "stale-leader")[0].facts["leader"] == leader
+        assert cases(facts, "stale-leader")[0].facts["current"] == leader
 
 
 def test_a_client_that_reads_late() -> None:

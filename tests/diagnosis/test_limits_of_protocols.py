@@ -44,7 +44,7 @@ def test_batches_that_are_damaged() -> None:
         session = facts.client()
         for key in case.get("apis", [FETCH]):
             session.heard(mark(), key, 9, "shop", 40)
-        session.odd(case.get("kind", "crc"), mark(4))
+        session.odd(case.get("kind", "crc-mismatch"), mark(4))
         facts.reads(session, "empty", requests=seen())
         facts.reads(session, "orders", with_data=seen())
         return facts

@@ -141,7 +141,7 @@ def test_a_record_that_a_consumer_does_not_get_over() -> None:
     assert (case.certainty, case.facts["offset"], case.count, case.who.group) == ("likely", 7, 6, "sums")
     (case,) = cases(build({"connections": 3, "first": 4}), "poison-record")
     assert (case.facts["offset"], case.count, case.since, case.until) == (4, 3, START, START + 2)
-    facts.sessions[1].odd("crc", mark())
+    facts.sessions[1].odd("crc-mismatch", mark())
     assert cases(facts, "poison-record")[0].certainty == "certain"
     for code, api, certainty in ((2, 1, "certain"), (87, 1, "certain"), (2, 0, "likely"), (3, 1, "likely")):
         facts = build({"stuck": 6})
@@ -210,8 +210,8 @@ def test_a_topic_that_is_written_in_another_cluster() -> None:
           not_found=[(0, "a", "a", -1), (0, "a", "b", 0), (0, "", "b", -1), (0, "a", "", -1)])  # fmt: skip
     (case,) = cases(build((0, "a", "b", -1)), "two-clusters-mixed")
     assert sentence(case) == (
-        "client shop is probably connected to the wrong cluster: it reads topic orders from cluster b, but client till "
-        "writes the topic to cluster a"
+        "client shop is probably connected to the wrong cluster: it reads topic orders from cluster b, but the topic "
+        "is written in cluster a by client till"
     )
     assert (case.count, case.who.cluster_id, case.certainty) == (3, "b", "likely")
 

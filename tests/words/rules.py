@@ -96,7 +96,7 @@ PROPER = {"Kafka", "Produce", "Fetch", "Metadata", "Python", "Spark", "Java", "D
 """Names that may begin such a text."""
 NOUNS: dict[str, str] = {
     "client_id": r"clients?|client\.id|members?|producers?|consumers?|id|and|,",
-    "broker": r"brokers?|leader|coordinator|controller|from|by|with|and|,",
+    "broker": r"brokers?|address|leader|coordinator|controller|from|by|with|and|,",
     "leader": r"broker|leader|and|,",
     "topic": r"topics?|and|,",
     "group": r"groups?|group\.id|and|,",
@@ -109,7 +109,7 @@ NOUNS: dict[str, str] = {
 }
 """The noun that stands before a name."""
 NAMED = {Kind.FINDING, Kind.CAUSE, Kind.ADVICE, Kind.LINT, Kind.ALTERNATIVE, Kind.TITLE}
-HEDGE = re.compile(r"\b(?:probably|possibly|may|might)\b")
+HEDGE = re.compile(r"\b(?:probably|possibly|may|might)\b|\{probably\}")
 
 
 def violations(paths: list[Path] | None = None) -> list[Violation]:
@@ -215,7 +215,7 @@ def hedged(source: str, name: str) -> Iterator[Violation]:
     all = list(of_code(source, name))
     sentences = [text for text in all if text.kind is Kind.CAUSE]
     where = all if "certain" in levels else sentences
-    if not any(HEDGE.search(text.literal) for text in where if text.kind in (Kind.CAUSE, Kind.FACT)):
+    if not any(HEDGE.search(text.template) for text in where if text.kind in (Kind.CAUSE, Kind.FACT)):
         for text in sentences:
             yield Violation(text, "hedge", "/".join(sorted(levels)), "likely: probably; guess: possibly")
 

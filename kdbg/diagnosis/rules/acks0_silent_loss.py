@@ -49,7 +49,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             who(sessions[0], topic=topic), marks[0].time, marks[-1].end, len(sessions),
             Evidence(tuple(mark.number for mark in marks[:6]), (), ("acks",)),
-            facts={"leader": led_by(book, topic)}, certainty="certain" if len(sessions) > 1 else "likely", weight=2.5,
+            facts={"leaders": led_by(book, topic)}, certainty="certain" if len(sessions) > 1 else "likely", weight=2.5,
         )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ rule: Rule = Rule(
     "Produce requests with acks=0 fail silently",
     (
         "broker {broker} closes the connection of client {client_id} after a Produce request with acks=0 "
-        "to topic {topic} (led by {leader}), {times}: the request {probably}failed, and with acks=0 the "
+        "to topic {topic} (led by {leaders}), {times}: the request {probably}failed, and with acks=0 the "
         "broker sends no error"
     ),
     (

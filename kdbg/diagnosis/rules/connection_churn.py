@@ -48,7 +48,7 @@ rule: Rule = Rule(
     "new connection for almost every request",
     (
         "client {client_id} on host {host} opened {count:connection} to broker {broker} and closed each "
-        "after a few requests ({rate:,.1f} connections per second)"
+        "after a few requests ({rate:connection} per second)"
     ),
     (
         "Reuse one client object for the life of the process: every new connection costs round trips and "

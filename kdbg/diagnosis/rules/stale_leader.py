@@ -31,7 +31,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         yield rule.case(
             who(one.session, topic=one.subject, partition=one.partitions[0] if one.partitions else None),
             one.seen.since, one.seen.until, one.seen.count, evidence(one.seen, "error_code"),
-            facts={"asked": asked, "leader": leader_since(book, one), "error": error_name(one.code)},
+            facts={"asked": asked, "current": leader_since(book, one), "error": error_name(one.code)},
             weight=2.2,
         )  # fmt: skip
 
@@ -58,7 +58,7 @@ rule: Rule = Rule(
     "client keeps using the old leader",
     (
         "client {client_id} keeps sending requests for topic {topic} to broker {broker}, which is not "
-        "the leader ({leader} is): {error}, {times}, but {asked:Metadata request} in that time"
+        "the leader ({current} is): {error}, {times}, but {asked:Metadata request} in that time"
     ),
     (
         "Upgrade or fix the client: after NOT_LEADER_OR_FOLLOWER it must refresh its metadata and send "

@@ -86,6 +86,6 @@ of_address = rule._replace(sentence="broker address {broker} leads to two cluste
 of_reader = rule._replace(
     sentence=(
         "client {client_id} is {probably}connected to the wrong cluster: it reads topic {topic} from cluster "
-        "{cluster_id}, but client {writer} writes the topic to cluster {cluster}"
+        "{cluster_id}, but the topic is written in cluster {cluster} by client {writer}"
     )
 )

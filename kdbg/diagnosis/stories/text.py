@@ -94,14 +94,14 @@ def member_leaves(facts: Facts) -> str:
 
 
 def member_joins(facts: Facts) -> str:
-    """Return that a member requests to join, with its timeouts."""
+    """Return that a member starts to join, with its timeouts."""
     limits = [f"session timeout {duration(facts['session_timeout_ns'])}"] if facts["session_timeout_ns"] else []
     if facts["rebalance_timeout_ns"]:
         limits.append(f"rebalance timeout {duration(facts['rebalance_timeout_ns'])}")
     topics = f" for {named('topic', facts['topics'], MOST_NAMES)}" if facts["topics"] else ""
     static = f" as group.instance.id {facts['instance_id']}" if facts["instance_id"] else ""
     within = f" ({', '.join(limits)})" if limits else ""
-    return f"member {facts['member']} requests to join{static}{topics}{within}"
+    return f"member {facts['member']} starts to join{static}{topics}{within}"
 
 
 def connects(facts: Facts) -> str:
@@ -157,9 +157,8 @@ def leader(facts: Facts) -> str:
     if facts["leader"] != facts["before"]:
         parts.append(f"{led_by(facts['leader'])} (previously {led_by(facts['before'])})")
     if facts["in_sync"] != facts["in_sync_before"]:
-        parts.append(
-            f"{facts['in_sync']} of {facts['replicas']} replicas in sync (previously {facts['in_sync_before']})"
-        )
+        replicas = f"{facts['in_sync']} of {count(facts['replicas'], 'replica')}"
+        parts.append(f"{replicas} in sync (previously {facts['in_sync_before']})")
     return f"{partitions(facts['topic'], [facts['partition']])}: {'; '.join(parts) or 'other replicas'}"
 
 
@@ -171,7 +170,7 @@ def led_by(node: int) -> str:
 def transactional_id(facts: Facts) -> str:
     """Return that a client begins to use a transactional id."""
     if facts["code"]:
-        return f"{client(facts)} requests transactional id {facts['transactional_id']}: {facts['error']}"
+        return f"{client(facts)} gets no producer id for transactional id {facts['transactional_id']}: {facts['error']}"
     fences = f", which fences {named('client', [facts['fences']])}" if facts["fences"] is not None else ""
     limit = f", transaction timeout {duration(facts['timeout_ns'])}" if facts["timeout_ns"] else ""
     return f"{producer_id(facts)}{limit}{fences}"
@@ -194,13 +193,13 @@ def commits(facts: Facts) -> str:
     """Return how often a group committed offsets, and the last ones."""
     last = "; ".join(f"{partitions(topic, [number])}: {offset}" for topic, number, offset in facts["last"][:MOST_NAMES])
     more = " …" if facts["partitions"] > MOST_NAMES else ""
-    return f"group {facts['group']} committed offsets {times(facts['count'])}" + (
-        f", the last ones {last}{more}" if last else ", without success"
+    return f"{count(facts['count'], 'offset commit')} of group {facts['group']}" + (
+        f", the last ones {last}{more}" if last else "; none succeeded"
     )  # fmt: skip
 
 
 SENTENCES: dict[str, Callable[[Facts], str]] = {
-    "asked-for": lambda facts: f"{client(facts)} requests metadata of topic {facts['topic']}{often(facts)}",
+    "asked-for": lambda facts: f"{client(facts)} sends Metadata for topic {facts['topic']}{often(facts)}",
     "asks": lambda facts: (
         f"{client(facts)} sends {facts['api']} v{spans(facts['versions'])}, {times(facts['count'])}"
     ),
@@ -214,7 +213,7 @@ SENTENCES: dict[str, Callable[[Facts], str]] = {
     "created": lambda facts: f"topic {facts['topic']} is created",
     "end": lambda facts: f"the capture ends after {count(facts['exchanges'], 'exchange')}",
     "epoch": lambda facts: (
-        f"producer id {facts['producer_id']} writes {count(facts['batches'], 'batch')} in epoch {facts['epoch']}"
+        f"producer id {facts['producer_id']} begins epoch {facts['epoch']}: {count(facts['batches'], 'batch')}"
     ),
     "error": error,
     "events-lost": lambda facts: f"{count(facts['count'], 'more event')} dropped (memory limit)",
@@ -239,7 +238,7 @@ SENTENCES: dict[str, Callable[[Facts], str]] = {
     ),
     "producer-id": producer_id,
     "reads": lambda facts: moved(facts, "begins to read"),
-    "reads-last": lambda facts: f"{client(facts)} reads topic {facts['topic']} for the last time",
+    "reads-last": lambda facts: f"last Fetch request of {client(facts)} for topic {facts['topic']}",
     "sequence-gap": lambda facts: (
         f"{client(facts)} sends sequence number {facts['found']} to "
         f"{partitions(facts['topic'], [facts['partition']])}, expected {facts['expected']}"
@@ -262,7 +261,7 @@ SENTENCES: dict[str, Callable[[Facts], str]] = {
     "transactional-id": transactional_id,
     "unanswered": lambda facts: f"{facts['api']} v{facts['version']} of {client(facts)} gets no response",
     "writes": lambda facts: moved(facts, "begins to write to"),
-    "writes-last": lambda facts: f"{client(facts)} writes to topic {facts['topic']} for the last time",
+    "writes-last": lambda facts: f"last Produce request of {client(facts)} to topic {facts['topic']}",
 }  # fmt: skip
 """By kind of event: its sentence. An event of kind `cause` has that of its case."""
 

@@ -33,7 +33,7 @@ def told(found: Mapping[str, Any]) -> Case:
             certainty=found["certainty"], severity=rule.severity, because=str(found["because"] or ""),
         )  # fmt: skip
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"no cause that kdbg kept: {error}") from None
+        raise ValueError(f"not a cause stored by kdbg: {error}") from None
 
 
 def _plain(text: str) -> str:

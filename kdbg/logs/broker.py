@@ -104,5 +104,5 @@ def _fields(told: Any) -> Fields:
 
 
 dialect: Final = Dialect(
-    "broker", "the broker's request log", "logger `kafka.request.logger` at DEBUG, or TRACE", (BEGINNING,), read
+    "broker", "request log of a broker", "logger `kafka.request.logger` at DEBUG, or TRACE", (BEGINNING,), read
 )

@@ -95,7 +95,7 @@ def fields_of(line: str, start: int) -> dict[str, Any]:
 
 dialect: Final = Dialect(
     "java",
-    "Java client; Connect, Streams and brokers, which use it",
+    "Java client, also in Connect, Streams and brokers",
     "logger `org.apache.kafka.clients.NetworkClient` at DEBUG",
     ("RequestHeader(apiKey=", " with correlation id "),
     read,

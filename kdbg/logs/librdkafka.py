@@ -61,7 +61,7 @@ def _instance(before: str) -> Instance:
 
 dialect: Final = Dialect(
     "librdkafka",
-    "librdkafka, and clients that are built on it",
+    "librdkafka and clients based on it",
     "debug=protocol",
     ("CorrId ",),
     read,

@@ -16,7 +16,7 @@ from ..extras import install
 from .span import Attributes, Kind, Link, Span
 
 PATH: Final = "/v1/traces"
-NOBODY: Final = "is a collector there? OTLP over HTTP is port 4318"
+NOBODY: Final = "check that a collector listens there (OTLP over HTTP: port 4318)"
 SAMPLED: Final = 1
 
 
@@ -32,7 +32,7 @@ class Collector:
 
             from .http import Asking
         except ImportError:
-            raise InputError(f"spans are sent by OpenTelemetry's SDK: {install('otlp')}") from None
+            raise InputError(f"--otlp: sending spans needs OpenTelemetry's SDK; {install('otlp')}") from None
         logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # what went wrong is said here
         self._asking: Any = Asking()
         try:
@@ -50,7 +50,7 @@ class Collector:
         if self._exporter.export([self._made(span) for span in spans]) is SpanExportResult.SUCCESS:
             return
         if self._asking.answer:
-            raise WrongAnswer(self.url, f"answered {self._asking.answer}")
+            raise WrongAnswer(self.url, f"responded with {self._asking.answer}")
         why = f" ({self._asking.problem})" if self._asking.problem else ""
         raise CannotConnect(self.url, f"cannot be reached{why}", NOBODY)
 
@@ -83,7 +83,7 @@ def address(url: str) -> str:
     except ValueError:
         known = False
     if not known:
-        raise InputError(f"{url}: is no address of a collector; write http://HOST:4318")
+        raise InputError(f"{url}: not the address of a collector; write http://HOST:4318")
     return url if parts.path not in ("", "/") else parts._replace(path=PATH).geturl()
 
 

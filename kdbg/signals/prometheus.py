@@ -53,7 +53,8 @@ def serve(metrics: Metrics, host: str, port: int) -> Any:
     try:
         server, _ = start_http_server(port, host, _registry(metrics))
     except OSError as error:
-        raise InputError(f"{host}:{port}: metrics cannot be served there ({error.strerror or error})") from None
+        why = error.strerror or error
+        raise InputError(f"{host}:{port}: cannot serve metrics ({why}); choose another port") from None
     return server
 
 
@@ -68,7 +69,7 @@ def place(text: str) -> tuple[str, int]:
     except ValueError:
         port = None
     if port is None or not parts.hostname or parts.path or parts.query or parts.fragment or parts.username:
-        raise InputError(f"{text!r} is no place for metrics: write {LOCAL}:9464, or only the port")
+        raise InputError(f"{text!r}: not an address for metrics; write {LOCAL}:9464, or only the port")
     return parts.hostname, port
 
 
@@ -77,7 +78,7 @@ def check() -> None:
     try:
         import prometheus_client  # noqa: F401
     except ImportError:
-        raise InputError(f"metrics are written by Prometheus' client library: {install('prometheus')}") from None
+        raise InputError(f"metrics need Prometheus' client library; {install('prometheus')}") from None
 
 
 def _registry(metrics: Metrics) -> Any:

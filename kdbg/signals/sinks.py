@@ -137,4 +137,4 @@ class Behind:
                 self.sent += count
             changed, self._failing = bool(trouble) is not self._failing, bool(trouble)
         if changed:
-            self._tell(f"spans are lost: {trouble}" if trouble else f"{self.target} takes spans again")
+            self._tell(f"spans are dropped: {trouble}" if trouble else f"{self.target} accepts spans again")

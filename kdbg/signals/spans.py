@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Final
 
+from ..findings.amounts import count
 from ..messages.exchange import Exchange
 from ..wire.readings.topic_names import NamesThen
 from .sinks import BATCH, Sink
@@ -55,11 +56,11 @@ class Spans:
     def close(self) -> list[str]:
         """Have all sent; return what is to be said of it."""
         self.sink.close()
-        said = [f"{self.sink.sent:,} span{'s' * (self.sink.sent != 1)} to {self.sink.target}"]
+        said = [f"{count(self.sink.sent, 'span')} sent to {self.sink.target}"]
         if self.sink.lost:
-            said.append(f"{self.sink.lost:,} spans lost, which {self.sink.target} did not take")
+            said.append(f"{count(self.sink.lost, 'span')} not accepted by {self.sink.target}")
         if self._traces.untimed:
-            said.append(f"{self._traces.untimed:,} exchanges without a time have no span")
+            said.append(f"{count(self._traces.untimed, 'exchange')} skipped: without a time")
         return said
 
     def _hold(self, spans: Iterable[Span]) -> None:

@@ -57,10 +57,10 @@ DIMENSIONS: dict[str, Dimension] = {
     one.name: one
     for one in (
         Dimension("client", "client id", lambda around: around.client_id),
-        Dimension("host", "address of the client", lambda around: around.client[0]),
+        Dimension("host", "IP address of the client", lambda around: around.client[0]),
         Dimension("software", "client software name and version (from ApiVersions)", lambda around: around.software),
         Dimension("broker", "address and port of the broker", lambda around: around.broker),
-        Dimension("connection", "connection, as c1 in summaries", lambda around: around.connection),
+        Dimension("connection", "connection (c1 in summaries)", lambda around: around.connection),
         Dimension("file", "capture", lambda around: around.file),
         Dimension("api", "API", lambda around: around.api.name if around.api is not None else None),
         Dimension("version", "version of the API", lambda around: around.version, below=("api",)),
@@ -68,9 +68,9 @@ DIMENSIONS: dict[str, Dimension] = {
         Dimension("topic", "topic name, or id if the name is unknown"),
         Dimension("partition", "partition of the topic", below=("topic",)),
         Dimension("group", "consumer group"),
-        Dimension("second", "second in which the request came, UTC", _times(SECOND), grain=SECOND),
-        Dimension("minute", "minute in which the request came, UTC", _times(MINUTE), grain=MINUTE),
-        Dimension("hour", "hour in which the request came, UTC", _times(HOUR), grain=HOUR),
+        Dimension("second", "second of the request, UTC", _times(SECOND), grain=SECOND),
+        Dimension("minute", "minute of the request, UTC", _times(MINUTE), grain=MINUTE),
+        Dimension("hour", "hour of the request, UTC", _times(HOUR), grain=HOUR),
     )
 }
 
@@ -83,16 +83,16 @@ def dimensions(names: Iterable[str]) -> tuple[Dimension, ...]:
     found: dict[str, Dimension] = {}
     for name in names:
         if name not in DIMENSIONS:
-            raise InputError(unknown("no dimension", name, DIMENSIONS))
+            raise InputError(unknown("unknown dimension", name, DIMENSIONS))
         for each in (*DIMENSIONS[name].below, name):
             found.setdefault(each, DIMENSIONS[each])
     return tuple(found.values())
 
 
 def unknown(problem: str, name: str, names: Iterable[str]) -> str:
-    """Return what to say of a name that there is not: the nearest that there is, or all."""
+    """Return the message for an unknown name: the nearest known one, or all."""
     import difflib
 
     names = list(names)
     near = difflib.get_close_matches(name, names, n=1)
-    return f"{problem} {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}")
+    return f"{problem} {name!r}; " + (f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}")

@@ -70,18 +70,21 @@ MEASURES: dict[str, Measure] = {
         Measure("p99_ms", "p99", Unit.MILLISECONDS, _quantile(0.99), "99th percentile of response latency"),
         Measure("max_ms", "max", Unit.MILLISECONDS, lambda tally: tally.late.most / 1e6 if tally.late.counts else None,
                 "maximum response latency"),
-        Measure("unanswered", "unansw", Unit.COUNT, lambda tally: tally.unanswered, "requests without a response"),
+        Measure("unanswered", "no resp", Unit.COUNT, lambda tally: tally.unanswered, "requests without a response"),
         Measure("findings", "findings", Unit.COUNT, lambda tally: sum(tally.findings.values()) - tally.unanswered,
-                "findings other than unanswered"),
+                "findings other than no-response"),
         Measure("errors", "errors", Unit.COUNT, lambda tally: sum(tally.errors.values()),
                 "error codes, excluding expected ones"),
-        Measure("steps", "steps", Unit.COUNT, lambda tally: sum(tally.steps.values()),
+        Measure("expected_errors", "expected", Unit.COUNT, lambda tally: sum(tally.steps.values()),
                 "expected error codes (part of normal protocol flow)"),
+        Measure("steps", "steps", Unit.COUNT, lambda tally: sum(tally.steps.values()),
+                "expected_errors by its former name"),
         Measure("first_time", "first", Unit.MOMENT, lambda tally: tally.first if tally.first != NEVER else None,
-                "the first request"),
+                "time of the first request"),
         Measure("last_time", "last", Unit.MOMENT, lambda tally: tally.last if tally.first != NEVER else None,
-                "the last message"),
-        Measure("error_names", "which", Unit.NAMES, lambda tally: named(tally.errors), "errors by name"),
+                "time of the last message"),
+        Measure("error_names", "which", Unit.NAMES, lambda tally: named(tally.errors),
+                "error codes by name, with counts"),
     )
 }  # fmt: skip
 ON: dict[str, str] = {
@@ -93,9 +96,9 @@ SPENT: dict[str, Measure] = {
     one.name: one
     for part in PARTS
     for one in (
-        Measure(f"{part}_p50_ms", "p50", Unit.MILLISECONDS, _part(part, 0.50), f"{ON[part]}: half were no longer"),
-        Measure(f"{part}_p95_ms", "p95", Unit.MILLISECONDS, _part(part, 0.95), f"{ON[part]}: 19 of 20 were no longer"),
-        Measure(f"{part}_sum_ms", "sum", Unit.MILLISECONDS, _sum(part), f"{ON[part]}: in all"),
+        Measure(f"{part}_p50_ms", "p50", Unit.MILLISECONDS, _part(part, 0.50), f"{ON[part]}: median"),
+        Measure(f"{part}_p95_ms", "p95", Unit.MILLISECONDS, _part(part, 0.95), f"{ON[part]}: 95th percentile"),
+        Measure(f"{part}_sum_ms", "sum", Unit.MILLISECONDS, _sum(part), f"{ON[part]}: sum"),
     )
 }
 """Where the time went, for those who ask: median, 95th percentile and sum of each part."""

@@ -7,7 +7,7 @@ from tests.guide.screens import picture, ran
 
 PICTURE = TOP / ".readme" / "decode.svg"
 COMMANDS = {
-    "kdbg diagnose captures/real-errors.pcap": 11,
+    "kdbg diagnose captures/errors.pcap": 10,
     "kdbg decode captures/errors.pcap -f summary --errors": 10,
 }
 """Commands, and how many lines of each are shown, the command's own among them."""

@@ -14,9 +14,11 @@ from kdbg.findings import Kind
 from kdbg.guide import FORMER, groups, headings, section, text, topics
 
 from ..cli.calls import Outcome, call
-from .blocks import TOP, environment
+from .blocks import TOP, blocks, environment
+from .generated import COMMANDS
 
 FOLDER = TOP / "kdbg" / "guide"
+WITHOUT_COMMAND = {"changelog", "licensing", "screenshots"}
 GROUPS = ["Start", "Tasks", "Commands", "Reference", "Background", "Project"]
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 Cli = Callable[..., Outcome]
@@ -36,6 +38,22 @@ def test_every_file_is_a_topic_of_one_group() -> None:
     for name, about in topics().items():
         assert about.endswith("."), name
         assert text(name).startswith("# ")
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_a_page_begins_with_what_its_reader_can_do_and_a_command(topic: str) -> None:
+    title, purpose, *_ = text(topic).split("\n\n")
+    assert re.fullmatch(r"# .+", title)
+    assert re.match(r"[A-Z`]", purpose), purpose
+    if topic not in WITHOUT_COMMAND:
+        beginning = re.split(r"^## ", text(topic), flags=re.MULTILINE)[0]
+        assert {block.language for block in blocks(beginning)} & {"console", "shell", "text", "python"}
+
+
+@pytest.mark.parametrize("topic", sorted(set(COMMANDS.values())))
+def test_options_come_before_how_it_works(topic: str) -> None:
+    second = [text for _, depth, text in headings(topic) if depth == 2]
+    assert second[0].startswith("Options")
 
 
 @pytest.mark.parametrize("topic", ["README", *topics()])

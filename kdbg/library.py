@@ -56,7 +56,7 @@ def decode(
     A finding's `start` is an index in `data`; its `byte` and text count from the first byte of the size.
     """
     if errors not in ("strict", "collect"):
-        raise InputError(f"errors is 'strict' or 'collect', not {errors!r}")
+        raise InputError(f"errors must be 'strict' or 'collect', not {errors!r}")
     found = grammars.api(api)
     known(found, version, direction)
     data = bytes(data)
@@ -96,7 +96,7 @@ def encode(
     found = grammars.api(api)
     known(found, version, direction)
     if not isinstance(body, Mapping):
-        raise BuildError("", f"{body!r} is no structure (an object with fields)")
+        raise BuildError("", f"{body!r} is not a structure (an object with fields)")
     grammar, body = understood(found, direction, version, body)
     data = build(grammar, rebuild(body) if may_hold_bytes(grammar) else body)
     if header is None or found.headerless:
@@ -163,7 +163,9 @@ def _read_only(capture: bool, source: Any, where: Any, filters: Plain) -> Readin
     reading = read(source, where=where, **filters)
     if reading.is_capture is not capture:
         reading.close()
-        raise CaptureError(reading.name, f"is {'no' if capture else 'a'} capture", "kdbg.read takes either")
+        raise CaptureError(
+            reading.name, f"is {'not ' if capture else ''}a capture", "use kdbg.read, which accepts both"
+        )
     return reading
 
 
@@ -215,13 +217,13 @@ def _definition_files(path: Path) -> list[Path]:
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not found:
-        raise InputError(f"{path}: no *.json in this folder")
+        raise InputError(f"{path}: the folder contains no *.json files")
     return found
 
 
 def known(api: Any, version: int, direction: str) -> None:
     """Raise `BuildError` for a direction that there is not, `UnknownVersion` for a version that kdbg does not know."""
     if direction not in DIRECTIONS:
-        raise BuildError("", f"direction is 'request' or 'response', not {direction!r}")
+        raise BuildError("", f"direction must be 'request' or 'response', not {direction!r}")
     if version not in api.versions:
         raise UnknownVersion(api.name, version, api.versions[0], api.versions[-1])

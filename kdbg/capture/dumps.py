@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from kdbg.errors import InputError
+from kdbg.findings.amounts import count as amount
 
 WIDEST = 4096  # characters in a dump's line: xxd can't do more than 1,100
 LONGEST = 256 * 2**20  # what `*` may stand for
@@ -44,7 +45,7 @@ def dumped(text: str) -> tuple[list[bytes], str] | None:
         except InputError as error:
             problems.append(error)
     if fits and fits[0] != fits[-1] and _bases(rows[0])[:2] == (16, 8):
-        raise InputError("the offsets can be hexdump's or od's: give hexdump -C or od -A x -t x1")
+        raise InputError("ambiguous offsets (hexdump or od); use hexdump -C or od -A x -t x1")
     if fits:
         return fits[0], _dump_form(rows[0])
     if rows and rows[0].colon:
@@ -101,12 +102,12 @@ def _number(offset: str, base: int) -> int:
     try:
         return int(offset, base)
     except ValueError:
-        raise InputError(f"{offset} is no offset in base {base}") from None
+        raise InputError(f"{offset} is not an offset in base {base}") from None
 
 
 def _repeated(row: Row, line: bytes, count: int | None) -> bytes:
     if not line or count is None or count % len(line) or count > LONGEST:
-        raise InputError(f"line {row.number + 1}: no offset says how often `*` repeats the line above")
+        raise InputError(f"line {row.number + 1}: no offset shows how often `*` repeats the line above")
     return line * (count // len(line))
 
 
@@ -158,7 +159,7 @@ def _line(row: Row, count: int | None, swapped: bool) -> bytes:
         return exact[0]
     if not row.colon and len(cuts[0][0] if cuts else b"") > len(data) - count > 0 and len(cuts[0][0]) in {2, 4, 8}:
         return data[:count]  # what is left at the end is printed as a whole word
-    raise InputError(f"line {row.number}: by the next offset {count} bytes stand here, {len(data)} do")
+    raise InputError(f"line {row.number}: expected {amount(count, 'byte')} before the next offset, found {len(data):,}")
 
 
 def _ends(rest: str, end: int) -> bool:

@@ -32,7 +32,7 @@ def find(name: str) -> list[str]:
     else:
         return [name]
     if not found:
-        raise CaptureRefused(name, "no files there")
+        raise CaptureRefused(name, "the folder contains no files")
     return sorted(found, key=natural)
 
 

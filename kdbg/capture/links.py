@@ -78,7 +78,7 @@ def _foreign(link: int, note: Callable[[str], None]) -> Callable[[bytes], Found]
     except LookupError:
         note(f"unknown link type {link}: packets skipped")
     except ImportError:
-        note(f"link type {link} is read by scapy, which is not installed: its packets are passed over")
+        note(f"packets of link type {link} skipped: install scapy to decode them")
     else:
         return lambda data: innermost(link, data)
     return lambda data: None

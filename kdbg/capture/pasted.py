@@ -14,6 +14,7 @@ from kdbg.capture.dumps import dumped
 from kdbg.capture.escapes import unescaped
 from kdbg.capture.packet import Segment
 from kdbg.errors import InputError
+from kdbg.findings.amounts import count
 
 FORMS = (
     "hex, base64, hexdumps (xxd, hexdump -C, od -t x1, tcpdump -X, Wireshark), "
@@ -89,7 +90,7 @@ def _payload(parts: list[bytes], form: str) -> Pasted:
     if found is None:
         return Pasted(b"".join(parts), form)
     if len(found) > 1:
-        raise InputError("the packets are of several connections or directions: give those of one side")
+        raise InputError("the packets are from several connections or directions; pass those of one direction")
     return found[0]
 
 
@@ -105,8 +106,7 @@ def streams(parts: list[bytes], form: str) -> list[Pasted] | None:
     for segment in segments:
         payloads[segment[0]] = payloads.get(segment[0], b"") + segment[4]
     if not any(payloads.values()):
-        what = "the packet is a TCP segment" if len(segments) == 1 else f"the {len(segments)} packets are TCP segments"
-        raise InputError(f"{what} without payload: there is no message to explain")
+        raise InputError(f"{count(len(segments), 'TCP segment')} without payload: there is no message to explain")
     return [Pasted(data, f"{form}, TCP payload") for data in payloads.values() if data or len(payloads) == 1]
 
 
@@ -185,7 +185,7 @@ def _listed(text: str) -> Pasted | None:
 def _numbers(text: str, buffer: bool) -> Pasted | None:
     words = text.removeprefix("Buffer").replace(",", " ").replace(";", " ").split()
     if buffer and "..." in words:
-        raise InputError("the Buffer is cut short at `...`: print it whole with .toString('hex')")
+        raise InputError("the Buffer is truncated at `...`; print all of it with .toString('hex')")
     pairs = all(re.fullmatch("[0-9a-fA-F]{2}", word) for word in words)
     if pairs and (buffer or any(re.match("0|.?[a-fA-F]", word) for word in words)):  # nobody writes decimals so
         return Pasted(bytes.fromhex("".join(words)), "list of numbers")
@@ -194,7 +194,7 @@ def _numbers(text: str, buffer: bool) -> Pasted | None:
         return _hex(text) if all(re.fullmatch("(?:0x)?[0-9a-fA-F]{2,}", word) for word in words) else None
     values = [int(found[1] + (found[3] or str(int(found[2], 16)))) for found in numbers if found]
     if wrong := [value for value in values if not -128 <= value <= 255]:
-        raise InputError(f"{wrong[0]} in the list of numbers is no byte")
+        raise InputError(f"{wrong[0]} in the list of numbers is not a byte")
     return Pasted(bytes(value & 255 for value in values), "list of numbers")
 
 

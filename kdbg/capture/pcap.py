@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
+from kdbg.findings.amounts import count
+
 RawPacket: TypeAlias = tuple[int | None, int, int, int]
 """(nanoseconds since the epoch or None where the file tells no time; link type; where the packet begins and ends).
 
@@ -112,7 +114,7 @@ class PcapReader:
             behind = start + length
             if behind > end or length > most:
                 if length > most:
-                    damage = f"packet {next} declares {length:,} bytes: the file is damaged from there on"
+                    damage = f"packet {next} declares {count(length, 'byte')}: the file is damaged from there on"
                     return Taken(packets, place, 0, damage)
                 return Taken(packets, place, behind - end)
             append((seconds * 1_000_000_000 + fraction * unit, link, start, behind))

@@ -14,6 +14,7 @@ from math import gcd
 from typing import NamedTuple
 
 from kdbg.capture.pcap import LARGEST, RawPacket, Taken
+from kdbg.findings.amounts import count
 
 SECTION, INTERFACE, OBSOLETE, SIMPLE, STATISTICS, ENHANCED, SECRETS = 0x0A0D0D0A, 1, 2, 3, 5, 6, 10
 """Kinds of blocks that are looked into."""
@@ -111,7 +112,7 @@ class PcapngReader:
                 try:
                     packet = read(data, place + 8, end - 4)
                 except _Malformed:
-                    self._note(f"a pcapng block of type {kind} is damaged and passed over")
+                    self._note(f"damaged pcapng block of type {kind} skipped")
                 else:
                     if packet is not None:
                         packets.append(packet)
@@ -287,14 +288,14 @@ class PcapngReader:
     def _described(self, number: int) -> Interface | None:
         if number < len(self._interfaces) and (found := self._interfaces[number]) is not None:
             return found
-        self._note("a packet names an interface that the file does not describe, and is passed over")
+        self._note("packet of an interface that the file does not describe skipped")
         return None
 
 
 def _absurd(kind: int, length: int) -> str:
     if kind == SECTION:
         return "the section header after packet {last} is damaged"
-    return f"the block after packet {{last}} claims {length:,} bytes: the file is damaged from there on"
+    return f"the block after packet {{last}} declares {count(length, 'byte')}: the file is damaged from there on"
 
 
 def _unequal(kind: int) -> str:

@@ -47,8 +47,8 @@ class FrameWriter:
                 self._links.append(frame.link)
                 self._output.write(file_header(frame.link))
             if frame.link != self._links[0]:
-                problem = f"a pcap file has one link type, and packets of {self._links[0]} and {frame.link} are due"
-                raise CaptureError(self.name, problem, "name it .pcapng")
+                problem = f"a pcap file has one link type, but the packets have {self._links[0]} and {frame.link}"
+                raise CaptureError(self.name, problem, "use a name that ends with .pcapng")
             data = self._record(frame)
         self._output.write(data)
 
@@ -56,7 +56,9 @@ class FrameWriter:
         """Return a packet as a pcap file has it, whose times end in 2106."""
         seconds, rest = divmod(frame.time, 1_000_000_000)
         if seconds >> 32:
-            raise CaptureError(self.name, "a pcap file has no room for times after 2106", "name it .pcapng")
+            raise CaptureError(
+                self.name, "a pcap file cannot store times after 2106", "use a name that ends with .pcapng"
+            )
         return struct.pack("<IIII", seconds, rest, len(frame.data), frame.sent) + frame.data
 
     def _interface(self, link: int) -> int:

@@ -189,7 +189,7 @@ def _undone(name: str, head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     try:
         import zstandard
     except ImportError as error:
-        raise CaptureError(name, "is compressed with zstd", "pip install zstandard reads it") from error
+        raise CaptureError(name, "is compressed with zstd", "install zstandard: pip install zstandard") from error
     return _inflated(chunks, "zstd", lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError)
 
 

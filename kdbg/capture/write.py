@@ -150,7 +150,7 @@ class CaptureWriter:
             with suppress(OSError):  # a pipe or device
                 self._file.truncate(self._size)
             self._file.close()
-            raise CaptureError(self.name, f"cannot be written any further: {error.strerror}") from None
+            raise CaptureError(self.name, f"cannot be written further: {error.strerror}") from None
 
     def _append(self, data: bytes) -> None:
         """Write all of `data`: a file without a buffer may take less than it is given."""

@@ -53,13 +53,15 @@ def pairs(messages: Iterable[MessageDefinition]) -> list[Pair]:
             continue
         same = sides.setdefault(message.api_key, {}).setdefault(message.kind, message)
         if same is not message:
-            raise _wrong(message, f"{same.file} defines the {message.kind} of API key {message.api_key} as well")
+            raise _wrong(message, f"{same.file} also defines the {message.kind} of API key {message.api_key}")
     found = [Pair(key, sides[key]) for key in sorted(sides)]
     names: dict[str, Pair] = {}
     for pair in found:
         other = names.setdefault(grammars.plain(pair.first.api_name), pair)
         if other is not pair:
-            raise _wrong(pair.first, f"{other.first.file} calls API key {other.key} {other.first.api_name} as well")
+            raise _wrong(
+                pair.first, f"{other.first.file} also has the name {other.first.api_name}, for API key {other.key}"
+            )
     return found
 
 
@@ -86,7 +88,7 @@ class Pair:
                 ("versionsWithOptional", self.first.with_optional, other.with_optional),
             ):
                 if one != two:
-                    raise _wrong(other, f'"{key_in_file}" says {two} here, but {one} in {self.first.file}')
+                    raise _wrong(other, f'"{key_in_file}" is {two} here, but {one} in {self.first.file}')
 
     def api(self, own: Api | None = None) -> Api:
         """Return the API as the definitions alone have it; `own` is kdbg's, which tells what fields mean."""
@@ -103,7 +105,10 @@ class Pair:
         """Return the API of a key that kdbg does not know; `DefinitionError` if kdbg has the name for another key."""
         with suppress(UnknownApi):
             other = grammars.api(self.first.api_name)
-            raise _wrong(self.first, f"{other.name} is the name of API key {other.key}, this one has {self.key}")
+            raise _wrong(
+                self.first,
+                f"{other.name} is the name of API key {other.key}, but this definition has API key {self.key}",
+            )
         return self.api()
 
     def beside(self, own: Api) -> tuple[Api, list[str]]:
@@ -114,7 +119,7 @@ class Pair:
         given = self.api(own)
         every = {*own.versions, *given.versions}
         if max(every) - min(every) >= len(every):
-            raise _wrong(self.first, f"versions are missing between these and kdbg's own {_listed(own.versions)}")
+            raise _wrong(self.first, f"versions are missing between these and kdbg's own ({_listed(own.versions)})")
         structs, notes, uses = dict[Direction, Struct](), list[str](), list[tuple[Api, set[int]]]()
         for direction in DIRECTIONS:
             mine = {version for version in own.versions if own.reads(direction, version)}

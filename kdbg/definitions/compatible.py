@@ -24,13 +24,13 @@ from .ranges import common, difference, listed, minus
 RULES: dict[str, str] = {
     "identity": "a message keeps its name, its type and its API key",
     "versions": "no version is dropped",
-    "fields": "an existing version gains and loses no field: new ones come with a new version",
+    "fields": "an existing version does not gain or lose fields; new fields require a new version",
     "order": "the order of the fields of an existing version stays",
     "type": "the type of a field stays in the versions that have it",
     "null": "whether a field may be null stays in the versions that have it",
     "tag": "a tag is never used again for something else",
-    "flexible": "an existing version does not become flexible, nor cease to be",
-    "optional": "an existing version does not get optional fields, nor lose them",
+    "flexible": "an existing version stays flexible, or not flexible",
+    "optional": "an existing version does not gain or lose optional fields",
 }
 """Every rule on compatible change, by its short name."""
 
@@ -154,13 +154,15 @@ class _Comparing:
     def field(self, old: FieldDefinition, new: FieldDefinition, path: str, where: Versions) -> None:
         """Compare a field that both definitions have, under its name or a new one."""
         if old.name != new.name:
-            self.say("", path, f"was called {old.name}: the bytes are the same, so must be their meaning", new.line)
+            self.say(
+                "", path, f"renamed from {old.name}: the bytes are the same, and must keep their meaning", new.line
+            )
         before, after = plain(old, where), plain(new, where)
         lost, gained = listed(minus(before, after)), listed(minus(after, before))
         if lost:
-            self.say("fields", path, f"taken from {lost}, which had it untagged", new.line)
+            self.say("fields", path, f"removed from {lost}, where it was untagged", new.line)
         if gained:
-            self.say("fields", path, f"added to {gained}, which had it not, or tagged", new.line)
+            self.say("fields", path, f"added to {gained}, where it was missing or tagged", new.line)
         if not lost and not gained and old.versions != new.versions:
             self.say("", path, f"versions {old.versions} became {new.versions}", new.line)
         self.content(old, new, path, old.versions & new.versions & where)
@@ -181,7 +183,7 @@ class _Comparing:
         if compact:
             self.say("flexible", path, f"its own flexibleVersions now differ for {compact}", new.line)
         if default(old) != default(new):
-            text = f"default {default(old)} became {default(new)}: left out, it says another thing"
+            text = f"default {default(old)} became {default(new)}: an omitted field has another meaning"
             self.say("", path, text, new.line)
         if old.struct is not None and new.struct is not None:
             self.structure(old.struct, new.struct, f"{path}.", where)

@@ -37,7 +37,7 @@ class Keys:
         self.file, self.path = file, path
         self.entries: Entries = entries if isinstance(entries, Entries) else Entries(line)
         if self.entries is not entries:
-            raise self.error("an object { … } is wanted here")
+            raise self.error("expected an object { … } here")
         for key in entries:
             if key not in known:
                 raise self.error(f"there is no key {shown(key)}{suggestion(key, known)}", key)

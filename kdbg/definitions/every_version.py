@@ -38,10 +38,10 @@ class Members:
     def complete(self, given: Any, path: str = "") -> dict[str, Any]:
         """Return a copy of a value, with the default of every field that it does not name."""
         if not isinstance(given, Mapping):
-            raise BuildError(path, f"{given!r} is no structure (an object with fields)")
+            raise BuildError(path, f"{given!r} is not a structure (an object with fields)")
         for name in given:
             if name not in self.fields and name != TAGGED:
-                raise BuildError(join(path, str(name)), "no version has such a field")
+                raise BuildError(join(path, str(name)), "no version has this field")
         value = {
             name: member.complete(given[name], join(path, name)) if name in given else member.default
             for name, member in self.fields.items()
@@ -119,7 +119,7 @@ class Member:
         if not self.array:
             return self.inner.complete(value, path)
         if not isinstance(value, (list, tuple)):
-            raise BuildError(path, f"{value!r} is no list")
+            raise BuildError(path, f"{value!r} is not a list")
         return [self.inner.complete(item, f"{path}[{i}]") for i, item in enumerate(value)]
 
     def narrow(self, value: Any, rules: FieldRules, at: At, path: str) -> Any:

@@ -111,9 +111,9 @@ def _type(keys: Keys, around: Around, resolve: Resolve) -> Type:
                 raise keys.error(f'"{given}" has no fields, structures have', key)
         return Type(item, array, None)
     if item.startswith("[]"):
-        raise keys.error("an array of arrays is no type; put the inner one into a structure", "type")
+        raise keys.error("an array of arrays is not supported; put the inner array into a structure", "type")
     if not NAME.fullmatch(item) or not item[0].isupper():
-        raise keys.error(f"there is no type {shown(item)}{suggestion(item, PRIMITIVES)}", "type")
+        raise keys.error(f"unknown type {shown(item)}{suggestion(item, PRIMITIVES)}", "type")
     return Type(item, array, resolve(keys, item, around._replace(in_array=array)))
 
 
@@ -127,14 +127,14 @@ def _default(keys: Keys, type: Type, may_be_null: bool) -> Any:
         return NO_DEFAULT
     if given == "null" and type.nullable:
         if not may_be_null:
-            raise keys.error("null is no default of a field that cannot be null in all its versions", "default")
+            raise keys.error("null cannot be the default: the field is not nullable in all its versions", "default")
         return None
     try:
         if type.array or type.struct:
-            raise ValueError(f'only "null" can be the default of "{type}", or nothing')
+            raise ValueError(f'the only default of "{type}" is "null"')
         value = PRIMITIVES[type.item].parse(given)
     except ValueError as error:
-        raise keys.error(f'{shown(given)} is no default of "{type}": {error}', "default") from None
+        raise keys.error(f'{shown(given)} cannot be the default of "{type}": {error}', "default") from None
     return value if value else NO_DEFAULT
 
 
@@ -177,7 +177,7 @@ def _override(keys: Keys, around: Around, type: Type) -> Versions | None:
 
 def _map_key(keys: Keys, around: Around) -> bool:
     if keys.flag("mapKey") and not around.in_array:
-        raise keys.error("mapKey is for the fields of a structure that stands in an array", "mapKey")
+        raise keys.error("mapKey is only allowed in a structure in an array", "mapKey")
     return keys.flag("mapKey")
 
 

@@ -29,7 +29,7 @@ def _whole(bits: int, *, signed: bool = True) -> Callable[[Any], int]:
     def parse(given: Any) -> int:
         number = whole(given) if isinstance(given, str) else given
         if type(number) is not int or not low <= number <= high:
-            raise ValueError(f"a whole number from {low} to {high} is wanted")
+            raise ValueError(f"expected an integer from {low} to {high}")
         return number
 
     return parse
@@ -37,7 +37,7 @@ def _whole(bits: int, *, signed: bool = True) -> Callable[[Any], int]:
 
 def _truth(given: Any) -> bool:
     if str(given).lower() not in ("true", "false"):
-        raise ValueError("true or false is wanted")
+        raise ValueError("expected true or false")
     return str(given).lower() == "true"
 
 
@@ -45,12 +45,12 @@ def _float(given: Any) -> float:
     try:
         return float(given)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError("a number is wanted") from None
+        raise ValueError("expected a number") from None
 
 
 def _text(given: Any) -> str:
     if not isinstance(given, str):
-        raise ValueError("a string is wanted")
+        raise ValueError("expected a string")
     return given
 
 
@@ -59,11 +59,11 @@ def _uuid(given: Any) -> uuid.UUID:
     try:
         return uuid.UUID(given) if len(given) > 22 else uuid.UUID(bytes=base64.urlsafe_b64decode(given + "=="))
     except (TypeError, ValueError, AttributeError):
-        raise ValueError("a uuid is wanted, as Kafka writes them (22 letters) or as hex") from None
+        raise ValueError("expected a UUID, as Kafka writes them (22 letters) or in hex") from None
 
 
 def _nothing(given: Any) -> Any:
-    raise ValueError('only "null" can be the default of this type, or nothing')
+    raise ValueError('the only default of this type is "null"')
 
 
 PRIMITIVES = {

@@ -86,7 +86,7 @@ class _Reading:
         """Refuse ranges of the message that contradict Kafka's rules, or a message without fields."""
         keys = self.keys
         if self.valid.last == NEWEST:
-            raise keys.error("validVersions must say which is the highest", "validVersions")
+            raise keys.error("validVersions must have a highest version", "validVersions")
         if self.flexible and self.flexible.last != NEWEST:
             raise keys.error(
                 f'flexibleVersions are open, such as "{self.flexible.first}+", or none', "flexibleVersions"

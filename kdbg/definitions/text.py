@@ -42,13 +42,13 @@ class Entries(dict[str, Any]):
 def parse(text: str, file: str) -> Entries:
     """Return the one object that a definition file holds; `file` is its name in errors."""
     if len(text) > LARGEST:
-        raise DefinitionError(file, 1, "", f"more than {LARGEST >> 20} MiB, which no definition has")
+        raise DefinitionError(file, 1, "", f"larger than {LARGEST >> 20} MiB")
     reader = _Reader(text, file)
     value = reader.value(0)
     if reader.token != _END:
-        raise reader.error(f"{reader.here} behind the definition, which is one object")
+        raise reader.error(f"unexpected {reader.here} after the definition, which is one object")
     if not isinstance(value, Entries):
-        raise DefinitionError(file, 1, "", "a definition is an object: { … }")
+        raise DefinitionError(file, 1, "", "expected an object { … }")
     return value
 
 
@@ -75,7 +75,7 @@ class _Reader:
                 return
             found = _TOKEN.match(self.text, self.end)
             if found is None:
-                raise self.error(_UNENDED.get(letter := self.text[self.end], f"{letter!r} is nothing that JSON has"))
+                raise self.error(_UNENDED.get(letter := self.text[self.end], f"{letter!r} is not valid in JSON"))
             self.kind, self.token, self.end = found.lastgroup or "", found[0], found.end()
 
     def error(self, problem: str, line: int | None = None) -> DefinitionError:
@@ -84,13 +84,13 @@ class _Reader:
     def take(self, token: str, where: str) -> None:
         """Go past a token that must stand here."""
         if self.token != token:
-            raise self.error(f"{token!r} is missing {where}; here stands {self.here}")
+            raise self.error(f"expected {token!r} {where}, found {self.here}")
         self.advance()
 
     def value(self, depth: int) -> Any:
         """Read the value that begins at the token, and go past it; `depth` counts what it stands in."""
         if depth > DEEPEST:
-            raise self.error(f"more than {DEEPEST} objects and arrays inside each other")
+            raise self.error(f"objects and arrays nested more than {DEEPEST} deep")
         if self.token == "{":
             return self.object(depth)
         if self.token == "[":
@@ -107,7 +107,7 @@ class _Reader:
             return json.loads(self.token)
         if self.token in _WORDS:
             return _WORDS[self.token]
-        raise self.error(f"a value is missing; here stands {self.here}")
+        raise self.error(f"expected a value, found {self.here}")
 
     def string(self) -> str:
         """Return the string that the token is, without quotes and escapes."""
@@ -115,7 +115,7 @@ class _Reader:
             value: str = json.loads(self.token)
             value.encode()
         except ValueError:
-            raise self.error(f"{self.here} is no string: an escape in it means nothing") from None
+            raise self.error(f"{self.here} is not a valid string: invalid escape") from None
         return value
 
     def array(self, depth: int) -> list[Any]:
@@ -124,7 +124,7 @@ class _Reader:
         while self.token != "]":
             items.append(self.value(depth + 1))
             if self.token != "]":
-                self.take(",", "behind an item")
+                self.take(",", "after an item")
         self.advance()
         return items
 
@@ -133,15 +133,15 @@ class _Reader:
         self.advance()
         while self.token != "}":
             if self.kind != "string":
-                raise self.error(f"a key in quotes is missing; here stands {self.here}")
+                raise self.error(f"expected a key in quotes, found {self.here}")
             key, line = self.string(), self.line
             self.advance()
-            self.take(":", f"behind {key!r}")
+            self.take(":", f"after {key!r}")
             value = self.value(depth + 1)
             if entries.setdefault(key, value) != value:  # one of Kafka's own says the same twice
                 raise self.error(f"{key!r} has another value on line {entries.lines[key]}", line)
             entries.lines.setdefault(key, line)
             if self.token != "}":
-                self.take(",", f"behind the value of {key!r}")
+                self.take(",", f"after the value of {key!r}")
         self.advance()
         return entries

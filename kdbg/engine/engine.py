@@ -153,7 +153,7 @@ class Engine:
         ends, streams = (connection.initiator, connection.acceptor), (connection.sent, connection.answered)
         tls = connection if isinstance(connection, Tls) else None
         plain = tls.tcp if tls is not None else connection
-        assert not isinstance(plain, Tls), "TLS stands on what is none"
+        assert not isinstance(plain, Tls), "TLS on a connection without TLS"
         proxied = plain if isinstance(plain, Proxied) else None
         self.connections += 1
         self.watch(plain.tcp if isinstance(plain, Proxied) else plain, client)

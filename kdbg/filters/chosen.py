@@ -100,7 +100,9 @@ class Filters:
         """Raise `InputError` for what means nothing in archives, where connections and exchanges have no numbers."""
         for name, value in self.given.items():
             for numbered in FILTERS[name].numbered(value):
-                raise InputError(f"--{name}: {numbered} means nothing in archives, where nothing is numbered")
+                raise InputError(
+                    f"--{name}: {numbered} has no meaning in archives, which have no exchange or connection numbers"
+                )
 
     def check(self, topics: Topics = NO_TOPICS, seen: Seen | None = None) -> Check | None:
         """Return whether all checks hold, as one question; None where there are none."""

@@ -24,7 +24,7 @@ def taken(name: str, value: Any) -> Any:
     try:
         return None if value is None else TAKEN[one.form](value, one)
     except (TypeError, ValueError):
-        raise InputError(f"{name} cannot be {value!r}: it wants {_wanted(one)}") from None
+        raise InputError(f"invalid value {value!r} of {name}: expected {_wanted(one)}") from None
 
 
 def on_day_of(moment: time, first: int | None) -> float:

@@ -110,7 +110,7 @@ def api_pattern(value: str) -> Pattern:
     fits = glob(text.lower().replace("-", "").replace("_", ""))
     names = frozenset(name for name in grammars.api_names().values() if fits(plain_api(name)) or fits(name.lower()))
     if not names:
-        raise InputError(f"no API is called {text!r}; `kdbg apis` lists them")
+        raise InputError(f"unknown API {text!r}; see kdbg apis")
     return Pattern(value, None, names.__contains__, others)
 
 
@@ -127,7 +127,7 @@ def error_pattern(value: str) -> Pattern:
             return Pattern(value, None, fits, others)
     named = [error for error in find(text) if _same(text, (error.name, *error.former_names))]
     if not named:
-        raise InputError(f"no error is called {text!r}{_near_errors(text)}")
+        raise InputError(f"unknown error {text!r}{_near_errors(text)}")
     return Pattern(value, named[0].name, None, others)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-
-def plural(number: int, noun: str) -> str:
-    """Return a number and its noun, in the plural unless the number is 1: `1200 bytes`."""
-    return f"{number} {noun if number == 1 else _plural(noun)}"
+from string import Formatter
+from typing import Any
 
 
 def count(number: int, noun: str) -> str:
@@ -16,6 +14,16 @@ def count(number: int, noun: str) -> str:
 def times(number: int) -> str:
     """Return how often something happened: `once`, `2 times`."""
     return "once" if number == 1 else f"{number:,} times"
+
+
+class Amounts(Formatter):
+    """Fill templates: `{size:byte}` is a number with its noun, as `count` returns it."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Return a number with its noun where the format is a noun, otherwise what Python's formats return."""
+        if len(format_spec) > 1 and format_spec[0].isalpha():
+            return count(value, format_spec)
+        return str(super().format_field(value, format_spec))
 
 
 def _plural(noun: str) -> str:

@@ -71,7 +71,7 @@ MISTAKES: Final[dict[str, MistakeKind]] = {
         "Every structure of a flexible version ends with tagged fields: byte 00 where there are none.",
     ),
     "surplus-tagged-fields": MistakeKind(
-        "a byte 00 too many at {path}: there are no tagged fields here",
+        "extra 00 byte at {path}: there are no tagged fields here",
         "Tagged fields end a structure once, in flexible versions only; not a string, an array or a number.",
     ),
     "compact-length-without-one": MistakeKind(

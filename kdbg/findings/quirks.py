@@ -48,14 +48,13 @@ class Quirk(NamedTuple):
 LIBRDKAFKA: Final = "rdkafka"
 QUIRKS: Final[dict[str, Quirk]] = {
     "all-topics-count": Quirk(
-        ('the null array for "all topics" is encoded in four bytes instead of one; brokers ignore '
-        "the extra bytes"),
+        'null array for "all topics" in 4 bytes instead of 1; brokers ignore the extra bytes',
         (Sender("librdkafka 2.1 or later", LIBRDKAFKA),),
         "request", 3, range(9, 14), rb"(?:[\x00\x01][\x00\x01]\x00|\x00)",
         (("topics", None), ("allow_auto_topic_creation", False), ("include_topic_authorized_operations", False)),
     ),
     "api-versions-array": Quirk(
-        "the message is followed by an empty array from an early draft of the protocol; brokers ignore it",
+        "an empty array of an early protocol draft after the message; brokers ignore it",
         (Sender("librdkafka before 1.5", LIBRDKAFKA),),
         "request", 18, range(3), rb"\x00{4}",
     ),
@@ -65,7 +64,7 @@ QUIRKS: Final[dict[str, Quirk]] = {
         "request", 51, range(1), rb"\x00",
     ),
     FALLBACK: Quirk(
-        "the broker does not support this version and falls back to a v0 response, as KIP-511 requires",
+        "the broker does not support this version and responds with v0, as KIP-511 requires",
         (), "response", 18, range(1, 1 << 15), when=(("error_code", 35),),
     ),
     "subscription-v1-as-v0": Quirk(

@@ -7,10 +7,11 @@ from typing import Any
 
 from . import facts as of
 from . import faults
-from .amounts import count, plural
+from .amounts import Amounts, count, times
 from .quirks import QUIRKS, Sure
 
-BY: dict[str, str] = {Sure.CERTAIN: "by", Sure.LIKELY: "likely by", Sure.GUESS: "perhaps by"}
+BY: dict[str, str] = {Sure.CERTAIN: "by", Sure.LIKELY: "probably by", Sure.GUESS: "possibly by"}
+AMOUNTS = Amounts()
 
 LZ4_WORDS = {
     "frameType_unknown": "expected an LZ4 frame here",
@@ -24,7 +25,7 @@ def _size_wrong(facts: of.SizeWrong) -> str:
     odd = facts.says - facts.follow
     wrong = f"{count(odd, 'byte')} {'is' if odd == 1 else 'are'} missing" if odd > 0 else f"{-odd:,} too many"
     follow = f"{facts.follow:,} {'follows' if facts.follow == 1 else 'follow'}"
-    return f"the size field says {count(facts.says, 'byte')}, but {follow}: {wrong}"
+    return f"the size field declares {count(facts.says, 'byte')}, but {follow}: {wrong}"
 
 
 def _bits_set(facts: faults.BitsSet) -> str:
@@ -35,11 +36,11 @@ def _bits_set(facts: faults.BitsSet) -> str:
 
 
 def _trouble(facts: of.CaptureTrouble) -> str:
-    return facts.problem + (f" ({facts.times:,} times)" if facts.times > 1 else "")
+    return facts.problem + (f" ({times(facts.times)})" if facts.times > 1 else "")
 
 
 def _more(what: str, most: int) -> str:
-    return f"more than {most >> 20:,} MiB of {what}; raise the limit with --max-memory"
+    return f"over {most >> 20:,} MiB of {what}; raise --max-memory"
 
 
 def _payload_version(facts: faults.UnknownPayloadVersion) -> str:
@@ -68,15 +69,14 @@ def _listed(versions: tuple[int, ...]) -> str:
     return ", ".join(map(str, sorted(versions)))
 
 
-LOG_KEYS = "log them (see `kdbg tls-keys`) and pass the file with --tls-keys"
 NOT_DECRYPTED = {
-    "no-keys": f"there are no keys: {LOG_KEYS}",
+    "no-keys": "no keys (log them as kdbg tls-keys shows, then use --tls-keys)",
     "other-keys": "the key log has no keys for this connection, or they were logged too late",
     "wrong-keys": "the keys for this connection do not decrypt it",
     "no-handshake": "the TLS handshake is not in the capture",
     "unsupported": "kdbg does not decrypt this version or cipher suite",
-    "no-library": "install the extra first: pip install 'kdbg-kafka[tls]'",
-    "unanswered": "no reply to the ClientHello, typical of a plaintext listener",
+    "no-library": "the tls extra is missing (pip install 'kdbg-kafka[tls]')",
+    "unanswered": "no reply to the ClientHello (probably a plaintext listener)",
     "refused": "the TLS handshake failed",
     "unfinished": "no application data after the handshake",
 }
@@ -88,7 +88,7 @@ def _encrypted(facts: of.Encrypted) -> str:
     said: list[str] = [
         f"{version} offered" if version and not cipher else version,
         cipher,
-        f"to {facts.server_name}" if facts.server_name else "",
+        f"server name {facts.server_name}" if facts.server_name else "",
         f"ALPN {', '.join(facts.protocols)}" if facts.protocols else "",
         f"certificate of {', '.join(facts.names)}" if facts.names else "",
         *(f"alert {name} from the client" for name in facts.client_alerts),
@@ -99,86 +99,72 @@ def _encrypted(facts: of.Encrypted) -> str:
 
 
 SENTENCES: dict[type, str | Callable[[Any], str]] = {
-    of.BytesMissing: "{length} bytes from the {sender} are missing from the capture before packet {packet}",
-    of.BytesUnproved: "{length} bytes from the {sender} belong to no frame that could be proved",
-    of.BeforeFirst: "{length} bytes from the {sender} are the end of what was sent before the capture began",
-    of.NothingWhole: "the connection was open before the capture began: its {length} bytes hold no whole message",
-    of.TurnedDown: lambda facts: "connection refused: nothing listens on that address and port",
-    of.NobodyThere: lambda facts: f"no reply to {facts.tries} connection attempts (SYN)",
-    of.ForeignAnswer: "{length} bytes from the {sender} are no Kafka: they look like {protocol}",
-    of.SizeCoversOthers: "the length of a message from the {sender} claims {length} bytes that are other messages",
-    of.BrokenOff: "the {side}'s last {length} bytes cannot be read: the connection ends, or has a gap, before them",
-    of.NotHeld: lambda facts: (
-        f"the end of the message was dropped: {_more('incomplete messages on all connections', facts.most)}"
-    ),
-    of.WaitedTooMuch: lambda facts: (
-        f"no response before memory ran out: {_more('pending data on all connections', facts.most)}"
-    ),
-    of.RequestTooLarge: (
-        "{api} v{version} request of {size:,} bytes got no response: brokers close the connection "
-        "above socket.request.max.bytes (default {most:,})"
-    ),
-    of.RequestUnseen: "its request was not seen; {length} bytes of body cannot be read without it",
+    of.BytesMissing: "the capture lacks {length:byte} from the {sender}, before packet {packet}",
+    of.BytesUnproved: "{length:byte} from the {sender} skipped: no Kafka frame recognised",
+    of.BeforeFirst: "{length:byte} from the {sender} skipped: the tail of a message sent before the capture",
+    of.NothingWhole: "no complete message in {length:byte}: the connection is older than the capture",
+    of.TurnedDown: "connection refused: nothing listens on that address and port",
+    of.NobodyThere: "no reply to {tries:connection attempt} (SYN)",
+    of.ForeignAnswer: "{protocol} from the {sender} ({length:byte}), not Kafka",
+    of.SizeCoversOthers: "a size field from the {sender} is wrong: its {length:byte} include other messages",
+    of.BrokenOff: "incomplete {side}: the capture lacks its last {length:byte} (connection closed, or gap)",
+    of.NotHeld: lambda facts: f"end of the message dropped: {_more('incomplete messages', facts.most)}",
+    of.WaitedTooMuch: lambda facts: f"no response before memory ran out: {_more('pending data', facts.most)}",
+    of.RequestTooLarge: "no response: {api} v{version} of {size:byte} exceeds the default socket.request.max.bytes",
+    of.RequestUnseen: "the request is not in the capture; {length:body byte} not decoded without it",
     of.Answers: _answers,
     of.RequestUnseenSoLong: (
-        "the request is not in the capture (gave up after {responses:,} more responses without "
-        "a request); {length:,} body bytes cannot be decoded"
+        "no request in the capture (limit: {responses:waiting response}); {length:body byte} not decoded"
     ),
-    of.InFlightFull: "no response before the in-flight limit was reached ({requests:,} requests or {bytes:,} bytes)",
-    of.PassedOver: "no response, although {responses:,} later requests got theirs",
-    of.PassedOverMany: "no response; more than {requests:,} requests were overtaken by responses to later ones",
+    of.InFlightFull: "no response before the in-flight limit ({requests:request} or {bytes:byte})",
+    of.PassedOver: "no response, although {responses:later request} got theirs",
+    of.PassedOverMany: "no response: more than {requests:request} overtaken by responses to later requests",
     of.ResponsesLost: "no response found: bytes from the broker are missing or could not be decoded",
-    of.AnsweredAfter: (
-        "responses out of order: this one arrived after the response to a later request (correlation "
-        "id {correlation_id}); a broker or proxy violates the protocol"
-    ),
-    of.AnsweredTooLate: (
-        "response arrived too late to be paired: many later requests were answered first, and this "
-        "request is already listed as unanswered"
-    ),
+    of.AnsweredAfter: "the response to a later request (correlation id {correlation_id}) arrived before this one",
+    of.AnsweredTooLate: "response too late to be paired: its request is already shown without a response",
     of.AnsweredUnasked: "unexpected response to a Produce with acks=0 (acks=0 expects none)",
     of.AnsweredUnaskedLate: "unexpected response to a Produce with acks=0, received after the exchange was shown",
     of.Foreign: "{protocol}; not decoded",
     of.Encrypted: _encrypted,
-    of.NoRequest: "nothing in its first {length} bytes is a Kafka request",
+    of.NoRequest: "no Kafka request in the first {length:byte}",
     of.SizeWrong: _size_wrong,
-    faults.NoApi: "unknown API key {key}; {left:,} body bytes not decoded",
-    faults.NoVersion: "unknown version {version} of {api}; {left:,} body bytes not decoded",
-    faults.NoSide: "no {side} layout for {api} v{version}; {left:,} body bytes not decoded",
+    faults.NoApi: "unknown API key {key}; {left:body byte} not decoded",
+    faults.NoVersion: "unknown version {version} of {api}; {left:body byte} not decoded",
+    faults.NoSide: "no {side} layout for {api} v{version}; {left:body byte} not decoded",
     of.KnownQuirk: _quirk,
     of.KnownForm: "decoded as {name}",
     of.SearchLimit: lambda facts: (
-        f"not searched for a mistake: kdbg searches {count(facts.most, 'message')} that are"
-        f" wrong in the same way within {count(facts.seconds, 'second')}"
+        f"not searched for mistakes: the limit is {count(facts.most, 'similar message')}"
+        f" in {count(facts.seconds, 'second')}"
     ),
-    faults.Leftover: lambda facts: f"{plural(facts.length, 'trailing byte')} after the last field",
-    of.EntryCut: "the file ends in the middle of {what}: {left:,} of {size:,} bytes present",
-    of.Zeros: "{length:,} zero bytes (preallocated or damaged)",
-    of.NoLogEntry: "{length:,} bytes are neither a record batch nor a message",
-    of.CountWrong: "the file declares {says} lines but has {follow:,}",
+    faults.Leftover: "{length:trailing byte} after the last field",
+    of.EntryCut: "the file ends in the middle of {what}: {left:,} of {size:byte} present",
+    of.Zeros: "{length:zero byte} (preallocated or damaged)",
+    of.NoLogEntry: "{length:byte} skipped: not a record batch or message",
+    of.CountWrong: "the file has {follow:line}, but declares {says}",
     of.NoLine: "not a valid line of a {title}",
     of.Behind: "{name} {number} follows {before}, but {growing} must increase",
     of.EndsBehind: "last_offset {offset} follows {before}, but transactions must end in offset order",
     of.FaultDone: "kdbg proxy applied the fault rule: {rule}",
     of.CaptureTrouble: _trouble,
-    faults.TooFewBytes: lambda facts: f"{facts.type} needs {plural(facts.wanted, 'byte')}, only {facts.left} left",
+    faults.TooFewBytes: "{type} needs {wanted:byte}, only {left:,} left",
     faults.NoBoolean: "BOOLEAN must be 0 or 1, found {value}",
     faults.BitsSet: _bits_set,
-    faults.LongVarint: "{value} is encoded in {size} bytes, more than necessary",
-    faults.EndlessVarint: "{type} does not end within {size} bytes",
+    faults.LongVarint: "{value} is encoded in {size:byte}, more than necessary",
+    faults.EndlessVarint: "{type} does not end within {size:byte}",
     faults.WideVarint: "{type} has more than {bits} bits",
     faults.NegativeLength: "{type} has the invalid length {length}",
     faults.NullForbidden: "{type} must not be null",
     faults.NotUtf8: "{type} is not valid UTF-8",
     faults.NoMarker: "a nullable structure must start with {null} (null) or 1, found {value}",
-    faults.LengthUnfilled: "the length says {length}, but the content is shorter",
+    faults.LengthUnfilled: "the length is {length}, but the content is shorter",
     faults.MarkMissing: "expected {mark!r} here",
-    faults.LongLengthOfLength: "the DER length field itself takes {size} bytes, too many",
+    faults.LongLengthOfLength: "the DER length field has {size:byte}, too many",
     faults.NoObjectId: "expected an object identifier here",
     faults.ZerosInObjectId: "an object identifier component has leading zeros",
     faults.TagBehind: "tag {tag} follows tag {last}; tags must be unique and ascending",
-    faults.TagUnknown: "tag {tag}, {size} bytes",
-    faults.TagUnfilled: "tag {tag} declares {size} bytes, but its value takes {taken}",
+    faults.TagUnknown: "unknown tag {tag}, {size:byte}",
+    faults.TagUnfilled: "tag {tag} declares {size:byte}, but its value has {taken:,}",
     faults.NegativeFieldLength: "an optional field has the invalid length {length}",
     faults.ChecksumWrong: "{of}: stored {algorithm} 0x{says:08x}, computed 0x{gives:08x}",
     faults.EndsInBatch: "the record set ends in the middle of a batch",
@@ -192,23 +178,23 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     faults.StreamEmpty: "the stream is empty",
     faults.StreamCut: "the compressed stream is cut short",
     faults.StreamCutInHeader: "the compressed stream ends in its header",
-    faults.StreamTooShort: "{left} bytes follow the end of the compressed stream",
-    faults.TooMuchInside: "decompresses to more than {most:,} bytes",
-    faults.BlockCut: "a block needs {size:,} bytes, only {left:,} left",
-    faults.BlockTooLarge: "a block declares {claims:,} decompressed bytes (limit {most:,})",
-    faults.BlockImplausible: "a block of {size:,} bytes cannot decompress to {claims:,}",
+    faults.StreamTooShort: "{left:trailing byte} after the end of the compressed stream",
+    faults.TooMuchInside: "decompresses to more than {most:byte}",
+    faults.BlockCut: "a block needs {size:byte}, only {left:,} left",
+    faults.BlockTooLarge: "a block declares {claims:decompressed byte} (limit {most:,})",
+    faults.BlockImplausible: "a block of {size:byte} cannot decompress to {claims:,}",
     faults.NoFrame: "expected a zstd frame at byte {at}",
     faults.Lz4Refused: lambda facts: LZ4_WORDS.get(facts.code, facts.code),
     faults.Refused: "{reason}",
     faults.NoTelemetry: "not OpenTelemetry protobuf: {reason}",
     faults.NoMetrics: "not OpenTelemetry metrics",
     faults.NoToken: "not a valid {mechanism} token",
-    faults.UnknownRecord: "unknown {what} {number} of {topic}",
+    faults.UnknownRecord: "unknown {what} {number} of topic {topic}",
     faults.UnknownControl: "unknown control record type {number}",
     faults.UnknownPayloadVersion: _payload_version,
     faults.UnknownRequest: "unknown version {version} of API key {key}",
     faults.MemorySpent: lambda facts: f"not decoded further: {_more('decoded data in one message', facts.most)}",
-    faults.NothingNear: lambda facts: f"cannot tell the format: no {' or '.join(facts.names)} field nearby",
+    faults.NothingNear: lambda facts: f"unknown format: no {' or '.join(facts.names)} field nearby",
 }
 """By the facts: a pattern over their values, or a function of them.
 
@@ -219,4 +205,4 @@ A pattern of findings alone may have `length`, `side` and `sender` of the findin
 def sentence(facts: Any, **place: object) -> str:
     """Return the sentence for facts; `place` gives `length`, `side` and `sender` where facts of a finding need them."""
     words = SENTENCES[type(facts)]
-    return words(facts) if callable(words) else words.format(**{**place, **facts._asdict()})
+    return words(facts) if callable(words) else AMOUNTS.format(words, **{**place, **facts._asdict()})

@@ -71,7 +71,7 @@ def beside(finding: Odd) -> str:
     if isinstance(facts, Stopped):
         return f"{path or 'message'}: {sentence(facts.fault)}"
     if isinstance(facts, InPayload):
-        return f"{path}: {f'no {facts.name}: ' if facts.name else ''}{_in_payload(facts)}"
+        return f"{path}: {f'invalid {facts.name}: ' if facts.name else ''}{_in_payload(facts)}"
     if isinstance(facts, MessageMistake):
         return mistake_sentence(**facts._asdict(), path=path or "the message", direction=finding.side)
     return f"{path}: {_said(finding)}" if path else _said(finding)

@@ -82,7 +82,7 @@ guide_request: Final = Struct(
     ) * "offsets to store, by topic",
 )
 guide: Final = Dialect(
-    "request", range(1), "the layout in the 0.8 guide, with a timestamp (not written by brokers since 0.8.1)",
+    "request", range(1), "the layout of the 0.8 guide, with a timestamp (not used by brokers since 0.8.1)",
     guide_request, guide="0.8",
 )  # fmt: skip
 api: Final = Api(8, "OffsetCommit", request, response, versions=range(11), flexible=8, dialects=(guide,))

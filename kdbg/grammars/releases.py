@@ -45,7 +45,7 @@ def rank(release: str) -> tuple[int, ...]:
     """
     parts = release.removeprefix("v").split(".")
     if not all(part.isascii() and part.isdigit() and len(part) < 5 for part in parts) or len(parts) < 2:
-        raise InputError(f"{release!r} is no release of Kafka: write one as 4.0 or 0.10.2")
+        raise InputError(f"{release!r} is not a Kafka release; use a value such as 4.0 or 0.10.2")
     found = tuple(map(int, parts))
     return found[:3] if found[0] == 0 else found[:2]
 

@@ -41,9 +41,9 @@ def parse(text: str) -> Assignment:
         steps.append(found[1] if found[1] is not None else int(found[2]))
         end = found.end()
     if not equals or end != len(path) or not steps or isinstance(steps[0], int):
-        raise InputError(f"--set {text!r}: write a field's path, = and a value, as in --set 'topics[0].name=orders'")
+        raise InputError(f"--set {text!r}: expected PATH=VALUE, such as --set 'topics[0].name=orders'")
     if any(isinstance(step, int) and step > MOST for step in steps):
-        raise InputError(f"--set {path}: no array of a body is that long")
+        raise InputError(f"--set {path}: no array is that long")
     try:
         return Assignment(path, tuple(steps), orjson.loads(value), value)
     except orjson.JSONDecodeError:
@@ -89,12 +89,12 @@ def _enter(place: Any, step: str | int, fresh: Any, path: str) -> Any:
     """
     if isinstance(step, int):
         if not isinstance(place, list):
-            raise InputError(f"--set {path}: what [{step}] shall be taken of is no array")
+            raise InputError(f"--set {path}: [{step}] is not possible: it is not an array")
         while len(place) <= step:
             place.append({} if not isinstance(fresh, list) else [])
         return place[step]
     if not isinstance(place, dict):
-        raise InputError(f"--set {path}: {step!r} is no field of what stands there")
+        raise InputError(f"--set {path}: unknown field {step!r}")
     if place.get(step) is None:
         place[step] = fresh
     return place[step]

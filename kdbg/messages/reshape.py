@@ -125,13 +125,13 @@ class Reshaper:
         if name is not None and not value.get(name) and isinstance(value.get("topic_id"), UUID):
             found = self._name_of(value["topic_id"])
             if found is None and name not in value:
-                raise BuildError(join(path, name), f"nobody knows the name of topic {value['topic_id']}")
+                raise BuildError(join(path, name), f"the name of topic {value['topic_id']} is unknown")
             return {**value, name: found if found is not None else value[name]}
         if topic_id is not None and topic_id not in value:
             given = next((each for each in ("name", "topic", "topic_name") if isinstance(value.get(each), str)), None)
             known = self._id_of(value[given]) if given is not None else None
             if given is not None and known is None and name is None:
-                raise BuildError(join(path, topic_id), f"nobody knows the id of topic {value[given]!r}")
+                raise BuildError(join(path, topic_id), f"the id of topic {value[given]!r} is unknown")
             return value if known is None else {**value, topic_id: known}
         return value
 
@@ -151,7 +151,7 @@ def _folded(api: Api, direction: Direction, body: Mapping[str, Any], version: in
         return {**{name: value for name, value in body.items() if name not in fold.fields}, fold.name: [item]}
     items = body.get(fold.name) or []
     if len(items) != 1:
-        raise BuildError(fold.name, f"{len(items)} of them, and version {wanted} of {api.name} has room for one")
+        raise BuildError(fold.name, f"{len(items):,} elements, but version {wanted} of {api.name} has only one")
     only = items[0]
     said = {outer: only if not inner else only.get(inner) for outer, inner in fold.fields.items()}
     return {**{name: value for name, value in body.items() if name != fold.name}, **said}

@@ -21,14 +21,14 @@ MOST_STEPS = 1_000_000
 def bound_text(text: str) -> None:
     """Raise `InputError` for a text that is too long to be parsed."""
     if len(text) > LONGEST:
-        raise InputError(f"too long: {len(text):,} characters, of {LONGEST:,} at most")
+        raise InputError(f"too long: {len(text):,} characters (at most {LONGEST:,})")
 
 
 def bound(node: Node) -> None:
     """Raise `InputError` for an expression that may cost too much."""
     nodes = list(walk(node))
     if len(nodes) > MOST_NODES:
-        raise InputError(f"too large: {len(nodes):,} parts, of {MOST_NODES} at most")
+        raise InputError(f"too large: {len(nodes):,} parts (at most {MOST_NODES})")
     for one in nodes:
         if isinstance(one, Constant) and isinstance(one.value, (str, bytes)) and len(one.value) > LONGEST_TEXT:
             raise InputError(f"a text of {len(one.value):,} characters is too long: {LONGEST_TEXT:,} at most")
@@ -39,13 +39,13 @@ def bound(node: Node) -> None:
 
 def _bound_pattern(pattern: Node) -> None:
     if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
-        raise InputError("matches wants a pattern that is written out: captured text is none")
+        raise InputError("matches requires a literal pattern, not captured text")
     if len(pattern.value) > LONGEST_PATTERN:
         raise InputError(f"a pattern of {len(pattern.value):,} characters is too long: {LONGEST_PATTERN} at most")
     try:
         library.function("matches", 2, method=True)("", pattern.value)
     except Undecided:
-        raise InputError("matches: this is no pattern, or one that is too large") from None
+        raise InputError("matches: the pattern is not valid, or is too large") from None
 
 
 def _bound_loops(node: Node, around: tuple[str, ...], free: int) -> None:
@@ -58,9 +58,9 @@ def _bound_loops(node: Node, around: tuple[str, ...], free: int) -> None:
     names = {one.name for one in walk(node.over) if isinstance(one, Name)}
     free += not names & set(around[-1:])
     if len(around) >= MOST_LOOPS:
-        raise InputError(f"too many loops inside each other: {MOST_LOOPS} at most")
+        raise InputError(f"too many nested loops: at most {MOST_LOOPS}")
     if free > MOST_FREE_LOOPS:
-        raise InputError(f"loops that go over whole lists inside each other multiply: {MOST_FREE_LOOPS} at most")
+        raise InputError(f"too many nested loops over complete lists: at most {MOST_FREE_LOOPS}")
     for inside in (node.condition, node.result):
         if inside is not None:
             _bound_loops(inside, (*around, node.variable), free)

@@ -39,7 +39,7 @@ def _visit(node: Node, scope: Scope) -> Found:
     match node:
         case Name(name=name):
             if name not in scope and name not in TERMS:
-                raise InputError(f"{name} is a type, and no value")
+                raise InputError(f"{name} is a type, not a value")
             return node, scope[name] if name in scope else TERMS[name].shape()
         case Constant(value=value):
             return node, Shape({node.kind} if node.kind else set(), open=value is None)
@@ -90,7 +90,7 @@ def _no_field(node: Select, around: Shape) -> str:
 def _loop(node: Loop, scope: Scope) -> Found:
     over, around = _visit(node.over, scope)
     if around.kinds and not around.open and not around.kinds & {LIST, MAP}:
-        raise InputError(f"{text(node.over)} is {_either(around.kinds)}, and no list to go over")
+        raise InputError(f"{text(node.over)} is {_either(around.kinds)}, not a list")
     items = around.items or OPEN
     inside = {**scope, node.variable: items if MAP not in around.kinds else OPEN}
     condition = _visit(node.condition, inside)[0] if node.condition is not None else None
@@ -152,7 +152,7 @@ def _refuse_unlike(node: Call, args: tuple[Node, ...], one: Shape, other: Shape)
     if one.open or other.open or not one.kinds or not other.kinds or one.kinds & other.kinds:
         return
     left, right = (f"{text(arg)} is {_either(shape.kinds)}" for arg, shape in zip(args, (one, other), strict=True))
-    raise InputError(f"{left}, and {right}: they are never alike")
+    raise InputError(f"{left}, but {right}: they are never equal")
 
 
 def _named(value: Node, like: Shape, beside: Node) -> Node:

@@ -124,7 +124,7 @@ class _Reader:
                              (9, self.loop)):  # fmt: skip
             if number in parts:
                 return read(_parts(parts[number][0]), kind)
-        raise InputError("a structure cannot be written out here: compare its fields one by one")
+        raise InputError("a structure literal is not supported: compare its fields one by one")
 
     def constant(self, parts: Parts, kind: str | None) -> Node:
         ((number, (value, *_)),) = parts.items()

@@ -55,7 +55,7 @@ class WireArray(Node):
             if value is None and not self.nullable:
                 raise BuildError(path, f"null, but {self.bnf} must not be null")
             if value is not None and (isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__len__")):
-                raise BuildError(path, f"{value!r} is no list")
+                raise BuildError(path, f"{value!r} is not a list")
         self.length.build(-1 if value is None else len(value), stream, path)
         if isinstance(self.item, Fixed) and (packed := self.item.pack_all(value)) is not None:
             stream.write(packed)
@@ -143,9 +143,9 @@ class WireStruct(Node):
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         if type(value) is not dict and not isinstance(value, Mapping):
-            raise BuildError(path, f"{value!r} is no structure (an object with fields)")
+            raise BuildError(path, f"{value!r} is not a structure (an object with fields)")
         if unknown := [name for name in value if name not in self._keys]:
-            raise BuildError(join(path, str(unknown[0])), "there is no such field in this version")
+            raise BuildError(join(path, str(unknown[0])), "this version has no such field")
         if self.front:
             write_tags(self._tagged(value, path), stream, join(path, TAGGED), front=True)
         try:
@@ -168,10 +168,10 @@ class WireStruct(Node):
         here, entries = join(path, TAGGED), {}
         unknown = value.get(TAGGED) or {}
         if not isinstance(unknown, Mapping):
-            raise BuildError(here, f"{unknown!r} is no object of tags and bytes")
+            raise BuildError(here, f"{unknown!r} is not an object of tags and bytes")
         for tag, raw in unknown.items():
             if not str(tag).isdecimal():
-                raise BuildError(here, f"{tag!r} is no tag")
+                raise BuildError(here, f"{tag!r} is not a tag")
             entries[int(tag)] = to_bytes(raw, f"{here}.{tag}", "tagged field")
         for tag, field in (self.tags or {}).items():
             if field.name in value:

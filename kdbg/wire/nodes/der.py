@@ -34,7 +34,7 @@ class DerLength(Node):
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         if not isinstance(value, int) or not 0 <= value < 1 << 8 * LONGEST:
-            raise BuildError(path, f"{value!r} is no {self.bnf}")
+            raise BuildError(path, f"{value!r} is not a valid {self.bnf}")
         size = (value.bit_length() + 7) // 8
         stream.write(bytes([value]) if value < 0x80 else bytes([0x80 + size]) + value.to_bytes(size, "big"))
         return value
@@ -74,7 +74,7 @@ class ObjectId(Node):
                 raise ValueError
             stream.write(bytes([self.TAG, len(data)]) + data)
         except (ValueError, AttributeError):
-            raise BuildError(path, f"{value!r} is no {self.bnf}") from None
+            raise BuildError(path, f"{value!r} is not a valid {self.bnf}") from None
         return value
 
 

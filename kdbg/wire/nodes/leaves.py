@@ -112,14 +112,14 @@ class Fixed(Node):
             if isinstance(value, (str, list, tuple)):
                 value = number_of(self, value, path)
             if self.boolean and not isinstance(value, bool):
-                raise struct.error("wants true or false")
+                raise struct.error("expected true or false")
             if isinstance(value, bool) and not self.boolean:
-                raise struct.error("wants a number")
+                raise struct.error("expected a number")
             if self.code == "d" and value in ("nan", "inf", "-inf"):  # JSON has no numbers for these
                 value = float(value)
             stream.write(self.pack(value))
         except (struct.error, OverflowError) as error:
-            raise BuildError(path, f"{value!r} is no {self.bnf}: {error}") from None
+            raise BuildError(path, f"{value!r} is not a valid {self.bnf}: {error}") from None
         return value
 
     def pack_all(self, values: Any) -> bytes | None:
@@ -173,7 +173,7 @@ class Varint(Node):
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         if not isinstance(value, int) or isinstance(value, bool):
-            raise BuildError(path, f"{value!r} is no {self.bnf}")
+            raise BuildError(path, f"{value!r} is not a valid {self.bnf}")
         raw = ((value << 1) ^ (value >> self.bits)) if self.signed else value
         if 0 <= raw < 0x80:
             stream.write(SMALL[raw])
@@ -228,7 +228,7 @@ class UuidNode(Node):
         try:
             stream.write((value if isinstance(value, uuid.UUID) else uuid.UUID(value)).bytes)
         except (ValueError, AttributeError, TypeError):
-            raise BuildError(path, f"{value!r} is no UUID") from None
+            raise BuildError(path, f"{value!r} is not a UUID") from None
         return value
 
 
@@ -289,8 +289,8 @@ def to_bytes(value: Any, path: str, type: str) -> bytes:
         except (binascii.Error, TypeError, ValueError) as error:
             raise BuildError(path, f"base64: {error}") from None
     if isinstance(value, Mapping) and "hidden" in value:
-        raise BuildError(path, "hidden when it was decoded; decode again with --show-secrets")
-    raise BuildError(path, f"{value!r} is no {type}")
+        raise BuildError(path, "redacted in this JSON; decode again with --show-secrets")
+    raise BuildError(path, f"{value!r} is not a valid {type}")
 
 
 class Rest(Node):

@@ -50,12 +50,12 @@ def _number(names: Mapping[int, str], given: str, path: str) -> int:
     if found is not None:
         return found
     if len(names) <= LISTED:
-        raise BuildError(path, f"{given!r} is none of {', '.join(names.values())}")
+        raise BuildError(path, f"{given!r} is not one of {', '.join(names.values())}")
     import difflib
 
     near = difflib.get_close_matches(_plain(given), known, n=5)
     like = f"; like it: {', '.join(names[known[word]] for word in near)}" if near else ""
-    raise BuildError(path, f"{given!r} is none of the {len(names)} names of such a value{like}")
+    raise BuildError(path, f"{given!r} is not one of the {len(names)} known names{like}")
 
 
 def _plain(name: str) -> str:

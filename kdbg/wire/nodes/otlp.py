@@ -60,6 +60,6 @@ class ResourceMetrics(Node):
         try:
             message = ParseDict({"resource_metrics": value}, metrics_pb2.MetricsData())
         except (ParseError, TypeError, AttributeError) as error:
-            raise BuildError(path, f"no metrics of OpenTelemetry: {error}") from None
+            raise BuildError(path, f"not OpenTelemetry metrics: {error}") from None
         stream.write(compress(self.codec, message.SerializeToString()))
         return value

@@ -80,9 +80,11 @@ def _write_behind(entries: list[tuple[int, bytes]], stream: Stream, path: str) -
 def _write_front(entries: list[tuple[int, bytes]], stream: Stream, path: str) -> None:
     for tag, data in entries:
         if not data:
-            raise BuildError(f"{path}.{tag}", "an optional field takes a byte at least: a length of 0 ends them")
+            raise BuildError(
+                f"{path}.{tag}", "an optional field has at least 1 byte: length 0 ends the optional fields"
+            )
         if tag > LAST_FRONT_TAG:
-            raise BuildError(f"{path}.{tag}", f"the tag of an optional field is 0 to {LAST_FRONT_TAG}")
+            raise BuildError(f"{path}.{tag}", f"the tag of an optional field must be 0 to {LAST_FRONT_TAG}")
         VARINT._build(len(data), stream, None, path)
         UINT16._build(tag, stream, None, path)
         stream.write(data)

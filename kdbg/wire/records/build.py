@@ -26,13 +26,13 @@ def build_set(value: list[Any], format: RecordFormat, path: str) -> bytes:
 
 def _build_entry(entry: Any, format: RecordFormat, path: str) -> bytes:
     if not isinstance(entry, Mapping):
-        raise BuildError(path, f"{entry!r} is no batch and no message")
+        raise BuildError(path, f"{entry!r} is not a batch or message")
     for key in ("partial", "raw"):
         if key in entry:
             return to_bytes(entry[key], f"{path}.{key}", "BYTES")
     magic = entry.get("magic", 2)
     if magic not in (0, 1, 2) or isinstance(magic, bool):
-        raise BuildError(f"{path}.magic", f"magic is 0, 1 or 2, not {magic!r}")
+        raise BuildError(f"{path}.magic", f"magic must be 0, 1 or 2, not {magic!r}")
     if magic < 2:
         return _build_message(dict(entry), format, path)
     return _build_batch(dict(entry), format, path)
@@ -40,17 +40,17 @@ def _build_entry(entry: Any, format: RecordFormat, path: str) -> bytes:
 
 def _integer(value: Any, path: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise BuildError(path, f"{value!r} is no whole number")
+        raise BuildError(path, f"{value!r} is not an integer")
     return value
 
 
 def _mappings(value: Any, path: str, what: str) -> list[Mapping[str, Any]]:
     """Return `value` as a list of records or messages; raise `BuildError` if it is no list of objects."""
     if not isinstance(value, (list, tuple)):
-        raise BuildError(path, f"{value!r} is no list")
+        raise BuildError(path, f"{value!r} is not a list")
     for i, item in enumerate(value):
         if not isinstance(item, Mapping):
-            raise BuildError(f"{path}[{i}]", f"{item!r} is no {what}")
+            raise BuildError(f"{path}[{i}]", f"{item!r} is not a {what}")
     return list(value)
 
 
@@ -100,7 +100,7 @@ def _compressed(fields: Mapping[str, Any], raw: Any, compressed: Any, path: str)
             return given
     data = b"" if raw is None else to_bytes(raw, f"{path}.raw_records", "BYTES")
     if codec and codec not in CODECS:
-        raise BuildError(f"{path}.attributes", f"no codec {codec}")
+        raise BuildError(f"{path}.attributes", f"unknown codec {codec}")
     return compress(codec, data) if codec else data
 
 
@@ -141,7 +141,7 @@ def _build_message(message: dict[str, Any], format: RecordFormat, path: str) -> 
     codec = _integer(fields["attributes"], f"{path}.attributes") & CODEC_MASK
     if records is not None:
         if codec not in CODECS or not codec:
-            raise BuildError(f"{path}.attributes", f"messages inside a message want a codec, {codec} is none")
+            raise BuildError(f"{path}.attributes", f"nested messages require a codec, but codec is {codec}")
         inner = _inside(records, magic, f"{path}.records")
         if fields["value"] is None or not _still_says(fields | {"offset": offset}, inner, format, path):
             base = inner[0]["offset"] if magic and inner else 0

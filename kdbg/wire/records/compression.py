@@ -82,11 +82,11 @@ def compress(codec: int, data: bytes | memoryview, *, magic: int = 2, level: int
     Raise `BuildError` for an unknown codec or a level that it does not have.
     """
     if codec not in CODECS:
-        raise BuildError("", f"no codec has the number {codec}")
+        raise BuildError("", f"unknown codec {codec}")
     try:
         return _WRITERS[codec](bytes(data), magic, level)
     except (zlib.error, ValueError, OverflowError) as refused:
-        raise BuildError("", f"{CODECS[codec]} has no level {level}") from refused
+        raise BuildError("", f"codec {CODECS[codec]} has no level {level}") from refused
 
 
 def _bad(codec: int, fault: Fault) -> BadValue:

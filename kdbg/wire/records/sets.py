@@ -74,7 +74,7 @@ class RecordFormat:
         old, new = (entry.fields[1].node.item for entry in sets)  # type: ignore[attr-defined]
         sizes = {field.name: field.node.size for field in header.fields}  # type: ignore[attr-defined]
         before_crc = list(sizes)[: list(sizes).index("crc")]
-        size = Field("message_size", INT32, about="bytes of the message behind it")
+        size = Field("message_size", INT32, about="bytes of the message after it")
         front = sets[0].fields[0], size  # type: ignore[attr-defined]
         return cls(front, (old, new), header, items, sum(sizes[name] for name in before_crc), sum(sizes.values()))
 

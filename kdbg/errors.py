@@ -98,7 +98,7 @@ class UnknownApi(GrammarError):
         self.api, self.near = api, near
 
     def __str__(self) -> str:
-        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else "; `kdbg apis` lists them"
+        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else "; see kdbg apis"
         return f"unknown API {self.api!r}{hint}"
 
 
@@ -113,7 +113,7 @@ class UnknownPayload(GrammarError):
         self.name, self.near = name, near
 
     def __str__(self) -> str:
-        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else "; `kdbg grammar payloads` lists them"
+        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else "; see kdbg grammar payloads"
         return f"unknown payload {self.name!r}{hint}"
 
 
@@ -130,7 +130,7 @@ class UnknownVersion(GrammarError):
         self.api, self.version, self.lowest, self.highest = api, version, lowest, highest
 
     def __str__(self) -> str:
-        return f"{self.api} has no version {self.version}; supported: {self.lowest} to {self.highest}"
+        return f"API {self.api} has no version {self.version}; supported: {self.lowest} to {self.highest}"
 
 
 class DefinitionError(KdbgError, ValueError):

@@ -8,4 +8,4 @@ DISTRIBUTION = "kdbg-kafka"
 
 def install(extra: str) -> str:
     """Return the command that adds an extra, from the index and from a checkout."""
-    return f"pip install '{DISTRIBUTION}[{extra}]', or in a checkout pip install '.[{extra}]'"
+    return f"pip install '{DISTRIBUTION}[{extra}]' (in a checkout: pip install '.[{extra}]')"

@@ -14,6 +14,8 @@ from kdbg.capture.frames import Frame
 from kdbg.capture.pcap import file_header
 from kdbg.errors import CaptureError
 
+REMEDY = "use a name that ends with .pcapng"
+
 
 class FrameWriter:
     """A context manager: writes frames into `output`, which decides what becomes of them.
@@ -48,7 +50,7 @@ class FrameWriter:
                 self._output.write(file_header(frame.link))
             if frame.link != self._links[0]:
                 problem = f"a pcap file has one link type, but the packets have {self._links[0]} and {frame.link}"
-                raise CaptureError(self.name, problem, "use a name that ends with .pcapng")
+                raise CaptureError(self.name, problem, REMEDY)
             data = self._record(frame)
         self._output.write(data)
 
@@ -56,9 +58,7 @@ class FrameWriter:
         """Return a packet as a pcap file has it, whose times end in 2106."""
         seconds, rest = divmod(frame.time, 1_000_000_000)
         if seconds >> 32:
-            raise CaptureError(
-                self.name, "a pcap file cannot store times after 2106", "use a name that ends with .pcapng"
-            )
+            raise CaptureError(self.name, "a pcap file cannot store times after 2106", REMEDY)
         return struct.pack("<IIII", seconds, rest, len(frame.data), frame.sent) + frame.data
 
     def _interface(self, link: int) -> int:

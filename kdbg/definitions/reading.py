@@ -68,7 +68,7 @@ class _Reading:
             raise keys.error("listeners are strings", "listeners")
         body = self.structure(keys, title, Around(self.valid, self.flexible, self.with_optional, False))
         if body.size * len(self.valid.closed()) > MOST_IN_ALL:
-            raise keys.error(f"more than {MOST_IN_ALL:,} fields, counted in each version", "validVersions")
+            raise keys.error(f"too many fields in all versions: at most {MOST_IN_ALL:,}", "validVersions")
         return MessageDefinition(
             self.file, title, kind, api_key, self.valid, self.flexible, body,
             self.with_optional, keys.versions("deprecatedVersions", NO_VERSIONS), keys.flag("latestVersionUnstable"),
@@ -114,7 +114,7 @@ class _Reading:
             raise keys.error(f"a structure cannot hold itself: {' → '.join([*self.open, title])}")
         if title not in self.structs:
             if len(self.open) >= DEEPEST:
-                raise keys.error(f"more than {DEEPEST} structures inside each other")
+                raise keys.error(f"structures nested more than {DEEPEST} deep")
             self.open.append(title)
             around = Around(
                 keys.versions("versions", ALL_VERSIONS) & self.valid, self.flexible, self.with_optional, True
@@ -148,9 +148,9 @@ class _Reading:
         self.check_tags(keys, optional)
         struct = StructDefinition(title, keys.entries.line, around.versions, fields, optional)
         if struct.size > MOST_FIELDS:
-            raise keys.error(f"more than {MOST_FIELDS:,} fields, with those of the structures inside")
+            raise keys.error(f"too many fields, with those of nested structures: at most {MOST_FIELDS:,}")
         if struct.depth > DEEPEST:
-            raise keys.error(f"more than {DEEPEST} structures inside each other")
+            raise keys.error(f"structures nested more than {DEEPEST} deep")
         return struct
 
     def fields(

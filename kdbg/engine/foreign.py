@@ -34,22 +34,22 @@ TLS_ADVICE = {
 }
 TLS_INSIDE = "The bytes come from the middle of a TLS connection: decrypt them first."
 HTTP_SERVER = (
-    "Something that speaks HTTP answers where a broker was expected: a proxy, a load balancer, or the port of Kafka "
-    "Connect, the Schema Registry or an exporter. Check bootstrap.servers and advertised.listeners."
+    "An HTTP server responds instead of a broker: a proxy, a load balancer, Kafka Connect, the Schema Registry or an "
+    "exporter. Check bootstrap.servers and advertised.listeners."
 )
 HTTP_CLIENT = (
-    "An HTTP client (a browser, a health check, a metrics scraper, a load balancer's probe) connects to Kafka's port. "
-    "Point it elsewhere, or make the check a plain TCP one."
+    "An HTTP client (a browser, a health check, a metrics scraper, a load balancer) connects to the Kafka port. "
+    "Change its address, or use a plain TCP check."
 )
-OTHER_SERVER = "The port is that of another service: check bootstrap.servers and advertised.listeners."
+OTHER_SERVER = "The port belongs to another service. Check bootstrap.servers and advertised.listeners."
 OTHER_CLIENT = (
     "A client of another service connects to the Kafka port: a wrong address in its configuration, or a port scan."
 )
 BALANCER = "A load balancer sends a PROXY protocol header, which brokers do not support: disable it for the Kafka port."
-ZOOKEEPER = "A ZooKeeper command was sent to a broker's port: ZooKeeper listens elsewhere (2181 if not configured)."
-TELNET = "A Telnet client sent a command, such as Ctrl-C: somebody tests Kafka's port with telnet, or scans ports."
+ZOOKEEPER = "A ZooKeeper command was sent to the Kafka port. Use the port of ZooKeeper (default: 2181)."
+TELNET = "A Telnet client sent a command, such as Ctrl-C: probably a manual test of the Kafka port, or a port scan."
 COMPRESSED = "These bytes are compressed: decompress them first. Kafka compresses record batches, never whole messages."
-PACKED = "A capture can be given to `kdbg decode` as it is, compressed or not."
+PACKED = "kdbg decode reads compressed captures."
 BEGINNINGS: dict[bytes, tuple[str, str]] = {
     b"HTTP": ("an HTTP response", HTTP_SERVER),
     b"GET ": ("an HTTP GET request", HTTP_CLIENT),
@@ -78,19 +78,19 @@ BEGINNINGS: dict[bytes, tuple[str, str]] = {
     b"INFO": ("a NATS greeting", OTHER_SERVER),
     b"RFB ": ("a VNC greeting", OTHER_SERVER),
     b"AMQP": ("an AMQP connection", "The peer uses AMQP (RabbitMQ, a service bus), not Kafka."),
-    b"JRMI": ("a Java RMI call", "A JMX client (jconsole, an agent) connects to Kafka's port instead of JMX_PORT."),
+    b"JRMI": ("a Java RMI call", "A JMX client (jconsole, an agent) connects to the Kafka port instead of JMX_PORT."),
     b"ruok": ("a ZooKeeper command", ZOOKEEPER),
     b"stat": ("a ZooKeeper command", ZOOKEEPER),
     b"mntr": ("a ZooKeeper command", ZOOKEEPER),
     b"srvr": ("a ZooKeeper command", ZOOKEEPER),
-    b'{"': ("JSON", "Give bytes: `kdbg encode` turns JSON into a message."),
-    b"PAR1": ("a Parquet file", "Kafka's log segments and messages are no Parquet files."),
+    b'{"': ("JSON", "To convert JSON into a message, use kdbg encode."),
+    b"PAR1": ("a Parquet file", "Parquet files do not contain Kafka messages."),
     b"PK\x03\x04": ("a ZIP archive", COMPRESSED),
     b"\x1f\x8b": ("gzip", f"{COMPRESSED} {PACKED}"),
     b"\x28\xb5\x2f\xfd": ("zstd", f"{COMPRESSED} {PACKED}"),
     b"\x04\x22\x4d\x18": ("an LZ4 frame", COMPRESSED),
-    b"\x82SNAPPY": ("snappy in the framing of snappy-java", COMPRESSED),
-    b"\xff\x06\x00\x00sNaPpY": ("snappy in its own framing", COMPRESSED),
+    b"\x82SNAPPY": ("snappy data (snappy-java framing)", COMPRESSED),
+    b"\xff\x06\x00\x00sNaPpY": ("snappy data (standard framing)", COMPRESSED),
 }
 
 LONGEST_BEGINNING = max(map(len, BEGINNINGS))

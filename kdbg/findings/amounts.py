@@ -13,7 +13,7 @@ def count(number: int, noun: str) -> str:
 
 def times(number: int) -> str:
     """Return how often something happened: `once`, `2 times`."""
-    return "once" if number == 1 else f"{number:,} times"
+    return "once" if number == 1 else count(number, "time")
 
 
 class Amounts(Formatter):

@@ -11,7 +11,7 @@ from .meanings import EntityName, EntityType, ErrorMessage, ThrottleTime, Valida
 request: Final = Struct(
     "entries" / Array(
         "entity" / Array("entity_type" / EntityType, "entity_name" / Nullable(EntityName))
-            * "whom the quota is for: a user, a client id, both together, or an address",
+            * "entity of the quota: a user, a client id, both together, or an address",
         "ops" / Array(
             "key" / String * "name of the quota, such as producer_byte_rate or request_percentage",
             "value" / Float64

@@ -18,7 +18,7 @@ request: Final = Struct(
         "mechanism" / ScramMechanism,
         "iterations" / Int32 * "rounds of the hash that made the salted password, at least 4096",
         "salt" / Secret(Bytes) * "random bytes that were mixed into the password",
-        "salted_password" / Secret(Bytes) * "the password after salt and iterations; whoever has it can log in",
+        "salted_password" / Secret(Bytes) * "the password after salt and iterations; any client that has it can log in",
     ) * "credentials to add or to replace",
 )
 response: Final = Struct(

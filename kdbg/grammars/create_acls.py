@@ -22,7 +22,7 @@ request: Final = Struct(
         "resource_name" / ResourceName
             * "name of the resource, or the start of its name with PREFIXED; * with LITERAL is all of them",
         "resource_pattern_type" / Since(1, Default(AclPatternType, 3)),
-        "principal" / String * "whom the rule is for, such as User:alice; User:* is everybody",
+        "principal" / String * "principal of the rule, such as User:alice; User:* is every user",
         "host" / String * "address the rule is for; * is every address",
         "operation" / AclOperation,
         "permission_type" / AclPermissionType,

@@ -21,7 +21,7 @@ request: Final = Struct(
     "resource_name_filter" / Nullable(String) * "name of that resource; null matches every name",
     "pattern_type_filter" / Since(1, Default(AclPatternType, 3))
         * "form of the name; MATCH finds all rules that apply to it, ANY every form",
-    "principal_filter" / Nullable(String) * "whom the rules are for, such as User:alice; null matches any",
+    "principal_filter" / Nullable(String) * "principal of the rules, such as User:alice; null matches any",
     "host_filter" / Nullable(String) * "address the rules are for; null matches any, * only rules for every address",
     "operation" / AclOperation,
     "permission_type" / AclPermissionType,
@@ -36,7 +36,7 @@ response: Final = Struct(
             * "name of the resource, or the start of its name with PREFIXED; * with LITERAL is all of them",
         "pattern_type" / Since(1, Default(AclPatternType, 3)),
         "acls" / Array(
-            "principal" / String * "whom the rule is for, such as User:alice; User:* is everybody",
+            "principal" / String * "principal of the rule, such as User:alice; User:* is every user",
             "host" / String * "address the rule is for; * is every address",
             "operation" / AclOperation,
             "permission_type" / AclPermissionType,

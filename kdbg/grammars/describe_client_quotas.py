@@ -22,7 +22,7 @@ response: Final = Struct(
     "error_message" / Nullable(ErrorMessage),
     "entries" / Nullable(Array(
         "entity" / Array("entity_type" / EntityType, "entity_name" / Nullable(EntityName))
-            * "whom the quotas are for: a user, a client id, both together, or an address",
+            * "entity of the quotas: a user, a client id, both together, or an address",
         "values" / Array(
             "key" / String * "name of the quota, such as producer_byte_rate or request_percentage",
             "value" / Float64

@@ -44,7 +44,7 @@ response: Final = Struct(
                 * "its value as text; null when it is sensitive or not set",
             "read_only" / Boolean * "true when the setting cannot be changed while the broker runs",
             "config_source" / Since(1, Ignorable(Default(ConfigSource, -1))),
-            "is_default" / Until(0, Boolean) * "true when nobody set the value",
+            "is_default" / Until(0, Boolean) * "true when the value is not set",
             "is_sensitive" / Boolean * "true for passwords and the like, whose values are not sent",
             "synonyms" / Since(1, Ignorable(Array(
                 "name" / String * "key of the setting at that level, such as log.retention.ms of the broker",

@@ -40,7 +40,7 @@ from .meanings import (
 request: Final = Struct(
     "group_id" / GroupId,
     "generation_id_or_member_epoch" / Since(1, Ignorable(Default(Int32, -1)))
-        * "generation (classic) or member epoch (KIP-848); -1 from a client that is no member",
+        * "generation (classic) or member epoch (KIP-848); -1 from a client that is not a member",
     "member_id" / Since(1, Ignorable(MemberId)),
     "group_instance_id" / Since(7, Default(Nullable(GroupInstanceId), None)),
     "retention_time_ms" / Between(2, 4, Ignorable(Default(BrokerDefault, -1)))

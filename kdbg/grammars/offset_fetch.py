@@ -40,7 +40,7 @@ request: Final = Struct(
     "groups" / Since(8, Array(
         "group_id" / GroupId,
         "member_id" / Since(9, Ignorable(Default(Nullable(MemberId), None)))
-            * "member that asks; null skips the check, as for tools that are no member",
+            * "member that asks; null skips the check, as for tools that are not members",
         "member_epoch" / Since(9, Ignorable(Default(ReachedEpoch, -1)))
             * "epoch of that member, refused when stale; -1 skips the check",
         "topics" / Nullable(Array(

@@ -46,7 +46,7 @@ response: Final = Struct(
         "group_state" / GroupState * "state of the group: Empty, Stable or Dead; empty after an error",
         "group_epoch" / GroupEpoch,
         "assignment_epoch" / AssignmentEpoch
-            * "group epoch the current assignment was computed for; behind group_epoch if a new one is due",
+            * "group epoch the current assignment was computed for; lower than group_epoch if a new one is pending",
         "assignor_name" / String * "assignor in the coordinator that distributes the partitions",
         "members" / Array(
             "member_id" / MemberId,

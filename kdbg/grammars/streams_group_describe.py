@@ -84,7 +84,7 @@ response: Final = Struct(
             * "state of the group: Empty, NotReady, Assigning, Reconciling, Stable or Dead; empty after an error",
         "group_epoch" / GroupEpoch,
         "assignment_epoch" / AssignmentEpoch
-            * "group epoch the current assignment was computed for; behind group_epoch if a new one is due",
+            * "group epoch the current assignment was computed for; lower than group_epoch if a new one is pending",
         "topology" / Default(Nullable(Struct(
             "epoch" / Int32 * "version of the topology, raised by the application when it changes",
             "subtopologies" / Default(Nullable(Array(

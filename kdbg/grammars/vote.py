@@ -48,7 +48,7 @@ request: Final = Struct(
                 * "metadata directory of the node that is asked",
             "last_offset_epoch" / Int32 * "leader epoch of the last record in the candidate's log",
             "last_offset" / Int64 * "end of the candidate's log; a voter refuses if its own log is further",
-            "pre_vote" / Since(2, Boolean) * "true only asks whether the vote would be granted, which binds nobody",
+            "pre_vote" / Since(2, Boolean) * "true only asks whether the vote would be granted, without casting a vote",
         ) * "its only partition",
     ) * "the log whose leader is elected: __cluster_metadata",
 )

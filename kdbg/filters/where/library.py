@@ -35,7 +35,7 @@ def compiled(text: str, types: Mapping[str, str]) -> bytes:
     except RuntimeError as error:
         raise InputError(_said(str(error), types)) from None
     if result not in ("bool", "dyn"):
-        raise InputError(f"a filter must be true or false, but this is a {result}: compare it with something")
+        raise InputError(f"a filter must be true or false, but this is a {result}: compare it with a value")
     return serialized
 
 

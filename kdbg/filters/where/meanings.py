@@ -30,7 +30,7 @@ def checked(node: Node) -> Node:
     found, shape = _visit(node, {})
     if shape.kinds and BOOL not in shape.kinds and not shape.open:
         raise InputError(
-            f"a filter says yes or no, and {text(found)} is {_either(shape.kinds)}: compare it with something"
+            f"a filter must be true or false, but {text(found)} is {_either(shape.kinds)}: compare it with a value"
         )
     return found
 

@@ -173,23 +173,23 @@ TERMS: Mapping[str, Term] = {
     "api_version": Term(INT, lambda e, t: e.version if _known(e) else None, "version of the API", _is(NUMBER)),
     "client_id": Term(STRING, lambda e, t: e.client_id, "client.id", _is(TEXT)),
     "correlation_id": Term(
-        INT, lambda e, t: e.correlation_id if e.api is None or e.api.key >= 0 else None, "number of the request",
-        _is(NUMBER),
+        INT, lambda e, t: e.correlation_id if e.api is None or e.api.key >= 0 else None,
+        "correlation id of the request", _is(NUMBER),
     ),
     "number": Term("int", lambda e, t: e.number, "number of the exchange", _is(NUMBER), archives=False),
-    "connection": Term("map(string, dyn)", _connection, "client, broker, id (the N of cN)", _connection_shape),
+    "connection": Term("map(string, dyn)", _connection, "client, broker, id (7 of c7)", _connection_shape),
     "client": Term("string", lambda e, t: endpoint(e.peers.client), "address:port of the client", _is(TEXT)),
     "broker": Term("string", lambda e, t: endpoint(e.peers.broker), "address:port of the broker", _is(TEXT)),
     "tls": Term(
         STRING, lambda e, t: e.peers.tls.version if e.peers.tls is not None else None,
-        'version of TLS that was decrypted, as "TLS 1.3"; null for plain traffic', _is(TEXT),
+        'version of the decrypted TLS, such as "TLS 1.3"; null for plaintext', _is(TEXT),
     ),
-    "address": Term("string", lambda e, t: e.peers.client[0], "the client's address alone", _is(TEXT)),
+    "address": Term("string", lambda e, t: e.peers.client[0], "address of the client, without the port", _is(TEXT)),
     "time": Term(
         "timestamp", lambda e, t: EPOCH + timedelta(microseconds=e.time // 1000),
-        'when it began: time > timestamp("2026-11-21T12:30:00Z")', _is(TIME),
+        'time of the first byte: time > timestamp("2026-11-21T12:30:00Z")', _is(TIME),
     ),
-    "latency_ms": Term("dyn", lambda e, t: e.latency_ms, "time to the answer; null if there is none", _is(NUMBER)),
+    "latency_ms": Term("dyn", lambda e, t: e.latency_ms, "time to the response; null if there is none", _is(NUMBER)),
     "late_ms": Term(
         "dyn", _late, "latency minus the wait that the request allows", _is(NUMBER), bodies=True
     ),
@@ -198,34 +198,38 @@ TERMS: Mapping[str, Term] = {
     ),
     "split": Term(
         "dyn", lambda e, t: split_object(e.timing),
-        "where its time went: waiting_ms, broker_ms, held_ms …; null if unknown",
+        "parts of the latency: waiting_ms, broker_ms, held_ms …; null if unknown",
         _split_shape, bodies=True, archives=False,
     ),
     "tcp": Term(
         "dyn", lambda e, t: tcp_object(e.timing),
-        "what TCP tells: round_trip_ms, resent, zero_windows, closed …; or null",
+        "TCP facts: round_trip_ms, resent, zero_windows, closed …; or null",
         _tcp_shape, archives=False,
     ),
-    "size": Term("int", lambda e, t: e.size, "bytes of both halves", _is(NUMBER)),
+    "size": Term("int", lambda e, t: e.size, "bytes of request and response", _is(NUMBER)),
     "request_size": Term(INT, _size("request"), "bytes of the request", _is(NUMBER)),
     "response_size": Term(INT, _size("response"), "bytes of the response", _is(NUMBER)),
     "packet": Term(
         "int", lambda e, t: (_packets(e, t) or [0])[0], "first packet of the exchange", _is(NUMBER), archives=False
     ),
-    "packets": Term("list(int)", _packets, "first and last packets of both halves", _list(NUMBER), archives=False),
-    "topics": Term("list(string)", _topics, "names of all topics in it", _list(TEXT), bodies=True),
-    "topic_names": Term("map(string, string)", _topic_names, "names by the ids in it", lambda: OPEN, bodies=True),
-    "partitions": Term("list(int)", _partitions, "numbers of all partitions in it", _list(NUMBER), bodies=True),
-    "groups": Term("list(string)", _groups, "all consumer groups in it", _list(TEXT), bodies=True),
-    "errors": Term("list(map(string, dyn))", _errors, "code, name, topic, partition of each", _error_shape, True),
+    "packets": Term(
+        "list(int)", _packets, "first and last packets of request and response", _list(NUMBER), archives=False
+    ),
+    "topics": Term("list(string)", _topics, "names of all topics", _list(TEXT), bodies=True),
+    "topic_names": Term("map(string, string)", _topic_names, "topic names by topic id", lambda: OPEN, bodies=True),
+    "partitions": Term("list(int)", _partitions, "numbers of all partitions", _list(NUMBER), bodies=True),
+    "groups": Term("list(string)", _groups, "all consumer groups", _list(TEXT), bodies=True),
+    "errors": Term("list(map(string, dyn))", _errors, "code, name, topic, partition of each error", _error_shape, True),
     "error_names": Term(
-        "list(string)", lambda e, t: [one.name for one in e.errors], "their names", _list(TEXT, "error"), bodies=True
+        "list(string)", lambda e, t: [one.name for one in e.errors], "names of the errors", _list(TEXT, "error"),
+        bodies=True,
     ),
     "findings": Term(
-        "list(map(string, dyn))", _findings, "kind, severity, side, path, offset, text of each", _finding_shape, True
+        "list(map(string, dyn))", _findings, "kind, severity, side, path, offset, text of each finding",
+        _finding_shape, True,
     ),
     "finding_kinds": Term(
-        "list(string)", lambda e, t: [one.kind.value for one in e.all_findings()], "their kinds",
+        "list(string)", lambda e, t: [one.kind.value for one in e.all_findings()], "kinds of the findings",
         _list(TEXT, "finding"), bodies=True,
     ),
     "notes": Term(
@@ -234,7 +238,7 @@ TERMS: Mapping[str, Term] = {
     ),
     "request": Term("dyn", _half_of("request"), "time, size, packets and all fields", lambda: shapes.half("request"),
                     bodies=True),
-    "response": Term("dyn", _half_of("response"), "the same of the answer; null if there is none",
+    "response": Term("dyn", _half_of("response"), "the same of the response; null if there is none",
                      lambda: shapes.half("response"), bodies=True),
 }  # fmt: skip
 """The names, each with what it is."""

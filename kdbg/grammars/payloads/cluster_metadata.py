@@ -112,7 +112,7 @@ replicas: Final = Array(Int32)
 scram_credentials: Final = Array(
     "mechanism" / ScramMechanism,
     "salt" / Secret(Bytes) * "random bytes hashed together with the password",
-    "salted_password" / Secret(Bytes) * "result of hashing the password; whoever knows it can log in",
+    "salted_password" / Secret(Bytes) * "result of hashing the password; any client that knows it can log in",
     "iterations" / Int32 * "rounds of hashing; the more, the slower is guessing",
 )
 
@@ -247,7 +247,7 @@ RECORDS = {
     ),
     14: record("ClientQuotaRecord",
         "entity" / Array("entity_type" / EntityType, "entity_name" / Nullable(EntityName))
-            * "whom the quota is for: a user, a client id, both together, or an address",
+            * "entity of the quota: a user, a client id, both together, or an address",
         "key" / String * "name of the quota, such as producer_byte_rate",
         "value" / Float64 * "the limit, in the unit of the quota; ignored if the quota is removed",
         "remove" / Boolean * "true removes the quota",

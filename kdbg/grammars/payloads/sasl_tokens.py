@@ -39,7 +39,7 @@ AUTHORIZATION_ID = "authorization_id" / Marked(",a=", ",", absent=",") * "user t
 plain: Final = _token("PlainMessage",
     "authorization_id" / Marked("", "\0") * "user to act as; empty means the one who logs in",
     "user" / Marked("\0", "\0") * "user who logs in",
-    "password" / Marked("\0", kind="secret") * "password, in the clear",
+    "password" / Marked("\0", kind="secret") * "password, in plaintext",
 )
 
 scram_client_first: Final = _token("ScramClientFirstMessage",

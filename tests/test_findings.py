@@ -130,7 +130,7 @@ DEEP = {"decompression-failed", "malformed-payload", "memory-limit"}
 def test_every_kind_is_made_here_and_has_a_sentence() -> None:
     assert MADE.keys() | OF_FILES | OF_THE_PROXY == set(Kind)
     assert all(kind.explanation[0].islower() and not kind.explanation.endswith(".") for kind in Kind)
-    assert str(Finding(Kind.NO_RESPONSE)) == "no-response: no response was seen"
+    assert str(Finding(Kind.NO_RESPONSE)) == "no-response: the capture contains no response to this request"
 
 
 @pytest.mark.parametrize("kind", MADE)

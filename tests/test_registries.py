@@ -128,7 +128,7 @@ class TestEveryFilter:
             ({"connection": True}, "connection cannot be True"),
             ({"limit": -1}, "limit cannot be -1"),
             ({"topic": 1.5}, "topic cannot be 1.5"),
-            ({"slower_than": "soon"}, "slower_than cannot be 'soon': it wants a number of milliseconds"),
+            ({"slower_than": "soon"}, "invalid value 'soon' of slower_than: expected a number of milliseconds"),
             ({"since": "noon"}, "since cannot be 'noon'"),
             ({"client": "a"}, "no filter 'client'; did you mean client_id"),
         ],

@@ -192,7 +192,7 @@ def test_kafka_0_8_stores_a_format_that_it_does_not_know(brokers: Pool) -> None:
             return message.findings[0].text, await fetch(cluster, topic, 0, len(SAMPLE))
 
     finding, rows = asyncio.run(attempt())
-    assert "log_append_time_ms: INT64 wants 8 bytes, 0 left" in finding
+    assert "log_append_time_ms: INT64 needs 8 bytes, only 0 left" in finding
     assert short(rows) == short([survives(row, "v1", 1) for row in SAMPLE])
 
 

@@ -136,7 +136,7 @@ class TestVersions:
         outcome = send(broker_4, api, "--topic", topic, "--partition", 0, *value, "--version", version)
         assert outcome.status == 1
         assert f"{api.title()} v{version}" in outcome.out
-        assert "no-response: no response was seen" in outcome.out
+        assert "no-response: the capture contains no response to this request" in outcome.out
         (line,) = outcome.err.splitlines()
         assert line.startswith(f"kdbg: {broker_4.bootstrap}: the broker closed the connection without a response")
 

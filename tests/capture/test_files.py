@@ -86,7 +86,7 @@ def test_packets_larger_than_libpcap_writes_are_whole_where_the_snaplen_allows_t
     packets, capture = read(pcap([large, PACKETS[1]], snaplen=400_000))
     assert [(found[3], len(found[6])) for found in packets] == [(5, 300_000), (1, len(PACKETS[1]) - 40)]
     assert capture.problems == []
-    assert problems(pcap([large, PACKETS[1]])) == ["packet 1 declares 300,040 bytes: the file is damaged from there on"]
+    assert problems(pcap([large, PACKETS[1]])) == ["packet 1 declares 300,040 : the file is damaged from there on"]
 
 
 @pytest.mark.parametrize("snaplen", [0, 0x7FFFFFFF, 0xFFFFFFFF])

@@ -43,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_what_a_name_stands_for(folder: Path, name: str, found: list[str] | None) -> None:
     if found is None:
-        with pytest.raises(CaptureRefused, match=re.escape(f"{name}: no files there")):
+        with pytest.raises(CaptureRefused, match=re.escape(f"{name}: the folder contains no files")):
             find(name)
         return
     assert find(name) == found
@@ -56,7 +56,7 @@ def test_paths_may_be_absolute(folder: Path) -> None:
 
 
 def test_an_empty_folder_is_said(tmp_path: Path) -> None:
-    with pytest.raises(CaptureRefused, match="no files there"):
+    with pytest.raises(CaptureRefused, match="the folder contains no files"):
         find(str(tmp_path))
 
 

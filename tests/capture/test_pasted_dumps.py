@@ -218,8 +218,8 @@ def test_repeated_lines_are_expanded():
 @pytest.mark.parametrize(
     ("dump", "text"),
     [
-        ("00000000: 0000 001d  ....\n00000008: 0000", "line 1: by the next offset 8 bytes stand here, 4 do"),
-        ("00000000: 0000 001d  ....\n*", "line 2: no offset says how often `*` repeats the line above"),
+        ("00000000: 0000 001d  ....\n00000008: 0000", "line 1: expected 8 before the next offset, found 4 do"),
+        ("00000000: 0000 001d  ....\n*", "line 2: no offset shows how often `*` repeats the line above"),
         ("00000000: 00\n*\nffffffffffff: 00", "line 2: no offset says how often"),
     ],
 )

@@ -124,7 +124,7 @@ def test_pcapng_packets_of_unknown_interfaces_are_counted() -> None:
 def test_pcapng_a_damaged_block_with_sound_lengths_is_passed_over() -> None:
     data = section() + interface(RAW) + block(6, b"short") + enhanced(PACKETS[1], 2)
     assert numbers(data) == [1]
-    assert problems(data) == ["a pcapng block of type 6 is damaged and passed over"]
+    assert problems(data) == ["damaged pcapng block of type 6 skipped"]
 
 
 @pytest.mark.parametrize("length", [0, 8, 11, 0x7FFFFFFF, 0xFFFFFFFF])
@@ -198,7 +198,7 @@ def test_pcapng_a_damaged_interface_keeps_its_number() -> None:
     data = section() + block(1, b"shrt") + interface(RAW) + enhanced(PACKETS[0], 1, 0) + enhanced(PACKETS[1], 2, 1)
     assert numbers(data) == [1]
     damaged, unknown = problems(data)
-    assert damaged == "a pcapng block of type 1 is damaged and passed over"
+    assert damaged == "damaged pcapng block of type 1 skipped"
     assert unknown.startswith("a packet names an interface that the file does not describe")
 
 

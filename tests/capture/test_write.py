@@ -376,7 +376,7 @@ def test_a_disk_that_fills_up(path: Path) -> None:
     with open("/dev/full", "wb", buffering=0) as full:  # noqa: PTH123 - unbuffered
         writer._file.close()
         writer._file = full
-        with pytest.raises(CaptureError, match="cannot be written any further: No space left"):
+        with pytest.raises(CaptureError, match="cannot be written further: No space left"):
             writer.tap(CLIENT, BROKER, True, ask(1), NOW)
         writer.tap(CLIENT, BROKER, True, ask(1), NOW)  # the error was raised, and once is enough
         writer.close()
@@ -391,7 +391,7 @@ def test_a_full_disk_leaves_whole_packets(path: Path) -> None:
     signals = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 40, limits[1]))
     try:
-        with pytest.raises(CaptureError, match="cannot be written any further: File too large"):
+        with pytest.raises(CaptureError, match="cannot be written further: File too large"):
             writer.tap(CLIENT, BROKER, True, ask(2), NOW)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -47,7 +47,7 @@ class TestNoCapture:
         assert cli("decode", path) == (2, "", f"kdbg: {path}: {problem}\n")
 
     def test_a_directory_and_a_missing_file(self, cli: Cli, tmp_path: Path) -> None:
-        assert cli("decode", tmp_path) == (2, "", f"kdbg: {tmp_path}: no files there\n")
+        assert cli("decode", tmp_path) == (2, "", f"kdbg: {tmp_path}: the folder contains no files\n")
         assert cli("decode", tmp_path / "x") == (2, "", f"kdbg: {tmp_path / 'x'}: no such file\n")
 
     def test_a_file_without_permission(self) -> None:
@@ -194,7 +194,7 @@ class TestInterrupted:
         assert process.returncode == 130
         shown = [json.loads(line) for line in (first + rest).splitlines()]
         assert [(line["api"], line["notes"]) for line in shown] == [
-            ("Metadata", []), ("Heartbeat", ["no-response: no response was seen"]),
+            ("Metadata", []), ("Heartbeat", ["no-response: the capture contains no response to this request"]),
         ]  # fmt: skip
         assert said.decode() == "7 packets · 2 connections · 2 exchanges · 1 unanswered · 0 findings\n"
 

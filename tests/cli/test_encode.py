@@ -117,7 +117,7 @@ def test_a_record_batch_gets_its_lengths_and_checksum(encode: Encode) -> None:
         (["metadatta", "--version", "1"], "kdbg: no API called 'metadatta'; did you mean Metadata"),
         (["metadata", "--version", "1", "--body", "{"], "kdbg: --body: no JSON: unexpected end of data"),
         (["metadata", "--version", "1", "--body", "[]"], "is no structure"),
-        (["metadata", "--version", "1", "--body", '{"x": 1}'], "kdbg: x: there is no such field in this version\n"),
+        (["metadata", "--version", "1", "--body", '{"x": 1}'], "kdbg: x: this version has no such field\n"),
         (["metadata", "--version", "1", "--body", '{"topics": [{"name": null}]}'], "kdbg: topics[0].name: null, but"),
         (["metadata", "--version", "1", "--body", '{"topics": [{"name": {"base64": "?"}}]}'], "topics[0].name: base64"),
         (["find-coordinator", "--version", "1", "--body", '{"key_type": "grup"}'],
@@ -129,7 +129,7 @@ def test_a_record_batch_gets_its_lengths_and_checksum(encode: Encode) -> None:
         (["-", "--version", "1"], "go with an API"),
         (["@/no/such"], "kdbg: @/no/such: No such file or directory\n"),
         (["sasl-authenticate", "--version", "0", "--body", '{"auth_bytes": {"hidden": 9}}'],
-         "kdbg: auth_bytes: hidden when it was decoded; decode again with --show-secrets\n"),
+         "kdbg: auth_bytes: redacted in this JSON; decode again with --show-secrets\n"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_encoded_is_refused_in_words(
@@ -217,7 +217,7 @@ def test_hidden_secrets_are_missed_and_the_rest_is_encoded() -> None:
     hidden = done.stderr.decode().splitlines()
     assert done.returncode == 1
     assert hidden
-    assert all(line.endswith("hidden when it was decoded; decode again with --show-secrets") for line in hidden)
+    assert all(line.endswith("redacted in this JSON; decode again with --show-secrets") for line in hidden)
     assert sum(exchange["request"] is not None for exchange in exchanges) > len(exchanges) // 2
     shown = pipe(f"decode {capture} --format json --show-secrets", "encode -")
     assert (shown.returncode, shown.stderr) == (0, b"")
@@ -257,7 +257,7 @@ def test_another_known_form_is_told_by_a_finding_of_that_half(encode: Encode) ->
 
 
 def test_another_known_form_is_told_by_its_note_in_lines_without_findings(encode: Encode) -> None:
-    note = "known-variant: this is the v0 layout, with which brokers reject versions they do not support (KIP-511)"
+    note = "known-variant: decoded as the v0 layout, with which brokers reject versions they do not support (KIP-511)"
     body = {"error_code": 35, "api_keys": [{"api_key": 18, "min_version": 0, "max_version": 2}]}
     exchange = {
         "api_key": 18, "api_version": 4, "correlation_id": 1, "notes": [note], "request": None,

@@ -43,7 +43,7 @@ Metadata request v1 · correlation id 2 · client "kdbg" · cut off: 26 of 27 by
 000c  00 04 6b 64 62 67        client_id       "kdbg"           NULLABLE_STRING
 0012  00 00 00 01              topics          1 element        NULLABLE_ARRAY
 0016  00 03 66 6f              topics[0].name  4 bytes, unread  STRING
-                  ^ topics[0].name: STRING wants 3 bytes, 2 left
+                  ^ topics[0].name: STRING needs 3 bytes, only 2 left
       the 6 fields above are sound
 """
 TREE = """\
@@ -60,7 +60,7 @@ Metadata request v1 · correlation id 2 · client "kdbg" · cut off: 26 of 27 by
 
 0012  00 00 00 01              topics          1 element        NULLABLE_ARRAY
 0016  00 03 66 6f              topics[0].name  4 bytes, unread  STRING
-                  ^ topics[0].name: STRING wants 3 bytes, 2 left
+                  ^ topics[0].name: STRING needs 3 bytes, only 2 left
       the 6 fields above are sound
 """
 

@@ -48,7 +48,7 @@ def test_what_is_named_itself_is_refused(cli: Cli, folder: Path) -> None:
 def test_where_nothing_can_be_read_that_is_said(cli: Cli, tmp_path: Path, command: tuple[str, ...]) -> None:
     name, *options = command
     empty = cli(name, tmp_path, *options)
-    assert (empty.status, empty.out, empty.err) == (2, "", f"kdbg: {tmp_path}: no files there\n")
+    assert (empty.status, empty.out, empty.err) == (2, "", f"kdbg: {tmp_path}: the folder contains no files\n")
     for n in range(5):
         (tmp_path / f"notes{n}.txt").write_text("no capture")
     none = cli(name, tmp_path, *options)

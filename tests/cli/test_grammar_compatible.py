@@ -56,7 +56,7 @@ def test_a_broken_rule_is_status_1(compatible: Cli) -> None:
         "              never used again for something else)\n"
         "\n"
         "Changes that are compatible:\n"
-        "  new.json:9  Count: default none became -1: left out, it says another thing\n"
+        "  new.json:9  Count: default none became -1: an omitted field has another meaning\n"
     )
 
 
@@ -77,7 +77,7 @@ def test_json_says_the_same(compatible: Cli) -> None:
             "text": "optional field 0x0001 was that of UserAgent", "file": "new.json", "line": 5,
         }],
         "changes": [{
-            "field": "Count", "text": "default none became -1: left out, it says another thing", "file": "new.json",
+            "field": "Count", "text": "default none became -1: an omitted field has another meaning", "file": "new.json",
             "line": 9,
         }],
     }]  # fmt: skip
@@ -134,7 +134,7 @@ def test_a_tag_given_up_and_later_used_for_something_else_is_refused_though_neig
         "\n"
         "FooResponse given-up.json → new.json: compatible\n"
         "Changed:\n"
-        "  new.json:9  Count: default none became -1: left out, it says another thing\n"
+        "  new.json:9  Count: default none became -1: an omitted field has another meaning\n"
         "  new.json:5  ForwardedBy: optional field 0x0001 added\n"
         "\n"
         "FooResponse old.json → new.json: not compatible: 1 rule (tag) broken\n"

@@ -56,13 +56,13 @@ def test_every_byte_is_named(foo: str) -> None:
     assert (done.status, done.err) == (0, "")
     shown = [" ".join(line.split()) for line in done.out.splitlines() if line.startswith("00")]
     assert shown == [
-        "0000 0c 00 01 tagged_fields tag 1, 6 bytes TAG",
+        "0000 0c 00 01 tagged_fields unknown tag 1, 6 bytes TAG",
         '0003 00 04 6b 64 62 67 user_agent "kdbg" NULLABLE_STRING',
-        "0009 02 80 00 tagged_fields tag 32768, 1 byte TAG",
+        "0009 02 80 00 tagged_fields unknown tag 32768, 1 byte TAG",
         "000c ff tagged_fields.32768 1 byte BYTES",
         "000d 00 tagged_fields no more optional fields OPTIONAL_FIELDS",
         "000e 00 00 00 02 foos 2 elements ARRAY",
-        "0012 06 00 01 foos[0].tagged_fields tag 1, 3 bytes TAG",
+        "0012 06 00 01 foos[0].tagged_fields unknown tag 1, 3 bytes TAG",
         '0015 00 01 78 foos[0].bar "x" STRING',
         "0018 00 foos[0].tagged_fields no more optional fields OPTIONAL_FIELDS",
         "0019 00 01 foos[0].baz 1 INT16",
@@ -85,7 +85,7 @@ def test_the_tree_shows_them_in_front(foo: str) -> None:
         "    │       └── baz  2",
         "    └── tagged_fields",
         "        └── tag 32768  1 byte  ff",
-        "! unknown-tag: tag 32768, 1 bytes",
+        "! unknown-tag: unknown tag 32768, 1 byte",
     ]
 
 
@@ -103,7 +103,7 @@ def test_versions_before_have_none(foo: str) -> None:
     )
     assert bytes.fromhex(done.out) == bytes.fromhex("00000001 0001")
     done = call("encode", "foo", "--version", "8", "--response", "--definitions", foo, "--body", json.dumps(BODY))
-    assert (done.status, done.err) == (2, "kdbg: user_agent: there is no such field in this version\n")
+    assert (done.status, done.err) == (2, "kdbg: user_agent: this version has no such field\n")
 
 
 @pytest.mark.parametrize("format", ["hex", "tree", "json"])

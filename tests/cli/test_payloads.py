@@ -90,4 +90,4 @@ def test_a_payload_is_built_from_its_value_alone(cli: Cli) -> None:
     body["protocols"][0]["metadata"]["value"]["topic"] = "orders"  # type: ignore[index]
     outcome = cli("encode", "join-group", "--version", "5", "--body", json.dumps(body))
     assert outcome.status == 2
-    assert "protocols[0].metadata.topic: there is no such field in this version" in outcome.err
+    assert "protocols[0].metadata.topic: this version has no such field" in outcome.err

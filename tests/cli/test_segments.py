@@ -161,7 +161,7 @@ class TestDamage:
 
     def test_order(self, cli: Cli, segment: Any) -> None:
         status, out, err = cli("decode", segment(batch(4) + batch(0)))
-        assert (status, "✗ out-of-order: offset 0 behind 5: offsets only grow" in out) == (1, True)
+        assert (status, "✗ out-of-order: offset 0 follows 5, but offsets must increase" in out) == (1, True)
         assert err.endswith("1 finding (out-of-order 1)\n")
 
     def test_an_empty_segment(self, cli: Cli, segment: Any) -> None:

@@ -197,7 +197,7 @@ class TestBodies:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (["metadata", "--set", "topics[0].nme=x"], "topics[0].nme: there is no such field in this version; `kdbg"),
+            (["metadata", "--set", "topics[0].nme=x"], "topics[0].nme: this version has no such field; `kdbg"),
             (["metadata", "--body", '{"topcs": []}'], "topcs: there is no such field"),
             (["metadata", "--body", "{"], "--body: no JSON"),
             (

@@ -38,7 +38,7 @@ async def test_payloads_are_written_out() -> None:
 @in_loop
 async def test_what_does_not_fit_is_refused() -> None:
     async with started() as (_, cluster):
-        with pytest.raises(InputError, match="Metadata v1: topics: 5 is no list"):
+        with pytest.raises(InputError, match="Metadata v1: topics: 5 is not a list"):
             await written(cluster, FromBody(METADATA, 1, [], {"topics": 5}), 1)
 
 

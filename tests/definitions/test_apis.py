@@ -165,7 +165,7 @@ class TestBesideKdbgsOwn:
     @pytest.mark.parametrize(
         ("valid", "flexible", "problem"),
         [
-            ("7-8", "4+", "versions are missing between these and kdbg's own versions 0-4"),
+            ("7-8", "4+", "versions are missing between these and kdbg's own ( versions 0-4"),
             ("5", "none", "version 4 is flexible, but a later one is not"),
             ("3", "3+", "request and response of version 3 have different headers"),
         ],

@@ -153,7 +153,7 @@ class TestReading:
         with pytest.raises(Leftover) as caught:
             message.read(0, bytes.fromhex("00000001 07 00000000 ff"))
         assert (caught.value.start, caught.value.length) == (9, 1)
-        with pytest.raises(WireError, match="items: INT32 wants 4 bytes, 3 left"):
+        with pytest.raises(WireError, match="items: INT32 needs 4 bytes, only 3 left"):
             message.read(0, bytes.fromhex("00000001 07 000000"))
         assert message == RULES(count=9), "and it stays as it was"
 
@@ -240,16 +240,16 @@ class TestFields:
     def test_unknown_fields_are_refused_by_path(self) -> None:
         for fields, path in [({"cuont": 1}, "cuont"), ({"items": [{}, {"nam": ""}]}, "items[1].nam"),
                             ({"place": {"seat": 1}}, "place.seat")]:  # fmt: skip
-            with pytest.raises(BuildError, match="no version has such a field") as caught:
+            with pytest.raises(BuildError, match="no version has this field") as caught:
                 RULES(**fields)
             assert caught.value.path == path
         message = RULES()
-        with pytest.raises(BuildError, match="cuont: no version has such a field"):
+        with pytest.raises(BuildError, match="cuont: no version has this field"):
             message.cuont = 1
         with pytest.raises(AttributeError, match="'cuont'"):
             _ = message.cuont
         message.items.append({"nam": ""})
-        assert problem(message, 0) == "items[0].nam: no version has such a field"
+        assert problem(message, 0) == "items[0].nam: no version has this field"
 
     @pytest.mark.parametrize("given", [{"items": 3}, {"items": {"name": ""}}, {"items": ["a"]}, {"place": []}])
     def test_structures_and_lists_must_be_such(self, given: dict[str, Any]) -> None:

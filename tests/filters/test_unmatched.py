@@ -99,9 +99,9 @@ def test_captured_names_are_escaped() -> None:
     ("given", "error", "text"),
     [
         ({"api": "!fetsch"}, UnknownApi, "did you mean Fetch"),
-        ({"api": "zz*"}, InputError, "no API is called 'zz"),
+        ({"api": "zz*"}, InputError, "unknown API 'zz"),
         ({"error": "NOT_LEADR_OR_FOLLOWER"}, InputError, "did you mean NOT_LEADER_OR_FOLLOWER"),
-        ({"error": "zz*"}, InputError, "no error is called"),
+        ({"error": "zz*"}, InputError, "unknown error"),
         ({"exchange": 0}, InputError, "17-20"),
         ({"exchange": "9-8"}, InputError, "17-20"),
         ({"exchange": "a-8"}, InputError, "17-20"),

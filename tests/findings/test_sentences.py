@@ -130,16 +130,16 @@ def test_no_sentence_is_made_or_asked_for_where_nothing_is_shown(path: Path) -> 
 
 def test_beside_the_bytes_a_finding_names_the_field_and_no_byte() -> None:
     few = of.Stopped(20, faults.TooFewBytes("STRING", 6, 1))
-    assert beside(Finding(Kind.TRUNCATED, "request", "a.b", 20, 0, few)) == "a.b: STRING wants 6 bytes, 1 left"
-    assert beside(Finding(Kind.TRUNCATED, "request", "", 20, 0, few)) == "message: STRING wants 6 bytes, 1 left"
+    assert beside(Finding(Kind.TRUNCATED, "request", "a.b", 20, 0, few)) == "a.b: STRING needs 6 bytes, only 1 left"
+    assert beside(Finding(Kind.TRUNCATED, "request", "", 20, 0, few)) == "message: STRING needs 6 bytes, only 1 left"
     assert (
         beside(Finding(Kind.UNEXPECTED_NULL, "request", "a", 2, 2, faults.NullForbidden("STRING")))
         == "a: STRING must not be null"
     )
     assert beside(Finding(Kind.TRAILING_BYTES, "request", "", 2, 1, faults.Leftover(1))) == (
-        "1 byte left over after the message was complete"
+        "1 trailing byte after the last field"
     )
     inside = Finding(Kind.MALFORMED_PAYLOAD, "request", "a", 9, 0, of.InPayload("B", few, True))
-    assert beside(inside) == "a: no B: message: STRING wants 6 bytes, 1 left"
+    assert beside(inside) == "a: invalid B: message: STRING needs 6 bytes, only 1 left"
     assert inside.text == f"{beside(inside)} (byte 13 of the frame, 0x000d)"
     assert inside._replace(start=None).text == beside(inside), "its place is in bytes that the message does not have"

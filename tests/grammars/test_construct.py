@@ -99,7 +99,7 @@ def test_a_declaration_that_no_api_has_is_told_what_is_flexible() -> None:
 
 
 def test_errors_of_a_declaration_name_the_field() -> None:
-    with pytest.raises(Truncated, match=r"^topics\[0\].name: INT16 wants 2 bytes, 1 left"):
+    with pytest.raises(Truncated, match=r"^topics\[0\].name: INT16 needs 2 bytes, only 1 left"):
         metadata.request.parse(b"\0\0\0\1\0", version=1)
 
 

@@ -67,7 +67,7 @@ def test_by_hand() -> None:
         "partition_index": 0, "replica_id": 3, "leader_id": 3, "leader_epoch": 5, "preferred_successors": [4],
     }  # fmt: skip
     assert [str(finding) for finding in message.findings] == [
-        "known-variant: this is v0 as written by Kafka 2.7, with replica_id"
+        "known-variant: decoded as v0 as written by Kafka 2.7, with replica_id"
     ]
 
 

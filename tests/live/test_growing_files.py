@@ -173,7 +173,7 @@ def test_a_full_disk_is_one_line_and_a_status(name: str, tmp_path: Path) -> None
         else:
             found.process.wait(3 * PATIENCE)
         assert found.end() == 2
-        said = [line for line in found.lines if "cannot be written any further: File too large" in line]
+        said = [line for line in found.lines if "cannot be written further: File too large" in line]
         assert len(said) == 1, found.lines
         assert not any("Traceback" in line or "Exception" in line for line in found.lines)
         if name.startswith(("mock", "proxy")):

@@ -59,7 +59,7 @@ def test_the_mock_does_what_a_broker_does_with_each_mistake(mock: RunningMock) -
         (produce(batch(), acks=2), "acks is 2, expected -1, 0 or 1; a broker responds with INVALID_REQUIRED_ACKS"),
         (produce(batch(crc=lambda rest, before: 0)), "a broker responds with CORRUPT_MESSAGE"),
         (produce(batch(), version=99), "is not one that the broker offers; a broker closes the connection"),
-        (produce(batch(), end=b"\0\0\0"), "3 bytes left over after the message was complete; a broker accepts it"),
+        (produce(batch(), end=b"\0\0\0"), "3 trailing bytes after the last field; a broker accepts it"),
     ],
 )  # fmt: skip
 def test_a_problem_says_what_is_wrong_and_what_a_broker_does(mock: RunningMock, data: bytes, words: str) -> None:

@@ -181,7 +181,7 @@ def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     if Path("/dev/full").exists():
         files = Files("/dev/full")
         files.head(b"head")
-        with pytest.raises(CaptureError, match="/dev/full: cannot be written any further: No space left"):
+        with pytest.raises(CaptureError, match="/dev/full: cannot be written further: No space left"):
             files.flush()
         files.add(b"more")
         files.close()  # the error was raised, and once is enough

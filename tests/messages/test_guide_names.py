@@ -113,7 +113,7 @@ class TestGuideOf0_10_1:
 
     def test_only_in_the_versions_that_it_describes(self) -> None:
         assert kdbg.encode({"timeout": 5}, api=0, version=2, direction="request")
-        with pytest.raises(BuildError, match="timeout: there is no such field in this version"):
+        with pytest.raises(BuildError, match="timeout: this version has no such field"):
             kdbg.encode({"timeout": 5}, api=0, version=3, direction="request")
         with pytest.raises(BuildError):
             kdbg.encode({"topics": ["orders"]}, api=3, version=3, direction="request")
@@ -262,7 +262,7 @@ class TestMistakes:
         assert "topic_data[0].data[0].record_set[0].MagicByte: given twice" in self.refused(body)
 
     def test_a_name_that_nobody_knows(self) -> None:
-        assert self.refused({"time_out": 1}) == "time_out: there is no such field in this version"
+        assert self.refused({"time_out": 1}) == "time_out: this version has no such field"
 
     def test_a_structure_of_the_guide_that_has_another_field(self) -> None:
         with pytest.raises(BuildError, match=r"coordinator\.rack: there is no such field"):
@@ -274,7 +274,7 @@ class TestMistakes:
         assert kdbg.encode({"topics": None}, api="Metadata", version=1, direction="request") == b"\xff" * 4
 
     def test_a_name_that_nobody_knows_is_told_as_it_was_given(self) -> None:
-        assert self.refused({"Bogus": [1]}) == "Bogus: there is no such field in this version"
+        assert self.refused({"Bogus": [1]}) == "Bogus: this version has no such field"
 
     @pytest.mark.parametrize("item", [5, None, "orders"])
     def test_a_plain_value_is_no_structure_of_several_fields(self, item: Any) -> None:

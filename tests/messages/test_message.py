@@ -117,7 +117,7 @@ class TestUnknown:
         assert kinds(message) == ["unknown-api"]
         (finding,) = message.findings
         assert (finding.start, finding.length) == (12, 4)
-        assert finding.text == "kdbg has no grammar for API key 999; 4 bytes of body left unread"
+        assert finding.text == "unknown API key 999; 4 body bytes not decoded"
         assert api.name == "Unknown(999)"
 
     @pytest.mark.parametrize("direction", ["request", "response"])
@@ -130,7 +130,7 @@ class TestUnknown:
         assert message.body == {"body": b"body"}
         assert kinds(message) == ["unknown-version"]
         assert (message.api, message.version) == (METADATA, 99)
-        assert message.findings[0].text == "kdbg has no grammar for version 99 of Metadata; 4 bytes of body left unread"
+        assert message.findings[0].text == "unknown version 99 of Metadata; 4 body bytes not decoded"
 
     def test_headers_are_those_that_the_newest_versions_have(self) -> None:
         assert read(METADATA, 99, "response", bytes(4) + b"\x00abc").body == {"body": b"abc"}
@@ -199,7 +199,7 @@ class TestStrict:
         with pytest.raises(Truncated) as caught:
             kdbg.decode(bytes.fromhex("00000002 0001 61 0005 62"), api=3, version=0, direction="request", header=False)
         assert (caught.value.path, caught.value.start, caught.value.left) == ("topics[1].name", 9, 1)
-        assert str(caught.value) == "topics[1].name: STRING wants 5 bytes, 1 left (byte 9 of the data, 0x0009)"
+        assert str(caught.value) == "topics[1].name: STRING needs 5 bytes, only 1 left (byte 9 of the data, 0x0009)"
 
     @pytest.mark.parametrize("text", ["00000001 0001 ff", "00000001 0002 c328"])
     def test_text_that_is_not_utf8_does_no_harm(self, text: str) -> None:

@@ -108,7 +108,7 @@ class TestOdd:
             " (byte 51 of the frame, 0x0033)"
         )
         assert joined(SUBSCRIPTION + b"!")[0].findings[0].text == (
-            "protocols[0].metadata: no ConsumerProtocolSubscription: 1 byte left over after the message was complete"
+            "protocols[0].metadata: invalid ConsumerProtocolSubscription: 1 trailing byte after the last field"
         )
 
     def test_a_version_that_is_not_known(self) -> None:

@@ -73,9 +73,9 @@ def test_topics_go_by_name_or_by_id_as_the_version_has_it() -> None:
     assert made["topic_data"][0]["name"] == "orders"
     again = Reshaper(id_of={"orders": TOPIC}.get).reshaped(api, "request", made, 9, 13)
     assert again["topic_data"][0]["topic_id"] == TOPIC
-    with pytest.raises(BuildError, match="nobody knows the name of topic"):
+    with pytest.raises(BuildError, match="the name of topic"):
         Reshaper().reshaped(api, "request", body, 13, 9)
-    with pytest.raises(BuildError, match="nobody knows the id of topic 'orders'"):
+    with pytest.raises(BuildError, match="the id of topic 'orders'"):
         Reshaper().reshaped(api, "request", made, 9, 13)
 
 
@@ -90,7 +90,7 @@ def test_what_is_said_once_or_many_times_goes_both_ways(name: str, direction: Di
     assert {each: back[each] for each in fold.fields if each in body} == {
         each: body[each] for each in fold.fields if each in body
     }
-    with pytest.raises(BuildError, match="has room for one"):
+    with pytest.raises(BuildError, match="has only one"):
         Reshaper().reshaped(api, direction, later | {fold.name: later[fold.name] * 2}, fold.since, early)
 
 

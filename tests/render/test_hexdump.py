@@ -31,7 +31,7 @@ CUT = """\
 000c  00 04 6b 64 62 67        client_id       "kdbg"           NULLABLE_STRING
 0012  00 00 00 01              topics          1 element        NULLABLE_ARRAY
 0016  00 03 66 6f              topics[0].name  4 bytes, unread  STRING
-                  ^ topics[0].name: STRING wants 3 bytes, 2 left
+                  ^ topics[0].name: STRING needs 3 bytes, only 2 left
       the 6 fields above are sound"""
 PIPE, TERMINAL = Look("", 80, True), Look("", 80, False)
 
@@ -81,7 +81,7 @@ def test_the_caret_stands_under_the_very_first_byte() -> None:
 
 def test_the_caret_of_an_empty_rest_stands_behind_the_last_byte() -> None:
     assert dump(METADATA[:4])[-2:] == [
-        "            ^ correlation_id: INT32 wants 4 bytes, 0 left",
+        "            ^ correlation_id: INT32 needs 4 bytes, only 0 left",
         "      the 2 fields above are sound",
     ]
     assert dump(METADATA[:2])[-1] == "      the 1 field above is sound"
@@ -173,7 +173,7 @@ def test_places_in_what_is_said_are_those_of_the_dump() -> None:
     lines = dump(data[:at] + b"\x7f" + data[at + 1 :], "produce", 3, header=False)
     index = next(i for i, line in enumerate(lines) if line.startswith(f"{at:04x}  7f 76"))
     assert lines[index + 1] == "      ^"
-    assert "NULLABLE_VARINT_BYTES says a length of -64" in " ".join(lines[index + 2 : index + 4])
+    assert "NULLABLE_VARINT_BYTES has the invalid length -64" in " ".join(lines[index + 2 : index + 4])
     assert "at byte" not in "\n".join(lines)
 
 

@@ -70,7 +70,7 @@ class TestContract:
         assert orphan["response"]["body"] is None
         assert orphan["response"]["size"] == 11
         assert (last["response"], last["latency_ms"]) == (None, None)
-        assert last["notes"] == ["no-response: no response was seen"]
+        assert last["notes"] == ["no-response: the capture contains no response to this request"]
 
     def test_packets_are_those_of_the_first_and_last_byte(self) -> None:
         (found,) = objects(Talk(most=10).ask("Metadata", 1, topics=[{"name": "t" * 50}]).answer())
@@ -213,7 +213,7 @@ class TestLines:
         assert truncated == {
             "kind": "truncated", "severity": "error", "side": "request", "path": "topics[0].name",
             "offset": byte,
-            "text": f"topics[0].name: STRING wants 6 bytes, 5 left (byte {byte} of the frame, 0x{byte:04x})",
+            "text": f"topics[0].name: STRING needs 6 bytes, only 5 left (byte {byte} of the frame, 0x{byte:04x})",
         }  # fmt: skip
         assert found["notes"] == [f"{finding['kind']}: {finding['text']}" for finding in found["findings"]]
         (dialect,) = objects(Talk().ask("ApiVersions", 3).answer_bytes(bytes(6)))[0]["findings"]

@@ -126,7 +126,7 @@ class TestHexdump:
     def test_fields_of_messages(self) -> None:
         told = legend(shown(first("old-versions.pcap", "Produce"), "hex"))
         assert told["crc"] == about("crc", records.record_format.messages[0])
-        assert told["message_size"] == "bytes of the message behind it"
+        assert told["message_size"] == "bytes of the message after it"
         assert "batch_length" not in told
 
     def test_fields_of_payloads(self) -> None:

@@ -111,9 +111,9 @@ def test_entries_of_an_index_have_the_offset_they_are_for() -> None:
 @pytest.mark.parametrize(
     ("data", "name", "text"),
     [
-        (INDEX[:16] + INDEX[:8], "index", "relative_offset 10 behind 20: offsets only grow"),
-        (INDEX[:8] + struct.pack(">ii", 11, 1), "index", "position 1 behind 4096: positions only grow"),
-        (TIMES[:24] + TIMES[:12], "timeindex", f"timestamp {TIME} behind {TIME + 1}: times only grow"),
+        (INDEX[:16] + INDEX[:8], "index", "relative_offset 10 follows 20, but offsets must increase"),
+        (INDEX[:8] + struct.pack(">ii", 11, 1), "index", "position 1 follows 4096, but positions must increase"),
+        (TIMES[:24] + TIMES[:12], "timeindex", f"timestamp {TIME} follows {TIME + 1}, but times must increase"),
         (
             ABORTED[34:68] + ABORTED[:34],
             "txnindex",

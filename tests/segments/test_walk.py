@@ -89,7 +89,7 @@ def test_an_entry_inside_the_value_of_a_damaged_one_is_not_taken_for_the_next() 
 def test_offsets_that_do_not_grow_are_a_finding() -> None:
     found = pieces(batch(4) + batch(2))
     assert findings(found) == [(len(batch(4)), "out-of-order")]
-    assert found[1].findings[0].text == "offset 2 behind 5: offsets only grow"
+    assert found[1].findings[0].text == "offset 2 follows 5, but offsets must increase"
 
 
 @pytest.mark.parametrize("zeros", [1, 61, 5000, 1 << 20])

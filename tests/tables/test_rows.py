@@ -237,7 +237,10 @@ def test_a_request_without_an_answer() -> None:
     talk.asked.pop(0)
     unwanted, unanswered = tables_of(talk)["exchanges"]
     assert some(unwanted, "answered", "response_bytes", "latency_us", "notes") == [False, None, None, []]
-    assert some(unanswered, "answered", "notes") == [None, ["no-response: no response was seen"]]
+    assert some(unanswered, "answered", "notes") == [
+        None,
+        ["no-response: the capture contains no response to this request"],
+    ]
 
 
 def test_secrets_stand_in_no_table() -> None:
@@ -264,9 +267,9 @@ def test_a_problem_names_side_field_and_byte() -> None:
     assert some(broken, "kind", "severity", "side", "path", "offset", "length") == [
         "truncated", "error", "response", "brokers[0].host", 18, 0,
     ]  # fmt: skip
-    assert broken["text"] == "brokers[0].host: STRING wants 9 bytes, 5 left (byte 18 of the frame, 0x0012)"
+    assert broken["text"] == "brokers[0].host: STRING needs 9 bytes, only 5 left (byte 18 of the frame, 0x0012)"
     assert some(unanswered, "kind", "severity", "side", "path", "offset", "text", "file") == [
-        "unanswered", "warning", "request", None, None, "no response was seen", None,
+        "unanswered", "warning", "request", None, None, "the capture contains no response to this request", None,
     ]  # fmt: skip
 
 

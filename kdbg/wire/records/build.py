@@ -100,7 +100,7 @@ def _compressed(fields: Mapping[str, Any], raw: Any, compressed: Any, path: str)
             return given
     data = b"" if raw is None else to_bytes(raw, f"{path}.raw_records", "BYTES")
     if codec and codec not in CODECS:
-        raise BuildError(f"{path}.attributes", f"unknown codec {codec}")
+        raise BuildError(f"{path}.attributes", f"unknown compression codec {codec}")
     return compress(codec, data) if codec else data
 
 

@@ -82,7 +82,7 @@ def compress(codec: int, data: bytes | memoryview, *, magic: int = 2, level: int
     Raise `BuildError` for an unknown codec or a level that it does not have.
     """
     if codec not in CODECS:
-        raise BuildError("", f"unknown codec {codec}")
+        raise BuildError("", f"unknown compression codec {codec}")
     try:
         return _WRITERS[codec](bytes(data), magic, level)
     except (zlib.error, ValueError, OverflowError) as refused:

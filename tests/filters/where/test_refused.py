@@ -86,7 +86,7 @@ def test_what_goes_over_too_much_ends() -> None:
         ("connection.port == 1", "no message has connection.port; there are client, broker, id"),
         ("latency_ms.x == 1", "latency_ms is a number, and has no fields"),
         ("request.topics.name == 1", "request.topics is a list, and has no fields"),
-        ("response.throttle_time_ms.exists(t, t > 1)", "is a number, and no list to go over"),
+        ("response.throttle_time_ms.exists(t, t > 1)", "is a number, not a list"),
         ("api > 3", "> is not for string and int"),
         ('latency_ms > "x"', "latency_ms is a number, and 'x' is a text"),
         ('response.throttle_time_ms == "x"', "response.throttle_time_ms is a number, and 'x' is a text"),
@@ -106,7 +106,7 @@ def test_what_goes_over_too_much_ends() -> None:
         ("request.acks == 1u", "write 1, not 1u"),
         ("api ==", "column 7: Syntax error"),
         ("request[", "Syntax error: mismatched input the end"),
-        ("type(api) == string", "string is a type, and no value"),
+        ("type(api) == string", "string is a type, not a value"),
         ("", "cannot be ''"),
     ],
 )

@@ -124,7 +124,7 @@ def test_versions_before_have_no_buffer(version: int) -> None:
     node = API.at("response", version)
     data = bytes.fromhex("00000001 0007")
     assert node.parse(data) == {"foos": [{"baz": 7}]} == reader(node)(data, 0)[0]
-    with pytest.raises(BuildError, match="user_agent: there is no such field in this version"):
+    with pytest.raises(BuildError, match="user_agent: this version has no such field"):
         build(node, {"user_agent": "kdbg"})
 
 
@@ -166,8 +166,16 @@ def test_an_array_of_numbers_may_be_optional() -> None:
 @pytest.mark.parametrize(
     ("text", "value", "problem"),
     [
-        ("02 0003 aa 02 0002 bb 00 00000000", {TAGGED: {3: b"\xaa", 2: b"\xbb"}, "foos": []}, "tag 2 after tag 3"),
-        ("04 0001 0000 06 0001 0001 62 00 00000000", {"user_agent": "b", "foos": []}, "tag 1 after tag 1"),
+        (
+            "02 0003 aa 02 0002 bb 00 00000000",
+            {TAGGED: {3: b"\xaa", 2: b"\xbb"}, "foos": []},
+            "tag 2 follows tag 3; tags must be unique and ascending",
+        ),
+        (
+            "04 0001 0000 06 0001 0001 62 00 00000000",
+            {"user_agent": "b", "foos": []},
+            "tag 1 follows tag 1; tags must be unique and ascending",
+        ),
     ],
     ids=["descending", "twice"],
 )
@@ -202,10 +210,10 @@ def test_tags_out_of_order_are_reported_and_reading_goes_on(text: str, value: An
             "invalid-length",
             ("user_agent: tag 1 declares 2 bytes, but its value takes 3 (byte 3 "),
         ),
-        ("04 00", "truncated", "tagged_fields: UINT16 wants 2 bytes, 1 left (byte 1 "),
-        ("0a 0007 0000", "truncated", "tagged_fields: BYTES wants 5 bytes, 2 left (byte 3 "),
-        ("04 0001 0000", "truncated", "tagged_fields: VARINT wants 1 byte, 0 left (byte 5 "),
-        ("ffffffffff", "invalid-value", "tagged_fields: VARINT goes on after 5 bytes (byte 0 "),
+        ("04 00", "truncated", "tagged_fields: UINT16 needs 2 bytes, only 1 left (byte 1 "),
+        ("0a 0007 0000", "truncated", "tagged_fields: BYTES needs 5 bytes, only 2 left (byte 3 "),
+        ("04 0001 0000", "truncated", "tagged_fields: VARINT needs 1 byte, only 0 left (byte 5 "),
+        ("ffffffffff", "invalid-value", "tagged_fields: VARINT does not end within 5 bytes (byte 0 "),
     ],
 )
 def test_broken_buffers_are_refused_with_their_place(text: str, kind: str, problem: str) -> None:
@@ -231,11 +239,14 @@ def test_a_zero_of_two_bytes_ends_them_and_is_noted() -> None:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ({TAGGED: {0x10000: b"x"}}, "tagged_fields.65536: the tag of an optional field is 0 to 65535"),
-        ({TAGGED: {7: b""}}, "tagged_fields.7: an optional field takes a byte at least: a length of 0 ends them"),
+        ({TAGGED: {0x10000: b"x"}}, "tagged_fields.65536: the tag of an optional field must be 0 to 65535"),
+        (
+            {TAGGED: {7: b""}},
+            "tagged_fields.7: an optional field has at least 1 byte: length 0 ends the optional fields",
+        ),
         ({TAGGED: {"-1": b"x"}}, "tagged_fields: '-1' is no tag"),
         ({"foos": [{"bar": None}]}, "foos[0].bar: null, but STRING must not be null"),
-        ({"useragent": "x"}, "useragent: there is no such field in this version"),
+        ({"useragent": "x"}, "useragent: this version has no such field"),
     ],
 )
 def test_what_cannot_be_written_is_refused_by_name(value: Any, problem: str) -> None:

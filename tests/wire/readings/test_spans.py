@@ -189,7 +189,7 @@ class TestBroken:
         inspection = inspect(GRAMMAR, DATA + b"\x01\x02")
         (finding,) = [finding for finding in inspection.findings if finding.kind == "trailing-bytes"]
         assert (finding.start, finding.length) == (len(DATA), 2)
-        assert finding.text == "2 bytes left over after the message was complete"
+        assert finding.text == "2 trailing bytes after the last field"
         assert (inspection.value, inspection.broken, inspection.end) == (VALUE, None, len(DATA))
         assert rows(inspection)[-1] == ("", "0102", "BYTES", "raw")
         assert_tiled(inspection)

@@ -162,7 +162,7 @@ class TestDamaged:
     def test_codecs_that_there_are_not(self, codec: int) -> None:
         inspection = self.neighbours(new_batch("00ff", 2, attributes=codec))
         assert kinds(inspection) == ["decompression-failed"]
-        assert f"no codec has the number {codec}" in inspection.findings[0].text
+        assert f"unknown compression codec {codec}" in inspection.findings[0].text
 
     def test_a_wrapper_that_does_not_decompress(self) -> None:
         inspection = self.neighbours(old_message(1, 5, "ffffffff 00000002 beef", attributes=GZIP))

@@ -116,8 +116,8 @@ class TestEncode:
             ({"topics": "orders"}, "topics", "orders"),
             ({"topics": [["orders"]]}, "topics[0]", "orders"),
             ({"topics": [{"name": "x" * 40_000}]}, "topics[0].name", "40000"),
-            ([], "", "no structure"),
-            (None, "", "no structure"),
+            ([], "", "not a structure"),
+            (None, "", "not a structure"),
         ],
         ids=str,
     )
@@ -185,7 +185,7 @@ class TestRead:
         with pytest.raises(CaptureRefused, match="no such file"):
             next(kdbg.read(tmp_path / "none"))
         (picture := tmp_path / "picture").write_bytes(b"\x89PNG\r\n\x1a\n")
-        with pytest.raises(UnknownCapture, match="neither pcap nor pcapng"):
+        with pytest.raises(UnknownCapture, match="not a pcap or pcapng file"):
             next(kdbg.read(picture))
 
     def test_damage_further_on_ends_it(self) -> None:

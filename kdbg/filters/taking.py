@@ -118,14 +118,14 @@ TAKEN: dict[Form, Callable[[Any, Filter], Any]] = {
     Form.COUNT: _count,
 }
 WANTED = {
-    Form.TEXTS: "a text or several",
-    Form.NUMBERS: "a whole number or several",
-    Form.RANGES: "a number from 1 on, or the first and the last of several, as 17-20",
+    Form.TEXTS: "one or several strings",
+    Form.NUMBERS: "one or several integers",
+    Form.RANGES: "a number from 1, or a range such as 17-20",
     Form.FLAG: "true or false",
     Form.MILLISECONDS: "a number of milliseconds",
     Form.MOMENT: "seconds since 1970, a datetime or a time of day",
     Form.EXPRESSION: "an expression, such as 'latency_ms > 100'",
-    Form.FILES: "the path of a file, or several",
-    Form.COUNT: "a whole number",
+    Form.FILES: "one or several file paths",
+    Form.COUNT: "an integer",
 }
 """Form by form: what takes a value, and what is said of one that it does not take."""

@@ -38,7 +38,7 @@ def test_a_file_that_ends_early_says_so(tmp_path: Path) -> None:
 
 
 def test_what_is_no_capture_is_refused() -> None:
-    with pytest.raises(UnknownCapture, match="neither pcap nor pcapng"):
+    with pytest.raises(UnknownCapture, match="not a pcap or pcapng file"):
         Frames(Path(__file__))
 
 

@@ -159,7 +159,7 @@ class TestFilters:
 
     def test_an_unknown_api_is_refused_before_anything_is_read(self, cli: Cli) -> None:
         outcome = cli("decode", "no-such.pcap", "--api", "fetsh")
-        assert outcome == (2, "", "kdbg: no API called 'fetsh'; did you mean Fetch or ListOffsets?\n")
+        assert outcome == (2, "", "kdbg: unknown API 'fetsh'; did you mean Fetch or ListOffsets?\n")
 
 
 def both(line: Any) -> tuple[str, int]:

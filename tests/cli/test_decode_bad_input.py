@@ -224,8 +224,8 @@ class TestWrongUsage:
             (["decode", FIRST, "--port", "0"], "0 is not in the range 1<=x<=65535"),
             (["decode", FIRST, "--slower-than", "soon"], "'soon' is no duration"),
             (["decode", FIRST, "--color", "mauve"], "'mauve' is not one of"),
-            (["decode", FIRST, "--api", "metdata"], "no API called 'metdata'; did you mean Metadata"),
-            (["decode", FIRST, "--api", "4711"], "no API called '4711'"),
+            (["decode", FIRST, "--api", "metdata"], "unknown API 'metdata'; did you mean Metadata"),
+            (["decode", FIRST, "--api", "4711"], "unknown API '4711'"),
         ],
         ids=str,
     )

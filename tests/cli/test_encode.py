@@ -114,9 +114,9 @@ def test_a_record_batch_gets_its_lengths_and_checksum(encode: Encode) -> None:
     [
         (["metadata"], f"--version is missing; Metadata has 0 to {NEWEST}"),
         (["metadata", "--version", "99"], f"kdbg: Metadata has no version 99; supported: 0 to {NEWEST}\n"),
-        (["metadatta", "--version", "1"], "kdbg: no API called 'metadatta'; did you mean Metadata"),
+        (["metadatta", "--version", "1"], "kdbg: unknown API 'metadatta'; did you mean Metadata"),
         (["metadata", "--version", "1", "--body", "{"], "kdbg: --body: no JSON: unexpected end of data"),
-        (["metadata", "--version", "1", "--body", "[]"], "is no structure"),
+        (["metadata", "--version", "1", "--body", "[]"], "is not a structure"),
         (["metadata", "--version", "1", "--body", '{"x": 1}'], "kdbg: x: this version has no such field\n"),
         (["metadata", "--version", "1", "--body", '{"topics": [{"name": null}]}'], "kdbg: topics[0].name: null, but"),
         (["metadata", "--version", "1", "--body", '{"topics": [{"name": {"base64": "?"}}]}'], "topics[0].name: base64"),
@@ -288,7 +288,11 @@ def test_another_size_than_captured_is_said(capfdbinary: pytest.CaptureFixture[b
         (b"[]", 2, "line 2: no exchange"),
         (b'{"request": {"body": {}}}', 1, "line 2: request: api_key and api_version are missing"),
         (b'{"request": 5}', 1, "line 2: request: the body has not the form"),
-        (b'{"request": {"body": {}}, "api_key": 3, "api_version": 1}', 1, "header.correlation_id: None is no INT32"),
+        (
+            b'{"request": {"body": {}}, "api_key": 3, "api_version": 1}',
+            1,
+            "header.correlation_id: None is not a valid INT32",
+        ),
         (
             b'{"request": {"body": {}}, "api_key": -3, "api_version": -1, "correlation_id": null}',
             1,

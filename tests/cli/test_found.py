@@ -28,7 +28,7 @@ def test_a_folder_is_decoded_file_by_file(cli: Cli, folder: Path) -> None:
     one, all_of_them = cli("decode", FIRST, "-f", "json"), cli("decode", folder, "-f", "json")
     assert all_of_them.out == 2 * one.out
     assert all_of_them.status == one.status
-    assert all_of_them.err.startswith(f"kdbg: passed over: {folder}/notes.txt is neither pcap nor pcapng")
+    assert all_of_them.err.startswith(f"kdbg: passed over: {folder}/notes.txt not a pcap or pcapng file")
     named = cli("decode", folder, "-f", "summary").out
     assert named.index("deep/first9.pcap.gz <==") < named.index("first10.pcap <==")
 
@@ -40,7 +40,7 @@ def test_a_glob_is_a_few_of_them(cli: Cli, folder: Path) -> None:
 def test_what_is_named_itself_is_refused(cli: Cli, folder: Path) -> None:
     outcome = cli("decode", folder, folder / "notes.txt", "-f", "json")
     assert outcome.status == 2
-    assert f"kdbg: {folder}/notes.txt: is neither pcap nor pcapng" in outcome.err
+    assert f"kdbg: {folder}/notes.txt: not a pcap or pcapng file" in outcome.err
     assert "passed over" not in outcome.err
 
 

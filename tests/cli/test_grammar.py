@@ -310,8 +310,8 @@ def test_colour_only_when_asked_for(kdbg: Kdbg) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("grammar metadatta", "no API called 'metadatta'; did you mean Metadata"),
-        ("grammar 4000", "no API called '4000'"),
+        ("grammar metadatta", "unknown API 'metadatta'; did you mean Metadata"),
+        ("grammar 4000", "unknown API '4000'"),
         ("grammar metadata --version 99", f"Metadata has no version 99; supported: 0 to {NEWEST}"),
         ("grammar metadata --diff 1 99", "Metadata has no version 99"),
         ("grammar metadata --diff 1", "requires 2 arguments"),

@@ -77,7 +77,8 @@ def test_json_says_the_same(compatible: Cli) -> None:
             "text": "optional field 0x0001 was that of UserAgent", "file": "new.json", "line": 5,
         }],
         "changes": [{
-            "field": "Count", "text": "default none became -1: an omitted field has another meaning", "file": "new.json",
+            "field": "Count",
+            "text": "default none became -1: an omitted field has another meaning", "file": "new.json",
             "line": 9,
         }],
     }]  # fmt: skip

@@ -73,13 +73,13 @@ class TestNew:
     @pytest.mark.parametrize(
         ("other", "problem"),
         [
-            (definition("LampRequest", 901, []), "0.json defines the request of API key 901 as well"),
-            (definition("TorchResponse", 901, []), '"name" says Torch here, but Lamp in 0.json'),
-            (definition("LampResponse", 901, [], "0-2"), '"validVersions" says 0-2 here, but 0-1 in 0.json'),
+            (definition("LampRequest", 901, []), "0.json also defines the request of API key 901"),
+            (definition("TorchResponse", 901, []), '"name" is Torch here, but Lamp in 0.json'),
+            (definition("LampResponse", 901, [], "0-2"), '"validVersions" is 0-2 here, but 0-1 in 0.json'),
             (definition("LampResponse", 901, [], flexibleVersions="1+"),
-             '"flexibleVersions" says 1+ here, but none in 0.json'),
+             '"flexibleVersions" is 1+ here, but none in 0.json'),
             (definition("LampResponse", 901, [], versionsWithOptional="1+"),
-             '"versionsWithOptional" says 1+ here, but none in 0.json'),
+             '"versionsWithOptional" is 1+ here, but none in 0.json'),
         ],
     )  # fmt: skip
     def test_what_contradicts_the_other_file_is_refused(self, other: str, problem: str) -> None:
@@ -88,9 +88,11 @@ class TestNew:
         assert str(refused.value) == f"1.json:1: {problem}"
 
     def test_a_name_that_is_taken_is_refused(self) -> None:
-        with pytest.raises(DefinitionError, match="calls API key 901 Lamp as well"):
+        with pytest.raises(DefinitionError, match="also has the name Lamp, for API key 901"):
             given(definition("LampRequest", 901, []), definition("LampRequest", 902, []))
-        with pytest.raises(DefinitionError, match="Fetch is the name of API key 1, this one has 901"):
+        with pytest.raises(
+            DefinitionError, match="Fetch is the name of API key 1, but this definition has API key 901"
+        ):
             given(definition("FetchRequest", 901, []))
 
 
@@ -165,7 +167,7 @@ class TestBesideKdbgsOwn:
     @pytest.mark.parametrize(
         ("valid", "flexible", "problem"),
         [
-            ("7-8", "4+", "versions are missing between these and kdbg's own ( versions 0-4"),
+            ("7-8", "4+", "versions are missing between these and kdbg's own (versions 0-4)"),
             ("5", "none", "version 4 is flexible, but a later one is not"),
             ("3", "3+", "request and response of version 3 have different headers"),
         ],

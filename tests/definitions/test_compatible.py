@@ -83,7 +83,7 @@ BROKEN: dict[str, tuple[tuple[Edit, ...], list[Told]]] = {
     ),
     "a field no longer in existing versions": (
         (('"Late", "type": "int64", "versions": "7+"', '"Late", "type": "int64", "versions": "8+"'),),
-        [("fields", "Foos.Late", "taken from version 7, where it was untagged", "new.json:14")],
+        [("fields", "Foos.Late", "removed from version 7, where it was untagged", "new.json:14")],
     ),
     "a field added to existing versions": (
         ((BAZ, f'{BAZ}, {{ "name": "New", "type": "int8", "versions": "9+" }}'),),
@@ -178,12 +178,15 @@ COMPATIBLE: dict[str, tuple[tuple[Edit, ...], list[Told]]] = {
     ),
     "another default": (
         (('"hello world"', '"good bye"'),),
-        [("", "Foos.Bar", 'default "hello world" became "good bye": an omitted field has another meaning', "new.json:16")],
+        [
+            ("", "Foos.Bar", 'default "hello world" became "good bye": an omitted field has another meaning',
+             "new.json:16"),
+        ],
     ),
     "another name of the structure": ((('"[]Foo"', '"[]Fu"'),), []),
     "another name of a field": (
         ((BAZ, BAZ.replace("Baz", "Buz")),),
-        [("", "Foos.Buz", "was called Baz: the bytes are the same, and must keep their meaning", "new.json:12")],
+        [("", "Foos.Buz", "renamed from Baz: the bytes are the same, and must keep their meaning", "new.json:12")],
     ),
 }  # fmt: skip
 
@@ -225,7 +228,7 @@ def test_what_breaks_none(name: str) -> None:
         (
             (('"Size", "type": "int8", "versions": "1+"',
               '"Size", "type": "int8", "versions": "1+", "taggedVersions": "3+", "tag": 1'),),
-            [("fields", "Size", "taken from version 3, where it was untagged", "new.json:6"),
+            [("fields", "Size", "removed from version 3, where it was untagged", "new.json:6"),
              ("", "Size", "tag 1 added", "new.json:6")],
         ),
         (

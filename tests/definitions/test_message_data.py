@@ -126,7 +126,7 @@ class TestWriting:
         assert problem(FOO(foos=[{"bar": None}]), 9) == "foos[0].bar: null, which version 9 does not allow"
 
     def test_what_does_not_fit_its_type_is_refused(self) -> None:
-        assert problem(RULES(count="many"), 0).startswith("count: 'many' is no INT32")
+        assert problem(RULES(count="many"), 0).startswith("count: 'many' is not a valid INT32")
 
     def test_there_is_no_other_version(self) -> None:
         with pytest.raises(UnknownVersion, match="RulesRequest has no version 4; supported: 0 to 3"):
@@ -253,7 +253,7 @@ class TestFields:
 
     @pytest.mark.parametrize("given", [{"items": 3}, {"items": {"name": ""}}, {"items": ["a"]}, {"place": []}])
     def test_structures_and_lists_must_be_such(self, given: dict[str, Any]) -> None:
-        with pytest.raises(BuildError, match=r"is no (list|structure)"):
+        with pytest.raises(BuildError, match=r"is not a (list|structure)"):
             RULES(**given)
 
     def test_a_field_with_the_name_of_a_method_is_an_item(self) -> None:
@@ -289,7 +289,7 @@ class TestFields:
                 MessageType.of("Foo", "request")().write(8)
 
     def test_a_bad_api_name_is_an_error_of_the_family(self) -> None:
-        with pytest.raises(LookupError, match="no API called 'metadatas'"):
+        with pytest.raises(LookupError, match="unknown API 'metadatas'"):
             MessageType.of("metadatas", "request")
 
 

@@ -107,7 +107,7 @@ def test_captured_names_are_escaped() -> None:
         ({"exchange": "a-8"}, InputError, "17-20"),
         ({"exchange": (1, True)}, InputError, "17-20"),
         ({"errors": "most"}, InputError, "true or false or 'all'"),
-        ({"correlation_id": 1 << 31}, InputError, "a whole number or several"),
+        ({"correlation_id": 1 << 31}, InputError, "one or several integers"),
     ],
 )
 def test_what_cannot_be_there_is_refused_at_once(given: dict[str, object], error: type[Exception], text: str) -> None:

@@ -83,7 +83,7 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             "40 bytes from the broker skipped: the tail of a message sent before the capture"),
         ("request-too-large", ERROR, ("request", "", 0, 0),
             of.RequestTooLarge("Produce", 3, (100 << 20) + 1, 100 << 20),
-            "no response: Produce v3 of 104,857,601 bytes exceeds the default socket.request.max.bytes"),
+            "Produce v3 of 104,857,601 bytes exceeds socket.request.max.bytes (default 104,857,600)"),
         ("no-response", WARNING, ("request", "", None, 0), None,
             "the capture contains no response to this request"),
         ("unsolicited-response", WARNING, ("response", "body", 4, 6), ANSWERS,
@@ -192,4 +192,4 @@ def test_the_exit_status_goes_by_the_severity() -> None:
 def test_the_side_of_a_gap_is_the_message_that_its_sender_sends() -> None:
     talk = MADE["truncated"]().lose(40, broker=True).ask("Metadata", 1).answer()
     gap = next(finding for finding in found_in(pcap(talk)) if finding.kind is Kind.TCP_GAP)
-    assert (gap.side, gap.text[:24]) == ("response", "40 bytes from the broker")
+    assert (gap.side, gap.text[:42]) == ("response", "the capture lacks 40 bytes from the broker")

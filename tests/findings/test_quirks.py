@@ -69,7 +69,7 @@ def quirks_of(talk: Talk) -> list[Finding]:
 
 def test_every_quirk_is_made_here_and_has_its_place_in_the_guide() -> None:
     assert MADE.keys() == UNTOLD.keys() == QUIRKS.keys()
-    section = GUIDE.read_text().split("\n### quirk\n")[1].split("\n### ")[0]
+    section = GUIDE.read_text().split("\n### known-quirk\n")[1].split("\n### ")[0]
     for code, quirk in QUIRKS.items():
         assert f"`{code}`" in section
         assert all(sender.name in section for sender in quirk.senders)
@@ -145,7 +145,7 @@ def test_a_version_that_neither_kdbg_nor_the_broker_knows_is_an_ordinary_try(ver
     talk = Talk().ask_bytes(18, version, b"\0\1\1\0").answer_bytes(b"\0\x23" + bytes(4))
     (exchange,) = exchanges(talk)
     assert [(one.side, str(one.kind)) for one in exchange.all_findings()] == [
-        ("request", "quirk"), ("response", "quirk"),
+        ("request", "known-quirk"), ("response", "known-quirk"),
     ]  # fmt: skip
     parcels = Parcels({})
     (again,) = parcels.unpack(b"".join(parcels.pack([exchange], 0)))

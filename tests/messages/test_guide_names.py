@@ -269,7 +269,7 @@ class TestMistakes:
             kdbg.encode({"coordinator": {"rack": 1}}, api="GroupCoordinator", version=0, direction="response")
 
     def test_a_null_and_other_plain_values_stay_what_they_are(self) -> None:
-        with pytest.raises(BuildError, match=r"topics\[0\]\.name: 5 is no STRING"):
+        with pytest.raises(BuildError, match=r"topics\[0\]\.name: 5 is not a valid STRING"):
             kdbg.encode({"topics": [5]}, api="Metadata", version=1, direction="request")
         assert kdbg.encode({"topics": None}, api="Metadata", version=1, direction="request") == b"\xff" * 4
 
@@ -278,7 +278,7 @@ class TestMistakes:
 
     @pytest.mark.parametrize("item", [5, None, "orders"])
     def test_a_plain_value_is_no_structure_of_several_fields(self, item: Any) -> None:
-        with pytest.raises(BuildError, match=r"^topics\[0\]: .* is no structure"):
+        with pytest.raises(BuildError, match=r"^topics\[0\]: .* is not a structure"):
             kdbg.encode({"topics": [item]}, api="ListOffsets", version=0, direction="request")
 
     @pytest.mark.parametrize(

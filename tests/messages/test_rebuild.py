@@ -87,13 +87,13 @@ def test_a_body_is_left_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (opened(partition=None), "key.partition: None is no INT32"),
+        (opened(partition=None), "key.partition: None is not a valid INT32"),
         (opened(partitions=4), "key.partitions: this version has no such field"),
-        ([opened(), opened(partition=None)], "key[1].partition: None is no INT32"),
+        ([opened(), opened(partition=None)], "key[1].partition: None is not a valid INT32"),
         (opened(version=9), "key.version: OffsetCommitKey has no version 9; supported: 0 to 1"),
         (opened(version="1"), "key.version: OffsetCommitKey has no version '1'; supported: 0 to 1"),
         (opened() | {"base64": "?"}, "key: base64: "),
-        ({"payload": "OffsetComitKey", "value": {}}, "key: no payload called 'OffsetComitKey'; did you mean Offset"),
+        ({"payload": "OffsetComitKey", "value": {}}, "key: unknown payload 'OffsetComitKey'; did you mean Offset"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_written_is_said_with_its_place(given: Any, message: str) -> None:

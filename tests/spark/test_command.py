@@ -73,8 +73,8 @@ def test_hostile_names_stay_data(tmp_path: Path) -> None:
     ("arguments", "problem"),
     [
         (["nowhere.pcap"], "nowhere.pcap: no such file"),
-        ([str(CAPTURES / "README.md")], "README.md: is neither pcap nor pcapng"),
-        ([str(ERRORS), "--api", "metadat"], "no API called 'metadat'; did you mean Metadata or"),
+        ([str(CAPTURES / "README.md")], "README.md: not a pcap or pcapng file"),
+        ([str(ERRORS), "--api", "metadat"], "unknown API 'metadat'; did you mean Metadata or"),
         ([str(ERRORS), "--split", "5"], "'5' is no size"),
         ([str(ERRORS), "--conf", "x"], "'x' is no setting"),
         (["s3://no such bucket/x"], "s3://no such bucket/x: "),

@@ -92,7 +92,7 @@ def test_all_files_of_a_folder_may_be_pieces_of_one_capture(folder: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "problem"), [("nothing.pcap", "no such file"), ("notes.txt", "is neither pcap nor pcapng")]
+    ("name", "problem"), [("nothing.pcap", "no such file"), ("notes.txt", "not a pcap or pcapng file")]
 )
 def test_what_is_named_and_cannot_be_read_is_refused(folder: Path, name: str, problem: str) -> None:
     with pytest.raises(CaptureError, match=problem) as refused:

@@ -111,7 +111,7 @@ def test_pieces_of_a_capture_that_begin_too_late_are_not_read(tmp_path: Path) ->
         ({"path": "x", "errors": "maybe"}, "option errors is true or false, not 'maybe'"),
         ({"path": "x", "since": "noon"}, "option since is a time like"),
         ({"path": "x", "port": "kafka"}, "option port is a number, not 'kafka'"),
-        ({"path": "x", "api": "metadat"}, "no API called 'metadat'"),
+        ({"path": "x", "api": "metadat"}, "unknown API 'metadat'"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, str], problem: str) -> None:

@@ -248,7 +248,7 @@ class TestTexts:
             assert type(told) is type(of)
             assert told.docs == "what it is"
             assert of.docs == "", "the type itself says nothing"
-            assert told.name is None, "an array of it is no structure of one field"
+            assert told.name is None, "an array of it is not a structure of one field"
         assert build(node(Array(self.epoch)), [1]) == build(node(Array(Int32)), [1])
 
     @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ class TestStruct(Contract):
     def test_the_error_names_the_field(self) -> None:
         with pytest.raises(BuildError, match=r"^topics\[0\]\.nmae: this version has no such field$"):
             build(self.node, {"nmae": "a"}, "topics[0]")
-        with pytest.raises(BuildError, match=r"^id: 'x' is no INT32"):
+        with pytest.raises(BuildError, match=r"^id: 'x' is not a valid INT32"):
             build(self.node, {"id": "x"})
 
     def test_missing_fields_take_their_defaults(self) -> None:

@@ -79,7 +79,7 @@ class TestBoolean(Contract):
 
     @pytest.mark.parametrize("number", [2, 127, 255])
     def test_other_numbers_are_no_boolean(self, number: int) -> None:
-        with pytest.raises(BadValue, match=f"BOOLEAN is 0 or 1, here {number}") as caught:
+        with pytest.raises(BadValue, match=f"BOOLEAN must be 0 or 1, found {number}") as caught:
             self.node._parse(io.BytesIO(bytes([number])), None, "here")
         assert (caught.value.path, caught.value.start) == ("here", 0)
         with pytest.raises(UNREADABLE):

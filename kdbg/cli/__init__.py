@@ -21,36 +21,50 @@ if TYPE_CHECKING:
 
     from ..errors import KdbgError
 
-COMMANDS = {
-    "decode": "Decode captures of Kafka traffic into requests and responses.",
-    "watch": "Capture and decode live traffic on an interface.",
-    "browse": "Browse captures interactively: exchanges, fields, bytes.",
-    "diagnose": "Find root causes of failures, with evidence and fixes.",
-    "story": "Print a timeline for a group, producer, topic or client.",
-    "lint": "Report protocol violations and bad practices.",
-    "readiness": "List clients that a broker upgrade would break.",
-    "stats": "Summarize traffic, latency and errors by client, API, topic …",
-    "records": "Print produced and fetched records.",
-    "diff": "Compare two exchanges, or two captures.",
-    "explain": "Identify and annotate raw bytes: hex, base64, hexdump, file.",
-    "tls-keys": "Show how to log TLS keys in each client.",
-    "send": "Send one request to a broker and print both messages.",
-    "proxy": "Proxy between clients and a cluster: observe, inject faults.",
-    "replay": "Replay captured requests and compare the responses.",
-    "mock": "Mock brokers: serve recorded responses to clients.",
-    "encode": "Encode JSON into a Kafka message.",
-    "grammar": "Print a message schema, or compare two versions.",
-    "errors": "Look up error codes.",
-    "apis": "List API keys, versions and aliases.",
-    "coverage": "List supported API versions and how each was verified.",
-    "pipeline": "Decode large capture archives into tables with Spark.",
-    "query": "Query captures or tables with SQL or built-in questions.",
-    "export": "Export selected connections or exchanges to a capture file.",
-    "redact": "Redact a capture for sharing: remove names and data.",
-    "report": "Create an HTML report from captures or pipeline tables.",
-    "guide": "Read the manual, topic by topic.",
-    "completion": "Print a shell completion script.",
+GROUPS = {
+    "Captures": {
+        "decode": "Decode captures of Kafka traffic into requests and responses.",
+        "browse": "Browse captures interactively: exchanges, fields, bytes.",
+        "records": "Print produced and fetched records.",
+        "stats": "Summarize traffic, latency and errors by client, API, topic.",
+        "diff": "Compare two exchanges, or two captures.",
+        "export": "Export selected connections or exchanges to a capture file.",
+        "redact": "Redact a capture for sharing: remove names and data.",
+    },
+    "Causes": {
+        "diagnose": "Find root causes of failures, with evidence and fixes.",
+        "story": "Print the timeline of a group, producer, topic or client.",
+        "lint": "Report protocol violations and bad practices.",
+        "readiness": "List clients that a broker upgrade would break.",
+    },
+    "Live traffic": {
+        "watch": "Capture and decode live traffic on an interface.",
+        "proxy": "Proxy between clients and a cluster; can inject faults.",
+        "send": "Send one request to a broker and print both messages.",
+        "replay": "Replay captured requests and compare the responses.",
+        "mock": "Mock brokers: serve recorded responses to clients.",
+        "tls-keys": "Show how each client logs its TLS keys.",
+    },
+    "Bytes and the protocol": {
+        "explain": "Identify and annotate bytes: hex, base64, hexdump, file.",
+        "encode": "Encode JSON into a Kafka message.",
+        "grammar": "Print a message schema, or compare two versions.",
+        "errors": "Look up error codes.",
+        "apis": "List API keys, versions and aliases.",
+        "coverage": "List supported API versions and how each was verified.",
+    },
+    "Archives and reports": {
+        "pipeline": "Decode large capture archives into tables with Spark.",
+        "query": "Query captures or tables with SQL or built-in questions.",
+        "report": "Create an HTML report from captures or pipeline tables.",
+    },
+    "Help": {
+        "guide": "Read the guide: tasks, commands, reference.",
+        "completion": "Print a shell completion script.",
+    },
 }
+"""The commands with their one-line help, by the headings of `kdbg --help`."""
+COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 UNDECODED, REFUSED, INTERRUPTED = 1, 2, 130
 """Exit statuses: something could not be decoded; wrong usage or unreadable input; Ctrl-C."""
 
@@ -92,8 +106,10 @@ class Commands(click.Group):
         return [CompletionItem(name, help=about) for name, about in COMMANDS.items() if name.startswith(incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for heading, group in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), about) for name, about in group.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -103,15 +119,15 @@ class Commands(click.Group):
             import difflib
 
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f". Did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"No command {args[0]!r}{hint}", ctx)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"unknown command {args[0]!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Commands, commands=Modules(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="kdbg %(version)s")
 def commands() -> None:
-    """A protocol debugger for Apache Kafka: what really went over the wire, decoded, paired and explained."""  # noqa: D401
+    """Debug the Kafka protocol: decode captured or live traffic, and find the causes of failures."""
 
 
 def main() -> None:
@@ -143,7 +159,7 @@ def run(arguments: list[str]) -> int:
         return ended.exit_code
     except click.UsageError as error:
         called = error.ctx.command_path if error.ctx is not None else "kdbg"
-        return refuse(f"{error.format_message().rstrip('.')} ({called} --help)")
+        return refuse(f"{uncapitalized(error.format_message().rstrip('.'))} ({called} --help)")
     except click.ClickException as error:
         return refuse(error.format_message())
     except (click.Abort, KeyboardInterrupt):
@@ -156,6 +172,11 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         drop_output()
         return refuse(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+
+
+def uncapitalized(text: str) -> str:
+    """Return a message of click's as kdbg's errors begin: in lower case, but for names such as CSV."""
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def kdbg_error() -> type[KdbgError]:

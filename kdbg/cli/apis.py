@@ -25,7 +25,9 @@ HEADINGS = ("key", "name", "version", "flexible", "aliases")
 @color_option
 @definitions_option
 def command(format: str, color: str) -> None:
-    """List the APIs that kdbg knows: key, name, versions, the first flexible version, other names.
+    """List API keys, versions and aliases.
+
+    Each row contains the key, the name, the versions, the first flexible version and other names of an API.
 
     \b
     kdbg apis

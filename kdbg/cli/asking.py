@@ -12,7 +12,7 @@ import click
 from ..errors import CaptureError, InputError
 from ..tables.questions import QUESTIONS
 from . import REFUSED, UNDECODED
-from .filters import option_name, take_filters, unmatched_lines
+from .filters import CAPTURES_ONLY, EITHER, option_name, take_filters, unmatched_lines
 from .found import Found
 from .output import Writer, look
 from .progress import Progress
@@ -66,15 +66,15 @@ def run(
     tables = [source for source in sources if holds_tables(source)]
     filters = take_filters(dict(options))
     if tables and len(sources) > 1:
-        raise click.UsageError("give either captures or one table folder, not both")
+        raise click.UsageError(EITHER)
     for name in filters.given if tables else ():
-        raise click.UsageError(f"{option_name(name)} applies to captures; for tables, pass it to kdbg pipeline")
+        raise click.UsageError(CAPTURES_ONLY.format(option=option_name(name)))
     if options["master"]:
         if options["timeout"] is not None:
-            raise click.UsageError("--timeout is for questions without --master")
+            raise click.UsageError("--timeout cannot be combined with --master")
         return by_spark(sources, asked, form, options, hide=hide)
     if options["conf"] or options["verbose"]:
-        raise click.UsageError("--conf and --verbose require --master (they configure Spark)")
+        raise click.UsageError("--conf and --verbose require --master")
     from ..query.bounds import Bounds
     from ..query.database import Database
 
@@ -91,7 +91,7 @@ def by_spark(
 ) -> int:
     """Ask Spark about a folder of tables; return the exit status."""
     if len(sources) > 1:
-        raise click.UsageError("--master is for one folder of tables, which kdbg pipeline writes")
+        raise click.UsageError("--master requires one folder of tables, as written by kdbg pipeline")
     from ..spark.query import statements
     from ..spark.query.sql import answer, opened
 
@@ -185,7 +185,7 @@ def table(answer: Answer, most: int, look: Look) -> str:
     rows = list(answer.rows)
     if not answer.columns:
         return ""
-    left = "no rows\n" if not rows else "… more rows: --limit N shows N\n" if len(rows) > most else ""
+    left = "no rows\n" if not rows else "… more rows; raise --limit to print them\n" if len(rows) > most else ""
     return answers.table(answer.columns, rows[:most], look) + look.paint("dim", left)
 
 

@@ -148,7 +148,7 @@ class Files:
             opened.source.close()
             if not isinstance(opened, Capture):
                 kind = opened.file.kind.title if isinstance(opened, BrokerFile) else "log"
-                raise CaptureError(file, f"is a {kind}, no capture", "kdbg decode shows it")
+                raise CaptureError(file, f"a {kind}, not a capture", "use kdbg decode")
         except CaptureError as error:
             if not found.pass_over(file, error):
                 raise
@@ -206,7 +206,9 @@ def keys_from_terminal() -> None:
         try:
             terminal = os.open("/dev/tty", os.O_RDWR)
         except OSError as error:
-            raise InputError("kdbg browse reads keys from the terminal, and there is none") from error
+            raise InputError(
+                "kdbg browse needs a terminal to read keys from; use kdbg decode for pipes and files"
+            ) from error
         os.dup2(terminal, 0)
         os.close(terminal)
 

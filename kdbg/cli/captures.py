@@ -171,13 +171,11 @@ class Captures:
         if isinstance(opened, Log) and not self.reads_logs:
             raise CaptureError(
                 opened.name,
-                "is a log file, which contains no packets",
-                "use kdbg decode to show the exchanges it records",
+                "a log file, not a capture",
+                "use kdbg decode to show its exchanges",
             )
         if isinstance(opened, BrokerFile):
-            raise CaptureError(
-                opened.source.name, f"is a {opened.file.kind.title}, not a capture", "kdbg decode shows it"
-            )
+            raise CaptureError(opened.source.name, f"a {opened.file.kind.title}, not a capture", "use kdbg decode")
         with opened:
             self.files += 1
             self.read(opened, escape(opened.name))

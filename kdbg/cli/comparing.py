@@ -31,9 +31,9 @@ def run(sides: tuple[Side, Side], *, ids: bool, every: bool, form: str, look: Lo
     (a, _), (b, _) = sides
     single = [numbered(name) is not None for name in (a, b)]
     if single[0] is not single[1]:
-        raise click.UsageError(f"{b if single[0] else a}: add #N to select an exchange in both files, or in neither")
+        raise click.UsageError(f"{b if single[0] else a}: no exchange number; add #N to both files, or to neither")
     if ids and not single[0]:
-        raise click.UsageError("--ids is for two exchanges: A#N B#M")
+        raise click.UsageError("--ids requires two exchanges, as A#N B#M")
     look = look if sys.stdout.isatty() else replace(look, long_lines=True)
     return of_exchanges(sides, look, form, ids=ids) if single[0] else of_captures(sides, look, form, every=every)
 
@@ -86,7 +86,7 @@ class OneExchange(Captures):
         with self.driven(capture, name) as drive:
             self.found = next(iter(drive), None)
             if self.found is None:
-                raise InputError(f"{name}: no such exchange matches the filters (read {drive.seen:,})")
+                raise InputError(f"{name}: no such exchange; the filters match {drive.seen:,}")
 
     def close(self) -> None:
         """Say nothing: what differs is the answer."""

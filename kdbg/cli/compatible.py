@@ -22,7 +22,7 @@ def check(files: tuple[str, ...], look: Look, json: bool) -> tuple[str | bytes, 
     from ..render.jsonlines import dump
 
     if len(files) < 2:
-        raise click.UsageError("--compatible compares two definition files or more, oldest first")
+        raise click.UsageError("--compatible requires two or more definition files, oldest first")
     found = history([the_one(path) for path in files])
     status = UNDECODED if any(comparison.broken for comparison in found) else 0
     if json:
@@ -35,5 +35,5 @@ def the_one(path: str) -> MessageDefinition:
     from ..library import read_definitions
 
     if Path(path).is_dir():
-        raise InputError(f"{path}: is a folder; --compatible takes definition files")
+        raise InputError(f"{path}: a folder; --compatible requires definition files")
     return read_definitions(path)[0]

@@ -94,7 +94,7 @@ def api_names(context: click.Context, typed: str) -> Found:
             yield (api.name if typed[:1].isupper() else dashed(api.name)), f"key {api.key}"
     for api in grammars.apis() if typed else ():
         for alias in grammars.aliases(api):
-            yield (alias if typed[:1].isupper() else dashed(alias)), f"now called {api.name}"
+            yield (alias if typed[:1].isupper() else dashed(alias)), f"former name of {api.name}"
 
 
 @completer

@@ -13,10 +13,11 @@ PROGRAM = "kdbg"
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
-    """Print the script that completes kdbg's command lines in a shell.
+    """Print a shell completion script.
 
-    Commands, options, APIs and their versions, error codes, topics of the manual; after the name of a capture also the
-    topics, groups, client ids and connections in it. Have it read when the shell starts:
+    The script completes commands, options, APIs and their versions, error codes, and topics of the guide. After the
+    name of a capture it also completes the topics, groups, client ids and connections in the capture. Load it when
+    the shell starts:
 
     \b
     kdbg completion bash > ~/.local/share/bash-completion/completions/kdbg

@@ -13,6 +13,7 @@ import click
 
 from ..capture import Capture
 from ..filters.chosen import Filters
+from ..findings.amounts import count
 from ..jobs.apart import Apart
 from ..jobs.forks import Show
 from ..logs.log import Log
@@ -76,9 +77,9 @@ class StatsRun(Captures):
         asked = self.asked
         for option, given in (("--sort", asked.sort), ("--top", asked.top)):
             if given is not None:
-                raise click.UsageError(f"{option} is for the rows of --by")
+                raise click.UsageError(f"{option} requires --by")
         if asked.format == "csv":
-            raise click.UsageError("csv is one table: say which with --by, such as --by api")
+            raise click.UsageError("--format csv requires --by, such as --by api")
 
     def read(self, capture: Capture | Log, name: str) -> None:
         """Count what is in a capture."""
@@ -106,12 +107,10 @@ class StatsRun(Captures):
         for piece in self.shown():
             self.writer.write(piece)
         if self.status == INTERRUPTED:
-            self.say("interrupted: statistics cover only what was read so far")
+            self.say("interrupted; the statistics cover only what was read so far")
         if self.table.others is not None:
             many = self.table.others.exchanges
-            self.say(
-                f'{many:,} exchanges are summarized as "others": only the first {self.table.most:,} groups are kept'
-            )
+            self.say(f'{count(many, "exchange")} counted as "others": the table keeps {count(self.table.most, "row")}')
         if inner := [name for name in SEVERAL if name in self.asked.by]:
             self.say(f"an exchange is counted once for each {' and '.join(inner)} it contains")
         super().close()

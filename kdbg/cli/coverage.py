@@ -22,15 +22,16 @@ SPECIAL = "payloads"
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("api", required=False, shell_complete=api_names)
-@click.option("--missing", type=click.Choice(PROOFS), help="List the versions that have no such proof.")
+@click.option("--missing", type=click.Choice(PROOFS), help="List the versions that lack this verification.")
 @format_option
 @color_option
 @definitions_option
 def command(api: str | None, missing: str | None, format: str, color: str) -> None:
-    """List every API and version: the releases of Kafka that have it, and what has proved that kdbg knows it.
+    """List supported API versions and how each was verified.
 
-    API is a name, an alias or a key, and then there is a line for each version; or `payloads`: what stands inside the
-    bytes of messages and of the records of internal topics. The proofs come from kdbg's own tests.
+    Without API, each API is one row, with the Kafka releases that support it. API is a name, an alias or a key: each
+    version is one row. `payloads` lists the data inside bytes fields and inside the records of internal topics. The
+    verification comes from kdbg's own tests.
 
     \b
     kdbg coverage
@@ -39,7 +40,7 @@ def command(api: str | None, missing: str | None, format: str, color: str) -> No
     kdbg coverage --missing brokers
     """
     if api == SPECIAL and missing is not None:
-        raise click.UsageError("--missing asks for versions of APIs; payloads are another list")
+        raise click.UsageError("--missing cannot be combined with payloads")
     writer = Writer()
     for piece in pieces(api, missing, look(color, True, False), format == "json"):
         writer.write(piece)

@@ -44,25 +44,26 @@ READ_IN = ("tree", "hex")
 @jobs_option
 @merge_option
 @click.option("--log", multiple=True, metavar="FILE", type=click.Path(allow_dash=True),
-              help="Show matching lines of this client or broker log beside each exchange (guide logs).")  # fmt: skip
+              help="Show matching lines of this client or broker log with each exchange; see guide logs.")  # fmt: skip
 @latency_option
 @definitions_option
 @memory_option
 def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, hide_values: bool,
             meanings: bool, jobs: int, no_pager: bool, log: tuple[str, ...], latency: bool, merge: bool | None,
             **filters: Any) -> int:  # fmt: skip
-    """Show what was said in captures of Kafka traffic: pcap or pcapng, also .gz and .zst; - reads from a pipe.
+    """Decode captures of Kafka traffic into requests and responses.
 
-    Folders and globs stand for the files in them; of those, what cannot be read is passed over.
+    FILE is a pcap or pcapng capture, also compressed (.gz, .zst); - reads from a pipe. Folders and globs select the
+    files in them; other files in them are skipped.
 
-    Captures that several machines made of the same connections, as client.pcap broker.pcap, are merged: each exchange
-    is shown once, with the time it spent in the network and in the broker; see kdbg guide places.
+    Captures of the same connections from several hosts, such as client.pcap and broker.pcap, are merged. Each
+    exchange is then shown once, with its time in the network and in the broker; see kdbg guide places.
 
-    Files of a broker's disk are taken as well: log segments and KRaft snapshots batch by batch, indexes, producer
-    snapshots and checkpoints entry by entry. What they are is found out from what they hold; topic, partition and first
-    offset are in their paths. --topic, --errors, --since, --until and --limit select batches and entries.
+    kdbg also decodes files from a broker's disk: log segments and KRaft snapshots batch by batch; indexes, producer
+    snapshots and checkpoints entry by entry. It recognises them by their content; their paths contain topic,
+    partition and first offset. --topic, --errors, --since, --until and --limit select batches and entries.
 
-    Exit status 1 says that something could not be decoded; a summary does not look inside batches of records.
+    The exit status is 1 if something could not be decoded; --format summary does not decode record batches.
 
     \b
     kdbg decode captures/first-contact.pcap --format summary
@@ -75,9 +76,11 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
 
     read = take_readers(filters)
     if read is not None and format not in READ_IN:
-        raise click.UsageError(f"--format {format} shows values undecoded; use kdbg records to deserialize them")
+        raise click.UsageError(
+            f"values cannot be deserialized with --format {format}; use kdbg records, or --format tree or hex"
+        )
     if latency and format == "summary":
-        raise click.UsageError("--latency works with --format tree, hex and json")
+        raise click.UsageError("--latency requires --format tree, hex or json")
     shape = on_screen(look(color, full, show_secrets, meanings, read), format, filters)
     shape = without_values(shape, hide_values)
     wanted = take_filters(filters)

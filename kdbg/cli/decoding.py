@@ -155,7 +155,7 @@ class Run(Captures):
         if wrong and shown > wrong:
             names = " ".join(shlex.quote(file) for file in files[:FEW]) + " …" * (len(files) > FEW)
             same = "" if self.view is VIEWS["tree"] else " --format summary"
-            self.writer.say(f"{count(wrong, 'exchange')} went wrong: kdbg decode {escape(names)} --errors{same}")
+            self.writer.say(f"{count(wrong, 'exchange')} with errors: kdbg decode {escape(names)} --errors{same}")
 
     def hear(self, exchange: Exchange, shown: bool) -> None:
         """Join the lines of logs to an exchange, and count what is odd in one that is not shown."""

@@ -22,10 +22,8 @@ def definitions_option(command: Callable[..., Any]) -> Callable[..., Any]:
         expose_value=False,
         is_eager=True,
         callback=serve,
-        help=(
-            "Kafka JSON message definitions to load in addition to the built-in ones. Repeatable. Default: "
-            "$KDBG_DEFINITIONS."
-        ),
+        help="Load Kafka JSON message definitions, in addition to the built-in ones (default: $KDBG_DEFINITIONS). "
+        "Repeatable.",
     )(command)
 
 

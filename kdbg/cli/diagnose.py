@@ -8,7 +8,7 @@ import click
 
 from .decode import is_live
 from .definitions import definitions_option
-from .filters import connection_filter_options, option_name, take_filters
+from .filters import CAPTURES_ONLY, EITHER, connection_filter_options, option_name, take_filters
 from .memory import memory_option
 from .output import Writer, look, look_options
 
@@ -17,9 +17,9 @@ from .output import Writer, look, look_options
 @click.argument("files", nargs=-1, required=True, metavar="FILE…|DIR", type=click.Path(allow_dash=True))
 @click.option(
     "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
-    help="Output format: text (default), or json (one object per line, most severe first).",
+    help="Set the output format: text, or json with one object per line, most severe first (default: text).",
 )  # fmt: skip
-@click.option("--notes/--no-notes", default=True, help="Include after-effects and notes.")
+@click.option("--notes/--no-notes", default=True, help="Include after-effects and notes (default: notes).")
 @look_options
 @connection_filter_options
 @definitions_option
@@ -28,10 +28,11 @@ def command(
     files: tuple[str, ...], format: str, notes: bool, color: str, full: bool, show_secrets: bool,
     **filters: Any,
 ) -> int:  # fmt: skip
-    """Say why it does not work: the cause, who, since when, the evidence, and what to change.
+    """Find root causes of failures, with evidence and fixes.
 
-    Each capture is judged by itself. A cause is certain, likely or a guess. The exit status is 1 where something above
-    a note was found. Of a folder of tables it tells what `kdbg pipeline --diagnose` found in its captures.
+    Each cause names what happens, the client or broker concerned, since when, the evidence, and what to change. A
+    cause is certain, likely or a guess. Each capture is diagnosed separately. For a folder of tables, kdbg prints
+    the causes that `kdbg pipeline --diagnose` found. The exit status is 1 if there is a cause above a note.
 
     \b
     kdbg diagnose captures/errors.pcap
@@ -43,10 +44,10 @@ def command(
 
     tables = [file for file in files if holds_tables(file)]
     if tables and len(files) > 1:
-        raise click.UsageError("Captures, or one folder of tables: not both, and not several folders")
+        raise click.UsageError(EITHER)
     chosen = take_filters(filters)
     for name in chosen.given if tables else ():
-        raise click.UsageError(f"{option_name(name)} is for captures: kdbg pipeline has it for its tables")
+        raise click.UsageError(CAPTURES_ONLY.format(option=option_name(name)))
     if tables:
         from .rejudging import of_tables
 

@@ -20,26 +20,26 @@ from .output import look, look_options, values_option, without_values
 @click.option(
     "--where-a",
     metavar="EXPR",
-    help="Apply this --where expression to A only, for example to compare two clients of one capture.",
+    help="Apply this --where expression to A only, for example to compare two clients of a capture.",
 )
 @click.option("--where-b", metavar="EXPR", help="Apply this --where expression to B only.")
-@click.option("--ids", is_flag=True, help="Compare ids, times and checksums too, of two exchanges.")
-@click.option("--all", "every", is_flag=True, help="Show identical rows as well.")
-@click.option("--format", "-f", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
-              help="Output format: text tables or JSON Lines.")  # fmt: skip
+@click.option("--ids", is_flag=True, help="Include ids, times and checksums in the comparison of two exchanges.")
+@click.option("--all", "every", is_flag=True, help="Show identical rows of two captures as well.")
+@click.option("--format", "-f", "form", type=click.Choice(["table", "json"]), default="table",
+              help="Set the output format: text tables, or JSON Lines (default: table).")  # fmt: skip
 @look_options
 @values_option
 @definitions_option
 @memory_option
 def command(a: str, b: str, where_a: str | None, where_b: str | None, ids: bool, every: bool, form: str, color: str,
             full: bool, show_secrets: bool, hide_values: bool, **filters: Any) -> int:  # fmt: skip
-    """Show what differs between two exchanges, or between two captures.
+    """Compare two exchanges, or two captures.
 
-    A#N and B#M are exchanges, by the numbers that `kdbg decode` shows: each field that differs is a line. Ids that are
-    handed out, times and checksums are left out.
+    A#N and B#M are exchanges, by the numbers that `kdbg decode` shows. Each field that differs is one line.
+    Broker-assigned ids, times and checksums are ignored.
 
-    Two captures are compared by meaning: software, versions of APIs, the values that requests set, errors. Filters hold
-    for both: --api fetch shows how two clients fetch. The exit status says nothing of what differs.
+    Two captures are compared by software, API versions, values that requests set, and errors. Filters apply to both:
+    --api fetch compares how two clients fetch. The exit status does not depend on the differences.
 
     \b
     kdbg diff mine.pcap#17 theirs.pcap#4

@@ -20,26 +20,29 @@ FORMATS = ("hex", "raw", "base64")
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("api", default="-", metavar="[API|-|@FILE]", shell_complete=api_names)
-@click.option("--version", "-v", type=int, metavar="N", shell_complete=api_versions, help="The version of the API.")
-@click.option("--request", "direction", flag_value="request", help="Encode a request (default).")
+@click.option("--version", "-v", type=int, metavar="N", shell_complete=api_versions, help="Set the API version.")
+@click.option("--request", "direction", flag_value="request", help="Encode a request (the default).")
 @click.option("--response", "direction", flag_value="response", help="Encode a response.")
-@click.option("--body", metavar="JSON|@FILE|-", help="Body as JSON; omitted fields get their defaults. Default: {}.")
+@click.option(
+    "--body", metavar="JSON|@FILE|-", help="Set the body as JSON; omitted fields get their defaults (default: {})."
+)
 @click.option(
     "--header", metavar="JSON", help='Prepend a header, for example {"correlation_id": 1, "client_id": "me"}.'
 )
 @click.option("--size", is_flag=True, help="Prepend the 4-byte size.")
 @click.option(
-    "--format", "-f", "format", type=click.Choice(FORMATS), default="hex", help="Output format (default: hex)."
+    "--format", "-f", "format", type=click.Choice(FORMATS), default="hex", help="Set the output format (default: hex)."
 )
 @definitions_option
 def command(api: str, version: int | None, direction: Direction | None, body: str | None, header: str | None,
             size: bool, format: str) -> int:  # fmt: skip
-    """Turn JSON into the bytes of a message; or, with -, exchanges of `kdbg decode --format json` into theirs.
+    """Encode JSON into a Kafka message.
 
-    Exchanges are JSON Lines, here and there: {"request": "0003…", "response": null}, each half with its header, null
-    where the exchange has none. Bytes in JSON are {"base64": "…"}; a string stands for its UTF-8. Values
-    with names may go by name ("resource_type": "topic"), bit sets by a list of names; case and dashes do not count.
-    Fields may have the names of Kafka's guides of 0.8 and 0.10.1 in the versions that those describe ("timeout").
+    With -, kdbg encodes the exchanges that `kdbg decode --format json` prints. Input and output are JSON Lines:
+    {"request": "0003…", "response": null}. Each message has its header; null is a message that the exchange lacks.
+    Bytes in JSON are {"base64": "…"}; a string is encoded as UTF-8. Named values may be written by name
+    ("resource_type": "topic"), bit sets as a list of names; case and dashes are ignored. Fields may have the names
+    that Kafka's guides of 0.8 and 0.10.1 use ("timeout") in the versions of these guides.
 
     \b
     kdbg encode metadata --version 1 --body '{"topics": [{"name": "orders"}]}'
@@ -49,7 +52,9 @@ def command(api: str, version: int | None, direction: Direction | None, body: st
     writer = Writer()
     if api == "-" or api.startswith("@"):
         if version is not None or direction or body is not None or header is not None or format == "raw":
-            raise click.UsageError("--version, --request, --response, --body, --header and raw bytes go with an API")
+            raise click.UsageError(
+                "--version, --request, --response, --body, --header, --size and --format raw require an API"
+            )
         if api == "-" and sys.stdin.isatty():
             raise click.UsageError("nothing to encode: give an API, or pipe exchanges to stdin")
         return exchanges(api, size, format, writer)
@@ -66,11 +71,13 @@ def one(api: str, version: int | None, direction: Direction, body: str | None, h
 
     known = find(api)
     if version is None:
-        raise click.UsageError(f"--version is missing; {known.name} has {known.versions[0]} to {known.versions[-1]}")
+        raise click.UsageError(
+            f"--version is missing; {known.name} has versions {known.versions[0]} to {known.versions[-1]}"
+        )
     value = parse(text(body) if body is not None else b"{}", "--body")
     head = None if header is None else parse(text(header), "--header")
     if head is not None and not isinstance(head, Mapping):
-        raise click.BadParameter("wants an object with fields", param_hint="--header")
+        raise click.BadParameter("requires a JSON object", param_hint="--header")
     return guarded(lambda: encode(value, api=known.key, version=version, direction=direction, header=head))
 
 

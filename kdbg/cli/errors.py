@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 @format_option
 @color_option
 def command(errors: tuple[str, ...], format: str, color: str) -> None:
-    """Look up error codes, by code, by name (also former ones, also Java's), by part of a name or of the text.
+    """Look up error codes.
 
-    Without an argument: all of them.
+    QUERY is a code, a name (also a former one or that of a Java exception), or a part of a name or text. Without
+    QUERY, kdbg lists all error codes.
 
     \b
     kdbg errors 6
@@ -71,7 +72,7 @@ def search(query: str) -> list[Error]:
     if found:
         return found
     if query.strip().removeprefix("-").isdecimal():
-        raise InputError(f"no error code {query}; kdbg knows {min(ERRORS)} to {max(ERRORS)}")
+        raise InputError(f"unknown error code {query}; codes are {min(ERRORS)} to {max(ERRORS)}")
     names = near(query)
-    hint = f"did you mean {' or '.join(names)}?" if names else "`kdbg errors` lists all"
-    raise InputError(f"no error called {query!r}; {hint}")
+    hint = f"did you mean {' or '.join(names)}?" if names else "list all with kdbg errors"
+    raise InputError(f"unknown error {query!r}; {hint}")

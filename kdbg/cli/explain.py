@@ -56,9 +56,7 @@ class NumbersToo(click.Command):
     "--api",
     "-a",
     shell_complete=api_names,
-    help="The API, by name, alias or key; or what stands alone: "
-    "a payload (ConsumerProtocolSubscription, OffsetCommitValue, ControlRecordKey, TopicRecord …: `kdbg grammar "
-    "payloads` lists them), RecordBatch, MessageSet, Record, Message, OffsetIndex, TimeIndex, TransactionIndex.",
+    help="Set the API by name, alias or key; or a payload, or a type of stored data (see above).",
 )
 @click.option(
     "--version",
@@ -66,11 +64,11 @@ class NumbersToo(click.Command):
     type=click.IntRange(0, 32767),
     metavar="N",
     shell_complete=api_versions,
-    help="The API's version.",
+    help="Set the API version.",
 )
 @click.option("--request", "direction", flag_value="request", help="Treat the bytes as a request.")
 @click.option("--response", "direction", flag_value="response", help="Treat the bytes as a response.")
-@click.option("--no-header", is_flag=True, help="The bytes are a body only, without size and header.")
+@click.option("--no-header", is_flag=True, help="Treat the bytes as a body only, without size and header.")
 @view_option("hex", lambda view: view.explained is not None)
 @click.option(
     "--explain-fields",
@@ -87,17 +85,22 @@ class NumbersToo(click.Command):
 def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, version: int | None,
             direction: Any, no_header: bool, format: str, color: str, full: bool,
             show_secrets: bool, hide_values: bool, meanings: bool) -> int:  # fmt: skip
-    """Explain bytes: every one of them with its field, or why they cannot be read.
+    """Identify and annotate bytes: hex, base64, hexdump, file.
 
-    Give them as hex (spaces do not matter), base64, a bytes literal of Python or Java, a hexdump (xxd, hexdump -C,
-    od, tcpdump -X, Wireshark's copy), @FILE, or - for the standard input; files may hold the bytes themselves. With
-    nothing said about them kdbg finds out what they are: a request by its header, a response by which layouts read it
-    to the last byte. Several messages one after the other, each behind its size, are explained one by one.
+    kdbg shows the field of each byte, or why the bytes cannot be decoded. Give the bytes as hex (spaces are ignored),
+    base64, a bytes literal of Python or Java, a hexdump (xxd, hexdump -C, od, tcpdump -X, Wireshark), @FILE, or - for
+    stdin. A file may contain the raw bytes.
 
-    A kind of finding, such as trailing-bytes, is explained by the manual.
+    Without --api, kdbg recognises a request by its header, and a response by the layouts that decode it to the last
+    byte. It explains several messages one by one if each follows its size.
 
-    A decimal number, or the line of an error log with a size in it, is explained as well: digits are a number if they
-    do not begin with 0, are at most 2147483647, and nothing is said about them; any others are hex.
+    --api also accepts a payload (ConsumerProtocolSubscription, OffsetCommitValue, ControlRecordKey, TopicRecord …:
+    `kdbg grammar payloads` lists them) and stored data: RecordBatch, MessageSet, Record, Message, OffsetIndex,
+    TimeIndex, TransactionIndex.
+
+    For a kind of finding, such as trailing-bytes, kdbg prints its section of the guide. It also explains a decimal
+    number, or a line of an error log with a size in it. Digits are a decimal number if they do not begin with 0, are
+    at most 2147483647, and no option describes the bytes; otherwise they are hex.
 
     \b
     kdbg explain 00000017 0003 0001 00000002 0004 6b646267 00000001 0003 666f6f
@@ -112,7 +115,7 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
         click.echo(ctx.get_help(), err=True)
         return 2
     if version is not None and api is None:
-        raise click.UsageError("--version N of which API? Say so with --api")
+        raise click.UsageError("--version requires --api")
     known, named = _api_or_structure(api)
     told = Told(known, version, direction, not no_header)
     given = _given(bytes_given)
@@ -180,7 +183,7 @@ def _given(words: tuple[str, ...]) -> Given:
 
     raw: str | bytes
     if not words or words == ("-",):
-        raw = _limited(sys.stdin.buffer.read(MOST + 1), "the standard input")
+        raw = _limited(sys.stdin.buffer.read(MOST + 1), "stdin")
     elif len(words) == 1 and words[0].startswith("@"):
         raw = _file(words[0][1:])
     else:
@@ -199,7 +202,7 @@ def _file(name: str) -> bytes:
 
     kind = named_kind(name, data)
     if kind is not None:
-        raise InputError(f"{name!r} is a {kind.title}: `kdbg decode` shows what is in it")
+        raise InputError(f"{name!r} is a {kind.title}; use kdbg decode")
     return _limited(data, name)
 
 
@@ -208,9 +211,11 @@ def _limited(data: bytes, name: str) -> bytes:
     from ..reading.files import CAPTURES
 
     if data.startswith(CAPTURES):
-        raise InputError(f"{name!r} is a capture: `kdbg decode` shows what was said in it")
+        raise InputError(f"{name!r} is a capture; use kdbg decode")
     if len(data) > MOST:
-        raise InputError(f"{name!r} is larger than {MOST >> 20} MiB, the limit for a message")
+        raise InputError(
+            f"{name!r} is larger than {MOST >> 20} MiB, the limit of explain; use kdbg decode for captures"
+        )
     return data
 
 
@@ -278,7 +283,7 @@ def _bytes(given: Given, told: Told, named: Structure | None, format: str, look:
             raise unknown or error from None
         return _statements(said, format, look, writer)
     if not takes[0].data:
-        raise InputError("there are no bytes to explain")
+        raise InputError("no bytes to explain; give hex, base64, @FILE, or - for stdin")
     clean = _takes(takes, bare, told, named, format, look, writer)
     beside = [] if bare is None or alone(takes, bare) else statements(bare.text)
     if beside := [one for one in beside if one.format != "any"]:

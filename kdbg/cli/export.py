@@ -19,25 +19,26 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, metavar="FILE… OUT", type=click.Path(allow_dash=True))
 @click.option(
     "--connections/--only-exchanges", "whole", default=True,
-    help=("Export whole connections that contain a matching exchange (default), or only the matching "
-         "exchanges and the connection handshakes."),
+    help="Export only matching exchanges and handshakes, or whole connections (default: whole connections).",
 )  # fmt: skip
 @click.option(
     "--tls-plain",
     is_flag=True,
-    help="Write decrypted TLS payload as plaintext inside synthetic TCP connections.",
+    help="Write decrypted TLS payload as plaintext in synthetic TCP connections.",
 )
 @otlp_option
 @filter_options
 @definitions_option
 @memory_option
 def command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: str | None, **filters: Any) -> int:
-    """Write a capture of what the filters choose, packet by packet as it was captured; Wireshark opens it.
+    """Export selected connections or exchanges to a capture file.
 
-    Whole connections are what other programs read best: they have the requests that tell what responses are, and no
-    gaps. OUT is pcapng, unless its name ends with .pcap. It holds what was said, passwords too: see kdbg redact.
+    Packets are written as they were captured, for Wireshark and other programs. Whole connections are the best input
+    for them: a response can only be decoded with its request. OUT is pcapng, or pcap if its name ends with .pcap. It
+    contains secrets such as passwords; see kdbg redact.
 
-    With --otlp there is no OUT: exchanges become spans, which hold no passwords and nothing of what records say.
+    With --otlp there is no OUT: exchanges are exported as spans, which contain neither passwords nor the contents of
+    records.
 
     \b
     kdbg export captures/errors.pcap --errors failed.pcapng
@@ -48,13 +49,13 @@ def command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: str | No
     """
     if otlp is not None:
         if tls_plain or not whole:
-            raise click.UsageError("--only-exchanges and --tls-plain are for captures, not for --otlp")
+            raise click.UsageError("--only-exchanges and --tls-plain cannot be combined with --otlp")
         return as_spans(files, otlp, take_filters(filters))
     from .exporting import MODES, ExportRun
 
     *files, target = files  # type: ignore[assignment]
     if not files:
-        raise click.UsageError("Missing argument 'OUT'")
+        raise click.UsageError("missing argument 'OUT'")
     run = ExportRun(target, MODES["connections" if whole else "exchanges"], take_filters(filters), tls_plain=tls_plain)
     return run.export(files)
 
@@ -67,7 +68,7 @@ def as_spans(files: tuple[str, ...], where: str, filters: Filters) -> int:
     from .signalling import spans
 
     if where in files:
-        raise click.UsageError(f"{where} is an input file: choose another output")
+        raise click.UsageError(f"{where} is an input file; choose another output file")
     with spans(where) as outlet:
         run = HandingRun(filters, Writer(live=any(map(is_live, files))), [outlet], "whole")
         run.captures(files)

@@ -106,7 +106,7 @@ class ExportRun(Captures):
     def read(self, capture: Capture | Log, name: str) -> None:
         """Find the wanted exchanges of a capture, then write their packets."""
         if capture.source.pipe is not None:
-            raise CaptureError(capture.name, "is read twice, and a pipe can be read once", "save it to a file first")
+            raise CaptureError(capture.name, "a pipe, which export cannot read twice", "save it to a file first")
         refuse_same(capture.name, self.target)
         assert isinstance(capture, Capture), "logs are refused"
         choice, ends, encrypted = self.mode(), Ends(), set[int]()
@@ -118,7 +118,7 @@ class ExportRun(Captures):
                 if exchange.peers.tls is not None:
                     encrypted.add(ends.first_packet(exchange))
         if encrypted and not self.tls_plain:
-            self.say(f"{count(len(encrypted), 'TLS connection')} written encrypted: --tls-plain writes what was said")
+            self.say(f"{count(len(encrypted), 'TLS connection')} exported encrypted; use --tls-plain for plaintext")
         plain = Decrypting(encrypted if self.tls_plain else (), capture.keys, choice.takes, self.add)
         with Frames(capture.name) as frames:
             self.write(frames, choice, plain)
@@ -143,7 +143,7 @@ class ExportRun(Captures):
                     self.add(each)
         table.close()
         if dissectors.lost:
-            self.say(f"{count(dissectors.lost, 'IP fragment')} left out: nothing says whose they are")
+            self.say(f"{count(dissectors.lost, 'IP fragment')} dropped: their connection is unknown")
 
     def other_parts(self) -> list[str]:
         return [f"{count(self.written, 'packet')} written"] if self.is_complete else ["nothing written"]

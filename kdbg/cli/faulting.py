@@ -33,7 +33,7 @@ def rules_of(rules: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
         try:
             lines = Path(name).read_text("utf-8").splitlines()
         except (OSError, ValueError) as error:
-            raise InputError(f"{name}: {getattr(error, 'strerror', None) or 'no text in UTF-8'}") from None
+            raise InputError(f"{name}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
         found += [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
     Faults(found)  # what is wrong is said before anything is listened on
     return tuple(found)
@@ -58,7 +58,7 @@ class FaultLog:
             try:
                 self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             except OSError as error:
-                raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+                raise InputError(f"{path}: cannot be written: {error.strerror}") from None
         if pipe is not None:
             os.set_blocking(pipe, False)
 
@@ -106,7 +106,7 @@ class FaultLog:
             self.failed = True
             with suppress(OSError):  # a pipe or device
                 os.ftruncate(self._file, os.lseek(self._file, 0, os.SEEK_CUR) - written)
-            self.warn(f"{self._path}: cannot be written any further: {error.strerror}; later faults are not logged")
+            self.warn(f"{self._path}: cannot be written further: {error.strerror}; kdbg does not log later faults")
 
     def _hand_on(self, line: bytes) -> None:
         if self._pipe is not None:

@@ -29,6 +29,8 @@ TYPES: dict[Form, dict[str, Any]] = {
     Form.COUNT: {},
 }
 """How click takes each form of value."""
+EITHER = "give either captures or one folder of tables, not both"
+CAPTURES_ONLY = "{option} applies to captures; for tables, pass it to kdbg pipeline"
 MOST, LONGEST = 8, 60
 """How many values are offered in place of one that was not there, and how many characters of each."""
 
@@ -121,7 +123,7 @@ def _unmatched(one: Unmatched) -> str:
     values = [cut(escape(str(value)), LONGEST) for value in one.there[:MOST]]
     more = f" and {len(one.there) - MOST:,} more" if len(one.there) > MOST else ""
     meant = f"; did you mean {values[0]}?" if one.near is not None else ""
-    there = f"the capture contains {', '.join(values)}{more}" if values else "there are none at all"
+    there = f"the captures contain {', '.join(values)}{more}" if values else "the captures contain none"
     return f"{option_name(one.filter)} {escape(one.value)}: no match{meant or ';'} {there}"
 
 

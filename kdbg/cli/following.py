@@ -27,9 +27,9 @@ def run(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, 
     from ..spark.follow.tail import points, strangers
 
     if given["append"]:
-        raise InputError("--follow always appends: leave --append out")
+        raise InputError("--follow always appends; omit --append")
     if (given["master"] or "").startswith("sc://"):
-        raise InputError("--follow runs in this process, and cannot on a Spark Connect server")
+        raise InputError("--follow cannot use Spark Connect; use another --master")
     named = [str(Path(name).resolve()) if "://" not in name else name for name in captures]
     for name in strangers(points(named, rolled=given["rolled"])):  # what is not there is refused too
         say(f"skipped {name}: --follow needs pcap files as written by tcpdump")

@@ -31,25 +31,30 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="FILE",
     type=click.Path(),
-    help="Print what this message definition defines. May be given several times.",
+    help="Print what this message definition file defines. Repeatable.",
 )
 @click.option(
     "--compatible",
     is_flag=True,
-    help="Check a message definition by the rules on compatible change: the files of all its releases, oldest first.",
+    help="Check a definition by Kafka's compatibility rules; give the files of all releases, oldest first.",
 )
 @click.option(
-    "--version", "-v", type=int, metavar="N", shell_complete=api_versions, help="Print the grammar of this version."
+    "--version",
+    "-v",
+    type=int,
+    metavar="N",
+    shell_complete=api_versions,
+    help="Print the message schema of this version.",
 )
 @click.option("--diff", type=int, nargs=2, metavar="N M", shell_complete=api_versions, help="Compare two versions.")
-@click.option("--request", "direction", flag_value="request", help="Only the request.")
-@click.option("--response", "direction", flag_value="response", help="Only the response.")
+@click.option("--request", "direction", flag_value="request", help="Print only the request.")
+@click.option("--response", "direction", flag_value="response", help="Print only the response.")
 @click.option(
     "--source",
     is_flag=False,
     flag_value="values",
     metavar="[READING]",
-    help="Print the Python that reads this version in bulk: its values, or facts, json, tree, hex.",
+    help="Print the generated Python decoder of this version: values, or facts, json, tree, hex.",
 )
 @format_option
 @color_option
@@ -57,11 +62,12 @@ if TYPE_CHECKING:
 def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, version: int | None,
             diff: tuple[int, int] | None, direction: str | None, source: str | None, format: str,
             color: str) -> int:  # fmt: skip
-    """Print the grammar of a message in the protocol guide's BNF, or what versions changed.
+    """Print a message schema, or compare two versions.
 
-    API is a name, an alias or a key; or `frame`, `header` or `records`; or the name of a payload, and `payloads` for
-    all of these; or the name of a type, as `int32` or `compact-string`, and `types` for all; or `notation`. With
-    neither --version nor --diff: what the API is for, and what each version changed. Without API: all of them.
+    The schema is printed in the BNF of Kafka's protocol guide. API is a name, an alias or a key; or `frame`, `header`
+    or `records`; or the name of a payload, and `payloads` lists these; or the name of a type, such as `int32` or
+    `compact-string`, and `types` lists these; or `notation`. Without --version and --diff, kdbg prints what the API
+    does, and what each version changed. Without API, it lists all APIs.
 
     \b
     kdbg grammar metadata
@@ -75,18 +81,20 @@ def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, ve
     kdbg grammar --compatible 1.0/FooRequest.json 2.0/FooRequest.json 3.0/FooRequest.json
     """
     if compatible and (files or version is not None or diff or direction):
-        raise click.UsageError("--compatible compares definition files, whole: with --format at most")
+        raise click.UsageError("--compatible can only be combined with --format")
     if len(names) > 1 and not compatible:
-        raise click.UsageError("of one API at a time; --compatible takes several files")
+        raise click.UsageError("give one API; only --compatible accepts several files")
     api = names[0] if names else None
     if version is not None and diff:
         raise click.UsageError("use either --version or --diff, not both")
     if files and api is not None:
-        raise click.UsageError("--definition prints what files define; --definitions adds them to the APIs there are")
+        raise click.UsageError(
+            "--definition cannot be combined with an API; use --definitions to add to the known APIs"
+        )
     if api is None and not files and not compatible and (version is not None or diff or direction):
-        raise click.UsageError("of which API? `kdbg apis` lists them")
+        raise click.UsageError("an API is missing; list them with kdbg apis")
     if source is not None and (version is None or api is None):
-        raise click.UsageError("--source prints how one version of an API is read: with --version")
+        raise click.UsageError("--source requires --version")
     writer, status = Writer(), 0
     shape, json = look(color, True, False), format == "json"
     if source is not None and api is not None and version is not None:
@@ -113,7 +121,7 @@ def pieces(
     if api is None:
         yield from listing(look, json)
         if not json:
-            yield "\n`kdbg grammar NAME` tells about one of them; also `frame`, `header`, `records`, `payloads`,\n"
+            yield ("\n`kdbg grammar NAME` describes one of them; also `frame`, `header`, `records`, `payloads`,\n")
             yield "`types` and `notation`.\n"
     elif plain(api) == "payloads":
         yield from every_payload(look, json)
@@ -121,7 +129,7 @@ def pieces(
         yield from of_special(api, special, version, diff, direction, look, json)
     elif (pages := wordy(api, look, json)) is not None:
         if version is not None or diff or direction:
-            raise click.UsageError(f"{api} has no versions and no directions")
+            raise click.UsageError(f"{api} has neither versions nor directions")
         yield from pages
     else:
         yield from told(api_or_payload(api), version, diff, direction, look, json)
@@ -136,7 +144,7 @@ def sources(name: str, version: int, direction: str | None, reading: str) -> str
 
     found = api(name)
     if reading not in SOURCES:
-        raise click.UsageError(f"no reading {reading!r}; there are {', '.join(SOURCES)}")
+        raise click.UsageError(f"unknown decoder {reading!r}; use one of {', '.join(SOURCES)}")
     if version not in found.versions:
         raise UnknownVersion(found.name, version, found.versions[0], found.versions[-1])
     sides = [side for side in DIRECTIONS if direction in (None, side)]
@@ -177,7 +185,7 @@ def defined(
     others = [declare(message) for message in messages if message.kind not in DIRECTIONS]
     things: list[Api | Declared] = [*(pair.api() for pair in pairs(messages)), *others]
     if not things:
-        raise InputError(f"{', '.join(files)}: validVersions are none, so there is nothing to print")
+        raise InputError(f"{', '.join(files)}: nothing to print, as validVersions is none")
     for i, thing in enumerate(things):
         yield b"" if json or not i else "\n"
         yield from told(thing, version, diff, direction, look, json)
@@ -244,7 +252,7 @@ def every_payload(look: Look, json: bool) -> Iterator[str | bytes]:
         yield from (dump(payload_object(found)) for found in payloads())
         return
     yield from payload_listing(look)
-    yield "\n`kdbg grammar NAME` tells about one of them.\n"
+    yield "\n`kdbg grammar NAME` describes one of them.\n"
 
 
 def printed(sheets: list[Sheet], look: Look, json: bool) -> Iterator[str | bytes]:
@@ -288,5 +296,5 @@ def chosen(name: str, sheets: list[Sheet], version: int | None, direction: str |
     found = [s for s in sheets if version in (None, s.version) and direction in (None, s.direction or direction)]
     if not found:
         known = ", ".join(dict.fromkeys(str(sheet.version) for sheet in sheets))
-        raise InputError(f"no {name} of version {version}; there are {known}")
+        raise InputError(f"no {name} of version {version}; known versions: {known}")
     return found

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("topic", required=False, shell_complete=guide_topics)
 @click.argument("section", required=False, shell_complete=guide_sections)
-@click.option("--raw", is_flag=True, help="Print Markdown as it is, on a terminal too.")
+@click.option("--raw", is_flag=True, help="Print plain Markdown, also on a terminal.")
 @color_option
 def command(topic: str | None, section: str | None, raw: bool, color: str) -> None:
-    """Read the manual: without TOPIC, the list of topics; SECTION is a heading of a topic.
+    """Read the guide: tasks, commands, reference.
 
-    Long topics are shown by the pager (PAGER, else less). In a pipe the output is Markdown.
+    Without TOPIC, kdbg lists the topics; SECTION is a heading of a topic. Long topics open in the pager ($PAGER,
+    otherwise less). In a pipe the output is Markdown.
 
     \b
     kdbg guide tutorial
@@ -64,14 +65,14 @@ def wanted(topic: str, heading: str | None) -> str:
     if kind is not None and (heading is None or name == "findings"):
         return of_finding(kind)
     if name not in names:
-        raise InputError(f"no topic {topic!r}; {meant(name, [*names, *Kind], '`kdbg guide` lists them')}")
+        raise InputError(f"unknown topic {topic!r}; {meant(name, [*names, *Kind], 'list all with kdbg guide')}")
     if heading is None:
         return guide.text(name)
     found = guide.section(name, heading)
     if found is None:
         known = [text for _, _, text in guide.headings(name)]
         raise InputError(
-            f"no section {heading!r} in {name!r}; {meant(heading, known, 'there are ' + '; '.join(known))}"
+            f"no section {heading!r} in {name!r}; {meant(heading, known, 'sections: ' + ', '.join(known))}"
         )
     return found
 

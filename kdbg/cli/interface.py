@@ -21,6 +21,7 @@ from ..render.values import escape
 from ..render.views import ExchangeView, Text
 from ..wire.readings.topic_names import NamesThen
 from . import REFUSED
+from .captures import LOST
 from .output import Writer
 from .owned import Owned
 from .watching import Watching
@@ -68,7 +69,7 @@ class InterfaceRun(Watching):
             self.status = REFUSED
         if outcome.files:
             names = [escape(name) for name in outcome.files]
-            self.say("written: " + (names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"))
+            self.say("wrote " + (names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"))
 
 
 def screen(source: Feed, known: Owners | None, look: Look, filters: Filters, *, light: bool) -> int:
@@ -79,9 +80,9 @@ def screen(source: Feed, known: Owners | None, look: Look, filters: Filters, *, 
     outcome = source.finish()
     said = [f"{source.name}: {outcome.problem}"] if outcome.problem else []
     if outcome.dropped:
-        said.append(f"{source.name}: {count(outcome.dropped, 'packet')} dropped by the system")
+        said.append(f"{source.name}: {count(outcome.dropped, 'packet')} {LOST['dropped']}")
     if outcome.files:
-        said.append("written: " + " to ".join(dict.fromkeys((outcome.files[0], outcome.files[-1]))))
+        said.append("wrote " + " to ".join(dict.fromkeys((outcome.files[0], outcome.files[-1]))))
     for line in said:
         click.echo(f"kdbg: {escape(line)}", err=True)
     return REFUSED if outcome.problem else 0
@@ -92,7 +93,7 @@ def owners(pids: Iterable[int], containers: Iterable[str], via: str | None) -> O
     if via is None:
         return Owners(pids, containers)
     if pids or containers:
-        raise InputError("--pid and --container are for this machine's processes, and not for --via")
+        raise InputError("--pid and --container select local processes; they cannot be combined with --via")
     return None
 
 

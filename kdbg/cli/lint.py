@@ -17,9 +17,9 @@ from .output import Writer, look, look_options
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
 @click.option(
     "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
-    help="Output format: text (default), or json (one object per line).",
+    help="Set the output format: text, or json with one object per line (default: text).",
 )  # fmt: skip
-@click.option("--notes/--no-notes", default=True, help="Include notes.")
+@click.option("--notes/--no-notes", default=True, help="Include notes (default: notes).")
 @look_options
 @connection_filter_options
 @definitions_option
@@ -28,10 +28,10 @@ def command(
     files: tuple[str, ...], format: str, notes: bool, color: str, full: bool, show_secrets: bool,
     **filters: Any,
 ) -> int:  # fmt: skip
-    """Say what clients and brokers do against the protocol, or against good practice.
+    """Report protocol violations and bad practices.
 
-    By client id, host and software, with how often and the first exchange. The exit status is 1 where something above a
-    note was found.
+    Each violation is listed by client id, host and software, with its number of occurrences and the first exchange.
+    The exit status is 1 if there is a violation above a note.
 
     \b
     kdbg lint captures/first-contact.pcap

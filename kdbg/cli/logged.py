@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 from ..capture.source import open_source
 from ..errors import CaptureError
+from ..findings.amounts import count
 from ..logs.join import Join
 from ..logs.log import Log, has_lines
 from ..messages.exchange import Exchange
@@ -52,7 +53,7 @@ class Joins:
         for one in self.joins:
             one.finish()
         lines, joined = (sum(counts) for counts in zip(*((one.lines, one.joined) for one in self.joins), strict=True))
-        return [f"{joined:,} of {lines:,} log lines joined"]
+        return [f"{joined:,} of {count(lines, 'log line')} matched"]
 
 
 @contextmanager
@@ -64,6 +65,6 @@ def joins(names: Sequence[str]) -> Iterator[Joins]:
             source = open_source(name)
             opened.callback(source.close)
             if not has_lines(source):
-                raise CaptureError(name, "has no protocol lines of a client or broker", "see kdbg guide logs")
+                raise CaptureError(name, "no protocol lines of a client or broker", "see kdbg guide logs")
             found.append(Join(name if len(names) > 1 else "", Log(source).blocks()))
         yield Joins(found)

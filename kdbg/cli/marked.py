@@ -8,6 +8,7 @@ from contextlib import suppress
 import click
 
 from ..filters.chosen import Filters
+from ..findings.amounts import count
 from ..reading.files import chosen
 from ..tui.index import Start
 from . import REFUSED
@@ -42,4 +43,4 @@ def export(
     run = MarkedRun(target, filters, {files[file]: numbers for file, numbers in wanted.items()})
     with suppress(click.exceptions.Exit):  # it said why
         run.export([files[file] for file in wanted])
-    yield f"wrote {run.written:,} packets to {target}" if run.status != REFUSED else "; ".join(run.said)
+    yield f"wrote {count(run.written, 'packet')} to {target}" if run.status != REFUSED else "; ".join(run.said)

@@ -15,5 +15,5 @@ def _allow(ctx: click.Context, param: click.Parameter, value: int) -> None:
 memory_option = click.option(
     "--max-memory", type=Size(LEAST), default=DEFAULT, metavar="SIZE", envvar=VARIABLE, expose_value=False,
     callback=_allow,
-    help="Memory limit, such as 512MB (default 1GB). Data beyond it is dropped with a finding.",
+    help="Limit the memory; data above the limit is dropped with a finding (default: 1GB).",
 )  # fmt: skip

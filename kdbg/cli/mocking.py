@@ -102,12 +102,12 @@ async def serve(
             f"warning: any host that can reach {escape(options.listening.host)} gets responses; use --listen "
             "127.0.0.1 for local use only"
         )
-    say(f"{count(recording.answers, 'answer')} to {len(recording.offered)} APIs")
+    say(f"{count(recording.answers, 'recorded response')} of {count(len(recording.offered), 'API')}")
     await over.wait()
     await mock.close()
     answers = mock.answers
-    say(f"{count(mock.connections, 'connection')} · {count(answers.answered, 'request')} answered · "
-        f"{answers.refused:,} without an answer in the captures · {count(answers.rejected, 'mistake')}")  # fmt: skip
+    say(f"{count(mock.connections, 'connection')} · {count(answers.answered, 'request')} served · "
+        f"{answers.refused:,} without a recorded response · {answers.rejected:,} rejected")  # fmt: skip
     return INTERRUPTED
 
 

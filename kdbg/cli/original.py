@@ -29,13 +29,13 @@ def original(files: Sequence[str], row: Mapping[str, Any], partitions: Iterable[
     """Return the exchange of a row out of its capture, or why there is none; `partitions` name topics by their ids."""
     capture = row["capture"]
     if len(files) > 1:
-        return Original(missing=f"{capture} was rolled into {len(files):,} files: kdbg decode reads them")
+        return Original(missing=f"{capture} consists of {count(len(files), 'rotated file')}; use kdbg decode")
     try:
         found = _found(files[0] if files else capture, row)
     except CaptureError as error:
         return Original(missing=str(error))
     if found is None:
-        return Original(missing=f"{capture} is another capture by now: the exchange is not there")
+        return Original(missing=f"{capture} has changed; it does not contain the exchange")
     packed = Packed()
     packed.add(found)
     numbers, common, data = packed.take()
@@ -74,7 +74,7 @@ def _found(path: str, row: Mapping[str, Any]) -> Exchange | None:
     capture = open_any(path)
     with closing(capture.source):
         if not isinstance(capture, Capture):
-            raise CaptureError(path, "is no capture")
+            raise CaptureError(path, "not a capture")
         with capture, seldom_collected():
             drive = Drive(engine_of(capture, Filters(), None), _of_one(capture, row), lambda: None)
             return next((one for chunk in drive.chunks() for one in chunk if _is(one, row)), None)
@@ -127,5 +127,5 @@ def export(folder: str, rows: Sequence[Mapping[str, Any]], target: str) -> Itera
             for connection, exchanges in enumerate(sorted(found.values(), key=lambda some: some[0].time)):
                 for exchange in exchanges:
                     save(exchange, writer, connection)
-    said = [f"{target}: {count(sum(map(len, found.values())), 'exchange')} written"] if found else []
+    said = [f"wrote {count(sum(map(len, found.values())), 'exchange')} to {target}"] if found else []
     yield "; ".join([*said, *dict.fromkeys(missing)])

@@ -12,6 +12,7 @@ import click
 
 from ..render.look import Look
 from ..render.views import VIEWS, View
+from .options import HELP, color_option
 
 if TYPE_CHECKING:
     from ..values.chosen import ReadBytes
@@ -19,35 +20,28 @@ if TYPE_CHECKING:
 FLUSH_AT = 1 << 16
 
 
-values_option: Final = click.option(
-    "--hide-values", is_flag=True, help="Show only the sizes of record keys, values and headers."
-)
+values_option: Final = click.option("--hide-values", is_flag=True, help=HELP["hide-values"])
 merge_option: Final = click.option(
-    "--merge/--no-merge", default=None, help=("Merge captures of the same traffic taken at several hosts "
-                                              "(detected automatically; see "
-                                             "kdbg guide places)."),
-)  # fmt: skip
+    "--merge/--no-merge",
+    default=None,
+    help="Merge captures of the same traffic from several hosts (default: if detected); see kdbg guide places.",
+)
 latency_option: Final = click.option(
-    "--latency", is_flag=True, help=("Break down the latency of each exchange (network, broker, throttling) "
-                                     "and show TCP statistics. "
-                                    "Tree, hex and JSON only; see kdbg guide latency."),
-)  # fmt: skip
+    "--latency",
+    is_flag=True,
+    help="Break down latency (network, broker, throttling) and show TCP statistics; see kdbg guide latency.",
+)
 raw_option: Final = click.option(
-    "--raw", is_flag=True, help="In CSV, do not escape text that a spreadsheet would treat as a formula."
+    "--raw", is_flag=True, help="Leave text unescaped in CSV, also where a spreadsheet would treat it as a formula."
 )
 
 
 def look_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command --color, --full and --show-secrets, with the same meaning everywhere."""
     for option in (
-        click.option("--show-secrets", is_flag=True, help="Show passwords, tokens and other secrets."),
-        click.option("--full", is_flag=True, help="Show long arrays and values whole (always so in a pipe)."),
-        click.option(
-            "--color",
-            type=click.Choice(["auto", "always", "never"]),
-            default="auto",
-            help="Colour the output; auto follows the terminal and NO_COLOR.",
-        ),
+        click.option("--show-secrets", is_flag=True, help=HELP["show-secrets"]),
+        click.option("--full", is_flag=True, help=HELP["full"]),
+        color_option,
     ):
         command = option(command)
     return command
@@ -62,7 +56,7 @@ def view_option(default: str, wanted: Callable[[View], bool] = lambda view: True
         "format",
         type=click.Choice(names),
         default=default,
-        help=f"Output format (default: {default}).",
+        help=f"Set the output format (default: {default}).",
     )
 
 
@@ -70,21 +64,24 @@ meanings_option: Final = click.option(
     "--explain-fields",
     "meanings",
     is_flag=True,
-    help="Describe each field: next to it in a tree, below a hexdump.",
+    help=HELP["explain-fields"],
 )
 
 
 jobs_option: Final = click.option(
     "--jobs", "-j", type=click.IntRange(min=1), default=1, metavar="N",
-    help="Number of worker processes (default: one per core). Does not change the output.",
+    help="Use N worker processes (default: 1); the output is the same.",
 )  # fmt: skip
 
 
 SCREEN_OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--depth", {"type": click.IntRange(min=1), "metavar": "N", "help": "Limit trees to N levels."}),
-    ("--only-errors", {"is_flag": True, "help": "Show only the failed fields of each exchange, with their paths."}),
+    (
+        "--only-errors",
+        {"is_flag": True, "help": ("Show only the fields with errors of each exchange, with their paths.")},
+    ),
     ("--local", {"is_flag": True, "help": "Show local time instead of UTC (JSON and field values stay in UTC)."}),
-    ("--no-pager", {"is_flag": True, "help": "Do not use a pager."}),
+    ("--no-pager", {"is_flag": True, "help": "Print long output without a pager."}),
 )
 """The options of trees, times and the pager, with what click says of each: see `on_screen`."""
 
@@ -105,10 +102,10 @@ def on_screen(found: Look, format: str, given: dict[str, Any]) -> Look:
     taken = {name: given.pop(name) for name in ("local", "only_errors", "depth")}
     if format != "tree" and (taken["only_errors"] or taken["depth"] is not None):
         raise click.UsageError(
-            f"{'--only-errors' if taken['only_errors'] else '--depth'} is for trees, not for {format}"
+            f"{'--only-errors' if taken['only_errors'] else '--depth'} requires --format tree, not {format}"
         )
     if taken["local"] and format == "json":
-        click.echo("kdbg: --local has no effect on JSON, which is always UTC", err=True)
+        click.echo("kdbg: --local has no effect on JSON, whose times are always UTC", err=True)
     return replace(compact(found), **taken)
 
 

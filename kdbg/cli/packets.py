@@ -54,7 +54,7 @@ def is_pcapng(name: str, otherwise: bool) -> bool:
 def refuse_same(source: str, target: str) -> None:
     """Raise `CaptureRefused` where a capture would be written over itself."""
     if os.path.exists(source) and os.path.exists(target) and os.path.samefile(source, target):  # noqa: PTH110, PTH121
-        raise CaptureRefused(target, "is the capture itself: give another name")
+        raise CaptureRefused(target, "is also the input; choose another output file")
 
 
 def nobody(connection: Connection) -> tuple[Receiver, Receiver]:

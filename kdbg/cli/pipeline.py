@@ -9,6 +9,7 @@ import click
 from .definitions import GIVEN, definitions_option
 from .filters import archive_filter_options, take_archive_filters
 from .memory import memory_option
+from .options import HELP
 from .sizes import Size
 
 LEAST_SPLIT = 1 << 16
@@ -26,7 +27,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
         text = str(value).lower()
         number, unit = (text[:-1], text[-1]) if text[-1:] in DURATIONS else (text, "s")
         if not number.isdecimal() or len(number) > 9 or not int(number):
-            self.fail(f"{value!r} is no duration: write 30s, 10m or 2h", param, ctx)
+            self.fail(f"invalid duration {value!r}; use 30s, 10m or 2h", param, ctx)
         return float(int(number) * DURATIONS[unit])
 
 
@@ -38,44 +39,49 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
         name, equals, setting = str(value).partition("=")
         if not name or not equals:
-            self.fail(f"{value!r} is no setting: write spark.executor.memory=4g", param, ctx)
+            self.fail(f"invalid property {value!r}; use NAME=VALUE, such as spark.executor.memory=4g", param, ctx)
         return name, setting
 
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("captures", nargs=-1, required=True, metavar="CAPTURES…")
-@click.option("--out", required=True, metavar="DIR", help="The folder of the tables; a path or a URL.")
-@click.option("--master", metavar="URL", help=("Spark master: local[N], spark://…, yarn, k8s://…, or sc://… "
-                                               "for Spark Connect (default: "
-                                              "this machine)."))  # fmt: skip
-@click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help="Spark configuration property. Repeatable.")
+@click.option("--out", required=True, metavar="DIR", help="Write the tables to this folder; a path or a URL.")
+@click.option("--master", metavar="URL", help="Set the Spark master: local[N], spark://…, yarn, k8s://…, or sc://… "
+                                              "(default: this machine).")  # fmt: skip
+@click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help=HELP["conf"])
 @click.option("--py-files", metavar="ZIP", help="Ship this kdbg zip to the cluster's executors.")
-@click.option("--split", type=Size(LEAST_SPLIT), default="64M", show_default=True, help="Bytes of a file per task.")
+@click.option("--split", type=Size(LEAST_SPLIT), default="64M", help="Set the bytes of a file per task (default: 64M).")
 @click.option(
-    "--partitions", type=click.IntRange(1), metavar="N", help="Number of reassembly tasks (default: by input size)."
+    "--partitions",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Set the number of reassembly tasks (default: by input size).",
 )
 @click.option(
     "--rolled", is_flag=True, help="Treat all files of a folder as one rotated capture, whatever their names."
 )
-@click.option("--records", is_flag=True, help="Also write the records table (metadata only).")
-@click.option("--values", is_flag=True, help="Also write record keys, values and headers.")
-@click.option("--diagnose", is_flag=True, help="Also run diagnosis on each capture (show it with kdbg diagnose DIR).")
+@click.option("--records", is_flag=True, help="Write the records table as well (metadata only).")
+@click.option("--values", is_flag=True, help="Write record keys, values and headers as well.")
+@click.option("--diagnose", is_flag=True, help="Diagnose each capture as well; kdbg diagnose DIR prints the causes.")
 @click.option("--append", is_flag=True, help="Append to existing tables and skip files already in them.")
 @click.option("--follow", is_flag=True, help="Keep running and add new data in batches.")
-@click.option("--interval", type=Seconds(), default="30s", show_default=True, help="Interval between --follow batches.")
+@click.option(
+    "--interval", type=Seconds(), default="30s", help="Set the interval between --follow batches (default: 30s)."
+)
 @click.option("--until-idle", type=Seconds(), metavar="TIME", help="Stop --follow after this time without new data.")
-@click.option("--forget", type=Seconds(), default="10m", show_default=True,
-              help="With --follow, treat a connection as closed after this idle time.")  # fmt: skip
+@click.option("--forget", type=Seconds(), default="10m",
+              help="Treat a connection as closed after this idle time, with --follow (default: 10m).")  # fmt: skip
 @archive_filter_options
-@click.option("--show-secrets", is_flag=True, help="Passwords, tokens and other secrets too.")
+@click.option("--show-secrets", is_flag=True, help="Write passwords, tokens and other secrets as well.")
 @definitions_option
 @memory_option
-@click.option("--verbose", is_flag=True, help="Show Spark's log output.")
+@click.option("--verbose", is_flag=True, help=HELP["verbose"])
 def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
-    """Decode archives of captures into tables of Parquet, on Spark: on this machine, or on any cluster.
+    """Decode large capture archives into tables with Spark.
 
-    CAPTURES are files, folders, globs and URLs (s3://, gs://, hdfs://). Files that tcpdump or dumpcap rotated are read
-    as the one capture that they are. The tables replace those in DIR, all at once, or stand beside them with --append.
+    CAPTURES are files, folders, globs and URLs (s3://, gs://, hdfs://). Files that tcpdump or dumpcap rotated are
+    decoded as one capture. The Parquet tables replace those in DIR atomically, or are added to them with --append.
+    Spark runs on this machine, or on any cluster.
 
     \b
     kdbg pipeline captures/ --out tables
@@ -84,7 +90,9 @@ def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
     """
     if options.pop("follow"):
         if options["diagnose"]:
-            raise click.UsageError("--diagnose judges captures that are whole; kdbg watch --diagnose judges live ones")
+            raise click.UsageError(
+                "--diagnose cannot be combined with --follow; use kdbg watch --diagnose for live traffic"
+            )
         from .following import run
     else:
         from .piping import run

@@ -20,6 +20,7 @@ from ..reading.files import numbered
 from ..render.values import escape
 from ..spark import session
 from . import INTERRUPTED, REFUSED, UNDECODED
+from .closing import finding_parts
 from .found import passed_over
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ def made(captures: tuple[str, ...], output: Output, filters: Filters, given: dic
     known = output.known() if given["append"] else {}
     planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
     if planned.refused:
-        say(passed_over([f"{name} {problem}" for name, problem in planned.refused]))
+        say(passed_over([f"{name} ({problem})" for name, problem in planned.refused]))
     if not planned.files:
-        say("nothing to read" + (": the tables hold these files already" if known else ""))
+        say("nothing to read" + (": the tables already contain these files" if known else ""))
         return REFUSED if not known else 0
     first = min((file.time for file in planned.files if file.time is not None), default=None)
     options = options_of(given, filters.dated(first))
@@ -62,7 +63,7 @@ def made(captures: tuple[str, ...], output: Output, filters: Filters, given: dic
     finally:
         session.stop(spark)
     if outcome is None:
-        say("interrupted; the tables are as they were")
+        say("interrupted; the tables are unchanged")
         return INTERRUPTED
     return told(outcome, output.out)
 
@@ -71,7 +72,7 @@ def refuse_numbers(captures: Sequence[str]) -> None:
     """Raise `InputError` for FILE#N: in archives exchanges have no numbers."""
     for name in captures:
         if "://" not in name and (found := numbered(name)) is not None:
-            raise InputError(f"{name}: exchanges have no numbers in archives; kdbg decode shows {found[1]}")
+            raise InputError(f"{name}: archives have no exchange numbers; use kdbg decode for exchange {found[1]}")
 
 
 def options_of(given: dict[str, Any], filters: Filters) -> Options:
@@ -144,9 +145,7 @@ def told(outcome: Outcome, out: str) -> int:
     parts = [count(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange")]
     if outcome.rows["exchanges"] < counts["exchanges"]:
         parts.append(f"{outcome.rows['exchanges']:,} kept")
-    parts.append(f"{findings.pop(Kind.NO_RESPONSE, 0):,} unanswered")
-    listed = ", ".join(f"{kind} {count:,}" for kind, count in findings.most_common())
-    parts.append(count(findings.total(), "finding") + (f" ({listed})" if listed else ""))
+    parts += finding_parts(findings)
     if counts["other_connections"]:
         parts.append(count(counts["other_connections"], "other connection"))
     if outcome.judged is not None:

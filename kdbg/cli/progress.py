@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from time import monotonic
 
 from ..capture.source import Source
+from ..findings.amounts import count
 from ..reading.files import numbered
 from .output import Writer
 
@@ -116,7 +117,7 @@ class Progress:
         parts.append(f"{amount(rate)}/s")
         if total is not None and rate:
             parts.append(f"{duration(max(total - done, 0) / rate)} left")
-        parts.append(f"{self.exchanges():,} exchanges")
+        parts.append(count(self.exchanges(), "exchange"))
         if self._files > 1:
             parts.append(f"file {self._file:,} of {self._files:,}")
         return " · ".join(parts)
@@ -127,15 +128,15 @@ def no_exchanges() -> int:
     return 0
 
 
-def amount(count: float) -> str:
+def amount(size: float) -> str:
     """Return a number of bytes in a unit that fits, as `12.3 MB`."""
-    if count < 1000:
-        return f"{count:.0f} bytes"
+    if size < 1000:
+        return count(round(size), "byte")
     for unit in ("kB", "MB", "GB", "TB"):
-        count /= 1000
-        if count < 999.5 or unit == "TB":
+        size /= 1000
+        if size < 999.5 or unit == "TB":
             break
-    return f"{count:.0f} {unit}" if count >= 99.95 else f"{count:.1f} {unit}"
+    return f"{size:.0f} {unit}" if size >= 99.95 else f"{size:.1f} {unit}"
 
 
 def duration(seconds: float) -> str:

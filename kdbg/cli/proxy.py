@@ -9,6 +9,7 @@ import click
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
 from .memory import memory_option
+from .options import HELP
 from .output import (
     look,
     look_options,
@@ -29,53 +30,50 @@ from .signalling import metrics_option, otlp_option
     "--broker",
     "-b",
     metavar="HOST:PORT,…",
-    help=(
-        "Upstream broker (default: $KDBG_BROKER). Other brokers are added from metadata. mock: "
-        "starts a mock cluster inside kdbg."
-    ),
+    help="Set the upstream broker (default: $KDBG_BROKER); mock: is a cluster in kdbg.",
 )
 @click.option(
     "--listen",
     "-l",
     default="127.0.0.1:19092",
     metavar="HOST:PORT",
-    help="Where clients find the first broker; each other one gets the next port. [default: 127.0.0.1:19092]",
+    help=HELP["listen"],
 )
-@click.option("--advertise", metavar="HOST", help="What clients are told instead of the host of --listen.")
-@click.option(
-    "--keep-addresses", is_flag=True, help="Do not rewrite advertised addresses: clients then bypass the proxy."
-)
-@click.option("--max-brokers", type=click.IntRange(1), default=1000, metavar="N", show_default=True,
-              help="Follow at most N brokers; clients connect to others without the proxy.")  # fmt: skip
+@click.option("--advertise", metavar="HOST", help=HELP["advertise"])
+@click.option("--keep-addresses", is_flag=True, help="Keep the advertised addresses; clients then bypass the proxy.")
+@click.option("--max-brokers", type=click.IntRange(1), default=1000, metavar="N",
+              help="Follow at most N brokers; clients connect to others directly (default: 1000).")  # fmt: skip
 @click.option(
     "--fault",
     "faults",
     multiple=True,
     metavar="RULE",
-    help=(
-        "Fault rule: 'Fetch: delay 500ms', 'Produce topic=orders: error NOT_LEADER_OR_FOLLOWER "
-        "3 times'. See kdbg guide proxy."
-    ),
+    help="Inject a fault: 'Fetch: delay 500ms', 'Produce topic=orders: close 2 times'; see kdbg guide proxy. "
+    "Repeatable.",
 )
 @click.option(
-    "--faults", "fault_files", multiple=True, metavar="FILE", help="Read fault rules from a file, one per line."
+    "--faults",
+    "fault_files",
+    multiple=True,
+    metavar="FILE",
+    help="Read fault rules from a file, one per line. Repeatable.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0),
     metavar="N",
-    help="Random seed for probabilistic faults (default: generated and printed).",
+    help="Set the random seed of probabilistic faults (default: generated and printed).",
 )
 @click.option("--fault-log", metavar="FILE", help="Log the rules, the seed and every injected fault as JSON.")
-@click.option("--write", metavar="FILE.pcap", help="Save the traffic as a capture: plaintext, including passwords.")
+@click.option("--write", metavar="FILE.pcap", help=HELP["write"])
 @click.option("--no-decode", is_flag=True, help="Forward only; print nothing.")
 @otlp_option
 @metrics_option
 @screen_options
-@click.option("--listen-cert", metavar="PEM", help="Speak TLS with clients, by this certificate (and its key).")
-@click.option("--listen-ca", metavar="FILE", help=("Serve TLS with a generated certificate and write its CA to "
-                                                   "FILE for clients to trust."))  # fmt: skip
-@click.option("--listen-key", metavar="PEM", help="The key of that certificate, if not in the same file.")
+@click.option("--listen-cert", metavar="PEM", help=HELP["listen-cert"])
+@click.option("--listen-ca", metavar="FILE", help="Serve TLS with a generated certificate, and write its CA "
+                                                  "certificate to FILE.")  # fmt: skip
+@click.option("--listen-key", metavar="PEM", help=HELP["listen-key"])
 @view_option("summary")
 @filter_options
 @look_options
@@ -87,11 +85,12 @@ from .signalling import metrics_option, otlp_option
 @memory_option
 def command(format: str, color: str, full: bool, show_secrets: bool, hide_values: bool, meanings: bool,
             **given: Any) -> int:  # fmt: skip
-    """Sit between clients and a cluster: show what they say to each other, and let things go wrong on purpose.
+    """Proxy between clients and a cluster; can inject faults.
 
-    Clients connect to --listen instead of the broker. Bytes are passed on as they are, but for the addresses that
-    brokers tell clients: those become kdbg's own, so that clients of a whole cluster stay inside. No rights are needed.
-    A slow terminal does not slow the clients: what is shown falls behind, and says so.
+    Clients connect to --listen instead of the broker. The proxy forwards all bytes unchanged, except for broker
+    addresses in responses: it replaces these with its own, so that clients reach every broker through the proxy. It
+    needs no privileges. A slow terminal does not slow down the clients; the display then skips packets and reports
+    how many.
 
     \b
     kdbg proxy --broker localhost:9092

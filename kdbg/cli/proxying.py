@@ -273,9 +273,9 @@ async def serve(
     await proxy.close()
     if pipe is not None:
         if left := await pipe.close(PATIENCE):
-            say(f"{count(left, 'byte')} of captured packets not shown: the display took none for {PATIENCE:.0f} s")
+            say(f"{count(left, 'byte')} of captured packets not shown: the terminal was blocked for {PATIENCE:.0f} s")
     elif over.is_set():
-        say(f"proxied {proxy.connections:,} connection{'s' * (proxy.connections != 1)}")
+        say(f"proxied {count(proxy.connections, 'connection')}")
         return INTERRUPTED
     return 0
 

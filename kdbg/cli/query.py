@@ -10,15 +10,13 @@ from ..tables.questions import QUESTIONS
 from .definitions import definitions_option
 from .filters import row_filter_options
 from .memory import memory_option
-from .options import color_option
+from .options import HELP, color_option
 from .output import raw_option, values_option
 from .pipeline import Setting
 
 MOST = 100
 """Rows of a table, unless more are asked for."""
-READY = "\b\nQuestions that are ready:\n" + "\n".join(
-    f"  {name:<14}{question.about}" for name, question in QUESTIONS.items()
-)
+READY = "\b\nBuilt-in questions:\n" + "\n".join(f"  {name:<14}{question.about}" for name, question in QUESTIONS.items())
 
 
 @click.command(context_settings={"max_content_width": 100}, epilog=READY)
@@ -27,19 +25,19 @@ READY = "\b\nQuestions that are ready:\n" + "\n".join(
               help="Run a built-in question (listed below). Repeatable.")  # fmt: skip
 @click.option("--show-sql", is_flag=True, help="Print the SQL without running it.")
 @click.option("--format", "-f", "form", type=click.Choice(["table", "csv", "json"]), default="table",
-              show_default=True, help="A table to read, CSV, or JSON Lines.")  # fmt: skip
+              help="Set the output format (default: table).")  # fmt: skip
 @raw_option
 @values_option
 @row_filter_options
 @click.option("--limit", type=click.IntRange(1), metavar="N",
-              help=f"Maximum number of rows (default: {MOST} for tables, all for CSV and JSON).")  # fmt: skip
+              help=f"Print at most N rows (default: {MOST} for tables, all for CSV and JSON).")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-              help="Give up a question that takes longer; the time for decoding captures does not count.")  # fmt: skip
-@click.option("--allow-files", is_flag=True, help="Let SQL read and write other files, and load extensions.")
-@click.option("--full", is_flag=True, help="Show a table whole, however wide.")
+              help="Cancel a query after this time; decoding the captures does not count.")  # fmt: skip
+@click.option("--allow-files", is_flag=True, help="Allow SQL to read and write other files, and to load extensions.")
+@click.option("--full", is_flag=True, help="Print tables in full width.")
 @click.option("--master", metavar="URL", help="Run the query on this Spark master instead of in-process DuckDB.")
-@click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help="A setting of Spark's, with --master.")
-@click.option("--verbose", is_flag=True, help="Show what Spark has to say.")
+@click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help=HELP["conf"])
+@click.option("--verbose", is_flag=True, help=HELP["verbose"])
 @color_option
 @definitions_option
 @memory_option
@@ -47,12 +45,12 @@ def command(
     arguments: tuple[str, ...], ask: tuple[str, ...], show_sql: bool, form: str, raw: bool, hide_values: bool,
     limit: int | None, full: bool, color: str, **options: Any,
 ) -> int:  # fmt: skip
-    """Ask in SQL about captures, or about the tables that `kdbg pipeline` wrote to DIR.
+    """Query captures or tables with SQL or built-in questions.
 
-    Both are tables of the same names: exchanges, partitions, records, connections, groups, problems, files. DESCRIBE
-    and a name says what is in a table. Captures (files, folders and globs) are decoded for the question: only the
-    tables that it names, and only what the filters let through. SQL opens no other files, and takes no more memory
-    than --max-memory.
+    Captures (files, folders and globs) and the tables that `kdbg pipeline` wrote to DIR have the same tables:
+    exchanges, partitions, records, connections, groups, problems, files. DESCRIBE TABLE lists the columns of a table.
+    kdbg decodes captures only for the tables in the query, and only the exchanges that match the filters. SQL cannot
+    open other files, and uses at most --max-memory.
 
     \b
     kdbg query captures/errors.pcap --ask latency --ask errors
@@ -63,7 +61,7 @@ def command(
 
     sources, sql = parted(arguments, ask)
     if form == "csv" and len(ask) > 1:
-        raise click.UsageError("CSV holds one table: ask one question at a time")
+        raise click.UsageError("--format csv prints one table; use --ask once")
     asked = {name: QUESTIONS[name].sql.strip() for name in ask} or {"": sql}
     return run(sources, asked, Form(form, limit, full, color, raw, MOST), options, show_sql=show_sql, hide=hide_values)
 

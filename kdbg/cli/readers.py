@@ -24,18 +24,17 @@ def reader_options(command: Command) -> Command:
     """Give a command --value, --key-as, --schema and --registry."""
     for option in reversed((
         click.option("--value", "--value-as", "value", multiple=True, metavar="[TOPIC=]READER",
-                     shell_complete=value_readers, help=("Deserialize values as: string, json, hex, base64, "
-                                                         "msgpack, avro, protobuf[:MESSAGE], json-schema, "
-                                                        "int64, float64, uuid …")),
+                     shell_complete=value_readers, help="Deserialize values: string, json, hex, base64, msgpack, "
+                                                        "avro, protobuf[:MESSAGE], json-schema, int64 and more."),
         click.option("--key-as", multiple=True, metavar="[TOPIC=]READER", shell_complete=value_readers,
-                     help="Deserialize keys as (same formats)."),
+                     help="Deserialize keys; the formats are those of --value."),
         click.option("--schema", multiple=True, metavar="[TOPIC=]FILE[:MESSAGE]",
-                     help="The schema of a topic's values, of keys with TOPIC-key: .avsc, .proto, .desc or .json."),
-        click.option("--registry", metavar="URL|DIR", help=("Schema Registry URL, or a folder with saved "
-                                                            "registry responses.")),
-        click.option("--registry-config", metavar="FILE", help=("Properties file for the Schema Registry "
-                                                                "client (basic.auth.user.info, ssl.ca.location "
-                                                               "…).")),
+                     help="Use this schema for a topic's values, with TOPIC-key for its keys: .avsc, .proto, .desc "
+                          "or .json."),
+        click.option("--registry", metavar="URL|DIR", help="Read schemas from a Schema Registry, or from a folder "
+                                                           "with saved registry responses."),
+        click.option("--registry-config", metavar="FILE", help="Read Schema Registry client properties, such as "
+                                                               "basic.auth.user.info, from this file."),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -70,8 +69,8 @@ def choice(part: Part, text: str) -> Choice:
         import difflib
 
         near = difflib.get_close_matches(name, READERS, n=1)
-        hint = f"did you mean {near[0]}?" if near and name not in READERS else f"there are {', '.join(READERS)}"
-        raise InputError(f"no reader {named!r}; {hint}")
+        hint = f"did you mean {near[0]}?" if near and name not in READERS else f"use one of {', '.join(READERS)}"
+        raise InputError(f"unknown format {named!r}; {hint}")
     if READERS[name].missing:
         raise InputError(f"{name} {READERS[name].missing}")
     return Choice(part, name, topics or "*", message)
@@ -101,7 +100,7 @@ def registry(place: str | None, config: str | None) -> Ids | None:
     """Return the registry at a URL, or in files; None where none was named."""
     if place is None:
         if config is not None:
-            raise InputError("--registry-config is for --registry URL")
+            raise InputError("--registry-config requires --registry URL")
         return None
     if "://" in place:
         from ..client.properties import parse
@@ -111,7 +110,7 @@ def registry(place: str | None, config: str | None) -> Ids | None:
     from ..schemas.dump import Dump
 
     if not Path(place).exists():
-        raise InputError(f"{place}: no such file or folder, and no URL")
+        raise InputError(f"{place}: not a file, folder or URL")
     return Dump(Path(place))
 
 
@@ -120,7 +119,7 @@ def read_text(path: str) -> str:
     try:
         return Path(path).read_text("utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'no text in UTF-8'}") from None
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
 
 
 def check(choices: list[Choice], schemas: Any) -> None:
@@ -129,4 +128,4 @@ def check(choices: list[Choice], schemas: Any) -> None:
 
     for one in choices:
         if READERS[one.reader].schema and not schemas.topics and not schemas.has_ids:
-            raise InputError(f"{one.reader} needs a schema: --schema TOPIC=FILE, or --registry URL|DIR")
+            raise InputError(f"{one.reader} needs a schema; use --schema TOPIC=FILE, or --registry URL|DIR")

@@ -15,10 +15,12 @@ from .output import Writer, look, look_options
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
-@click.option("--kafka", "release", default="4.0", metavar="RELEASE", help="Target broker release (default: 4.0).")
+@click.option(
+    "--kafka", "release", default="4.0", metavar="RELEASE", help="Set the target broker release (default: 4.0)."
+)
 @click.option(
     "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
-    help="json has an object a line, for every client; text if not said.",
+    help="Set the output format: text, or json with one object per client and line (default: text).",
 )  # fmt: skip
 @look_options
 @connection_filter_options
@@ -28,9 +30,10 @@ def command(
     files: tuple[str, ...], release: str, format: str, color: str, full: bool, show_secrets: bool,
     **filters: Any,
 ) -> int:  # fmt: skip
-    """Say which clients would stop with brokers of another release, and because of which version of which API.
+    """List clients that a broker upgrade would break.
 
-    The exit status is 1 where a client would stop.
+    For each client kdbg prints the API and the version that brokers of the target release no longer support. The exit
+    status is 1 if the upgrade would break a client.
 
     \b
     kdbg readiness captures/old-versions.pcap

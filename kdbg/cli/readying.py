@@ -26,7 +26,7 @@ class ReadinessRun(Judged):
         super().__init__(format, look, writer, several, filters)
         self.release: str = release
         if releases.rank(release) > releases.rank(releases.newest()):
-            raise InputError(f"{release}: the newest release that kdbg knows is {releases.newest()}")
+            raise InputError(f"unknown release {release}; the newest that kdbg knows is {releases.newest()}")
 
     def judge(self, ledgers: Ledgers, file: str) -> None:
         """Show which clients of a capture would stop."""

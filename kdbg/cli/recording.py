@@ -167,9 +167,7 @@ class Segment:
     def __init__(self, run: RecordsRun, opened: BrokerFile) -> None:
         self.run, self.source, self.file = run, opened.source, opened.file
         if not self.file.is_log:
-            raise CaptureError(
-                self.source.name, f"is a {self.file.kind.title}, which contains no records", "leave it out"
-            )
+            raise CaptureError(self.source.name, f"a {self.file.kind.title}, which contains no records", "omit it")
         self.chosen: Chosen = Chosen(self.source.name, self.file, run.filters)
 
     def show(self) -> None:

@@ -19,15 +19,15 @@ from .readers import reader_options, take_readers
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
 @click.option(
     "--format", "-f", "format", default="lines", metavar="FORMAT",
-    help=r"lines (the default), json, csv, or letters as kcat has them: '%T %t/%p@%o %k %s %h\n'.",
+    help=r"Set the format: lines, json, csv, or a kcat format such as '%T %t/%p@%o %k %s %h\n' (default: lines).",
 )  # fmt: skip
 @click.option(
     "--key", "keys", multiple=True, metavar="K",
-    help="Only records with this key, as displayed or as hex after 0x. Repeatable.",
+    help="Select records with this key, as displayed or as hex after 0x. Repeatable.",
 )  # fmt: skip
 @reader_options
 @raw_option
-@click.option("--count", is_flag=True, help="Print only the record count.")
+@click.option("--count", is_flag=True, help="Print only the number of records.")
 @filter_options
 @look_options
 @values_option
@@ -35,16 +35,17 @@ from .readers import reader_options, take_readers
 @memory_option
 def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, color: str,
             full: bool, show_secrets: bool, hide_values: bool, **filters: Any) -> int:  # fmt: skip
-    """Show the records in captures, one a line: those produced, those fetched, and those in log segments.
+    """Print produced and fetched records.
 
-    Filters choose exchanges as in decode; --topic and --key choose records, and --limit counts these. A record that was
-    produced and then fetched is shown twice: each line says how, and by which client.
+    Each record is one line: those produced, those fetched, and those in log segments. Filters select exchanges as in
+    decode; --topic and --key select records, and --limit counts records. A record that was produced and then fetched
+    is printed twice: each line shows which, and by which client.
 
-    In a FORMAT, %s is the value, %S its bytes, %k and %K those of the key, %t topic, %p partition, %o offset, %T
-    timestamp in milliseconds, %h headers; %w is produced, fetched or stored, %c the client id, %n the exchange's
-    number, %m what is special: control records, outcomes of transactions, errors.
+    In a FORMAT, %s is the value, %S its size, %k the key, %K its size, %t topic, %p partition, %o offset, %T
+    timestamp in milliseconds, %h headers; %w is produced, fetched or stored, %c the client id, %n the number of the
+    exchange, %m control records, outcomes of transactions, and errors.
 
-    --value avro, --value int64 and others read values; so does a schema of --schema or --registry.
+    --value avro, --value int64 and others deserialize values, as do the schemas of --schema or --registry.
 
     \b
     kdbg records captures/first-contact.pcap --topic orders

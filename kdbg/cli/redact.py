@@ -14,18 +14,21 @@ from .memory import memory_option
 @click.argument("target", metavar="OUT", type=click.Path())
 @click.option("--names", is_flag=True, help="Replace each name by a consistent pseudonym instead of blanking it.")
 @click.option("--addresses", is_flag=True, help="Replace the IP and hardware addresses of packets as well.")
-@click.option("--seed", metavar="TEXT", help="Seed for pseudonyms: the same seed yields the same pseudonyms.")
+@click.option(
+    "--seed", metavar="TEXT", help="Set the seed of the pseudonyms; the same seed yields the same pseudonyms."
+)
 @definitions_option
 @memory_option
 def command(source: str, target: str, names: bool, addresses: bool, seed: str | None) -> int:
-    """Make a capture that can be shared: keys, values, headers, names and credentials are taken out of it.
+    """Redact a capture for sharing: remove names and data.
 
-    Whatever is taken out is replaced by as many bytes; compressed batches are compressed again to the size they had,
-    checksums are right, times and sizes untouched. So kdbg and Wireshark show the same exchanges for both. What kdbg
-    did not understand is blank: other protocols, TLS, broken messages. OUT is pcapng or pcap, as its name ends.
+    Keys, values, headers, names and credentials are replaced by the same number of bytes. Compressed batches are
+    compressed again to their original size; checksums are valid, times and sizes unchanged. So kdbg and Wireshark
+    show the same exchanges for both captures. Data that kdbg does not decode is blanked: other protocols, TLS,
+    malformed messages. OUT is pcapng or pcap, by the ending of its name.
 
-    Numbers stay (offsets, times, ids), and so do settings' names, error codes, and what clients call their software.
-    Exit status 1 says that something could not be kept readable; it is blank.
+    Numbers are kept (offsets, times, ids), and so are configuration names, error codes, and client software names.
+    The exit status is 1 if something had to be blanked because it could not be redacted in a decodable form.
 
     \b
     kdbg redact captures/first-contact.pcap shared.pcap --names
@@ -54,4 +57,4 @@ def _refuse_other_files(source: str) -> None:
     opened.source.close()
     if isinstance(opened, (BrokerFile, Log)):
         what = "log" if isinstance(opened, Log) else opened.file.kind.title
-        raise CaptureError(source, f"is a {what}, no capture", "kdbg redact makes captures of captures alone")
+        raise CaptureError(source, f"a {what}, not a capture", "kdbg redact accepts only captures")

@@ -217,21 +217,21 @@ class Redaction:
         if self.encrypted:
             blank = count(self.encrypted, "TLS connection")
             click.echo(
-                f"kdbg: {blank} blanked; to redact the contents, decrypt first with kdbg export --tls-plain", err=True
+                f"kdbg: {blank} blanked; to redact their contents, decrypt them with kdbg export --tls-plain", err=True
             )
         if problem:
-            click.echo(f"kdbg: {printable(problem)}: what was read is redacted", err=True)
+            click.echo(f"kdbg: {printable(problem)}; the packets before it are redacted", err=True)
         parts = [count(written, "packet"), count(self.exchanges, "exchange")]
-        parts.append(f"{count(self.messages, 'message')} replaced")
-        parts += [f"{count(self.others, 'other connection')} blank"] if self.others else []
+        parts.append(f"{count(self.messages, 'message')} redacted")
+        parts += [f"{count(self.others, 'other connection')} blanked"] if self.others else []
         click.echo(" · ".join([*parts, *finding_parts(self.findings)]), err=True)
 
 
 def refuse_leak(name: str, kind: Replaced | None, place: str) -> None:
     """Raise `CaptureError` where something was found that was to be replaced; it is named, and not shown."""
     if kind is not None:
-        problem = f"not written: {place} would still hold {kind.value} that is replaced elsewhere"
-        raise CaptureError(name, problem, "leave its connection out (kdbg export), and report this as a defect of kdbg")
+        problem = f"not written, as {place} would still contain {kind.value} that is redacted elsewhere"
+        raise CaptureError(name, problem, ("exclude its connection with kdbg export, and report this defect of kdbg"))
 
 
 @contextmanager

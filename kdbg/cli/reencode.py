@@ -13,6 +13,7 @@ from typing import Any
 
 from ..errors import InputError, KdbgError
 from ..findings import Kind
+from ..findings.amounts import count
 from ..grammars import find
 from ..grammars.sasl import api as SASL_TOKEN
 from ..messages.guide_names import understood
@@ -32,7 +33,7 @@ def parse(text: bytes, where: str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise InputError(f"{where}: no JSON: {error}") from None
+        raise InputError(f"{where}: not JSON: {error}") from None
 
 
 def guarded(encode: Callable[[], bytes]) -> bytes:
@@ -42,7 +43,7 @@ def guarded(encode: Callable[[], bytes]) -> bytes:
     except KdbgError:
         raise
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, struct.error) as error:
-        raise InputError(f"the body has not the form that `kdbg decode` prints: {error}") from None
+        raise InputError(f"the body differs from the form that kdbg decode prints: {error}") from None
 
 
 class Reencoder:
@@ -65,7 +66,7 @@ class Reencoder:
                 continue
             exchange = parse(line, f"line {number}")
             if not isinstance(exchange, Mapping) or not {"request", "response"} & set(exchange):
-                raise InputError(f"line {number}: no exchange, as `kdbg decode --format json` prints them")
+                raise InputError(f"line {number}: not an exchange; use the output of kdbg decode --format json")
             yield {direction: self.half(exchange, direction, f"line {number}: {direction}") for direction in DIRECTIONS}
 
     def half(self, exchange: Mapping[str, Any], direction: Direction, where: str) -> bytes | None:
@@ -91,11 +92,11 @@ class Reencoder:
     def close(self) -> None:
         """Complain of messages that were only counted, and of those whose size is not the captured one."""
         if self.refused > LISTED:
-            self.complain(f"{self.refused - LISTED:,} more messages could not be encoded")
+            self.complain(f"{count(self.refused - LISTED, 'more message')} could not be encoded")
         if self.resized:
             more = len(self.resized) - LISTED
             listed = ", ".join(self.resized[:LISTED]) + (f" and {more:,} more" if more > 0 else "")
-            self.complain(f"not of the size they were captured with (changed, or not decoded whole): {listed}")
+            self.complain(f"size differs from the capture (changed, or incompletely decoded): {listed}")
 
 
 def message(exchange: Mapping[str, Any], direction: Direction, body: Any) -> bytes:
@@ -124,7 +125,7 @@ def which(exchange: Mapping[str, Any]) -> tuple[Api, int]:
     if key is None and exchange.get("api") == SASL_TOKEN.name:
         return SASL_TOKEN, 0
     if type(key) is not int or type(version) is not int:
-        raise InputError("api_key and api_version are missing or no numbers")
+        raise InputError("api_key and api_version are missing, or not numbers")
     return find(key) or opaque_api(key), version
 
 

@@ -17,7 +17,7 @@ from ..extras import install
 from ..reading.files import chosen
 from ..render.values import escape
 from . import REFUSED, UNDECODED
-from .filters import option_name, take_filters, unmatched_lines
+from .filters import CAPTURES_ONLY, EITHER, option_name, take_filters, unmatched_lines
 from .found import Found
 from .progress import Progress
 
@@ -32,16 +32,16 @@ def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force
     """Make the page; return the exit status."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        raise InputError(f"a report needs {' and '.join(missing)}: {install('report')}")
+        raise InputError(f"kdbg report needs {' and '.join(missing)}; {install('report')}")
     if output != "-" and not force:
         check(Path(output))
     tables = [source for source in sources if holds_tables(source)]
     if not tables:
         return of_captures(sources, output, options, jobs)
     if len(sources) > 1:
-        raise click.UsageError("Captures, or one folder of tables: not both, and not several folders")
+        raise click.UsageError(EITHER)
     for name in take_filters(dict(options)).given:
-        raise click.UsageError(f"{option_name(name)} is for captures: kdbg pipeline has it for its tables")
+        raise click.UsageError(CAPTURES_ONLY.format(option=option_name(name)))
     return of_tables(tables[0], output, options)
 
 
@@ -122,4 +122,4 @@ def check(path: Path) -> None:
         return
     with path.open("rb") as file:
         if file.read(len(MARK)) != MARK:
-            raise InputError(f"{path} exists and is not a kdbg report; use --force to overwrite it")
+            raise InputError(f"{path}: exists, and is not a kdbg report; use --force to overwrite it")

@@ -48,7 +48,9 @@ class SegmentRun:
     def __init__(self, run: Run, source: Source, file: File) -> None:
         self.run, self.source, self.file = run, source, file
         if run.view.piece is None:
-            raise CaptureError(source.name, f"is a {file.kind.title}, which this view does not show", "choose another")
+            raise CaptureError(
+                source.name, f"a {file.kind.title}, which this format cannot show", "choose another --format"
+            )
         self.chosen: Chosen = Chosen(source.name, file, run.filters)
 
     def decode(self) -> None:

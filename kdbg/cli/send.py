@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 @memory_option
 @click.pass_context
 def command(ctx: click.Context, /, api: str | None, **general: Any) -> int:
-    """Send a request to a broker, whichever it belongs to, and show both messages as `kdbg decode` does.
+    """Send one request to a broker and print both messages.
 
-    APIs go by name, alias or key (`kdbg apis`). Those of every day have options of their own, which `kdbg send API
-    --help` shows; any takes its body as JSON. The highest version that both sides know is sent, if none is given.
+    The request goes to the leader or coordinator that is responsible for it. APIs are names, aliases or keys (`kdbg
+    apis`). Common APIs have their own options, which `kdbg send API --help` shows; all APIs accept a body as JSON.
+    The default version is the highest that both sides support.
 
     \b
     kdbg send metadata --broker mock: --topic orders
@@ -49,8 +50,8 @@ def command(ctx: click.Context, /, api: str | None, **general: Any) -> int:
     kdbg send list-offsets --set 'topics[0]={"name": "orders", "partitions": [{"timestamp": -2}]}'
     kdbg send --raw 0000000a00120000000000010000 --broker localhost:9092
 
-    Exit status: 0 answered, with an error code or without; 1 no answer, or none that can be decoded whole; 2 wrong
-    usage.
+    Exit status: 0 a response, with or without an error code; 1 no response, or none that can be decoded completely; 2
+    wrong usage.
     """
     own = {option.name: general.pop(option.name) for option in ctx.meta.get(OWN, ())}
     options = Options(**general)
@@ -74,17 +75,17 @@ def check(name: str | None, options: Options) -> None:
     """Refuse options that exclude each other, and a command line with nothing to send."""
     whole = [word for word, said in (("--raw", options.raw), ("--from", options.source)) if said is not None]
     if name is None and not whole:
-        raise click.UsageError("nothing to send: give an API (see kdbg apis), --raw or --from")
+        raise click.UsageError("nothing to send; give an API (see kdbg apis), --raw or --from")
     if (name is not None and whole) or len(whole) > 1:
-        raise click.UsageError(f"{whole[0]} is a complete request: it cannot be combined with an API or another source")
+        raise click.UsageError(f"{whole[0]} is a complete request; it cannot be combined with an API or another source")
     if whole and (options.body is not None or options.show_template or (options.raw is not None and options.sets)):
-        raise click.UsageError(f"{whole[0]} is the request already; --set changes one of --from")
+        raise click.UsageError(f"{whole[0]} is a complete request; use --from and --set to change one")
     if options.repeat is not None and options.all_versions:
-        raise click.UsageError("--repeat or --all-versions, not both")
+        raise click.UsageError("use either --repeat or --all-versions, not both")
     if options.raw is not None and (options.repeat is not None or options.all_versions or options.version is not None):
-        raise click.UsageError("--raw is sent once, as it is")
+        raise click.UsageError("--raw cannot be combined with --repeat or --all-versions")
     if options.all_versions and options.version is not None:
-        raise click.UsageError("--all-versions or --version, not both")
+        raise click.UsageError("use either --all-versions or --version, not both")
 
 
 def rounds(name: str | None, options: Options, said: dict[str, Any]) -> Rounds:
@@ -127,7 +128,7 @@ def request(name: str | None, options: Options, said: dict[str, Any]) -> Request
     if options.all_versions and given is None and not sets:
         said, made_up = lookups.stood_in(api, said)
         if made_up:
-            click.echo(f"kdbg: {api.name} uses the placeholder {made_up}, because none was given", err=True)
+            click.echo(f"kdbg: {api.name} uses placeholders for missing options: {made_up}", err=True)
     return lookups.request(api, options.version, sets, said, given)
 
 

@@ -22,13 +22,12 @@ SERVICE: Final = "OTEL_SERVICE_NAME"
 """The variable by which OpenTelemetry's tools are told what they call themselves."""
 
 otlp_option: Final = click.option(
-    "--otlp", metavar="WHERE", help=("Export exchanges as OpenTelemetry spans to a collector "
-                                     "(http://HOST:4318) or a file (JSON "
-                                    "Lines); see kdbg guide telemetry."),
+    "--otlp", metavar="WHERE", help="Export exchanges as OpenTelemetry spans to a collector (http://HOST:4318) or a "
+                                    "file; see kdbg guide telemetry.",
 )  # fmt: skip
 metrics_option: Final = click.option(
-    "--metrics", metavar="HOST:PORT", help=("Serve Prometheus metrics at http://HOST:PORT/metrics (default "
-                                            "host: 127.0.0.1)."),
+    "--metrics", metavar="HOST:PORT", help="Serve Prometheus metrics at http://HOST:PORT/metrics (default host: "
+                                           "127.0.0.1).",
 )  # fmt: skip
 
 
@@ -60,7 +59,7 @@ def _sink(where: str, live: bool) -> Iterator[Sink]:
 
     if where == STDOUT:
         if live:
-            raise InputError("--otlp -: what is shown goes to stdout; name a file")
+            raise InputError("--otlp -: stdout is already used for the output; give a file")
         yield FileSink("stdout", sys.stdout.buffer, resource)
         return
     with _growing(where) if live else AtomicFile(where, private=True) as file:
@@ -89,7 +88,9 @@ def served(where: str) -> Iterator[MetricsOutlet]:
         port = server.server_port
         say(f"metrics: http://{f'[{host}]' if ':' in host else host}:{port}/metrics")
         if not is_local(host):
-            say(f"anybody who reaches {host} can read these: --metrics {port} is for this machine alone")
+            say(
+                f"warning: any host that can reach {host} can read the metrics; use --metrics {port} for local use only"
+            )
         yield MetricsOutlet(counted)
     finally:
         server.shutdown()
@@ -119,4 +120,4 @@ def refuse_beside(option: str, given: dict[str, Any]) -> None:
     """Refuse the two options beside one with which nothing is read here."""
     for name in ("otlp", "metrics"):
         if given.get(name) is not None:
-            raise click.UsageError(f"--{name} and {option}: say one or the other")
+            raise click.UsageError(f"use either --{name} or {option}, not both")

@@ -153,7 +153,7 @@ class Interception:
     def _change(self, message: HeldMessage, change: Callable[[Held], bytes]) -> None:
         held = self._held.get(message.number)
         if held is None:
-            raise InputError("the held message is gone: its connection was closed")
+            raise InputError("the message is no longer held; its connection was closed")
         data = change(held)
         message.changed = message.changed or data != message.data
         message.data, message.exchange = data, held.exchange({}, data)
@@ -207,7 +207,7 @@ def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[
                     save(exchange, writer, exchange.peers.number)
             if not left:
                 break
-    yield f"{target}: {count(written, 'exchange')} written"
+    yield f"wrote {count(written, 'exchange')} to {target}"
 
 
 def save(exchange: Exchange, writer: CaptureWriter, connection: int) -> None:

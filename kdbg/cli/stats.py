@@ -27,7 +27,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]
             return value
         names = tuple(name.strip().lower() for name in str(value).split(","))
         if not all(names):
-            self.fail("write names with commas between them: api,error", param, ctx)
+            self.fail("use names separated by commas, such as api,error", param, ctx)
         return names
 
 
@@ -35,17 +35,18 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
 @click.option(
     "--by", type=Names(), default=(), metavar="NAME,…", shell_complete=dimension_names,
-    help=("Group by client, host, software, broker, connection, file, api, version, error, topic, "
-         "partition, group, second, minute or hour, or several of them."),
+    help="Group by one or several of these: client, broker, api, error, topic, minute …; see kdbg guide stats.",
 )  # fmt: skip
 @click.option(
     "--sort", metavar="NAME", shell_complete=sort_names,
     help="Sort by a --by column, or by a measure such as exchanges, errors, p99 (descending).",
 )  # fmt: skip
-@click.option("--top", type=click.IntRange(1), metavar="N", help="Show the first N rows and sum up the rest in one.")
+@click.option(
+    "--top", type=click.IntRange(1), metavar="N", help="Show the first N rows, and sum up all others in one row."
+)
 @click.option(
     "--format", "-f", "format", type=click.Choice(["table", "csv", "json", "prometheus"]), default="table",
-    help="csv and json (a line a row) have all measures; prometheus is its text; table if not said.",
+    help="Set the output format; csv and json contain all measures (default: table).",
 )  # fmt: skip
 @latency_option
 @raw_option
@@ -58,11 +59,12 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: int | None, format: str, latency: bool,
             raw: bool, color: str, full: bool, show_secrets: bool, jobs: int, merge: bool | None,
             **filters: Any) -> int:  # fmt: skip
-    """Count what is in captures: who spoke, with whom, about what, how late answers were, what went wrong.
+    """Summarize traffic, latency and errors by client, API, topic.
 
-    Without --by, one screen of all that. Times are those that answers took beyond what their requests asked to be held
-    back for, as a fetch does with max_wait_ms; quantiles are within 1 %. An exchange that names several topics,
-    partitions, groups or errors counts in each of their rows.
+    Without --by, kdbg prints an overview on one screen. Latencies exclude the wait that a request allows, such as
+    max_wait_ms of a fetch; quantiles are accurate to 1 %. An exchange with several topics, partitions, groups or
+    errors is counted in each of their rows. --by accepts client, host, software, broker, connection, file, api,
+    version, error, topic, partition, group, second, minute and hour, separated by commas.
 
     \b
     kdbg stats captures/errors.pcap
@@ -76,7 +78,7 @@ def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: 
     live = any(is_live(file) for file in files)
     if format == "prometheus":
         if by or sort is not None or top is not None:
-            raise click.UsageError("--by, --sort and --top are for tables, not for prometheus")
+            raise click.UsageError("--by, --sort and --top cannot be combined with --format prometheus")
         return as_metrics(files, wanted, Writer(live=live), merge)
     from .counting import StatsRun, Wanted
 

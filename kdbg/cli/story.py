@@ -17,27 +17,27 @@ KINDS = ("group", "producer", "topic", "client", "transaction", "connection")
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
-@click.option("--group", metavar="GROUP", help="What happened to a group, generation after generation.")
-@click.option("--producer", metavar="ID", help="What happened to a producer, by its id or its client id.")
-@click.option("--topic", metavar="TOPIC", help="What happened to a topic.")
+@click.option("--group", metavar="GROUP", help="Print the timeline of a group, generation by generation.")
+@click.option("--producer", metavar="ID", help="Print the timeline of a producer, by producer id or client id.")
+@click.option("--topic", metavar="TOPIC", help="Print the timeline of a topic.")
 @click.option(
-    "--client", "--client-id", "client", metavar="CLIENT", help="What happened to a client, by its client id."
+    "--client", "--client-id", "client", metavar="CLIENT", help="Print the timeline of a client, by client id."
 )
-@click.option("--transaction", metavar="ID", help="What happened to a transactional id.")
-@click.option("--connection", metavar="NUMBER", help="What happened on a connection.")
+@click.option("--transaction", metavar="ID", help="Print the timeline of a transactional id.")
+@click.option("--connection", metavar="NUMBER", help="Print the timeline of a connection.")
 @click.option(
     "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
-    help="json has an object a line, in the order of time; text if not said.",
+    help="Set the output format: text, or json with one object per event, by time (default: text).",
 )  # fmt: skip
 @look_options
 @connection_filter_options
 @definitions_option
 @memory_option
 def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, **options: Any) -> int:
-    """Tell what happened to a group, a producer, a topic, a client, a transactional id or on a connection.
+    """Print the timeline of a group, producer, topic or client.
 
-    One line of time, in sentences; the causes that `kdbg diagnose` finds stand in it. Without an option it lists what
-    there are stories of.
+    Transactional ids and connections have timelines as well. Each event is one sentence; the causes that `kdbg
+    diagnose` finds are included. Without an option, kdbg lists the subjects.
 
     \b
     kdbg story captures/group-rebalance.pcap
@@ -50,7 +50,7 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     wanted = [(kind, name) for kind, name in asked.items() if name is not None]
     filters = take_filters(options)
     if len(wanted) > 1:
-        raise click.UsageError("choose one subject: give one of " + ", ".join(f"--{kind}" for kind in KINDS))
+        raise click.UsageError("use only one of " + ", ".join(f"--{kind}" for kind in KINDS))
     live = any(is_live(file) for file in files)
     run = StoryRun(
         format,

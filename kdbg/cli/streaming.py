@@ -61,5 +61,7 @@ class Streaming(Captures):
             return
         for noun, missing in lost._asdict().items():
             if more := missing - self.lost._asdict()[noun]:
-                self.say(f"{self.name}: {count(more, 'packet')} {LOST[noun]}: they came faster than they are read")
+                self.say(
+                    f"{self.name}: {count(more, 'packet')} {LOST[noun]}: they arrived faster than kdbg processed them"
+                )
         self.lost, self._lost_told = lost, monotonic()

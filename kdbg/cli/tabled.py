@@ -38,7 +38,8 @@ NUMBERS = """
 SELECT api, count(*) AS exchanges, count(*) FILTER (WHERE len(error_codes) > 0) AS "with errors",
   round(quantile_disc(latency_us, 0.5) / 1000, 3) AS "p50 ms",
   round(quantile_disc(latency_us, 0.99) / 1000, 3) AS "p99 ms",
-  round(max(latency_us) / 1000, 3) AS "max ms", sum(request_bytes) AS "bytes asked", sum(response_bytes) AS "answered"
+  round(max(latency_us) / 1000, 3) AS "max ms", sum(request_bytes) AS "request bytes",
+  sum(response_bytes) AS "response bytes"
 FROM exchanges WHERE ({condition}
 ) GROUP BY api ORDER BY exchanges DESC, api
 """
@@ -55,11 +56,11 @@ def check_tables(folder: str) -> None:
         state = json.loads((path / STATE).read_bytes())
         runs = [str(run["run"]) for run in state["runs"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{folder}: {STATE} cannot be read: kdbg pipeline writes it with the tables") from error
+        raise InputError(f"{folder}: {STATE} cannot be read; create the tables again with kdbg pipeline") from error
     if not runs:
-        raise InputError(f"{folder} contains no tables yet; create them with kdbg pipeline")
+        raise InputError(f"{folder}: no tables; create them with kdbg pipeline")
     if not (path / "exchanges").is_dir():
-        raise InputError(f"{folder} holds no table of exchanges")
+        raise InputError(f"{folder}: no exchanges table; create it with kdbg pipeline")
 
 
 class TableFiles:
@@ -124,7 +125,7 @@ class IndexRows:
     def _row(self, row: Mapping[str, Any], new: list[Who]) -> tuple[int, ...]:
         time, latency = row["request_time"], row["latency_us"]
         flags = WRONG if row["error_codes"] or row["notes"] else 0
-        if row["request_bytes"] is None or (row["response_bytes"] is None and row["answered"] is not False):
+        if row["request_bytes"] is None or (row["response_bytes"] is None and row["response bytes"] is not False):
             flags |= HALF
         return (
             self.count,
@@ -171,9 +172,7 @@ class Condition:
         from ..query.database import Database
 
         if text.startswith("-"):
-            raise InputError(
-                "over tables a filter is a condition in SQL, such as latency_us > 100000 AND api = 'Fetch'"
-            )
+            raise InputError("a filter for tables is an SQL condition, such as latency_us > 100000 AND api = 'Fetch'")
         if text:
             self._database = self._database or Database(bounds=Bounds(SECONDS))
             self._database.check_condition("exchanges", text)

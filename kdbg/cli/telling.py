@@ -63,6 +63,6 @@ class StoryRun(Judged):
         """Return the exit status; say so where nothing is called as was asked."""
         if not self.told and self.wanted is not None and not self.status:
             kind, name = self.wanted
-            self.say(f"no {kind} named {escape(name)}; run kdbg story without options to list them")
+            self.say(f"unknown {kind} {escape(name)}; list all with kdbg story, without options")
             return REFUSED
         return self.status

@@ -26,7 +26,7 @@ class When(click.ParamType):  # type: ignore[type-arg]
         found = next((moment for read in READERS if (moment := read(value)) is not None), None)
         if found is None:
             self.fail(
-                f"invalid time {value!r}: use 12:30:01.5, 2026-11-21T12:30:01.5, or seconds since 1970", param, ctx
+                f"invalid time {value!r}; use 12:30:01.5, 2026-11-21T12:30:01.5, or seconds since 1970", param, ctx
             )
         return found
 
@@ -44,7 +44,7 @@ class Milliseconds(click.ParamType):  # type: ignore[type-arg]
                 break
         number = _seconds(text)
         if number is None:
-            self.fail(f"invalid duration {value!r}: use 100 or 100ms, 250us, 1.5s", param, ctx)
+            self.fail(f"invalid duration {value!r}; use 100 or 100ms, 250us, 1.5s", param, ctx)
         return number * factor
 
 

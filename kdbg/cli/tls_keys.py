@@ -5,76 +5,77 @@ from __future__ import annotations
 import click
 
 INTRODUCTION = """\
-TLS is decrypted by secrets that one end of each connection writes into a file while it speaks; keys and certificates of
-the broker do not help. Have them logged, record the traffic, and give both to kdbg:
+kdbg decrypts TLS with the session secrets that a client or broker logs to a file. Keys and certificates of the broker
+are of no use for this. Enable the log, capture the traffic, and give both to kdbg:
 
   kdbg decode capture.pcap --tls-keys keys.log
 
-Whoever has the file can read the traffic: treat it like a password, and stop the logging afterwards.
+The file decrypts the traffic: protect it like a password, and disable the log afterwards.
 """
 CLIENTS = {
     "broker": """\
-All clients at once, whatever they are written in: let the broker log. It is a Java program, and takes the agent
-extract-tls-secrets (Maven: name.neykov:extract-tls-secrets:4.0.0) as any does.
-In the environment of the broker, before it starts:
+Log the keys of all clients on the broker, whatever language the clients use. The broker is a Java program; add the
+agent extract-tls-secrets (Maven: name.neykov:extract-tls-secrets:4.0.0). Set this in the environment of the broker
+before it starts:
 
   export KAFKA_OPTS="-javaagent:/opt/extract-tls-secrets-4.0.0.jar=/tmp/keys.log"
 """,
     "java": """\
-Java has no option of its own. The agent extract-tls-secrets writes the file, from Java 8 on:
+Java has no option for this. The agent extract-tls-secrets writes the file, with Java 8 and later:
 
   java -javaagent:/opt/extract-tls-secrets-4.0.0.jar=/tmp/keys.log -jar app.jar
 
-Kafka's own tools take it from the environment:
+Kafka's own tools read the option from the environment:
 
   export KAFKA_OPTS="-javaagent:/opt/extract-tls-secrets-4.0.0.jar=/tmp/keys.log"
   kafka-console-consumer.sh --bootstrap-server broker:9093 --consumer.config client.properties --topic orders
 """,
     "librdkafka": """\
-librdkafka, and with it confluent-kafka, kcat, .NET, PHP, Rust and C++, has no setting for it. What it can do is up to
-its OpenSSL: from 3.5 on, if that was built with enable-sslkeylog, this is enough:
+librdkafka has no setting for this; nor have confluent-kafka, kcat, .NET, PHP, Rust and C++ clients, which use
+librdkafka. OpenSSL 3.5 and later can log the keys if it was built with enable-sslkeylog:
 
   export SSLKEYLOGFILE=/tmp/keys.log
 
-Packages such as confluent-kafka's wheels bring an OpenSSL without it: let the broker log (kdbg tls-keys broker).
+Packages such as confluent-kafka's wheels contain an OpenSSL without it: log on the broker (kdbg tls-keys broker).
 """,
     "go": """\
-crypto/tls writes them to any io.Writer. Where the client's tls.Config is made:
+crypto/tls writes the keys to any io.Writer. Add this where the client creates its tls.Config:
 
   keys, err := os.OpenFile("/tmp/keys.log", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
   config := &tls.Config{KeyLogWriter: keys}
 
-franz-go takes it by kgo.DialTLSConfig(config), sarama as Net.TLS.Config, segmentio/kafka-go as the dialer's or the
-transport's TLS, confluent-kafka-go not at all: it is librdkafka.
+Pass the tls.Config to franz-go with kgo.DialTLSConfig(config), to sarama as Net.TLS.Config, to segmentio/kafka-go in
+the dialer or transport as TLS. confluent-kafka-go has no such option: see librdkafka.
 """,
     "python": """\
-kafka-python and aiokafka speak through Python's ssl, whose contexts write them:
+kafka-python and aiokafka use Python's ssl module, whose contexts can log the keys:
 
   context = ssl.create_default_context(cafile="ca.pem")
   context.keylog_filename = "/tmp/keys.log"
   consumer = KafkaConsumer(security_protocol="SSL", ssl_context=context, bootstrap_servers="broker:9093")
 
-Contexts of ssl.create_default_context do so by themselves where SSLKEYLOGFILE names a file. confluent-kafka is
-librdkafka.
+ssl.create_default_context sets this itself if SSLKEYLOGFILE names a file. For confluent-kafka see librdkafka.
 """,
     "node": """\
-KafkaJS speaks through Node's TLS, which has an option:
+KafkaJS uses Node's TLS, which has an option:
 
   node --tls-keylog=/tmp/keys.log app.js
 """,
     "kdbg": """\
-kdbg's own sessions:
+kdbg logs the keys of its own sessions:
 
   kdbg send metadata --broker broker:9093 --tls --tls-keys-out /tmp/keys.log
 """,
 }
-"""What to do, by whose keys are wanted."""
+"""The instructions, by client."""
 
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("client", type=click.Choice(list(CLIENTS)), required=False)
 def command(client: str | None) -> None:
-    """Say how to log the keys that decrypt TLS: of Java, librdkafka, Go, Python, Node, or of all on the broker.
+    """Show how each client logs its TLS keys.
+
+    CLIENT is java, librdkafka, go, python, node or kdbg; broker logs the keys of all clients.
 
     \b
     kdbg tls-keys

@@ -27,28 +27,48 @@ from .sizes import Rolling, Size
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.option("--interface", "-i", default="any", metavar="NAME", help="Which interface; any, the default, is all.")
-@click.option("--bpf", metavar="EXPR", help="tcpdump-style capture filter (default: tcp, limited to --port).")
+@click.option(
+    "--interface",
+    "-i",
+    default="any",
+    metavar="NAME",
+    help="Capture on this interface; any is all of them (default: any).",
+)
+@click.option(
+    "--bpf", metavar="EXPR", help="Set a capture filter in tcpdump's syntax (default: tcp, limited to --port)."
+)
 @click.option(
     "--via",
     metavar="WAY:WHERE",
     help="Run tcpdump elsewhere: ssh:HOST, docker:NAME, podman:NAME, kubectl:POD[/CONTAINER], run:COMMAND.",
 )
-@click.option("--pid", type=click.IntRange(1), multiple=True, help="Only connections of this process.")
-@click.option("--container", multiple=True, metavar="ID", help="Only connections of this container or pod (ID prefix).")
-@click.option("--write", "path", type=click.Path(), metavar="FILE", help="Write what is captured, as pcapng.")
+@click.option("--pid", type=click.IntRange(1), multiple=True, help="Show only connections of this process. Repeatable.")
 @click.option(
-    "--rotate", type=Rolling(), metavar="SIZE*N", help="Rotate files at this size and keep N of them: 100MB*10."
+    "--container",
+    multiple=True,
+    metavar="ID",
+    help="Show only connections of this container or pod (ID prefix). Repeatable.",
+)
+@click.option("--write", "path", type=click.Path(), metavar="FILE", help="Save the captured packets as pcapng.")
+@click.option(
+    "--rotate",
+    type=Rolling(),
+    metavar="SIZE*N",
+    help="Rotate the files of --write at this size and keep N of them, such as 100MB*10.",
 )
 @click.option(
     "--snaplen",
     type=click.IntRange(64),
     default=262_144,
     metavar="BYTES",
-    help="Snapshot length: maximum bytes captured per packet.",
+    help="Capture at most this many bytes of each packet (default: 262144).",
 )
 @click.option(
-    "--buffer", type=Size(), default="128MB", metavar="SIZE", help="Size of the ring of packets in the kernel."
+    "--buffer",
+    type=Size(),
+    default="128MB",
+    metavar="SIZE",
+    help="Set the size of the kernel's capture buffer (default: 128MB).",
 )
 @click.option("--diagnose", is_flag=True, help="Print diagnoses instead of exchanges.")
 @otlp_option
@@ -67,10 +87,11 @@ def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ..
             path: str | None, rotate: Any, snaplen: int, buffer: int, format: str, color: str, full: bool,
             show_secrets: bool, hide_values: bool, meanings: bool, diagnose: bool, tui: bool, light: bool,
             otlp: str | None, metrics: str | None, **filters: Any) -> int:  # fmt: skip
-    """Show what is said on an interface, while it is said. Ctrl-C ends it, and what is left is shown.
+    """Capture and decode live traffic on an interface.
 
-    Kafka is recognised on any port; --port has the kernel leave out all others. --write writes all that is captured,
-    whatever the filters show.
+    kdbg recognises Kafka on any port; --port makes the kernel discard all other ports. --write saves all captured
+    packets, also those of exchanges that the filters hide. Press Ctrl-C to stop; kdbg then prints what it has
+    captured so far.
 
     \b
     kdbg watch -i lo --port 9092
@@ -87,9 +108,9 @@ def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ..
 
     read = take_readers(filters)
     if read is not None and format not in READ_IN:
-        raise click.UsageError(f"--format {format} shows values as they came: trees and hexdumps show them read")
+        raise click.UsageError(f"values cannot be deserialized with --format {format}; use --format tree or hex")
     if rotate is not None and path is None:
-        raise click.UsageError("--rotate is for files: name one by --write")
+        raise click.UsageError("--rotate requires --write")
     shape = on_screen(look(color, full, show_secrets, meanings, read), format, filters)
     shape = without_values(shape, hide_values)
     chosen = take_filters(filters)

@@ -10,7 +10,7 @@ from .sasl import Mechanism, Rejected, mechanism
 from .settings import Sasl, show
 from .versions import Versions, choose
 
-WRONG_SECRET = "check user name, password and mechanism"
+WRONG_SECRET = "check the user name, the password and the mechanism"
 HANDSHAKE, AUTHENTICATE = 17, 36
 UNSUPPORTED_MECHANISM, ILLEGAL_STATE = 33, 34
 
@@ -38,10 +38,10 @@ async def _shake_hands(connection: Connection, sasl: Sasl, version: int) -> None
         problem = f"the broker does not support this SASL mechanism; it offers {offered}"
         raise _failed(connection, sasl, problem, "choose one with --sasl-mechanism")
     if body["error_code"] == ILLEGAL_STATE:
-        problem = f"the handshake ended in {describe(ILLEGAL_STATE)}: this port does without SASL"
-        raise _failed(connection, sasl, problem, "leave SASL out, or use the port of a SASL listener")
+        problem = f"the handshake failed with {describe(ILLEGAL_STATE)}: this listener does not use SASL"
+        raise _failed(connection, sasl, problem, "omit the SASL options, or use the port of a SASL listener")
     if body["error_code"]:
-        raise _failed(connection, sasl, f"the handshake ended in {describe(body['error_code'])}")
+        raise _failed(connection, sasl, f"the handshake failed with {describe(body['error_code'])}")
 
 
 async def _framed(connection: Connection, talk: Mechanism, version: int) -> None:
@@ -59,7 +59,7 @@ async def _raw(connection: Connection, talk: Mechanism) -> None:
     token: bytes | None = talk.first()
     while token is not None:
         exchange = await connection.answer(connection.send_token(token))
-        assert exchange.response is not None, "tokens are always answered"
+        assert exchange.response is not None, "every token has a response"
         token = talk.next(exchange.response.data)
 
 

@@ -90,15 +90,15 @@ class Cluster(Discovery):
                     raise
                 if isinstance(error, Closed):
                     hung_up.add(error.address)
-                    self.note(f"{error.address}: {error.problem}; {wanted.name} is sent again")
-                self.trace(f"{error}; asking for the metadata again")
+                    self.note(f"{error.address}: {error.problem}; sending {wanted.name} again")
+                self.trace(f"{error}; requesting metadata again")
                 self.mistrust(error.address)
             else:
                 code = curable(exchange)
                 final = code is None or self.direct or not pause
                 if final or self._scattered(wanted, self._shown(wanted, body or {}, version)):
                     return exchange
-                self.trace(f"{wanted.name}: {describe(code or 0)}; asking for the metadata again")
+                self.trace(f"{wanted.name}: {describe(code or 0)}; requesting metadata again")
             self.forget()
             await asyncio.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
@@ -140,9 +140,9 @@ class Cluster(Discovery):
         grammar = api.at("request", version)
         for name in unnamed(grammar, written):
             if not await self._identified(name, create=api.key == PRODUCE):
-                problem = f"{api.name} v{version} names topics by id, and the brokers tell none for {name!r}"
+                problem = f"{api.name} v{version} requires topic ids, and the brokers report none for topic {name!r}"
                 raise NoTopicId(
-                    show(await self.any()), problem, "see whether the topic exists; an older --version names it"
+                    show(await self.any()), problem, "check that the topic exists, or use an older --version"
                 )
         return by_id(grammar, written, self.topic_ids)  # type: ignore[no-any-return]
 
@@ -153,7 +153,7 @@ class Cluster(Discovery):
                 await self.refresh(name, create=create)
             if name in self.topic_ids or not pause:
                 break
-            self.trace(f"no id is known for topic {name!r}; asking again")
+            self.trace(f"topic {name!r} has no known id; requesting metadata again")
             await asyncio.sleep(pause)
         return name in self.topic_ids
 
@@ -166,7 +166,7 @@ class Cluster(Discovery):
         where = Route("any") if self.direct else route(api, shown)
         address = await self._belonging(where, create=api.key == PRODUCE)
         if where.kind == "leader" and self._scattered(api, shown):
-            text = f"its partitions have several leaders; it goes to {show(address)} alone, which leads the first"
+            text = f"the partitions have different leaders; sending only to {show(address)}, the leader of the first"
             self.pool.note_once(f"{api.name}: {text}")
         return await self.serving(api, address) if offered else address
 

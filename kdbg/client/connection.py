@@ -183,11 +183,11 @@ class Connection(asyncio.Protocol):
         """Send a request of the client's own and return the body of the answer; `WrongAnswer` if it cannot be read."""
         exchange = await self.answer(self.send(api, version, body))
         message = exchange.response.message() if exchange.response is not None else None
-        assert message is not None, "only what has a response is an answer, and only acks=0 has none"
+        assert message is not None, "only an exchange with acks=0 lacks a response"
         for finding in message.findings:
             if finding.kind.breaks or finding.kind is Kind.UNEXPECTED_NULL:
-                text = f"its answer to {api.name} v{version} cannot be read: {finding.text}"
-                raise WrongAnswer(show(self.address), text, "see whether this is a Kafka broker")
+                text = f"its response to {api.name} v{version} cannot be decoded: {finding.text}"
+                raise WrongAnswer(show(self.address), text, "check that this is a Kafka broker")
         return message.body
 
     def write(self, data: bytes) -> Sending | None:

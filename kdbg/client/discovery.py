@@ -75,7 +75,7 @@ class Discovery(Directory):
                 failed.append(error)
                 silent += [address] if isinstance(error, TimedOut) else []
                 if len(self.bootstrap) > 1:
-                    self.trace(f"{error}; trying the next")
+                    self.trace(f"{error}; trying the next broker")
             else:
                 return address
         if silent and self.pool.fallback:
@@ -107,7 +107,7 @@ class Discovery(Directory):
         for other in self.bootstrap if not self.direct else ():
             with suppress(CannotConnect, TimedOut, Closed, WrongAnswer):
                 if other != address and serves(await self.versions(other), api):
-                    self.trace(f"{show(address)} does not offer {api.name}, {show(other)} does")
+                    self.trace(f"broker {show(address)} does not support {api.name}, broker {show(other)} does")
                     return other
         if is_controller(told):
             raise failures.not_served(address, api, told)
@@ -149,13 +149,13 @@ class Discovery(Directory):
         api = grammars.by_key(FIND_COORDINATOR)
         asked = await self.serving(api, await self.any())
         body = {"key": name, "key_type": KEY_TYPES[kind], "coordinator_keys": [name]}
-        self.trace(f"asking {show(asked)} for the coordinator of {kind} {name!r}")
+        self.trace(f"requesting the coordinator of {kind} {name!r} from broker {show(asked)}")
         answer = await self._ask(asked, api, body)
         found = (answer.get("coordinators") or [answer])[0]
         if found.get("error_code") or not found.get("host"):
             return asked  # it will answer with the error, which says it better
         address = self.coordinators[kind, name] = (found["host"], found["port"])
-        self.trace(f"the coordinator is {show(address)}")
+        self.trace(f"the coordinator is broker {show(address)}")
         return address
 
     async def refresh(self, topic: Any = None, *, create: bool = False) -> None:
@@ -174,7 +174,7 @@ class Discovery(Directory):
             if unknown and await self._knows_ids(asked := await self.any()):
                 await self._describe(asked, unknown)
         except ClientError as error:
-            self.trace(f"no names for topic ids: {error}")
+            self.trace(f"topic names are unknown: {error}")
 
     async def _knows_ids(self, broker: Address) -> bool:
         """Return whether a broker can be asked for topics by their ids."""
@@ -184,7 +184,7 @@ class Discovery(Directory):
 
     async def _describe(self, asked: Address, topics: list[Any], *, create: bool = False) -> None:
         """Ask a broker for the metadata of topics, each a name or an id."""
-        self.trace(f"asking {show(asked)} for metadata")
+        self.trace(f"requesting metadata from broker {show(asked)}")
         body = {"topics": named(topics), "allow_auto_topic_creation": create}
         self.learn(await self._ask(asked, grammars.by_key(METADATA), body))
 
@@ -192,7 +192,7 @@ class Discovery(Directory):
         """Ask a controller for the others, and which of them is active (KIP-919)."""
         api = grammars.by_key(DESCRIBE_CLUSTER)
         if serves(await self.versions(asked), api):
-            self.trace(f"asking {show(asked)} for the controllers")
+            self.trace(f"requesting the controllers from broker {show(asked)}")
             self.learn_controllers(await self._ask(asked, api, {"endpoint_type": CONTROLLERS}))
 
     def mistrust(self, address: str) -> None:

@@ -78,7 +78,7 @@ def offset_fetch(version: int, *, group: str, topic: Words = (), partition: tupl
 
 def find_coordinator(version: int, *, group: str | None = None, transactional_id: str | None = None) -> Body:
     if (group is None) == (transactional_id is None):
-        raise InputError("whose coordinator? Give --group or --transactional-id")
+        raise InputError("a group or transactional id is missing; use --group or --transactional-id")
     name = group if group is not None else transactional_id
     kind = {"key_type": int(group is None)} if version else {}
     return kind | ({"coordinator_keys": [name]} if version >= 4 else {"key": name})

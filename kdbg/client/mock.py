@@ -31,11 +31,11 @@ def mock_cluster(broker: str) -> Iterator[str]:
     """
     number = broker.removeprefix(PREFIX) or "1"
     if not number.isdecimal() or not 0 < int(number) <= MOST:
-        raise InputError(f"{broker!r}: write mock: or, for several brokers, mock:3 (at most {MOST})")
+        raise InputError(f"invalid broker {broker!r}; use mock: or, for several brokers, mock:3 (at most {MOST})")
     try:
         from confluent_kafka import KafkaException, Producer
     except ImportError:
-        raise InputError(f"mock: wants librdkafka's mock cluster: {install('mock')}") from None
+        raise InputError(f"mock: needs librdkafka's mock cluster; {install('mock')}") from None
     silent = logging.getLogger("kdbg.mock")
     silent.setLevel(logging.CRITICAL)
     config = {"bootstrap.servers": "localhost", "test.mock.num.brokers": int(number), "logger": silent}
@@ -43,6 +43,6 @@ def mock_cluster(broker: str) -> Iterator[str]:
         producer = Producer(config)
         found = producer.list_topics(timeout=STARTED).brokers.values()
     except KafkaException as error:
-        raise InputError(f"{broker}: the mock cluster does not start: {error}") from None
+        raise InputError(f"{broker}: the mock cluster failed to start: {error}") from None
     yield ",".join(f"{one.host}:{one.port}" for one in sorted(found, key=lambda one: int(one.id)))
     del producer  # it, and the cluster with it, has lived until here

@@ -75,7 +75,9 @@ class Pool:
 
     def spare(self, address: Address) -> None:
         """Take a broker that keeps silent for an old one: do not ask it for its versions on the next connection."""
-        self.note_once(f"{show(address)} keeps silent about ApiVersions, as brokers before 0.10 may; version 0 it is")
+        self.note_once(
+            f"broker {show(address)} sends no response to ApiVersions, as some brokers before 0.10; using version 0"
+        )
         self._spared.add(address)
 
     async def _open(self, address: Address) -> Connection:
@@ -85,7 +87,9 @@ class Pool:
                 raise failures.not_named(address)
             check_trust(address, self.named, self.settings)
             if self.settings.has_credentials:
-                self.note_once(f"credentials go to {show(address)} too, which a broker named (not with --only-named)")
+                self.note_once(
+                    f"sending credentials to {show(address)}, an advertised address; use --only-named to prevent this"
+                )
         self.trace(f"connecting to {show(address)}")
         connection = await self._reach(address)
         if self.settings.sasl is not None:
@@ -94,7 +98,7 @@ class Pool:
             except BaseException:
                 await connection.close()
                 raise
-            self.trace(f"authenticated by {self.settings.sasl.mechanism.upper()}")
+            self.trace(f"authenticated with {self.settings.sasl.mechanism.upper()}")
         return connection
 
     async def _reach(self, address: Address) -> Connection:
@@ -124,11 +128,13 @@ class Pool:
     async def _ask(self, connection: Connection, *, must_answer: bool = False) -> bool:
         """Ask a broker for its versions; False if that ended the connection, and the next one shall do without."""
         where = show(connection.address)
-        self.trace(f"asking {where} for its versions")
+        self.trace(f"requesting the API versions of {where}")
         try:
             connection.versions = await ask_versions(connection)
         except Closed:
-            self.note_once(f"{where} hangs up on ApiVersions, as brokers before 0.10 do; version 0 it is")
+            self.note_once(
+                f"broker {where} closes the connection after ApiVersions, as brokers before 0.10 do; using version 0"
+            )
             self._spared.add(connection.address)
         except TimedOut as error:
             if must_answer or not self.fallback:

@@ -25,8 +25,8 @@ def carried_by(
     first = max(within[0], HEADERS_SINCE if header else 0, ZSTD_SINCE if compression == "zstd" else 0)
     found = [version for version in versions if first <= version <= within[-1]]
     if not found:
-        what = "headers" if header else "zstd" if compression == "zstd" else "such records"
-        raise InputError(f"records of format {record_format} have no {what}: leave --record-format out, or take v2")
+        what = "headers" if header else "zstd" if compression == "zstd" else "these records"
+        raise InputError(f"record format {record_format} does not support {what}; omit --record-format, or use v2")
     return range(found[0], found[-1] + 1)
 
 
@@ -46,7 +46,7 @@ def entries(
         named = [{"key": name, "value": value} for name, value in headers]
         return [{"magic": 2, "attributes": codec, "records": [record | {"headers": named} for record in records]}]
     if headers:
-        raise InputError("messages of format v0 and v1 have no headers; batches (v2), which Produce 3 brought, have")
+        raise InputError("record headers require record format v2, which needs Produce v3 or later")
     return _messages(magic, codec, records)
 
 

@@ -41,7 +41,7 @@ def read(path: str) -> dict[str, str]:
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'no text in UTF-8'}") from None
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
     return {OTHER_NAMES.get(name, name): value for name, value in parse(text)}
 
 
@@ -81,7 +81,7 @@ def settings(given: Mapping[str, str]) -> Settings:
     """Return the settings that say how to reach brokers; `InputError` for those that kdbg cannot follow."""
     protocol = given.get("security.protocol", "PLAINTEXT").strip().upper()
     if protocol not in PROTOCOLS:
-        raise InputError(f"security.protocol={protocol}: it is one of {', '.join(PROTOCOLS)}")
+        raise InputError(f"security.protocol={protocol}: unknown; use one of {', '.join(PROTOCOLS)}")
     return Settings(
         **_plain(given),
         tls=_tls(given) if protocol.endswith("SSL") else None,
@@ -96,7 +96,7 @@ def _plain(given: Mapping[str, str]) -> dict[str, Any]:
     if "request.timeout.ms" in given:
         milliseconds = given["request.timeout.ms"].strip()
         if not milliseconds.isdecimal() or not int(milliseconds):
-            raise InputError(f"request.timeout.ms={milliseconds}: it is a number of milliseconds")
+            raise InputError(f"request.timeout.ms={milliseconds}: not a number; use milliseconds")
         found["timeout"] = int(milliseconds) / 1000
     return found
 
@@ -104,7 +104,7 @@ def _plain(given: Mapping[str, str]) -> dict[str, Any]:
 def _tls(given: Mapping[str, str]) -> Tls:
     for name in INLINE:
         if given.get(name):
-            raise InputError(f"{name}: kdbg reads PEM from files; write it to one and name that with {_place(name)}")
+            raise InputError(f"{name}: inline PEM is not supported; write it to a file, and set {_place(name)}")
     checked = given.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
     return Tls(
         ca=_store(given, "ssl.truststore", EXPORT_CA),
@@ -132,8 +132,8 @@ def _store(given: Mapping[str, str], name: str, export: str) -> str:
         raise InputError(f"{name}.location={path}: {error.strerror}") from None
     if not pem:
         kind = given.get(f"{name}.type", "JKS").strip().upper()
-        what = "no PEM is in it" if kind == "PEM" else f"a {kind} store, kdbg reads PEM"
-        raise InputError(f"{name}.location={path}: {what}; export it: {export.format(path)}")
+        what = "not PEM" if kind == "PEM" else f"a {kind} store, not PEM"
+        raise InputError(f"{name}.location={path}: {what}; export it with {export.format(path)}")
     return path
 
 

@@ -15,7 +15,7 @@ from . import tls
 from .settings import Address, Settings, show
 
 MakeSocket = Callable[[int], socket.socket]
-NO_ADDRESS = "this is no host and port that can be connected to"
+NO_ADDRESS = "not a valid host and port"
 
 
 def new_socket(family: int) -> socket.socket:
@@ -116,7 +116,7 @@ def _numeric(sockaddr: tuple[Any, ...]) -> Address:
 def _unknown(address: Address, error: Exception) -> CannotConnect:
     if isinstance(error, OSError):
         text = f"cannot resolve the host name ({(error.strerror or str(error)).lower()})"
-        return CannotConnect(show(address), text, "check the spelling")
+        return CannotConnect(show(address), text, "check the host name")
     return CannotConnect(show(address), NO_ADDRESS)  # a label that is too long, say
 
 
@@ -124,6 +124,6 @@ def _too_slow(address: Address, settings: Settings, *, connected: bool) -> Timed
     limit = f"within {settings.timeout:g} s"
     if connected:
         text = f"connected, but the TLS handshake got no response {limit}"
-        return TimedOut(show(address), text, "leave --tls out if this is no TLS listener's port")
+        return TimedOut(show(address), text, "omit --tls if this is not a TLS listener")
     text = f"no connection {limit}"
-    return TimedOut(show(address), text, "see whether host and port are right and no firewall drops packets")
+    return TimedOut(show(address), text, "check the host, the port and the firewalls")

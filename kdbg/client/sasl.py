@@ -35,13 +35,13 @@ def mechanism(sasl: Sasl) -> Mechanism:
     """Return the mechanism of these settings; `InputError` for one that kdbg lacks, or that lacks a secret."""
     name = sasl.mechanism.upper()
     if name not in MECHANISMS:
-        raise InputError(f"no SASL mechanism {sasl.mechanism!r}; kdbg has {', '.join(MECHANISMS)}")
+        raise InputError(f"unknown SASL mechanism {sasl.mechanism!r}; use one of {', '.join(MECHANISMS)}")
     if name == "OAUTHBEARER":
         if not sasl.token:
-            raise InputError("OAUTHBEARER wants a token: --sasl-token-file, or the variable KDBG_SASL_TOKEN")
+            raise InputError("OAUTHBEARER requires a token; use --sasl-token-file or KDBG_SASL_TOKEN")
         return _OAuthBearer(sasl.token)
     if not sasl.username:
-        raise InputError(f"{name} wants a user name: --sasl-username")
+        raise InputError(f"{name} requires a user name; use --sasl-username")
     return _Plain(sasl) if name == "PLAIN" else _Scram(name, sasl)
 
 
@@ -65,7 +65,7 @@ class _Scram:
         try:
             self.client = ScramClient([name], sasl.username, sasl.password)
         except ScramException as error:
-            raise InputError(f"{name}: user name or password cannot be sent: {error}") from None
+            raise InputError(f"{name}: invalid user name or password: {error}") from None
         self.begun = False
 
     def first(self) -> bytes:
@@ -91,7 +91,7 @@ class _Scram:
         """Raise `Rejected` for more than MOST_ITERATIONS iterations: deriving the key blocks the event loop."""
         for part in challenge.split(b","):
             if part[:2] == b"i=" and part[2:].isdigit() and int(part[2:100]) > MOST_ITERATIONS:
-                raise Rejected(f"the broker asks for more than {MOST_ITERATIONS:,} iterations, which would take long")
+                raise Rejected(f"the broker requires more than {MOST_ITERATIONS:,} iterations, the limit of kdbg")
 
 
 def _complaint(error: ScramException) -> str:
@@ -114,6 +114,6 @@ class _OAuthBearer:
 
     def next(self, challenge: bytes) -> bytes | None:
         if self.complaint:
-            raise Rejected(f"the broker refused the token: {self.complaint}")
+            raise Rejected(f"the broker rejected the token: {self.complaint}")
         self.complaint = challenge.decode(errors="replace")
         return b"\x01" if challenge else None

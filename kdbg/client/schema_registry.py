@@ -25,7 +25,7 @@ class SchemaRegistry:
 
     def __init__(self, url: str, settings: Mapping[str, str] | None = None) -> None:
         if any(find_spec(name) is None for name in NEEDED):
-            raise InputError(f"to ask a schema registry needs confluent-kafka: {install('schemas')}")
+            raise InputError(f"--registry needs the package confluent-kafka; {install('schemas')}")
         from confluent_kafka.schema_registry import SchemaRegistryClient
 
         self._broken = ""
@@ -34,7 +34,7 @@ class SchemaRegistry:
                 {"timeout": SECONDS, "max.retries": 1, **(settings or {}), "url": url}
             )
         except (ValueError, TypeError, OSError) as error:
-            raise InputError(f"the registry's client refuses its settings: {error}") from None
+            raise InputError(f"the Schema Registry client rejects the settings: {error}") from None
 
     def by_id(self, schema_id: SchemaId) -> Schema:
         """Return the schema with this id or GUID; one that cannot be reached is not asked again."""
@@ -47,16 +47,18 @@ class SchemaRegistry:
                 else self._client.get_schema_by_guid(str(schema_id))  # fmt: skip
             return self._made(asked, DEEPEST)
         except SchemaRegistryError as error:
-            raise Unread(f"the registry answers: {error.error_message}") from None
+            raise Unread(f"the Schema Registry returned an error: {error.error_message}") from None
         except Unread:
             raise
         except Exception as error:  # whatever the client's HTTP library raises
-            self._broken = f"the registry cannot be asked: {str(error).splitlines()[0] if str(error) else error!r}"
+            self._broken = (
+                f"the Schema Registry is not available: {str(error).splitlines()[0] if str(error) else error!r}"
+            )
             raise Unread(self._broken) from None
 
     def _made(self, schema: Any, depth: int) -> Schema:
         if not depth:
-            raise Unread("the schema uses schemas that use each other without an end")
+            raise Unread("the references between the schemas form a cycle")
         used = [
             Reference(each.name, self._made(self._client.get_version(each.subject, each.version).schema, depth - 1))
             for each in schema.references or ()

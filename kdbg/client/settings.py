@@ -66,7 +66,7 @@ def addresses(text: str) -> list[Address]:
     """Parse `a:9092,[::1]:9093,c` into (host, port) pairs; `InputError` for what is no address."""
     found = [_address(part.strip()) for part in text.split(",") if part.strip()]
     if not found:
-        raise InputError("no broker given: write host:port, or several with commas between")
+        raise InputError("no broker given; use host:port, or several separated by commas")
     return found
 
 
@@ -84,10 +84,10 @@ def _address(text: str) -> Address:
     """Parse `[::1]:9093`, `::1` or `host:9093`; without a port it is DEFAULT_PORT."""
     found = _PLACE.fullmatch(text)
     if found is None:
-        raise InputError(f"invalid broker address {text!r}: use host:port")
+        raise InputError(f"invalid broker address {text!r}; use host:port")
     port = found["port"] or found["port_of_it"] or ""
     if port and not (port.isdecimal() and 0 < int(port) < 65536):
-        raise InputError(f"{text!r} is no broker's address: the port is a number from 1 to 65535")
+        raise InputError(f"invalid broker address {text!r}; the port must be 1 to 65535")
     return found["bracketed"] or found["ipv6"] or found["host"], int(port) if port else DEFAULT_PORT
 
 

@@ -15,9 +15,9 @@ from .settings import Address, Tls, show
 
 NOT_TLS = ("WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "RECORD_LAYER", "UNEXPECTED_MESSAGE", "PACKET_LENGTH_TOO_LONG")
 """What OpenSSL calls bytes that are no TLS."""
-NO_TLS_HERE = "leave --tls out, or use the port of a TLS listener"
-NO_CERTIFICATE = "or the broker wants a client certificate (--cert, --key)"
-UNTRUSTED = "give its authority with --ca, its name with --server-name, or --insecure to trust anybody"
+NO_TLS_HERE = "omit --tls, or use the port of a TLS listener"
+NO_CERTIFICATE = "or use --cert and --cert-key if the broker requires a client certificate"
+UNTRUSTED = "use --ca with its CA certificate, --server-name with its host name, or --insecure to skip the check"
 ABOUT_OURS = ("CERTIFICATE_REQUIRED", "BAD_CERTIFICATE", "UNKNOWN_CA", "CERTIFICATE_UNKNOWN", "CERTIFICATE_EXPIRED",
               "UNSUPPORTED_CERTIFICATE", "ACCESS_DENIED", "HANDSHAKE_FAILURE")  # fmt: skip
 """Alerts by which a broker refuses the client's certificate, or the lack of one."""
@@ -28,7 +28,7 @@ def context(tls: Tls) -> ssl.SSLContext:
     try:
         found = ssl.create_default_context(cafile=tls.ca or None)
     except (OSError, ssl.SSLError) as error:
-        raise InputError(f"{tls.ca}: no certificates to trust in it ({_reason(error)})") from None
+        raise InputError(f"{tls.ca}: no CA certificates ({_reason(error)})") from None
     found.check_hostname = tls.verify and tls.check_name
     if not tls.verify:
         found.verify_mode = ssl.CERT_NONE
@@ -53,7 +53,7 @@ def made_context(hosts: Sequence[str], path: str) -> ssl.SSLContext:
     """Return the TLS context of a listener with a certificate for these hosts that is made now; its authority, for
     clients to trust, is written to a file. `InputError` without `cryptography`, `WriteError` for that file."""
     if find_spec("cryptography") is None:
-        raise InputError(f"making a certificate needs cryptography: {install('tls')}")
+        raise InputError(f"--listen-ca needs the package cryptography; {install('tls')}")
     from ..tls.made import made
 
     found = made(hosts)
@@ -71,7 +71,7 @@ def _log_keys(found: ssl.SSLContext, path: str) -> None:
         os.close(private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
         found.keylog_filename = path
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({_reason(error)})") from None
+        raise InputError(f"{path}: cannot be written: {_reason(error)}") from None
 
 
 def _load(found: ssl.SSLContext, tls: Tls) -> None:
@@ -82,7 +82,7 @@ def _load(found: ssl.SSLContext, tls: Tls) -> None:
     try:
         found.load_cert_chain(tls.certificate, tls.key or None, tls.password or "")
     except (OSError, ssl.SSLError, ValueError) as error:
-        hint = "" if isinstance(error, FileNotFoundError) else "; an encrypted key wants its password"
+        hint = "" if isinstance(error, FileNotFoundError) else ("; if the key is encrypted, set KDBG_KEY_PASSWORD")
         text = f"{tls.certificate}: no usable client certificate and key ({_reason(error)}{hint})"
         raise InputError(text) from None
 
@@ -105,12 +105,12 @@ def refused(address: Address, error: Exception) -> CannotConnect:
 def broken(address: Address, error: ssl.SSLError) -> Closed:
     """Make the error for TLS that fails on an open connection; in TLS 1.3 clients are refused only then."""
     reason = _reason(error)
-    return Closed(show(address), f"TLS broke off: {reason}", _about_ours(reason))
+    return Closed(show(address), f"TLS failed: {reason}", _about_ours(reason))
 
 
 def _about_ours(reason: str) -> str:
     if any(name in reason for name in ABOUT_OURS):
-        return "see whether the broker wants another client certificate (--cert, --key)"
+        return "check the client certificate (--cert, --cert-key)"
     return ""
 
 

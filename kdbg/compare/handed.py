@@ -118,13 +118,13 @@ CHOSEN: Final = frozenset({"base_offset", "first_offset", "last_offset"})
 """Offsets that a broker gives away in the order in which requests come: another order is no other meaning."""
 
 VOLATILE: Final[Mapping[str, str]] = {
-    "throttle_time_ms": "how long a broker holds a client back is up to its load",
+    "throttle_time_ms": "throttle times depend on the broker's load",
     "brokers": "node ids differ between clusters",
     "node_endpoints": "node ids differ between clusters",
     "nodes": "node ids differ between clusters",
-    "host": "another cluster has other addresses",
-    "port": "another cluster has other addresses",
-    "rack": "addresses differ between clusters",
+    "host": "addresses differ between clusters",
+    "port": "addresses differ between clusters",
+    "rack": "racks differ between clusters",
     "replica_nodes": "replica placement differs between clusters",
     "isr_nodes": "replica placement differs between clusters",
     "offline_replicas": "replica placement differs between clusters",
@@ -132,23 +132,23 @@ VOLATILE: Final[Mapping[str, str]] = {
     "last_known_elr": "replica placement differs between clusters",
     "high_watermark": "the log end offset depends on timing",
     "last_stable_offset": "the log end offset depends on timing",
-    "log_start_offset": "a log begins where its topic's retention says",
-    "error_message": "the broker's own words, with addresses in them; the error code says it",
+    "log_start_offset": "the log start offset depends on retention",
+    "error_message": "free-text error message; the error code is compared instead",
     "batch_index_error_message": "free-text error message; the error code is compared instead",
-    "log_append_time_ms": "a time",
-    "finalized_features_epoch": "counts the changes of a cluster",
-    "client_host": "where a client connects from is told by its connection",
-    "log_dir": "another machine has other disks",
-    "total_bytes": "another machine has other disks",
-    "usable_bytes": "another machine has other disks",
-    "size": "how a log lies on a disk is up to the broker",
+    "log_append_time_ms": "times differ between runs",
+    "finalized_features_epoch": "the epoch counts the feature changes of a cluster",
+    "client_host": "client addresses differ between runs",
+    "log_dir": "disks differ between machines",
+    "total_bytes": "disks differ between machines",
+    "usable_bytes": "disks differ between machines",
+    "size": "the size on disk depends on the broker",
 }
 """Fields of answers that two runs differ in without meaning anything else, by their names, with the reason."""
 VOLATILE_KINDS: Final = frozenset({"timestamp", "crc", "host", "port"})
 """The same, by the meaning that a grammar gives to a field."""
 
 UNCHANGED: Final[Mapping[str, str]] = {
-    "assignment": "null says that it is what it was; with which heartbeat a new one comes is a matter of moments",
+    "assignment": "null means no change; which heartbeat contains a new assignment depends on timing",
 }
 """Fields of answers that say null where nothing has changed since an answer before."""
 

@@ -215,7 +215,7 @@ class _Copy:
         return self._sizes
 
     def _died(self) -> ChildProcessError:
-        return ChildProcessError(f"process {self._process} of kdbg ended before its work was done")
+        return ChildProcessError(f"worker process {self._process} of kdbg ended unexpectedly")
 
 
 def _file() -> int:

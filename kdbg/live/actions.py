@@ -192,7 +192,7 @@ def duration(text: str) -> float:
     """Return seconds, of `500ms`, `1.5s`, `20us`, `2m`; a bare number is milliseconds."""
     found = DURATION.fullmatch(text)
     if found is None:
-        raise InputError(f"{text!r} is no time: write 500ms, 1.5s or 2m")
+        raise InputError(f"invalid duration {text!r}; use 500ms, 1.5s or 2m")
     return float(found[1]) * UNITS[found[2]]
 
 
@@ -200,7 +200,7 @@ def rate(text: str) -> float:
     """Return bytes a second, of `100kB/s`."""
     found = RATE.fullmatch(text)
     if found is None or not float(found[1]):
-        raise InputError(f"{text!r} is no rate: write 100kB/s or 1MB/s")
+        raise InputError(f"invalid rate {text!r}; use 100kB/s or 1MB/s")
     return float(found[1]) * SCALES[found[2].lower()]
 
 
@@ -232,7 +232,7 @@ def _error(words: list[str]) -> Action:
     name = _one(words, "error NOT_LEADER_OR_FOLLOWER")
     known = [error for error in find(name) if error.code]
     if len(known) != 1:
-        raise InputError(f"{name!r} is no error of Kafka's; see kdbg errors")
+        raise InputError(f"unknown error {name!r}; list all with kdbg errors")
     return Refuse(known[0].code)
 
 
@@ -245,7 +245,7 @@ def _set(words: list[str]) -> Action:
 
 def _one(words: list[str], example: str) -> str:
     if not words:
-        raise InputError(f"a word is missing, as in {example!r}")
+        raise InputError(f"incomplete action; use {example!r}")
     return words.pop(0)
 
 

@@ -55,7 +55,7 @@ class Feed:
     def _begin(self) -> None:
         """Wait until it captures."""
         line = self._report.readline()
-        if problem := json.loads(line)["problem"] if line else "the capturing process ended":
+        if problem := json.loads(line)["problem"] if line else "the capture process ended":
             raise CaptureError(self.name, problem.removeprefix(f"{self.name}: "))
 
     def stop(self) -> None:
@@ -70,7 +70,7 @@ class Feed:
         self.stream.close()
         line = self._report.readline()
         if not line:
-            return Outcome(0, None, 0, [], "the capturing process broke off")
+            return Outcome(0, None, 0, [], "the capture process failed")
         return Outcome(**json.loads(line))
 
     def __exit__(

@@ -97,7 +97,9 @@ class Office(asyncio.Protocol):
         elif name == "drop":
             self.desk.drop(*given)
         elif not self.desk.repeat(*given):
-            self._write("the connection of that exchange is closed: u copies the command that asks anew")
+            self._write(
+                "the connection of this exchange is closed; press u to copy a command that sends the request again"
+            )
 
     def _write(self, what: Held | int | str) -> None:
         if self._transport is not None and not self._transport.is_closing():

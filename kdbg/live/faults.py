@@ -30,7 +30,7 @@ from .effects import Asked, HangUp, Out, Send, Wait
 from .relay import SIZE
 from .seen import Seen
 
-FORM = "write APIs, a colon and an action, as in 'Fetch: delay 500ms' or 'Produce topic=orders: drop response 3 times'"
+FORM = "use API: ACTION, as in 'Fetch: delay 500ms' or 'Produce topic=orders: drop response 3 times'"
 
 
 class Applied(NamedTuple):
@@ -55,11 +55,11 @@ class Rule:
         head, colon, tail = _divided(text)
         words = _words(tail, text)
         if not colon or not head.strip() or not words:
-            raise InputError(f"fault {text!r}: {FORM}")
+            raise InputError(f"fault {text!r}: invalid rule; {FORM}")
         self.times, self.chance = None, 1.0
         kind = words.pop(0)
         if kind not in ACTIONS:
-            raise InputError(f"fault {text!r}: no action {kind!r}; there are {', '.join(ACTIONS)}")
+            raise InputError(f"fault {text!r}: unknown action {kind!r}; use one of {', '.join(ACTIONS)}")
         try:
             self.filters = _filters(_words(head, text))
             self.filters.checks()  # raises for what they do not know
@@ -77,7 +77,7 @@ class Rule:
             elif re.fullmatch(r"\d+(\.\d+)?%", word):
                 self.chance = float(word[:-1]) / 100
             else:
-                raise InputError(f"invalid count {word!r}: use 3 times, or 20%")
+                raise InputError(f"invalid count {word!r}; use 3 times, or 20%")
 
     @cached_property
     def _apis(self) -> dict[Any, bool]:
@@ -125,7 +125,9 @@ def _filters(words: list[str]) -> Filters:
         name, equals, value = word.partition("=")
         name = name.replace("-", "_")
         if not equals or name not in FILTERS or not FILTERS[name].asks:
-            raise InputError(f'{word!r} is no filter: write name=value, as topic=orders or where="latency_ms > 10"')
+            raise InputError(
+                f'invalid filter {word!r}; use name=value, such as topic=orders or where="latency_ms > 10"'
+            )
         given.setdefault(name, []).append(value)
     return Filters(**{name: value if name == "api" else _as_taken(name, value) for name, value in given.items()})
 

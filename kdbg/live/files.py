@@ -119,4 +119,4 @@ class Files:
         return max((int(number) for number in found if number.isascii() and number.isdigit()), default=0)
 
     def _full(self, error: OSError) -> CaptureError:
-        return CaptureError(os.fspath(self.names[-1]), f"cannot be written any further: {error.strerror}")
+        return CaptureError(os.fspath(self.names[-1]), f"cannot be written further: {error.strerror}")

@@ -194,7 +194,7 @@ class Holder:
 
     def repeated(self, asked: Asked) -> None:
         """Take note that a request of kdbg's own goes out now."""
-        self._tell(asked, "sent by hand")
+        self._tell(asked, "sent manually")
 
     def opened(self) -> None:
         """Take note of the connection, whose peers are known now."""
@@ -218,14 +218,14 @@ def with_field(held: Held, data: bytes, text: str, topics: dict[UUID, str]) -> b
     grammar of its version. Raise `InputError` where that cannot be."""
     exchange = held.exchange(topics, data)
     if exchange.api is None:
-        raise InputError("these bytes are no message any more: change them as bytes")
+        raise InputError("these bytes are no longer a message; edit them as bytes")
     turn = Turn(exchange, held.direction, data)
     try:
         changed = Set(held.direction, text).apply(turn)
     except (BuildError, GrammarError, WireError) as error:
         raise InputError(str(error)) from None
     if not changed:
-        raise InputError(f"{text!r} cannot be put into this message: no such field, or no value of its type")
+        raise InputError(f"{text!r} does not fit this message: unknown field, or wrong type")
     return turn.data
 
 
@@ -234,4 +234,4 @@ def with_bytes(data: bytes, start: int, end: int, text: str) -> bytes:
     try:
         return data[:start] + bytes.fromhex(text) + data[end:]
     except ValueError:
-        raise InputError(f"{text!r} is no hex: write two digits a byte") from None
+        raise InputError(f"invalid hex {text!r}; use two digits per byte") from None

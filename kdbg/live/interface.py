@@ -54,9 +54,9 @@ def open_interface(name: str, expression: str, snaplen: int) -> Opened:
     `expression` is a filter as tcpdump has them, `snaplen` how many bytes of a packet are wanted.
     """
     if not hasattr(socket, "AF_PACKET"):
-        raise Refused(name, "kdbg watch captures on Linux only", "elsewhere: tcpdump -U -w - … | kdbg decode -")
+        raise Refused(name, "kdbg watch requires Linux", ("on other systems use tcpdump -U -w - … | kdbg decode -"))
     if name != ANY and name not in names():
-        raise Refused(name, "no such interface", f"there are {', '.join([*names(), ANY])}")
+        raise Refused(name, "no such interface", f"use one of {', '.join([*names(), ANY])}")
     try:
         if name != ANY and _hardware(name) in (ETHERNET, LOOPBACK):
             return _ethernet(name, expression, snaplen)
@@ -66,13 +66,13 @@ def open_interface(name: str, expression: str, snaplen: int) -> Opened:
     except Refused:
         raise
     except OSError as error:
-        raise Refused(name, f"cannot be captured on: {error.strerror or error}") from None
+        raise Refused(name, f"capturing failed: {error.strerror or error}") from None
 
 
 def rights() -> str:
     """Return what to do where there is no right to capture."""
     python = os.path.realpath(sys.executable)
-    return f"sudo kdbg watch …, or once: sudo setcap cap_net_raw+ep {python}; kdbg proxy needs no right"
+    return f"use sudo kdbg watch …, or once sudo setcap cap_net_raw+ep {python}; kdbg proxy needs no privileges"
 
 
 def _hardware(name: str) -> int:
@@ -120,7 +120,7 @@ def _program(expression: str, link: int, snaplen: int) -> bytes:
     try:
         compiled = compile_filter(expression, linktype=link)
     except ImportError:
-        raise Refused("libpcap", "is not installed, which compiles filters", "apt install libpcap0.8") from None
+        raise Refused("libpcap", "not installed; kdbg needs it to compile filters", "apt install libpcap0.8") from None
     except Scapy_Exception as error:
         raise Refused("--bpf", str(error)) from None
     code = b""

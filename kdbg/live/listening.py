@@ -20,6 +20,7 @@ from pathlib import Path
 
 from ..client.settings import show
 from ..errors import InputError
+from ..findings.amounts import count
 from .addresses import Address
 from .notices import Notices
 
@@ -164,8 +165,8 @@ class DescriptorLimit:
 
     def refuse(self, connections: int) -> None:
         """Say that a connection found no room."""
-        self._notices.say(f"connections are refused: {connections:,} are open, and this process may have "
-                          f"{self.limit:,} files open; raise the limit (ulimit -n)")  # fmt: skip
+        self._notices.say(f"new connections are closed at once: {connections:,} are open, and the limit is "
+                          f"{count(self.limit, 'open file')}; raise it with ulimit -n")  # fmt: skip
 
 
 async def accept(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from ..findings.amounts import count
+
 EVERY = 1.0
 """Seconds between two lines."""
 
@@ -23,6 +25,6 @@ class Notices:
         if now < self._next:
             self._left_out += 1
             return
-        more = f" (lines left out since the last: {self._left_out:,})" if self._left_out else ""
+        more = f" ({count(self._left_out, 'more line')} suppressed)" if self._left_out else ""
         self._next, self._left_out = now + EVERY, 0
         self._say(line + more)

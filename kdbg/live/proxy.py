@@ -16,6 +16,7 @@ from ..client.connection import Connection
 from ..client.settings import Settings, show
 from ..client.trust import check_trust
 from ..errors import InputError, KdbgError
+from ..findings.amounts import count
 from ..messages.peers import Peers
 from .addresses import MOST, Address, Addresses
 from .effects import Meddler
@@ -125,20 +126,20 @@ class Proxy:
         try:
             return self._listen(broker)
         except InputError as error:
-            self._trouble.say(f"clients connect to {show(broker)} without the proxy: {error}")
+            self._trouble.say(f"clients connect to broker {show(broker)} directly: {error}")
             return None
 
     def _full(self, broker: Address) -> None:
         """Say once that brokers beyond the bound are not followed."""
         if not self._is_full:
             self._is_full = True
-            self._say(f"more than {self._most:,} brokers are advertised: clients connect to {show(broker)} and others "
-                      "without the proxy; raise --max-brokers, or the limit of open files")  # fmt: skip
+            self._say(f"advertised brokers exceed {self._most:,}: clients connect to {show(broker)} and others "
+                      "directly; raise --max-brokers, or the limit of open files")  # fmt: skip
 
     def _leave(self, broker: Address) -> None:
         """Listen no more for a broker that is no longer advertised; its connections go on."""
         self._listeners.pop(broker).close()
-        self._say(f"{show(broker)} is no longer advertised: its listener is closed")
+        self._say(f"broker {show(broker)} is no longer advertised; closed its listener")
 
     # Connections
 
@@ -219,8 +220,8 @@ class Proxy:
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             self._refuse()
             return
-        reason = "no answer in time" if isinstance(error, TimeoutError) else str(error)
-        self._trouble.say(f"{show(broker)} cannot be reached: {reason}")
+        reason = "no response in time" if isinstance(error, TimeoutError) else str(error)
+        self._trouble.say(f"broker {show(broker)} is not reachable: {reason}")
 
     async def _reach(self, session: Session, broker: Address) -> asyncio.Transport:
         """Connect a session to its broker, and authenticate there if kdbg is to."""
@@ -242,13 +243,13 @@ class Proxy:
 
     def _short(self, lost: int) -> None:
         """Say that messages are not kept whole."""
-        messages = f"{lost:,} message{'s' * (lost != 1)}"
-        self._shortage.say(f"memory is short: {messages} passed without faults and holds so far; raise --max-memory")
+        messages = count(lost, "message")
+        self._shortage.say(f"memory limit reached: {messages} forwarded without faults or holds; raise --max-memory")
 
     def _ended(self, session: Session) -> None:
         self._sessions.discard(session)
         if session.relay.unread and not self.unread:
-            self._say("a response could not be read: its addresses are the brokers' own")
+            self._say("a response could not be decoded; its broker addresses are unchanged")
         self.unread += session.relay.unread
 
     def _spawn(self, coroutine: Coroutine[None, None, None]) -> None:

@@ -58,7 +58,7 @@ def command(via: str, wanted: Wanted) -> list[str]:
     """Return the command for `WAY:WHERE`; raise `InputError` for what is none."""
     way, _, where = via.partition(":")
     if way not in WAYS or not where or where.startswith("-"):
-        raise InputError(f"--via {via!r}: write {', '.join(f'{name}:…' for name in WAYS)}")
+        raise InputError(f"--via {via!r}: unknown; use {', '.join(f'{name}:…' for name in WAYS)}")
     dump = [
         "tcpdump", "-i", wanted.interface, "-s", str(wanted.snaplen), "-B", str(wanted.buffer >> 10),
         "--immediate-mode", "-U", "-w", "-", wanted.expression,
@@ -77,7 +77,7 @@ def relay(command: Sequence[str], wanted: Wanted, packets: int, control: int, re
     except KdbgError as error:
         tell(report, {"problem": str(error)})
     except OSError as error:
-        tell(report, {"problem": f"{command[0]} cannot be run: {error.strerror}"})
+        tell(report, {"problem": f"{command[0]} cannot be started: {error.strerror}"})
     else:
         tell(report, {"problem": ""})
         tell(report, Relaying(command[0], process, Outflow(packets, disk=LIMIT), files, control).outcome()._asdict())

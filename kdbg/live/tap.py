@@ -62,7 +62,7 @@ class SavingTap:
             write()
         except CaptureError as error:
             self.failed = True
-            self._say(f"{error}; what follows is not saved")
+            self._say(f"{error}; kdbg does not save later packets")
 
 
 @contextmanager

@@ -62,7 +62,7 @@ class Watch:
 
     def refusal(self) -> InputError:
         """Return the error for a question that was interrupted."""
-        return InputError(f"the question takes more than {self.seconds:g} s; raise --timeout, or ask for less")
+        return InputError(f"the query exceeds {self.seconds:g} s; raise --timeout, or select less")
 
 
 @contextmanager

@@ -63,7 +63,7 @@ def check() -> None:
     """Raise `InputError` with what to install where DuckDB is missing."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        raise InputError(f"a query needs {' and '.join(missing)}: {install('query')}")
+        raise InputError(f"kdbg query needs {' and '.join(missing)}; {install('query')}")
 
 
 class Database:
@@ -140,7 +140,7 @@ class Database:
         """Raise `InputError` with DuckDB's words where a condition on the rows of a table is none."""
         with self._asking():
             if len(self._connection.extract_statements(f"SELECT {_whether(condition)}")) != 1:
-                raise InputError("a condition is one expression, without ;")
+                raise InputError("not one SQL expression; remove ;")
         self.check(f"SELECT 1 FROM {table} WHERE {_whether(condition)}")
 
     def fitting(self, table: str, columns: dict[str, list[Any]], condition: str) -> list[int]:
@@ -170,9 +170,9 @@ class Database:
         except duckdb.InterruptException:
             raise self._watch.refusal() from None
         except duckdb.PermissionException as error:
-            raise InputError(f"duckdb: {_line(error)}; kdbg query --allow-files lets SQL use files") from error
+            raise InputError(f"duckdb: {_line(error)}; use --allow-files to let SQL access files") from error
         except (duckdb.OutOfMemoryException, MemoryError):
-            raise InputError("the question takes more than --max-memory allows; raise it, or ask for less") from None
+            raise InputError("the query exceeds --max-memory; raise it, or select less") from None
         except duckdb.Error as error:
             raise InputError(f"duckdb: {_line(error)}") from error
 

@@ -18,7 +18,7 @@ def show(database: Database, folder: str, tables: Set[str]) -> None:
     output = Output(folder)
     runs = output.runs()
     if not runs:
-        raise InputError(f"{output.out} contains no complete tables; create them with `kdbg pipeline`")
+        raise InputError(f"{output.out}: no complete tables; create them with kdbg pipeline")
     days = dataset.partitioning(pa.schema([("date", pa.date32())]), flavor="hive")
     for table in tables:
         files = output.files_of(table, runs)

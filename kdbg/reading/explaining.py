@@ -10,6 +10,7 @@ import orjson
 from .. import grammars
 from ..errors import InputError
 from ..findings import Finding
+from ..findings.amounts import count
 from ..guess.named import api_or_structure, told_as
 from ..guess.pieces import Piece, pieces, requests_in
 from ..guess.told import Guess, Told, words_of
@@ -44,7 +45,7 @@ class Explanation:
         """Return it as `kdbg explain` shows it; raise `InputError` for a view that does not explain bytes."""
         show = view(format).explained
         if show is None:
-            raise InputError(f"the view {format!r} does not explain bytes")
+            raise InputError(f"the format {format!r} cannot show an explanation")
         text, _ = show(self._data, self._piece, Look("", width, full, show_secrets))
         return text.decode() if isinstance(text, bytes) else text
 
@@ -55,7 +56,9 @@ class Explanation:
 
     def __repr__(self) -> str:
         what = "unknown" if not self.guesses else f"{self.guesses[0].api.name} {self.guesses[0].direction}"
-        return f"<Explanation {self.start}–{self.end}: {what}, {self.explained} of {self.end - self.start} bytes>"
+        return (
+            f"<Explanation {self.start}–{self.end}: {what}, {self.explained} of {count(self.end - self.start, 'byte')}>"
+        )
 
     def _repr_html_(self) -> str:
         """Return the explained hexdump for a notebook."""
@@ -79,7 +82,7 @@ def explain(
     Raises `InputError` for text without bytes in it, `UnknownApi` for an API that is not known.
     """
     if version is not None and api is None:
-        raise InputError("version of which API? Say so with api")
+        raise InputError("version requires api")
     known, named = api_or_structure(api, grammars.api) if api is not None else (None, None)
     told = Told(known, version, direction, header)
     if isinstance(data, bytes):
@@ -87,7 +90,7 @@ def explain(
     else:
         takes, told = takes_of(data), told._replace(named=words_of(data))
     if not any(take.data for take in takes):
-        raise InputError("there are no bytes to explain")
+        raise InputError("no bytes to explain")
     asked = {number: request for take in takes for number, request in requests_in(take.data).items()}
     found: list[Explanation] = []
     for take in takes:

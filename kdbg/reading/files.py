@@ -47,7 +47,7 @@ def chosen(source: Named, filters: Filters) -> tuple[Named, Filters]:
     if found is None:
         return source, filters
     if filters.exchange:
-        raise InputError(f"{source}: --exchange chooses by number already; leave one of them out")
+        raise InputError(f"{source}: #N cannot be combined with --exchange; omit one of them")
     return found[0], filters.but(exchange=found[1])
 
 

@@ -24,9 +24,9 @@ TOLD = ("exchanges", "partitions", "records", "groups", "problems")
 def arrow(name: str, exchanges: Iterable[Exchange], topics: dict[UUID, str], table: str) -> pa.Table:
     """Return a table of the exchanges of a capture; raise `InputError` for no such table, or without pyarrow."""
     if table not in TOLD:
-        raise InputError(f"no table {table!r}; there are {', '.join(TOLD)}")
+        raise InputError(f"unknown table {table!r}; use one of {', '.join(TOLD)}")
     if find_spec("pyarrow") is None:
-        raise InputError(f"tables need pyarrow: {install('spark')}")
+        raise InputError(f"tables need the package pyarrow; {install('spark')}")
     import pyarrow as pa
 
     from ..tables.arrow import batch

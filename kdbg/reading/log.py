@@ -15,6 +15,7 @@ from ..filters.filter import Form
 from ..filters.names import matcher, pattern
 from ..filters.table import FILTERS
 from ..findings import Finding
+from ..findings.amounts import count
 from ..messages.message import Message
 from ..render.look import Look
 from ..render.shown import html
@@ -56,7 +57,7 @@ class LogEntry:
         """Return it in one of the views of `kdbg decode`."""
         show = view(format).piece
         if show is None:
-            raise InputError(f"the view {format!r} does not show {self.file.kind.title}s")
+            raise InputError(f"the format {format!r} cannot show {self.file.kind.title}s")
         message = self.message if not self.file.is_log or self.message is None else self._read_anew()
         text = show(look or Look(width=100), self.file, self.name)(self.number, self.piece, message)
         return text.decode() if isinstance(text, bytes) else text
@@ -66,8 +67,8 @@ class LogEntry:
         return self.file.kind.message(self.piece)
 
     def __repr__(self) -> str:
-        odd = f" {len(self.findings)} findings" if self.findings else ""
-        return f"<LogEntry {self.number} at byte {self.position}, {self.size} bytes{odd}>"
+        odd = f" {count(len(self.findings), 'finding')}" if self.findings else ""
+        return f"<LogEntry {self.number} at byte {self.position}, {count(self.size, 'byte')}{odd}>"
 
     def _repr_html_(self) -> str:
         """Return the tree for a notebook."""
@@ -106,7 +107,7 @@ class Chosen:
             asked |= {one for one in filters.given if FILTERS[one].form is Form.MOMENT}
         if asked:
             options = ", ".join(f"--{one.replace('_', '-')}" for one in sorted(asked))
-            raise CaptureError(name, f"is a {file.kind.title}, which {options} cannot select from", "leave that out")
+            raise CaptureError(name, f"a {file.kind.title}, from which {options} cannot select", "omit that")
 
     @property
     def topic(self) -> bool:

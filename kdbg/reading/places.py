@@ -54,9 +54,7 @@ def merged(files: Sequence[str]) -> Merged:
         if isinstance(one, Merged):
             one.close()
     alone = ", ".join(one for one in found if isinstance(one, str))
-    raise InputError(
-        f"--merge: some captures share no connection with the others: {alone or 'there are several groups'}"
-    )
+    raise InputError(f"--merge: captures without a connection in common: {alone or 'there are several groups'}")
 
 
 def _is_capture(file: str) -> bool:

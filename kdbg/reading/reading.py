@@ -121,7 +121,7 @@ class Reading(Iterator[Read], Generic[Read]):
         from .frames import arrow
 
         if not isinstance(self._opened, Capture):
-            raise CaptureError(self.name, "is no capture: there are no tables of it", "read it one by one")
+            raise CaptureError(self.name, "not a capture, so it has no tables", "iterate over it instead")
         return arrow(self.name, self, self._engine.topic_names, table)  # type: ignore[arg-type]
 
     def to_pandas(self, table: str = TABLE) -> pd.DataFrame:

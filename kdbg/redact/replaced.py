@@ -35,7 +35,7 @@ class Replaced(Enum):
     VALUE = "a part of a record, a setting or another value"
     ADDRESS = "an IP address"
     HARDWARE = "a hardware address"
-    OTHER = "text of a message, packet or connection that kdbg did not decode"
+    OTHER = "text that kdbg could not decode"
 
 
 LEAST = {Replaced.NAME: FEWEST, Replaced.SECRET: FEWEST, Replaced.VALUE: 8, Replaced.OTHER: 8}

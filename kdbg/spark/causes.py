@@ -10,11 +10,12 @@ import orjson
 from ..diagnosis import Case
 from ..diagnosis.told import told
 from ..errors import InputError
+from ..findings.amounts import count
 from ..tables.columns import CAUSES
 from .archive.store import refusals
 from .commit import Output
 
-PIPELINE = "kdbg pipeline CAPTURES… --diagnose writes them"
+PIPELINE = "create them with kdbg pipeline CAPTURES… --diagnose"
 
 
 class Judgement(NamedTuple):
@@ -36,11 +37,11 @@ def judgements(folder: str) -> Iterator[Judgement]:
     output = Output(folder)
     runs = output.state().get("runs", ())
     if not runs:
-        raise InputError(f"{folder} holds no tables; {PIPELINE}")
+        raise InputError(f"{folder}: no tables; {PIPELINE}")
     lacking = sum(CAUSES not in run for run in runs)
     if lacking:
-        which = "it was" if len(runs) == 1 else f"{lacking} of {len(runs)} runs were"
-        raise InputError(f"{folder} holds no causes, for {which} made without --diagnose; {PIPELINE}")
+        which = "the tables were" if len(runs) == 1 else f"{lacking:,} of {count(len(runs), 'run')} were"
+        raise InputError(f"{folder}: no causes, as {which} made without --diagnose; {PIPELINE}")
     for run in runs:
         found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in run[CAUSES]}
         for path in sorted(output.files_of(CAUSES, {run["run"]})):
@@ -59,7 +60,7 @@ def _objects(output: Output, path: str) -> Iterator[Mapping[str, Any]]:
         except orjson.JSONDecodeError:
             found = None
         if not isinstance(found, dict):
-            raise InputError(f"{path} holds a line that is no cause")
+            raise InputError(f"{path}: a line is not a cause")
         yield found
 
 

@@ -96,7 +96,7 @@ class Output:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise SparkError(f"another run writes to {self.out}", "wait for its end, or take another --out") from None
+            raise SparkError(f"another run writes to {self.out}", "wait for it to end, or use another --out") from None
         except OSError:
             return
 
@@ -130,7 +130,8 @@ class Output:
         twice = {name for other in before for name in other["files"]} & run["files"].keys()
         if twice:
             raise SparkError(
-                f"another run added {min(twice)} to {self.out} at the same time", "the tables are as it left them"
+                f"another run added {min(twice)} to {self.out} at the same time",
+                "the tables contain the result of that run",
             )
         state = {
             "kdbg": __version__,

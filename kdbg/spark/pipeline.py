@@ -22,6 +22,7 @@ import orjson
 from ..definitions import MessageDefinition
 from ..errors import SparkError
 from ..filters.chosen import Filters
+from ..findings.amounts import count
 from ..tables.columns import CAUSES, TABLES
 from ..tables.told import Wanted
 from .archive.counting import missed, numbered, recut, uncounted
@@ -212,7 +213,7 @@ class Pipeline:
         for found in read.values():
             counts.update(found.counts)
         if counts["packets"] != counts["other_packets"] + counts["passed_over"] + carried_packets:
-            raise SparkError(f"{counts['packets']:,} packets were read, but {carried_packets:,} arrived")
+            raise SparkError(f"read {count(counts['packets'], 'packet')}, but {carried_packets:,} arrived")
         counts["outside_connections"] = carried_packets - counts["connection_packets"]
 
     def _empty(self, outcome: Outcome) -> None:

@@ -93,7 +93,7 @@ def start(
             except Exception as error:  # py4j's, gRPC's and Spark's own have nothing in common
                 said = (str(error).strip() or type(error).__name__).splitlines()[0]
                 where = f"; see {log}" if log else ""
-                raise SparkError(f"no session on {master or 'that master'}: {said}{where}") from error
+                raise SparkError(f"no Spark session on {master or 'the default master'}: {said}{where}") from error
         if log:
             Path(log).unlink()
     return spark
@@ -116,7 +116,7 @@ def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if not (home and (Path(home) / "bin" / "java").exists()) and shutil.which("java") is None:
         raise SparkError(
-            "there is no Java, which Spark needs", "install a JDK of version 17 or later, or set JAVA_HOME"
+            "Spark needs Java, which is not installed", "install a JDK of version 17 or later, or set JAVA_HOME"
         )
 
 

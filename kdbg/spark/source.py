@@ -67,13 +67,13 @@ class Chosen:
         known = {"path", "paths", "table", *FLAGS, *kept}
         unknown = sorted(set(options) - known)
         if unknown:
-            raise SparkError(f"no option {unknown[0]!r}", f"there are {', '.join(sorted(known))}")
+            raise SparkError(f"unknown option {unknown[0]!r}", f"use one of {', '.join(sorted(known))}")
         table = options.get("table", DEFAULT)
         if table not in TABLES:
-            raise SparkError(f"no table {table!r}", f"there are {', '.join(TABLES)}")
+            raise SparkError(f"unknown table {table!r}", f"use one of {', '.join(TABLES)}")
         paths = json.loads(options["paths"]) if "paths" in options else [options["path"]] if "path" in options else []
         if not paths:
-            raise SparkError("no captures are named", 'say .load("captures/")')
+            raise SparkError("no captures given", 'use .load("captures/")')
         flags = {name: _flag(name, options.get(name, "false")) for name in FLAGS}
         filters = Filters(**{name: _parsed(name, one, options[name]) for name, one in kept.items() if name in options})
         filters.refuse_numbers()
@@ -93,7 +93,7 @@ def _list(name: str, text: str) -> list[str]:
 
 def _flag(name: str, text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise SparkError(f"option {name} is true or false, not {text!r}")
+        raise SparkError(f"option {name}: invalid value {text!r}; use true or false")
     return text.lower() == "true"
 
 
@@ -101,7 +101,7 @@ def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise SparkError(f"option {name} is a number, not {text!r}") from None
+        raise SparkError(f"option {name}: invalid value {text!r}; use a number") from None
 
 
 def _time(name: str, text: str) -> float:
@@ -113,7 +113,7 @@ def _time(name: str, text: str) -> float:
     try:
         return _moment(datetime.fromisoformat(text))
     except ValueError:
-        raise SparkError(f"option {name} is a time like 2026-11-21T12:30, not {text!r}") from None
+        raise SparkError(f"option {name}: invalid value {text!r}; use a time such as 2026-11-21T12:30") from None
 
 
 def _whole(name: str, text: str) -> int:

@@ -71,7 +71,7 @@ def test_lines_find_their_exchanges_in_the_capture(logged: Path, dialect: str) -
     if not (logged / f"{dialect}.log").exists():
         pytest.skip(f"nothing here writes the log of {dialect}")
     done = call("decode", logged / "clients.pcap", "--log", logged / f"{dialect}.log", "-f", "json")
-    counted = re.search(r"([\d,]+) of ([\d,]+) log lines joined", done.closing)
+    counted = re.search(r"([\d,]+) of ([\d,]+) log lines matched", done.closing)
     assert counted is not None, done.err
     joined, lines = (int(number.replace(",", "")) for number in counted.groups())
     assert lines > 25

@@ -213,7 +213,7 @@ def test_a_wrong_schema_is_one_line_and_the_bytes(
     left, unknown, read = shown(capture, "--registry", registry)
     assert left["value_problem"].endswith("2 bytes left over behind N")
     assert unknown["value"] == {"base64": "AAABhp//"}
-    assert unknown["value_problem"].startswith("schema id 99999: the registry answers: ")
+    assert unknown["value_problem"].startswith("schema id 99999: the Schema Registry returned an error: ")
     assert read["value"] == {"n": 7}
     lines = call("records", capture, "--registry", registry).out.splitlines()
     assert len(lines) == 3

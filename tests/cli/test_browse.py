@@ -119,11 +119,15 @@ def tables(folder: Path, state: str) -> Path:
     [
         ("no JSON", (), "_kdbg.json cannot be read"),
         ("[]", (), "_kdbg.json cannot be read"),
-        ('{"runs": []}', (), "holds no tables yet"),
-        ('{"runs": [{"run": "one"}]}', (), "holds no table of exchanges"),
+        ('{"runs": []}', (), ": no tables; create them with"),
+        ('{"runs": [{"run": "one"}]}', (), ": no exchanges table; "),
         ('{"runs": [{"run": "one"}]}', ("--follow",), "--follow works with captures, not with tables"),
-        ('{"runs": [{"run": "one"}]}', ("--api", "fetch"), "--api is for captures; over tables"),
-        ('{"runs": [{"run": "one"}]}', (CAPTURES / "errors.pcap",), "Captures, or one folder of tables: not both"),
+        ('{"runs": [{"run": "one"}]}', ("--api", "fetch"), "--api applies to captures; to filter tables"),
+        (
+            '{"runs": [{"run": "one"}]}',
+            (CAPTURES / "errors.pcap",),
+            "give either captures or one folder of tables, not both",
+        ),
     ],
 )
 def test_folders_that_are_no_tables_are_refused_in_a_line(

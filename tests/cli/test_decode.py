@@ -58,7 +58,7 @@ class TestCounts:
 
     def test_one_of_a_thing_is_no_plural(self, cli: Cli, write: Write) -> None:
         outcome = cli("decode", write(Talk().ask("Metadata", 1, topics=None).answer()), "-f", "json")
-        assert outcome.closing == "4 packets · 1 connection · 1 exchange · 0 unanswered · 0 findings"
+        assert outcome.closing == "4 packets · 1 connection · 1 exchange · 0 without a response · 0 findings"
 
     def test_connections_that_are_not_kafka_are_counted_and_named(self, cli: Cli, write: Write) -> None:
         web = (

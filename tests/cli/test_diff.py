@@ -83,7 +83,7 @@ def test_a_side_may_be_a_folder(tmp_path: Path) -> None:
     ("arguments", "problem"),
     [
         ((f"{FIRST}#1", FIRST), "Which exchange of"),
-        ((FIRST, FIRST, "--ids"), "--ids is for two exchanges"),
+        ((FIRST, FIRST, "--ids"), "--ids requires two exchanges"),
         ((f"{FIRST}#1", f"{FIRST}#999"), "no such exchange passes the filters; it has 31"),
         (("nowhere.pcap#1", f"{FIRST}#1"), "nowhere.pcap"),
         ((FIRST, "nowhere.pcap"), "no such file"),

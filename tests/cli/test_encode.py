@@ -112,10 +112,10 @@ def test_a_record_batch_gets_its_lengths_and_checksum(encode: Encode) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["metadata"], f"--version is missing; Metadata has 0 to {NEWEST}"),
+        (["metadata"], f"--version is missing; Metadata has versions 0 to {NEWEST}"),
         (["metadata", "--version", "99"], f"kdbg: Metadata has no version 99; supported: 0 to {NEWEST}\n"),
         (["metadatta", "--version", "1"], "kdbg: unknown API 'metadatta'; did you mean Metadata"),
-        (["metadata", "--version", "1", "--body", "{"], "kdbg: --body: no JSON: unexpected end of data"),
+        (["metadata", "--version", "1", "--body", "{"], "kdbg: --body: not JSON: unexpected end of data"),
         (["metadata", "--version", "1", "--body", "[]"], "is not a structure"),
         (["metadata", "--version", "1", "--body", '{"x": 1}'], "kdbg: x: this version has no such field\n"),
         (["metadata", "--version", "1", "--body", '{"topics": [{"name": null}]}'], "kdbg: topics[0].name: null, but"),
@@ -123,7 +123,7 @@ def test_a_record_batch_gets_its_lengths_and_checksum(encode: Encode) -> None:
         (["find-coordinator", "--version", "1", "--body", '{"key_type": "grup"}'],
          "kdbg: key_type: 'grup' is none of GROUP, TRANSACTION, SHARE\n"),
         (["metadata", "--version", "1", "--body", "@/no/such"], "kdbg: @/no/such: No such file or directory\n"),
-        (["metadata", "--version", "1", "--header", "[]"], "wants an object with fields"),
+        (["metadata", "--version", "1", "--header", "[]"], "requires a JSON object"),
         (["metadata", "--version", "1", "--header", '{"x": 1}'], "kdbg: header.x: there is no such field"),
         (["metadata", "--version", "1", "--format", "json"], "'json' is not one of"),
         (["-", "--version", "1"], "go with an API"),
@@ -276,18 +276,18 @@ def test_another_size_than_captured_is_said(capfdbinary: pytest.CaptureFixture[b
     file = tmp_path / "exchanges.jsonl"
     file.write_bytes(lines(EXCHANGE, EXCHANGE | {"response": {"size": 15, "body": {"error_code": 27}}}))
     assert run(["encode", f"@{file}"]) == 0
-    said = "kdbg: not of the size they were captured with (changed, or not decoded whole): line 2: response\n"
+    said = "kdbg: size differs from the capture (changed, or incompletely decoded): line 2: response\n"
     assert capfdbinary.readouterr().err.decode() == said
 
 
 @pytest.mark.parametrize(
     ("line", "status", "said"),
     [
-        (b"{", 2, "line 2: no JSON"),
-        (b'{"a": 1}', 2, "line 2: no exchange, as `kdbg decode --format json` prints them"),
-        (b"[]", 2, "line 2: no exchange"),
+        (b"{", 2, "line 2: not JSON"),
+        (b'{"a": 1}', 2, "line 2: not an exchange; use the output of kdbg decode --format json"),
+        (b"[]", 2, "line 2: not an exchange"),
         (b'{"request": {"body": {}}}', 1, "line 2: request: api_key and api_version are missing"),
-        (b'{"request": 5}', 1, "line 2: request: the body has not the form"),
+        (b'{"request": 5}', 1, "line 2: request: the body differs from the form"),
         (
             b'{"request": {"body": {}}, "api_key": 3, "api_version": 1}',
             1,

@@ -129,11 +129,11 @@ def test_json(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("9999", "kdbg: no error code 9999; kdbg knows -1 to 136\n"),
-        ("-2", "kdbg: no error code -2; kdbg knows -1 to 136\n"),
-        ("NOTLEADR", "kdbg: no error called 'NOTLEADR'; did you mean NOT_LEADER_OR_FOLLOWER?\n"),
-        ("qqqqqq", "kdbg: no error called 'qqqqqq'; `kdbg errors` lists all\n"),
-        ("", "kdbg: no error called ''; `kdbg errors` lists all\n"),
+        ("9999", "kdbg: unknown error code 9999; codes are -1 to 136\n"),
+        ("-2", "kdbg: unknown error code -2; codes are -1 to 136\n"),
+        ("NOTLEADR", "kdbg: unknown error 'NOTLEADR'; did you mean NOT_LEADER_OR_FOLLOWER?\n"),
+        ("qqqqqq", "kdbg: unknown error 'qqqqqq'; list all with kdbg errors\n"),
+        ("", "kdbg: unknown error ''; list all with kdbg errors\n"),
     ],
 )
 def test_no_match_names_near_ones(query: str, said: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -294,7 +294,7 @@ def test_without_an_api_all_of_them(kdbg: Kdbg) -> None:
     text = kdbg("grammar")
     assert "  3  Metadata  " in text
     assert text.endswith(
-        "\n`kdbg grammar NAME` tells about one of them; also `frame`, `header`, `records`, `payloads`,\n"
+        "\n`kdbg grammar NAME` describes one of them; also `frame`, `header`, `records`, `payloads`,\n"
         "`types` and `notation`.\n"
     )
 
@@ -317,11 +317,11 @@ def test_colour_only_when_asked_for(kdbg: Kdbg) -> None:
         ("grammar metadata --diff 1", "requires 2 arguments"),
         ("grammar metadata --version 1 --diff 1 2", "one of them, please"),
         ("grammar --version 1", "of which API?"),
-        ("grammar header --version 9", "no header of version 9; there are 0, 1, 2"),
+        ("grammar header --version 9", "no header of version 9; known versions: 0, 1, 2"),
         ("grammar header --version 2 --response", "no header of version 2"),
         ("grammar metadata --version x", "'x' is not a valid integer"),
-        ("grammar int32 --version 1", "int32 has no versions and no directions"),
-        ("grammar types --request", "types has no versions and no directions"),
+        ("grammar int32 --version 1", "int32 has neither versions nor directions"),
+        ("grammar types --request", "types has neither versions nor directions"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(

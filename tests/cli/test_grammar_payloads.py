@@ -92,7 +92,7 @@ def test_the_list_has_every_payload_below_what_it_is(grammar: Callable[..., str]
     text = grammar("payloads")
     assert re.findall(r"(?m)^  (\w+) ", text) == [found.name for found in payloads()]
     assert "\n\nRecords of transactions in `__transaction_state`: " in text
-    assert text.endswith("\n`kdbg grammar NAME` tells about one of them.\n")
+    assert text.endswith("\n`kdbg grammar NAME` describes one of them.\n")
     assert all(len(line) <= 80 for line in text.splitlines())
 
 

@@ -41,11 +41,11 @@ def test_every_command_has_help_in_80_columns_with_examples(cli: Cli, name: str)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["decoed"], "kdbg: No command 'decoed'. Did you mean 'decode'? (kdbg --help)\n"),
-        (["zzz"], "kdbg: No command 'zzz' (kdbg --help)\n"),
-        (["decode"], "kdbg: Missing argument 'FILE…' (kdbg decode --help)\n"),
-        (["decode", "x", "--limit"], "kdbg: Option '--limit' requires an argument (kdbg --help)\n"),
-        (["apis", "--frob"], "kdbg: No such option"),
+        (["decoed"], "kdbg: unknown command 'decoed'; did you mean 'decode'? (kdbg --help)\n"),
+        (["zzz"], "kdbg: unknown command 'zzz' (kdbg --help)\n"),
+        (["decode"], "kdbg: missing argument 'FILE…' (kdbg decode --help)\n"),
+        (["decode", "x", "--limit"], "kdbg: option '--limit' requires an argument (kdbg --help)\n"),
+        (["apis", "--frob"], "kdbg: no such option"),
     ],
     ids=str,
 )

@@ -132,7 +132,7 @@ def test_a_reader_that_stands_still_does_not_hold_up_clients() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-b", "localhost:9092", "--fault", "Fetch"], "write APIs, a colon and an action"),
+        (["-b", "localhost:9092", "--fault", "Fetch"], "use API: ACTION"),
         (["-b", "localhost:9092", "--faults", "/none-such"], "/none-such"),
         (["-b", "localhost:9092", "-l", "203.0.113.1:19092"], "cannot be listened on"),
         (["-b", "localhost:x"], "no broker's address"),

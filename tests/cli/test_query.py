@@ -40,9 +40,9 @@ def test_the_sql_of_a_question_can_be_read_without_tables(name: str) -> None:
         (["--ask", "lags"], "'lags' is not one of"),
         (["--ask", "lag", "--ask", "errors", "--format", "csv"], "CSV holds one table"),
         (["SELECT 1", "--limit", "0"], "0 is not in the range"),
-        (["SELECT 1", "--master", "local[1]"], "holds no tables; `kdbg pipeline` writes them"),
+        (["SELECT 1", "--master", "local[1]"], ": no tables; create them with kdbg pipeline"),
         (["SELECT 1", "--conf", "a=b"], "--conf and --verbose are for Spark"),
-        (["other", "SELECT 1", "--master", "local[1]"], "--master is for one folder of tables"),
+        (["other", "SELECT 1", "--master", "local[1]"], "--master requires one folder of tables"),
         (["SELECT nope FROM exchanges"], "duckdb: Binder Error"),
     ],
 )
@@ -75,7 +75,7 @@ def test_captures_are_asked_in_sql_and_by_questions(capture: Path) -> None:
         "2026-11-21 12:31:21      2026-11-21 12:31:21\n"
         "Metadata            3  UNKNOWN_TOPIC_OR_PARTITION  shop       ghosts                  1  "
         "2026-11-21 12:30:00.200  2026-11-21 12:30:00.200\n"
-        "… more rows: --limit N shows N\n"
+        "… more rows; raise --limit to print them\n"
     ), "")  # fmt: skip
     lag = list(csv.DictReader(io.StringIO(call("query", capture, "--ask", "lag", "-f", "csv").out)))
     assert [row["lag"] for row in lag] == ["5", "3", ""]
@@ -94,7 +94,9 @@ def test_filters_are_those_of_decode_and_what_fits_nothing_is_named(capture: Pat
     assert call("query", capture, sql, "--api", "produce", "-f", "json").lines == [{"n": 4}]
     done = call("query", capture, sql, "--topic", "order", "-f", "json")
     assert done.lines == [{"n": 0}]
-    assert done.err == "kdbg: --topic order: nothing has it; did you mean orders? there are orders, parcels, ghosts\n"
+    assert (
+        done.err == "kdbg: --topic order: no match; did you mean orders? the captures contain orders, parcels, ghosts\n"
+    )
     assert call("query", f"{capture}#3", sql, "-f", "json").lines == [{"n": 1}]
 
 

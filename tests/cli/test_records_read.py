@@ -105,12 +105,12 @@ class TestRegistryInFiles:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--value", "avor"], "no reader 'avor'; did you mean avro?"),
-        (["--value", "avro"], "avro needs a schema: --schema TOPIC=FILE, or --registry URL|DIR"),
+        (["--value", "avor"], "unknown format 'avor'; did you mean avro?"),
+        (["--value", "avro"], "avro needs a schema; use --schema TOPIC=FILE, or --registry URL|DIR"),
         (["--schema", "nowhere.avsc"], "nowhere.avsc: cannot be read: No such file or directory"),
         (["--schema", "README.md"], "README.md: unknown schema file type '.md'"),
-        (["--registry", "nowhere"], "nowhere: no such file or folder, and no URL"),
-        (["--registry-config", "x"], "--registry-config is for --registry URL"),
+        (["--registry", "nowhere"], "nowhere: not a file, folder or URL"),
+        (["--registry-config", "x"], "--registry-config requires --registry URL"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_line(cli: Cli, write: Write, options: list[str], said: str) -> None:
@@ -123,7 +123,7 @@ def test_a_registry_that_cannot_be_reached_is_a_line_beside_the_bytes(cli: Cli, 
     path = write(produce(batch({"value": FRAME + AVRO}, {"value": b"\0\0\0\0\x08" + AVRO})))
     lines = cli("records", path, "--registry", "http://127.0.0.1:1").out.splitlines()
     assert len(lines) == 2
-    assert all("the registry cannot be asked: " in line for line in lines)
+    assert all("the Schema Registry is not available: " in line for line in lines)
 
 
 def test_what_must_be_installed_is_said(cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

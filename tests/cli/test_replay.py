@@ -49,7 +49,7 @@ def mocking(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     line = process.stderr.readline()
-    found = re.match(r"kdbg: (127\.0\.0\.1:\d+) answers in the place of", line)
+    found = re.match(r"kdbg: listening on (127\.0\.0\.1:\d+) for broker", line)
     try:
         assert found, line + process.stderr.read()
         assert re.search(r"answers? to \d+ APIs", process.stderr.readline())
@@ -174,7 +174,7 @@ def at_once(behave: Callable[[socket.socket], None]) -> Callable[[socket.socket]
     [
         (closes, "closed the connection without a response"),
         (breaks_off, "in the middle of an answer"),
-        (babbles, "the answer is an HTTP response"),
+        (babbles, "the response is an HTTP response"),
     ],
 )
 def test_a_broker_that_misbehaves_fails_the_request_and_no_other(
@@ -281,4 +281,4 @@ def test_elsewhere_than_loopback_it_warns(capture: Path) -> None:
     line += process.stderr.readline()
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=TIMEOUT)
-    assert "anybody who reaches 0.0.0.0 is answered" in line
+    assert "any host that can reach 0.0.0.0 gets responses" in line

@@ -80,4 +80,4 @@ def test_without_jinja_a_line_says_what_to_install() -> None:
     arguments = [sys.executable, "-c", WITHOUT_JINJA, "report", str(SOUND), "-o", "-"]
     done = subprocess.run(arguments, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == f"kdbg: a report needs jinja2: {install('report')}\n"
+    assert done.stderr == f"kdbg: kdbg report needs jinja2; {install('report')}\n"

@@ -63,7 +63,7 @@ def test_depth_shows_so_many_levels(cli: Cli) -> None:
 def test_options_of_trees_are_refused_elsewhere(cli: Cli, option: list[str]) -> None:
     status, out, err = cli("decode", ERRORS, "-f", "json", *option)
     assert (status, out) == (2, "")
-    assert f"{option[0]} is for trees, not for json" in err
+    assert f"{option[0]} requires --format tree, not json" in err
 
 
 def test_what_is_longer_than_the_screen_goes_through_the_pager() -> None:
@@ -106,7 +106,7 @@ def test_a_pager_that_is_left_early_ends_quietly() -> None:
 def test_a_hint_says_how_to_see_what_went_wrong(cli: Cli) -> None:
     for options, same in ((["-f", "summary"], " --format summary"), ([], "")):
         lines = [line for line in on_terminal("decode", ERRORS, *options, out=True).screen if "went wrong" in line]
-        assert lines == [f"21 exchanges went wrong: kdbg decode {ERRORS} --errors{same}"]
+        assert lines == [f"21 exchanges with errors: kdbg decode {ERRORS} --errors{same}"]
     for options in (["--errors"], ["--only-errors"], ["--exchange", "2"]):
         assert "went wrong" not in on_terminal("decode", ERRORS, *options, out=True).terminal
     assert "went wrong" not in cli("decode", ERRORS).err

@@ -247,7 +247,7 @@ class TestFilters:
         [
             (MONEY, ("--client-id", "x", "--port", 9092), "log segment, which --client-id, --port cannot"),
             (MONEY, ("--api", "produce", "--slower-than", 5), "log segment, which --api, --slower-than cannot"),
-            (REST[-1], ("--since", 0), "--since cannot select from; leave that out"),
+            (REST[-1], ("--since", 0), "--since cannot select; omit that"),
         ],
     )
     def test_filters_that_make_no_sense_are_refused(
@@ -298,4 +298,4 @@ class TestSources:
     def test_explain_points_to_decode(self, cli: Cli) -> None:
         status, out, err = cli("explain", f"@{MONEY}")
         assert (status, out) == (2, "")
-        assert err == f"kdbg: {str(MONEY)!r} is a log segment: `kdbg decode` shows what is in it\n"
+        assert err == f"kdbg: {str(MONEY)!r} is a log segment; use kdbg decode\n"

@@ -204,8 +204,8 @@ class TestBodies:
                 ["find-coordinator", "--group", "g", "--set", "key_type=grup"],
                 "'grup' is none of GROUP, TRANSACTION, SHARE",
             ),
-            (["metadata", "--body", "[]"], "--body: it is an object with fields"),
-            (["metadata", "--body", "{}", "--topic", "t"], "--body is the whole body; --topic cannot change it"),
+            (["metadata", "--body", "[]"], "--body: not a JSON object"),
+            (["metadata", "--body", "{}", "--topic", "t"], "--topic cannot be combined with --body"),
             (["metadata", "--set", "topics"], "--set 'topics': write a field's path"),
             (["metadata", "--version", 99], f"Metadata has no version 99; supported: 0 to {NEWEST}"),
             (["metadta"], "did you mean Metadata"),
@@ -217,7 +217,7 @@ class TestBodies:
             (["produce", "--topic", "t", "--file", "/nosuch"], "/nosuch: No such file"),
             (["find-coordinator"], "whose coordinator?"),
             (["list-groups", "--topic", "t"], "No such option '--topic'"),
-            (["describe-groups", "--all-versions", "--group", "g"], "does not offer DescribeGroups"),
+            (["describe-groups", "--all-versions", "--group", "g"], "does not support DescribeGroups"),
             (["list-offsets", "--topic", "t", "--time", "noon"], "is no time"),
             (["produce", "--set", 'topic_data[0].partition_data[0].records=[{"records":[{"timestamp":[]}]}]'], "[]"),
             ([], "send what?"),
@@ -259,7 +259,7 @@ class TestHelp:
 
     def test_general_options_in_sections(self, cli: Cli) -> None:
         text = cli("send", "--help").out
-        for section in ("The request:", "The broker:", "The output:", "Many requests:", "TLS and SASL:"):
+        for section in ("Request:", "Broker:", "Output:", "Repetition:", "TLS and SASL:"):
             assert f"\n{section}\n" in text
         assert "Produce, Fetch, ListOffsets" in text
 

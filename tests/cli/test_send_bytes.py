@@ -26,7 +26,7 @@ class TestBytes:
         assert line["api"] == "ApiVersions"
         assert line["response"]["body"]["error_code"] == 0
         assert outcome.status == 0
-        assert "answered with" in outcome.closing
+        assert "responded with" in outcome.closing
 
     def test_an_unknown_version_and_its_refusal(self, cli: Cli) -> None:
         """As Kafka brokers answer ApiVersions v99: in version 0, with error 35 and the versions they know (KIP-511)."""
@@ -81,7 +81,7 @@ class TestBytes:
         with peer(speak) as broker:
             for sent in (API_VERSIONS, "00000004ffffffff"):
                 outcome = cli("send", "--raw", sent, "--broker", broker, "--timeout", 1, "-f", "hex")
-                assert f"answered with {len(answer)} byte" in outcome.closing
+                assert f"responded with {len(answer)} byte" in outcome.closing
                 assert answer[:4].hex(" ") in outcome.out
 
     def test_a_captured_request_is_sent_again_changed(self, send: Cli) -> None:

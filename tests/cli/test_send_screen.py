@@ -44,7 +44,7 @@ def test_other_views_have_no_depth(cli: Cli, option: str) -> None:
     values = ["2"] if option == "--depth" else []
     outcome = cli(*METADATA, option, *values, "-f", "json")
     assert (outcome.status, outcome.out) == (2, "")
-    assert f"{option} is for trees, not for json" in outcome.err
+    assert f"{option} requires --format tree, not json" in outcome.err
 
 
 def test_what_is_longer_than_the_screen_goes_through_the_pager_and_the_closing_line_comes_behind() -> None:

@@ -188,7 +188,7 @@ class TestFiles:
         log = CAPTURES / "real-segments-4.4.0" / "money-0" / "00000000000000000000.log"
         outcome = cli("stats", log)
         assert (outcome.status, outcome.out) == (2, "")
-        assert "no capture; kdbg decode shows it" in outcome.err
+        assert "not a capture; use kdbg decode" in outcome.err
 
     @pytest.mark.parametrize("jobs", [2, 4])
     def test_many_cores_count_the_same(
@@ -248,12 +248,12 @@ class TestPipes:
     ("options", "problem"),
     [
         (("--by", "topics"), "no dimension 'topics'; did you mean topic?"),
-        (("--by", "api,"), "write names with commas between them"),
+        (("--by", "api,"), "use names separated by commas"),
         (("--by", "api", "--sort", "exchange"), "nothing to sort by called 'exchange'; did you mean exchanges?"),
-        (("--sort", "exchanges"), "--sort is for the rows of --by"),
-        (("--top", "3"), "--top is for the rows of --by"),
+        (("--sort", "exchanges"), "--sort requires --by"),
+        (("--top", "3"), "--top requires --by"),
         (("--by", "api", "--top", "0"), "--top"),
-        (("-f", "csv"), "csv is one table: say which with --by, such as --by api"),
+        (("-f", "csv"), "--format csv requires --by, such as --by api"),
         (("-f", "xml"), "xml"),
         (("--api", "nothing"), "nothing"),
     ],

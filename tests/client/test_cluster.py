@@ -33,7 +33,7 @@ async def test_the_first_broker_is_dead() -> None:
         async with Cluster(bootstrap, SETTINGS, trace=steps.append) as cluster:
             exchange = await cluster.send("metadata")
     assert port_of(exchange) == brokers.addresses[1][1]
-    assert any("connection refused" in step and step.endswith("trying the next") for step in steps)
+    assert any("connection refused" in step and step.endswith("trying the next broker") for step in steps)
 
 
 async def speaks_http(peer: Peer) -> None:
@@ -57,7 +57,7 @@ async def test_the_first_broker_is_none(serve: Any) -> None:
 @in_loop
 async def test_no_broker_at_all() -> None:
     async with Cluster(f"{HOST}:{dead_port()}", SETTINGS) as cluster:
-        with pytest.raises(CannotConnect, match="connection refused; see whether"):
+        with pytest.raises(CannotConnect, match="connection refused; check that"):
             await cluster.send("metadata")
 
 
@@ -80,7 +80,7 @@ def test_a_bootstrap_that_makes_no_sense(text: str) -> None:
 @in_loop
 async def test_a_silent_broker() -> None:
     async with server(Peer.silence) as (host, port), Cluster(f"{host}:{port}", QUICK) as cluster:
-        with pytest.raises(TimedOut, match=r"no answer within 0.5 s"):
+        with pytest.raises(TimedOut, match=r"no response within 0.5 s"):
             await cluster.send("metadata")
 
 
@@ -89,9 +89,7 @@ async def test_a_port_that_hangs_up_on_everything() -> None:
     """As a TLS port does in plaintext. It may have been chance, so it is tried again, but not for ever."""
     steps: list[str] = []
     async with server(hangs_up) as (host, port), Cluster(f"{host}:{port}", SETTINGS, trace=steps.append) as cluster:
-        with pytest.raises(
-            Closed, match=r"closed the connection without a response; brokers do so when .* want TLS or SASL"
-        ):
+        with pytest.raises(Closed, match=r"closed the connection without a response; use --tls or --sasl-mechanism if"):
             await cluster.send("metadata")
     assert sum(step.startswith("Metadata v0") for step in steps) == 2
 
@@ -182,7 +180,9 @@ async def test_a_broker_of_the_time_before_versions_hangs_up_on_the_question() -
         for _ in range(2):
             assert (await cluster.send("metadata")).version == 0
     assert brokers.log == [(1, "ApiVersions", 3), (1, "Metadata", 0), (1, "Metadata", 0)]
-    assert any("hangs up on ApiVersions, as brokers before 0.10 do; version 0 it is" in step for step in steps)
+    assert any(
+        "closes the connection after ApiVersions, as brokers before 0.10 do; using version 0" in step for step in steps
+    )
 
 
 @in_loop
@@ -207,7 +207,7 @@ async def test_versions_that_cannot_be_read() -> None:
 
     async with started() as (brokers, cluster):
         brokers.answers["ApiVersions"] = rubbish
-        with pytest.raises(WrongAnswer, match="answer to ApiVersions v3 cannot be read"):
+        with pytest.raises(WrongAnswer, match="response to ApiVersions v3 cannot be decoded"):
             await cluster.send("metadata")
 
 

@@ -24,10 +24,10 @@ def incoming(data: bytes = b"") -> Incoming:
 @pytest.mark.parametrize(
     ("unsent", "data", "words"),
     [
-        (0, b"", "no answer within 2.5 s; the broker accepted the request but sent nothing; try a longer --timeout"),
-        (7_000, b"", "the broker stopped reading: 7,000 bytes could not be sent within 2.5 s; see whether"),
+        (0, b"", "no response within 2.5 s; try a longer --timeout; the broker accepted the request"),
+        (7_000, b"", "the broker stopped reading: 7,000 bytes not sent within 2.5 s; check that"),
         (0, b"\0\0\x10\0abc", "incomplete response after 2.5 s: received 7 of 4,100 bytes; try a longer --timeout"),
-        (7_000, b"\0\0", "incomplete response after 2.5 s: received 2 of an answer's bytes"),
+        (7_000, b"\0\0", "incomplete response after 2.5 s: received 2 bytes"),
     ],
 )
 def test_too_slow(unsent: int, data: bytes, words: str) -> None:
@@ -39,12 +39,12 @@ def test_too_slow(unsent: int, data: bytes, words: str) -> None:
 @pytest.mark.parametrize(
     ("received", "waits", "words"),
     [
-        (0, False, "the broker hung up"),
+        (0, False, "the broker closed the connection"),
         (
             0,
             True,
-            "the broker closed the connection without a response; brokers do so when they do not understand a "
-            "request, or want ",
+            "the broker closed the connection without a response; use --tls or --sasl-mechanism if the listener "
+            "requires it",
         ),
         (12_000, True, "the broker closed the connection in the middle of a response, after 12,000 bytes"),
     ],
@@ -59,10 +59,10 @@ def test_hung_up(received: int, waits: bool, words: str) -> None:
     [
         (ConnectionResetError(104, "Connection reset by peer"), "the broker reset the connection"),
         (BrokenPipeError(32, "Broken pipe"), "the broker reset the connection"),
-        (TimeoutError(110, "Connection timed out"), "the connection broke: Connection timed out"),
-        (OSError(113, "No route to host"), "the connection broke: No route to host"),
-        (RuntimeError("what now"), "the connection broke: what now"),
-        (ssl.SSLError(1, "bad record mac"), "TLS broke off: bad record mac"),
+        (TimeoutError(110, "Connection timed out"), "the connection failed: Connection timed out"),
+        (OSError(113, "No route to host"), "the connection failed: No route to host"),
+        (RuntimeError("what now"), "the connection failed: what now"),
+        (ssl.SSLError(1, "bad record mac"), "TLS failed: bad record mac"),
     ],
 )
 def test_lost(error: Exception, words: str) -> None:
@@ -74,14 +74,14 @@ def test_lost(error: Exception, words: str) -> None:
 @pytest.mark.parametrize(
     ("head", "words"),
     [
-        (b"HTTP/1.1", "the answer is an HTTP response; this is no Kafka broker"),
-        (b"\x15\x03\x03\0\x02", "the answer is TLS (alert, TLS 1.2 or 1.3); the port requires TLS: use --tls"),
+        (b"HTTP/1.1", "the response is an HTTP response; check that this is a Kafka broker"),
+        (b"\x15\x03\x03\0\x02", "the response is TLS (alert, TLS 1.2 or 1.3); use --tls"),
         (
             struct.pack(">i", 2000),
-            "the answer says it is 2,000 bytes long (0x000007d0), at most 1,000 are taken; --max",
+            "the response has a size of 2,000 bytes (0x000007d0), more than the limit of 1,000; raise --max",
         ),
-        (struct.pack(">i", -7), "the response has the impossible size -7 (0xfffffff9)"),
-        (struct.pack(">i", 3), "the response has the impossible size 3 (0x00000003)"),
+        (struct.pack(">i", -7), "the response has an invalid size of -7 bytes (0xfffffff9)"),
+        (struct.pack(">i", 3), "the response has an invalid size of 3 bytes (0x00000003)"),
     ],
 )
 def test_bad_length(head: bytes, words: str) -> None:
@@ -91,9 +91,9 @@ def test_bad_length(head: bytes, words: str) -> None:
 @pytest.mark.parametrize(
     ("due", "words"),
     [
-        ([], "response with correlation id 7, expected none; this is no answer to what was asked"),
-        ([5, 6], "response with correlation id 7, expected 5; this is no answer to what was asked"),
-        ([5, 7], "response with correlation id 7, expected 5; it came before its turn"),
+        ([], "unexpected response with correlation id 7: no request is pending"),
+        ([5, 6], "response with correlation id 7, expected 5; the response does not match the request"),
+        ([5, 7], "response with correlation id 7, expected 5; brokers must respond in the order"),
     ],
 )
 def test_wrong_number(due: list[int], words: str) -> None:
@@ -105,7 +105,7 @@ def test_wrong_number(due: list[int], words: str) -> None:
 
 def test_a_request_larger_than_brokers_take_is_named_as_what_made_the_broker_hang_up() -> None:
     size = REFUSED + 1
-    words = "the request has 104,857,601 bytes, brokers take 104,857,600 if socket.request.max.bytes says nothing else"
+    words = "the request has 104,857,601 bytes; brokers accept 104,857,600 by default (socket.request.max.bytes)"
     assert str(hung_up(WHERE, 0, size)) == f"broker:9092: the broker closed the connection without a response; {words}"
     assert str(lost(WHERE, ConnectionResetError(), 0, size)) == f"broker:9092: the broker reset the connection; {words}"
     assert "socket.request.max.bytes" not in str(hung_up(WHERE, 0, REFUSED))

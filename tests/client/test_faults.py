@@ -43,7 +43,7 @@ async def test_a_host_that_drops_packets() -> None:
             filler.setblocking(False)
             filler.connect_ex(listening.getsockname())
         await asyncio.sleep(0.01)
-        with fails(TimedOut, "no connection within 0.25 s", "no firewall drops packets"):
+        with fails(TimedOut, "no connection within 0.25 s", "check the host, the port and the firewalls"):
             await ask(listening.getsockname(), QUICK)
 
 
@@ -53,19 +53,19 @@ async def test_a_host_that_never_accepts() -> None:
     with socket.socket() as listening:
         listening.bind((HOST, 0))
         listening.listen(5)
-        with fails(TimedOut, "no answer within 0.25 s"):
+        with fails(TimedOut, "no response within 0.25 s"):
             await ask(listening.getsockname(), QUICK)
 
 
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        (("a..b", 9092), "no host and port that can be connected to"),
-        (("x" * 64, 9092), "no host and port that can be connected to"),
-        (("a\0b", 9092), "no address is known for this host"),
-        (("", 9092), "no host and port that can be connected to"),
-        ((HOST, 70_000), "no host and port that can be connected to"),
-        ((HOST, -1), "no host and port that can be connected to"),
+        (("a..b", 9092), "not a valid host and port"),
+        (("x" * 64, 9092), "not a valid host and port"),
+        (("a\0b", 9092), "cannot resolve the host name ("),
+        (("", 9092), "not a valid host and port"),
+        ((HOST, 70_000), "not a valid host and port"),
+        ((HOST, -1), "not a valid host and port"),
     ],
 )
 @in_loop
@@ -81,7 +81,7 @@ async def test_an_address_that_is_none(address: Address, words: str) -> None:
 @in_loop
 async def test_a_host_that_stays_silent() -> None:
     async with server(Peer.silence) as address:
-        with fails(TimedOut, "no answer within 0.25 s", "kept silent", "--timeout"):
+        with fails(TimedOut, "no response within 0.25 s", "the broker accepted the request", "--timeout"):
             await ask(address, QUICK)
 
 
@@ -89,7 +89,7 @@ async def test_a_host_that_stays_silent() -> None:
 async def test_a_time_limit_for_one_answer() -> None:
     async with server(Peer.silence) as address:
         connection = await Connection.open(address, PATIENT)
-        with fails(TimedOut, "no answer within 0.1 s"):
+        with fails(TimedOut, "no response within 0.1 s"):
             await connection.answer(connection.send(METADATA, 1), timeout=0.1)
         assert not connection.open_
         await connection.close()
@@ -106,7 +106,7 @@ async def test_a_slow_drip() -> None:
             await asyncio.sleep(0.05)
 
     async with server(drip) as address:
-        with fails(TimedOut, "no whole answer within 0.25 s", "bytes came"):
+        with fails(TimedOut, "incomplete response after 0.25 s", " bytes; try"):
             await ask(address, QUICK)
 
 
@@ -118,7 +118,7 @@ async def test_a_size_that_never_comes_whole() -> None:
         await peer.silence()
 
     async with server(begin) as address:
-        with fails(TimedOut, "incomplete response after 0.25 s: received 2 of an answer's bytes"):
+        with fails(TimedOut, "incomplete response after 0.25 s: received 2 bytes"):
             await ask(address, QUICK)
 
 
@@ -127,7 +127,7 @@ async def test_a_broker_that_stops_reading() -> None:
     async with server(Peer.stop_reading) as address:
         connection = await Connection.open(address, QUICK)
         futures = [connection.send(METADATA, 1, data=bytes(4 << 20)) for _ in range(8)]
-        with fails(TimedOut, "the broker stopped reading", "bytes could not be sent within 0.25 s"):
+        with fails(TimedOut, "the broker stopped reading", "bytes not sent within 0.25 s"):
             await connection.answer(futures[0])
         with fails(TimedOut, "stopped reading"):
             await connection.answer(futures[7])
@@ -181,11 +181,11 @@ async def half_way_through_the_size(peer: Peer) -> None:
         (
             without_answer,
             (
-                "the broker closed the connection without a response; brokers do so when they do not "
-                "understand a request"
+                "the broker closed the connection without a response; use --tls or --sasl-mechanism if the "
+                "listener requires it"
             ),
         ),
-        (by_reset, "the broker reset the connection; brokers do so when"),
+        (by_reset, "the broker reset the connection; use --tls"),
         (half_way, "the broker closed the connection in the middle of a response, after 14 bytes"),
         (half_way_through_the_size, "the broker closed the connection in the middle of a response, after 3 bytes"),
     ],
@@ -202,7 +202,7 @@ async def test_a_broker_that_hangs_up(serve: Serve, words: str) -> None:
 async def test_a_broker_that_hangs_up_at_once(serve: Serve) -> None:
     """Whether that is noticed while connecting, before sending or after is a matter of luck."""
     async with server(serve) as address:
-        with pytest.raises((Closed, CannotConnect), match=r"hung up|reset"):
+        with pytest.raises((Closed, CannotConnect), match=r"closed the connection|reset"):
             await ask(address)
 
 
@@ -216,7 +216,7 @@ async def test_a_broker_that_hangs_up_between_requests() -> None:
         await connection.answer(connection.send(METADATA, 1))
         while connection.open_:
             await asyncio.sleep(0.001)
-        with fails(Closed, "the broker hung up"):
+        with fails(Closed, "the broker closed the connection"):
             await connection.answer(connection.send(METADATA, 1))
         await connection.close()
 
@@ -261,9 +261,9 @@ async def like_a_web_server(peer: Peer) -> None:
 @pytest.mark.parametrize(
     ("serve", "words"),
     [
-        (like_a_broker, "the server closed the connection during the TLS handshake; leave --tls out"),
-        (like_a_broker_by_reset, "the server closed the connection during the TLS handshake; leave --tls out"),
-        (like_a_web_server, "the server does not use TLS; leave --tls out"),
+        (like_a_broker, "the server closed the connection during the TLS handshake; omit --tls"),
+        (like_a_broker_by_reset, "the server closed the connection during the TLS handshake; omit --tls"),
+        (like_a_web_server, "the server does not use TLS; omit --tls"),
     ],
 )
 @in_loop
@@ -276,7 +276,7 @@ async def test_tls_where_there_is_none(serve: Serve, words: str) -> None:
 @in_loop
 async def test_tls_where_nobody_answers() -> None:
     async with server(Peer.silence) as address:
-        with fails(TimedOut, "connected, but the TLS handshake got no response within 0.25 s", "leave --tls out"):
+        with fails(TimedOut, "connected, but the TLS handshake got no response within 0.25 s", "omit --tls"):
             await ask(address, Settings(timeout=0.25, tls=Tls()))
 
 

@@ -152,7 +152,7 @@ class TestWhatBodiesSay:
         assert find(3, transactional_id="x") == {"key": "x", "key_type": 1}
         assert find(4, group="g") == {"coordinator_keys": ["g"], "key_type": 0}
         for wrong in ({}, {"group": "g", "transactional_id": "x"}):
-            with pytest.raises(InputError, match="whose coordinator"):
+            with pytest.raises(InputError, match="a group or transactional id is missing"):
                 find(0, **wrong)
 
     def test_members_leave_in_a_list_since_v3(self) -> None:

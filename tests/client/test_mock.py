@@ -43,7 +43,7 @@ async def test_topics_create_themselves() -> None:
 
 @pytest.mark.parametrize("broker", ["mock:x", "mock:0", "mock:-1", "mock:1000"])
 def test_nonsense_is_refused(broker: str) -> None:
-    with pytest.raises(InputError, match="write mock:"), mock_cluster(broker):
+    with pytest.raises(InputError, match="use mock:"), mock_cluster(broker):
         pass
 
 

@@ -105,11 +105,14 @@ def test_the_names_of_librdkafka(tmp_path: Path, pem: str) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"security.protocol": "TLS"}, "security.protocol=TLS: it is one of PLAINTEXT, SSL"),
+        ({"security.protocol": "TLS"}, "security.protocol=TLS: unknown; use one of PLAINTEXT, SSL"),
         ({"request.timeout.ms": "soon"}, "request.timeout.ms=soon"),
         ({"request.timeout.ms": "0"}, "request.timeout.ms=0"),
-        ({"security.protocol": "SSL", "ssl.truststore.certificates": PEM}, "ssl.truststore.certificates: kdbg reads"),
-        ({"security.protocol": "SSL", "ssl.keystore.key": "hush"}, "ssl.keystore.key: kdbg reads"),
+        (
+            {"security.protocol": "SSL", "ssl.truststore.certificates": PEM},
+            "ssl.truststore.certificates: inline PEM is not supported",
+        ),
+        ({"security.protocol": "SSL", "ssl.keystore.key": "hush"}, "ssl.keystore.key: inline PEM is not supported"),
         ({"security.protocol": "SSL", "ssl.truststore.location": "/nosuch"}, "/nosuch: No such file"),
     ],
 )
@@ -121,7 +124,9 @@ def test_what_cannot_be_followed_is_said_in_a_line(given: dict[str, str], said: 
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(("kind", "shown"), [({}, "JKS"), ({"type": "PKCS12"}, "PKCS12"), ({"type": "PEM"}, "no PEM")])
+@pytest.mark.parametrize(
+    ("kind", "shown"), [({}, "JKS"), ({"type": "PKCS12"}, "PKCS12"), ({"type": "PEM"}, ": not PEM; export")]
+)
 def test_javas_own_stores_are_refused_with_the_way_out(tmp_path: Path, kind: dict[str, Any], shown: str) -> None:
     store = tmp_path / "store"
     store.write_bytes(b"\xfe\xed\xfe\xed\x00\x00\x00\x02")
@@ -137,5 +142,5 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=str(path)):
             read(str(path))
     (tmp_path / "latin").write_bytes(b"a=\xe9")
-    with pytest.raises(InputError, match="no text in UTF-8"):
+    with pytest.raises(InputError, match="not UTF-8 text"):
         read(str(tmp_path / "latin"))

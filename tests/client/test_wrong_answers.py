@@ -34,17 +34,20 @@ ALERT = bytes.fromhex("15030300020246")
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (struct.pack(">i", 0x7FFFFFFF), "2,147,483,647 bytes long (0x7fffffff), at most 104,857,600 are taken; --max-"),
-        (struct.pack(">i", 0x06400001), "104,857,601 bytes long"),
-        (struct.pack(">i", -1), "-1 bytes long (0xffffffff), which no answer is; see whether this is a Kafka broker"),
-        (struct.pack(">i", -(2**31)), "-2,147,483,648 bytes long"),
-        (struct.pack(">i", 0), "0 bytes long"),
-        (struct.pack(">i", 3) + b"abc", "3 bytes long"),
-        (struct.pack(">iii", 8, 99, 0), "response with correlation id 99, expected 1; this is no answer to what"),
-        (struct.pack(">iii", 8, -1, 0), "correlation id -1 came, 1 was due"),
-        (HTTP, "the answer is an HTTP response; this is no Kafka broker"),
-        (b"SSH-2.0-OpenSSH_9.2\r\n", "the answer is an SSH banner"),
-        (ALERT, "the answer is TLS (alert, TLS 1.2 or 1.3); the port requires TLS: use --tls"),
+        (
+            struct.pack(">i", 0x7FFFFFFF),
+            "2,147,483,647 bytes (0x7fffffff), more than the limit of 104,857,600; raise --max-",
+        ),
+        (struct.pack(">i", 0x06400001), "104,857,601 bytes (0x"),
+        (struct.pack(">i", -1), "invalid size of -1 bytes (0xffffffff); check that this is a Kafka broker"),
+        (struct.pack(">i", -(2**31)), "invalid size of -2,147,483,648 bytes"),
+        (struct.pack(">i", 0), "invalid size of 0 bytes"),
+        (struct.pack(">i", 3) + b"abc", "invalid size of 3 bytes"),
+        (struct.pack(">iii", 8, 99, 0), "response with correlation id 99, expected 1; the response does not match"),
+        (struct.pack(">iii", 8, -1, 0), "correlation id -1, expected 1"),
+        (HTTP, "the response is an HTTP response; check that this is a Kafka broker"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "the response is an SSH banner"),
+        (ALERT, "the response is TLS (alert, TLS 1.2 or 1.3); use --tls"),
     ],
 )
 @in_loop
@@ -61,7 +64,7 @@ async def test_a_server_that_speaks_first() -> None:
         await peer.silence()
 
     async with server(greet) as address:
-        with fails(WrongAnswer, "the answer is an SMTP or FTP greeting"):
+        with fails(WrongAnswer, "the response is an SMTP or FTP greeting"):
             await ask(address)
 
 
@@ -79,7 +82,7 @@ async def test_an_answer_to_nothing() -> None:
         assert (await connection.answer(connection.send(METADATA, 1))).response is not None
         while connection.open_:
             await asyncio.sleep(0.001)
-        with fails(WrongAnswer, "response with correlation id 1, expected none"):
+        with fails(WrongAnswer, "unexpected response with correlation id 1: no request is pending"):
             await connection.answer(connection.send(METADATA, 1))
         await connection.close()
     assert [[finding.kind for finding in exchange.findings] for exchange in seen] == [[], ["unsolicited-response"]]
@@ -101,7 +104,9 @@ async def test_answers_out_of_order() -> None:
         futures = [connection.send(METADATA, 1) for _ in range(4)]
         assert (await connection.answer(futures[0])).correlation_id == 1
         for future in futures[1:]:
-            with fails(WrongAnswer, "correlation id 3 came, 2 was due", "brokers answer in the order of the requests"):
+            with fails(
+                WrongAnswer, "correlation id 3, expected 2", "brokers must respond in the order of the requests"
+            ):
                 await connection.answer(future)
         await connection.close()
     shown = [(e.correlation_id, e.request is not None, e.response is not None) for e in seen]
@@ -160,7 +165,7 @@ async def test_a_huge_answer_under_the_limit() -> None:
 @in_loop
 async def test_the_limit_is_the_users() -> None:
     async with server(lambda peer: answered(peer, (1, ("h" * 1000, 9092)))) as address:
-        with fails(WrongAnswer, "at most 1,000 are taken; --max-response allows more"):
+        with fails(WrongAnswer, "more than the limit of 1,000; raise --max-response"):
             await ask(address, Settings(max_response=1000))
 
 

@@ -35,7 +35,7 @@ def said(*options: object) -> list[str]:
         ("--exchange", 60, "nothing has it; there are 58, 57"),
         ("--host", "127.0.0.2", "nothing has it; did you mean 127.0.0.1? there are 127.0.0.1"),
         ("--correlation-id", -5, "nothing has it; there are 1, 2"),
-        ("--packet", 999, "nothing has it; there are none at all"),
+        ("--packet", 999, "no match; the captures contain none"),
     ],
 )
 def test_a_value_that_nothing_has(option: str, value: object, line: str) -> None:
@@ -66,7 +66,7 @@ def test_an_expression_that_nothing_fits() -> None:
 def test_over_several_captures_it_is_said_once_and_only_if_none_has_it() -> None:
     both = call("decode", ERRORS, CAPTURES / "first-contact.pcap", "-f", "summary", "--topic", "ghosts", "--group", "x")
     assert [line for line in both.err.splitlines() if line.startswith("kdbg: ")] == [
-        "kdbg: --group x: nothing has it; there are none at all"
+        "kdbg: --group x: no match; the captures contain none"
     ]
 
 

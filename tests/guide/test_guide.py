@@ -109,7 +109,7 @@ def test_raw_is_markdown_whatever_the_colour(cli: Cli) -> None:
     [
         (["tutorail"], "did you mean 'tutorial'?"),
         (["trailing-byte"], "did you mean 'trailing-bytes'?"),
-        (["zzz"], "`kdbg guide` lists them"),
+        (["zzz"], "list all with kdbg guide"),
         (["findings", "trailng-bytes"], "did you mean 'trailing-bytes'?"),
         (["findings", "zzz"], "there are "),
     ],

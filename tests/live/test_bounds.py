@@ -292,7 +292,9 @@ def test_connections_leave_16_descriptors(monkeypatch: pytest.MonkeyPatch) -> No
             socks = [stack.enter_context(stage.connect()) for _ in range(5)]
             assert [is_served(sock) for sock in socks] == [True] * room + [False] * (5 - room)
             (line,) = (line for line in stage.said if "refused" in line)
-            assert line.startswith(f"connections are refused: {room} are open, and this process may have {files} files")
+            assert line.startswith(
+                f"new connections are closed at once: {room} are open, and the limit is {files} open files"
+            )
             assert stage.proxy.connections == room
             socks[0].close()
             stage.wait(lambda stage=stage, left=room - 1: len(stage.proxy._sessions) == left)
@@ -305,4 +307,4 @@ def test_lines_about_trouble_come_once_a_second() -> None:
     notices = Notices(said.append, lambda: now)
     for now in (5.0, 5.5, 5.999, 6.0, 6.5, 7.0, 9.0):
         notices.say(str(now))
-    assert said == ["5.0", "6.0 (lines left out since the last: 2)", "7.0 (lines left out since the last: 1)", "9.0"]
+    assert said == ["5.0", "6.0 (2 more lines suppressed)", "7.0 (1 more line suppressed)", "9.0"]

@@ -164,7 +164,7 @@ def test_a_full_disk_is_one_line_and_a_status(name: str, tmp_path: Path) -> None
         if WRITERS[name].serves and not name.startswith("watch"):
             for _ in range(4):
                 assert talk(found.port) == REQUESTS, "clients go on"
-            found.wait(lambda: any("cannot be written any further" in line for line in found.lines))
+            found.wait(lambda: any("cannot be written further" in line for line in found.lines))
         elif WRITERS[name].serves:
             with suppress(OSError):
                 for _ in range(20):

@@ -170,7 +170,7 @@ def test_trouble_is_one_line_a_second() -> None:
     for number in range(1000):
         now[0] = number / 400
         notices.say("refused")
-    assert said == ["refused", *["refused (lines left out since the last: 399)"] * 2]
+    assert said == ["refused", *["refused (399 more lines suppressed)"] * 2]
 
 
 # Memory

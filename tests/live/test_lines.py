@@ -77,8 +77,8 @@ def test_what_goes_wrong_is_a_line() -> None:
         with stage.connect() as sock:
             assert is_closed(sock)
         stage.wait(lambda: len(stage.said) == 2)
-        assert stage.said[1].startswith(f"{show(nobody)} cannot be reached: ")
-        assert "no answer in time" not in stage.said[1]
+        assert stage.said[1].startswith(f"broker {show(nobody)} is not reachable: ")
+        assert "no response in time" not in stage.said[1]
         stage.wait_until_empty()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         context = ssl.create_default_context()
@@ -87,7 +87,7 @@ def test_what_goes_wrong_is_a_line() -> None:
             with stage.connect() as sock:
                 assert is_closed(sock)
             stage.wait(lambda: len(stage.said) == 2)
-            assert stage.said[1] == f"{show(peer)} cannot be reached: no answer in time"
+            assert stage.said[1] == f"broker {show(peer)} is not reachable: no response in time"
     assert Upstream() == Upstream(10.0, None, "", None)
 
 

@@ -55,7 +55,7 @@ def test_as_many_bytes_are_taken_as_may_be() -> None:
     plan.add(heartbeat(0, 1), 3)
     plan.add(heartbeat(0, 1, talk=9), 4)
     assert (plan.held, [step.talk for step in plan.steps]) == (2 * size, [(3, 1), (4, 9)])
-    with pytest.raises(InputError, match="more than 0 MB are to be sent"):
+    with pytest.raises(InputError, match="the requests exceed 0 MiB"):
         plan.add(heartbeat(0, 1))
     silent, unknown = heartbeat(0, 1), heartbeat(0, 1)
     silent.request, unknown.api = None, None
@@ -78,10 +78,10 @@ def test_what_is_left_out_and_what_is_unfit() -> None:
     cut.request = None
     assert "whole request" in unfit(cut)
     unread.version = 99
-    assert unfit(unread) == "kdbg does not know version 99 of Heartbeat"
+    assert unfit(unread) == "kdbg does not support Heartbeat v99"
     assert odd.request is not None
     odd.request.data = odd.request.data[:-3]
-    assert unfit(odd).startswith("the request cannot be read: ")
+    assert unfit(odd).startswith("the request cannot be decoded: ")
     more = heartbeat(0, 1)
     assert more.request is not None
     more.request.data += b"more"
@@ -133,7 +133,7 @@ def test_the_nearest_version_that_both_sides_know() -> None:
     assert (nearest(api, 2, {}), nearest(api, 4, {12: (0, 99)})) == (2, 4)
     with pytest.raises(BuildError, match="no version of it that kdbg knows"):
         nearest(api, 2, {12: (90, 99)})
-    with pytest.raises(BuildError, match="does not offer it"):
+    with pytest.raises(BuildError, match="does not support the API"):
         nearest(api, 2, {11: (0, 4)})
 
 

@@ -160,5 +160,5 @@ def test_connections_are_told_with_their_processes_and_chosen_by_them(watching: 
 def test_processes_of_another_machine_are_not_known() -> None:
     outcome = call("watch", "--via", "ssh:there", "--pid", 7)
     assert (outcome.status, outcome.err) == (
-        2, "kdbg: --pid and --container are for this machine's processes, and not for --via\n"
+        2, "kdbg: --pid and --container select local processes; they cannot be combined with --via\n"
     )  # fmt: skip

@@ -96,7 +96,10 @@ def test_ctrl_c_ends_one_that_does_not_come_to_an_end(watching: Any, path: str, 
 
 def test_no_such_program(tmp_path: Path) -> None:
     outcome = call("watch", "--via", "docker:kafka", PATH=str(tmp_path))
-    assert (outcome.status, outcome.err) == (2, "kdbg: docker:kafka: docker cannot be run: No such file or directory\n")
+    assert (outcome.status, outcome.err) == (
+        2,
+        "kdbg: docker:kafka: docker cannot be started: No such file or directory\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_the_nearest_version_is_sent_and_what_it_lacks_is_named() -> None:
     assert (sent.version, sent.lost) == (4, ["include_topic_authorized_operations"])
     assert words().say(asked, {3: (12, 13)}).version == 12
     assert words().say(asked, {}).version == 11
-    with pytest.raises(BuildError, match="Metadata: the broker does not offer it"):
+    with pytest.raises(BuildError, match="Metadata: the broker does not support the API"):
         words().say(asked, {18: (0, 4)})
 
 

@@ -296,7 +296,7 @@ def test_each_datagram_is_captured_once(interface: str, link: int, tmp_path: Pat
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_cannot_be_opened_is_said() -> None:
     for wanted, problem in (
-        (Wanted("nowhere", "", 100, 1), f"nowhere: no such interface; there are {', '.join([*names(), 'any'])}"),
+        (Wanted("nowhere", "", 100, 1), f"nowhere: no such interface; use one of {', '.join([*names(), 'any'])}"),
         (Wanted("lo", "tcp prot 1", 100, 1), "--bpf: Failed to compile filter expression"),
         (Wanted("lo", "tcp", 100, 1, "/nowhere/x"), "/nowhere/x: cannot be written: No such file or directory"),
     ):
@@ -318,7 +318,7 @@ def test_where_there_is_no_right_to_capture(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(CaptureRefused, match="lo: no permission to capture packets"):
         open_interface("lo", "", 100)
     monkeypatch.delattr(socket, "AF_PACKET")
-    with pytest.raises(CaptureRefused, match="lo: kdbg watch captures on Linux only; elsewhere: tcpdump"):
+    with pytest.raises(CaptureRefused, match="lo: kdbg watch requires Linux; on other systems use tcpdump"):
         open_interface("lo", "", 100)
 
 
@@ -347,10 +347,10 @@ def test_a_process_that_fails_or_breaks_off_is_an_error() -> None:
 
     with pytest.raises(CaptureError, match=r"^lo: no right$"):
         Feed("lo", fails).__enter__()
-    with pytest.raises(CaptureError, match=r"^lo: the capturing process ended$"):
+    with pytest.raises(CaptureError, match=r"^lo: the capture process ended$"):
         Feed("lo", lambda packets, control, report: None).__enter__()
     with Feed("lo", lambda packets, control, report: tell(report, {"problem": ""})) as feed:
-        assert feed.finish() == Outcome(0, None, 0, [], "the capturing process broke off")
+        assert feed.finish() == Outcome(0, None, 0, [], "the capture process failed")
 
 
 def test_nobody_who_is_told_is_no_error() -> None:

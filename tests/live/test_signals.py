@@ -108,7 +108,7 @@ def test_a_collector_that_hangs_does_not_hinder_a_proxy(receiver: Receiver) -> N
 def test_what_nothing_is_read_for_is_refused(option: str, said: tuple[str, str]) -> None:
     outcome = call("proxy", "-b", "127.0.0.1:1", option, *said)
     assert outcome.status == 2
-    assert outcome.err == f"kdbg: {said[0]} and {option}: say one or the other (kdbg proxy --help)\n"
+    assert outcome.err == f"kdbg: use either {said[0]} or {option}, not both (kdbg proxy --help)\n"
 
 
 def test_a_port_that_is_taken_is_one_line(receiver: Receiver) -> None:

@@ -173,10 +173,10 @@ def test_without_the_right_a_line_says_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["-i", "nowhere"], "kdbg: nowhere: no such interface; there are "),
+        (["-i", "nowhere"], "kdbg: nowhere: no such interface; use one of "),
         (["-i", "lo", "--bpf", "tcp prot 9092"], "kdbg: lo: --bpf: Failed to compile filter expression"),
         (["-i", "lo", "--write", "/nowhere/x.pcapng"], "kdbg: lo: /nowhere/x.pcapng: cannot be written: No such file"),
-        (["--rotate", "1MB*3"], "kdbg: --rotate is for files: name one by --write"),
+        (["--rotate", "1MB*3"], "kdbg: --rotate requires --write"),
         (["--rotate", "1MB", "--write", "x"], "kdbg: Invalid value for '--rotate': '1MB' is no SIZE*N, such as"),
         (
             ["--rotate", "1kB*3", "--write", "x"],

@@ -30,7 +30,7 @@ def joined(text: bytes, tmp_path: Path, capture: Path = CAPTURE) -> tuple[int, i
     file = tmp_path / "some.log"
     file.write_bytes(text)
     done = call("decode", capture, "--log", file, "-f", "json")
-    counted = re.search(r"(\d+) of (\d+) log lines joined", done.closing)
+    counted = re.search(r"(\d+) of (\d+) log lines matched", done.closing)
     assert counted is not None, done.err
     return int(counted[1]), int(counted[2]), done
 

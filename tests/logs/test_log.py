@@ -86,4 +86,4 @@ def test_commands_that_need_bytes_refuse_a_log(tmp_path: Path) -> None:
     file.write_bytes(TEXT)
     done = call("export", file, tmp_path / "out.pcapng")
     assert done.status == 2
-    assert "is a log file, which contains no packets" in done.err
+    assert "a log file, not a capture" in done.err

@@ -57,7 +57,7 @@ def refused(held: Database, sql: str, folder: Path) -> str:
 def test_files_are_not_opened(held: Database, tmp_path: Path) -> None:
     for sql in FILES:
         problem = refused(held, sql, tmp_path)
-        assert "kdbg query --allow-files lets SQL use files" in problem, (sql, problem)
+        assert "; use --allow-files to let SQL access files" in problem, (sql, problem)
 
 
 def test_nothing_of_that_can_be_changed(held: Database, tmp_path: Path) -> None:
@@ -87,12 +87,12 @@ def test_a_question_has_so_many_seconds(tmp_path: Path) -> None:
     for sql in ("SELECT count(*) FROM range(10000000) a, range(10000000) b",
                 "SELECT a.range FROM range(10000000) a, range(10000000) b WHERE a.range + b.range < 0"):  # fmt: skip
         with closing(Database(bounds=Bounds(seconds=0.05))) as held:
-            with pytest.raises(InputError, match=r"the question takes more than 0.05 s; raise --timeout"):
+            with pytest.raises(InputError, match=r"the query exceeds 0.05 s; raise --timeout"):
                 list(held.answer(sql).rows)
             assert list(held.answer("SELECT 1").rows) == [(1,)], "the next one has all seconds again"
     done = call("query", ERRORS, "SELECT count(*) FROM range(10000000) a, range(10000000) b", "--timeout", "0.05")
     assert (done.status, done.err) == (
-        2, "kdbg: the question takes more than 0.05 s; raise --timeout, or ask for less\n"
+        2, "kdbg: the query exceeds 0.05 s; raise --timeout, or select less\n"
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def test_a_question_takes_no_more_memory_than_is_allowed(sql: str) -> None:
     )  # fmt: skip
     peak, status = map(int, done.stdout.split())
     assert status == 2
-    assert "--max-memory allows" in done.stderr
+    assert "the query exceeds --max-memory" in done.stderr
     assert peak >> 10 < 512
 
 
@@ -128,4 +128,4 @@ def test_a_condition_is_one_expression(held: Database) -> None:
 
 def test_spark_has_bounds_of_its_own() -> None:
     done = call("query", "tables/", "SELECT 1", "--master", "local", "--timeout", "1")
-    assert "--timeout is for questions without --master" in done.err
+    assert "--timeout cannot be combined with --master" in done.err

@@ -156,5 +156,5 @@ def test_values_come_as_plain_python(held: Database) -> None:
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "find_spec", lambda name: None if name == "duckdb" else sys)
-    with pytest.raises(InputError, match=r"a query needs duckdb: pip install 'kdbg-kafka\[query\]'"):
+    with pytest.raises(InputError, match=r"kdbg query needs duckdb; pip install 'kdbg-kafka\[query\]'"):
         Database()

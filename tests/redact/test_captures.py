@@ -175,7 +175,7 @@ def test_files_that_are_no_captures_are_refused_by_what_they_are(
 ) -> None:
     segment = next((CAPTURES / "real-segments-4.4.0").rglob("*.log"))
     assert run(["redact", str(segment), str(tmp_path / "made.pcap")]) == 2
-    assert "is a log segment, no capture" in capsys.readouterr().err
+    assert "a log segment, not a capture" in capsys.readouterr().err
     assert not (tmp_path / "made.pcap").exists()
 
 

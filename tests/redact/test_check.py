@@ -136,8 +136,8 @@ def test_a_replacement_that_is_switched_off_is_noticed_and_nothing_is_written(
     assert redacted(tmp_path, everything(), *NAMES) == ""
     monkeypatch.setattr(place, attribute, switch)
     said = redacted(tmp_path, everything(), *NAMES)
-    assert "not written: " in said, said
-    assert re.search(r"packet \d+ would still hold ", said)
+    assert "not written, as " in said, said
+    assert re.search(r"packet \d+ would still contain ", said)
     assert kind.value in said or name in TOLD_BEFORE, said
     for secret in (b"shopping", b"tr0ub4dor", b"customer", WHO.encode(), MAC.hex().encode()):
         assert secret.decode() not in said

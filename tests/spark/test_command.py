@@ -132,5 +132,5 @@ def test_ctrl_c_ends_it_and_cleans_up(tmp_path: Path) -> None:
         running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=120)
         assert running.returncode == 130
-        assert said.decode() == "kdbg: interrupted; the tables are as they were\n"
+        assert said.decode() == "kdbg: interrupted; the tables are unchanged\n"
     assert not list((tmp_path / "tables").glob("*"))

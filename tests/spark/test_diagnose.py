@@ -80,7 +80,7 @@ def test_runs_stand_beside_one_another(run: Run, tmp_path: Path) -> None:
     run([third], out=out, append=True)
     without = call("diagnose", out)
     assert without.status == 2
-    assert "holds no causes, for 1 of 3 runs were made without --diagnose" in without.err
+    assert ": no causes, as 1 of 3 runs were made without --diagnose" in without.err
     run([third], out=out)
     assert not (out / "causes").exists(), "what is not told of any more is no part of the tables"
 
@@ -101,6 +101,6 @@ def test_what_cannot_be_told_is_said_in_a_line(tmp_path: Path) -> None:
     assert "not both" in both.err
     followed = call("pipeline", INCIDENTS[4], "--out", out, "--diagnose", "--follow", *HERE)
     assert followed.status == 2
-    assert "--diagnose judges captures that are whole" in followed.err
+    assert "--diagnose cannot be combined with --follow" in followed.err
     state = json.loads((out / "_kdbg.json").read_text())
     assert state["runs"][0]["causes"] == {str(INCIDENTS[4]): False}

@@ -104,7 +104,7 @@ def test_ctrl_c_ends_it_and_it_goes_on_later(tmp_path: Path) -> None:
     other = subprocess.run(
         [*FOLLOW, folder, "--out", tmp_path / "nowhere", "--append"], capture_output=True, env=ENVIRONMENT
     )
-    assert (other.returncode, other.stderr) == (2, b"kdbg: --follow always appends: leave --append out\n")
+    assert (other.returncode, other.stderr) == (2, b"kdbg: --follow always appends; omit --append\n")
 
 
 def test_a_file_is_read_up_to_its_last_whole_packet(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_ring_of_files_is_refused(tmp_path: Path) -> None:
     names = [str(write(tmp_path / f"x.pcap{n}", packets[n * third : (n + 1) * third])) for n in range(2)]
     [*_, (_, place)] = stretches("x", names, None, 1 << 40)
     write(tmp_path / "x.pcap0", packets[2 * third :])
-    with pytest.raises(SparkError, match="was begun after"):
+    with pytest.raises(SparkError, match="was started after"):
         list(stretches("x", names, place, 1 << 40))
     write(tmp_path / "x.pcap1", packets[2 * third + 9 :])
     with pytest.raises(SparkError, match=r"x\.pcap1 was begun anew"):
@@ -186,5 +186,5 @@ def test_a_batch_that_was_killed_on_its_way_into_the_tables_is_taken_back(tmp_pa
 
 def test_tables_of_another_run_are_left_alone(run: Run, tmp_path: Path) -> None:
     out, _ = run([CAPTURES / "first-contact.pcap"])
-    with pytest.raises(SparkError, match="holds tables of other runs"):
+    with pytest.raises(SparkError, match="contains tables of other runs"):
         Followed(str(out)).recover()

@@ -58,7 +58,7 @@ def test_questions_are_answered_and_nothing_of_spark_is_heard(tables: Path) -> N
         "2026-11-21 12:31:21      2026-11-21 12:31:21\n"
         "Metadata            3  UNKNOWN_TOPIC_OR_PARTITION  shop       ghosts                  1  "
         "2026-11-21 12:30:00.200  2026-11-21 12:30:00.200\n"
-        "… more rows: --limit N shows N\n"
+        "… more rows; raise --limit to print them\n"
     )
 
 

@@ -105,12 +105,12 @@ def test_pieces_of_a_capture_that_begin_too_late_are_not_read(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({}, "no captures are named"),
-        ({"path": "x", "table": "exchange"}, "no table 'exchange'; there are exchanges, partitions"),
-        ({"path": "x", "tabel": "exchanges"}, "no option 'tabel'"),
-        ({"path": "x", "errors": "maybe"}, "option errors is true or false, not 'maybe'"),
+        ({}, "no captures given"),
+        ({"path": "x", "table": "exchange"}, "unknown table 'exchange'; use one of exchanges, partitions"),
+        ({"path": "x", "tabel": "exchanges"}, "unknown option 'tabel'"),
+        ({"path": "x", "errors": "maybe"}, "option errors: invalid value 'maybe'; use true or false"),
         ({"path": "x", "since": "noon"}, "option since is a time like"),
-        ({"path": "x", "port": "kafka"}, "option port is a number, not 'kafka'"),
+        ({"path": "x", "port": "kafka"}, "option port: invalid value 'kafka'; use a number"),
         ({"path": "x", "api": "metadat"}, "unknown API 'metadat'"),
     ],
 )

@@ -296,7 +296,7 @@ async def repeats(live: Live, tmp_path: Path) -> None:
     assert first.request is not None
     assert again.request is not None
     assert first.request.data[8:] == again.request.data[8:]
-    assert "sent by hand" in str([*map(str, again.findings)])
+    assert "sent manually" in str([*map(str, again.findings)])
     client.close()
     await live.until(lambda: live.app.looked is not None)
     await live.press("R")

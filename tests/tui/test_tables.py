@@ -258,7 +258,7 @@ def test_without_the_capture_it_says_that_bytes_are_not_in_tables(moved: tuple[P
 
 def test_captures_of_several_files_are_named_and_not_opened(archive: tuple[Path, Path]) -> None:
     with whole(archive[0]) as (_, contents):
-        assert original(["a", "b"], contents.row(0)).missing.endswith("was rolled into 2 files: kdbg decode reads them")
+        assert original(["a", "b"], contents.row(0)).missing.endswith("consists of 2 rotated files; use kdbg decode")
 
 
 @pytest.mark.parametrize(

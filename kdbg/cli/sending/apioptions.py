@@ -19,68 +19,69 @@ from ...client.producing import FORMATS as RECORD_FORMATS
 from .words import TIMES, Acks, Bytes, Moment, Offset, Pair
 
 ABOUT: dict[str, dict[str, Any]] = {
-    "acks": {"help": ("Acknowledgements required (acks): all, 1 or 0; with 0 the broker sends no "
-                      "response."), "type": Acks(),
+    "acks": {"help": "Set the required acknowledgements (acks); with 0 the broker sends no response.", "type": Acks(),
              "metavar": "all|1|0"},
-    "compression": {"help": "The codec of the batch.", "type": click.Choice(CODECS)},
-    "count": {"help": "Total number of partitions after the change.", "metavar": "N"},
-    "create": {"help": "Whether the broker may create the topic (v4 on)."},
-    "election_type": {"help": ("Election type: preferred, or unclean (allows out-of-sync replicas; "
-                               "v1+)."), "metavar": "NAME"},
-    "generation": {"help": "Generation id from the JoinGroup response.", "metavar": "N"},
-    "group": {"help": "The consumer group.", "metavar": "NAME"},
-    "header": {"help": "A record header (record format v2).", "type": Pair(), "metavar": "NAME=VALUE"},
-    "host": {"help": "Only ACLs for this host; * matches the literal host "*".", "metavar": "NAME"},
-    "instance_id": {"help": "group.instance.id, of a static member (v3 or v5 on).", "metavar": "ID"},
-    "key": {"help": "The records' key.", "type": Bytes(), "metavar": "TEXT"},
-    "max_bytes": {"help": "Maximum bytes of records to return.", "metavar": "N"},
-    "max_offsets": {"help": "Most offsets wanted (v0).", "metavar": "N"},
-    "max_wait": {"help": "How long the broker may wait for --min-bytes.", "metavar": "MS"},
-    "mechanism": {"help": "The SASL mechanism.", "metavar": "NAME"},
-    "member_id": {"help": "Member id (the broker assigns one in the first JoinGroup response).", "metavar": "ID"},
-    "metadata": {"help": "Text to keep with the offset.", "metavar": "TEXT"},
-    "min_bytes": {"help": "Minimum bytes of records per response (min_bytes).", "metavar": "N"},
-    "offset": {"help": "The offset.", "metavar": "N"},
-    "operation": {"help": "Only of this operation: read, write, describe …", "metavar": "NAME"},
-    "partition": {"help": "The partition.", "metavar": "N"},
-    "partitions": {"help": "How many partitions it gets.", "metavar": "N"},
-    "pattern_type": {"help": "Only of this kind of name: literal, prefixed; match: what applies to the name (v1 on).",
+    "compression": {"help": "Set the compression codec of the batch.", "type": click.Choice(CODECS)},
+    "count": {"help": "Set the total number of partitions after the change.", "metavar": "N"},
+    "create": {"help": "Let the broker create the topic (v4+)."},
+    "election_type": {"help": "Set the election type: preferred, or unclean (allows out-of-sync replicas; v1+).",
+                      "metavar": "NAME"},
+    "generation": {"help": "Set the generation id from the JoinGroup response.", "metavar": "N"},
+    "group": {"help": "Set the consumer group.", "metavar": "NAME"},
+    "header": {"help": "Add a record header (record format v2).", "type": Pair(), "metavar": "NAME=VALUE"},
+    "host": {"help": "Select ACLs for this host; * selects those that apply to all hosts.", "metavar": "NAME"},
+    "instance_id": {"help": "Set the group.instance.id of a static member (v3+ or v5+).", "metavar": "ID"},
+    "key": {"help": "Set the key of the records.", "type": Bytes(), "metavar": "TEXT"},
+    "max_bytes": {"help": "Limit the bytes of records in the response (max_bytes).", "metavar": "N"},
+    "max_offsets": {"help": "Limit the number of offsets in the response (v0).", "metavar": "N"},
+    "max_wait": {"help": "Limit the broker's wait for --min-bytes (max_wait_ms).", "metavar": "MS"},
+    "mechanism": {"help": "Set the SASL mechanism.", "metavar": "NAME"},
+    "member_id": {"help": "Set the member id (the broker assigns one in the first JoinGroup response).",
+                  "metavar": "ID"},
+    "metadata": {"help": "Store this text with the offset.", "metavar": "TEXT"},
+    "min_bytes": {"help": "Set the minimum bytes of records per response (min_bytes).", "metavar": "N"},
+    "offset": {"help": "Set the offset.", "metavar": "N"},
+    "operation": {"help": "Select ACLs for this operation, such as read, write or describe.", "metavar": "NAME"},
+    "partition": {"help": "Set the partition.", "metavar": "N"},
+    "partitions": {"help": "Set the number of partitions.", "metavar": "N"},
+    "pattern_type": {"help": "Select ACLs by pattern type: literal, prefixed, or match for all that apply (v1+).",
                      "metavar": "NAME"},
-    "permission": {"help": "Only these: allow or deny.", "metavar": "NAME"},
-    "principal": {"help": "Only of this principal: User:alice.", "metavar": "NAME"},
-    "protocol": {"help": "The assignor's name.", "metavar": "NAME"},
-    "protocol_type": {"help": "The group's protocol type.", "metavar": "NAME"},
+    "permission": {"help": "Select ACLs by permission: allow or deny.", "metavar": "NAME"},
+    "principal": {"help": "Select ACLs of this principal, such as User:alice.", "metavar": "NAME"},
+    "protocol": {"help": "Set the name of the assignor.", "metavar": "NAME"},
+    "protocol_type": {"help": "Set the protocol type of the group.", "metavar": "NAME"},
     "read_committed": {"help": "Read committed records only (v4+)."},
-    "rebalance_timeout_ms": {"help": "How long a rebalance may take (v1 on).", "metavar": "MS"},
-    "record_format": {"help": "v0 goes with Produce 0 and 1, v1 with 2, v2 with 3 and later; else as the version wants "
-                      "it. (--format is the view.)", "type": click.Choice(list(RECORD_FORMATS))},
-    "replication_factor": {"help": "How many replicas each partition gets.", "metavar": "N"},
-    "resource_name": {"help": "Only of resources of this name.", "metavar": "NAME"},
-    "resource_type": {"help": "Only of this type of resource: topic, group, cluster …", "metavar": "NAME"},
-    "session_timeout_ms": {"help": "Session timeout.", "metavar": "MS"},
-    "software_name": {"help": "The client software's name (v3 on).", "metavar": "NAME"},
-    "software_version": {"help": "The client software's version (v3 on).", "metavar": "VERSION"},
-    "state": {"help": "Only groups in this state (v4 on).", "metavar": "NAME"},
-    "time": {"help": "The time whose offset is wanted: latest, earliest, max-timestamp, …, a date, or milliseconds.",
+    "rebalance_timeout_ms": {"help": "Set the rebalance timeout (v1+).", "metavar": "MS"},
+    "record_format": {"help": "Set the record format (default: v0 for Produce v0 and v1, v1 for v2, otherwise v2).",
+                      "type": click.Choice(list(RECORD_FORMATS))},
+    "replication_factor": {"help": "Set the number of replicas of each partition.", "metavar": "N"},
+    "resource_name": {"help": "Select resources with this name.", "metavar": "NAME"},
+    "resource_type": {"help": "Select resources of this type, such as topic, group or cluster.", "metavar": "NAME"},
+    "session_timeout_ms": {"help": "Set the session timeout.", "metavar": "MS"},
+    "software_name": {"help": "Set the name of the client software (v3+).", "metavar": "NAME"},
+    "software_version": {"help": "Set the version of the client software (v3+).", "metavar": "VERSION"},
+    "state": {"help": "Select groups in this state (v4+).", "metavar": "NAME"},
+    "time": {"help": "Find the offset at this time: latest, earliest, max-timestamp, …, a date, or milliseconds.",
              "type": Moment(TIMES), "metavar": "TIME"},
-    "timeout_ms": {"help": "Timeout for the broker to complete the request.", "metavar": "MS"},
-    "timestamp": {"help": "The records' time: a date, or milliseconds.", "type": Moment(), "metavar": "TIME"},
-    "topic": {"help": "The topic.", "metavar": "NAME"},
-    "topic_config": {"help": "A setting of the new topic.", "type": Pair(), "metavar": "NAME=VALUE"},
-    "transactional_id": {"help": "The transactional id (v1 on).", "metavar": "ID"},
-    "type": {"help": "Only groups of this type (v5 on).", "metavar": "NAME"},
-    "validate_only": {"help": "A dry run (v1 on)."},
-    "value": {"help": "The value of a record.", "type": Bytes(), "metavar": "TEXT"},
+    "timeout_ms": {"help": "Limit the time that the broker has for the request.", "metavar": "MS"},
+    "timestamp": {"help": "Set the timestamp of the records: a date, or milliseconds.", "type": Moment(),
+                  "metavar": "TIME"},
+    "topic": {"help": "Set the topic.", "metavar": "NAME"},
+    "topic_config": {"help": "Set a configuration property of the new topic.", "type": Pair(), "metavar": "NAME=VALUE"},
+    "transactional_id": {"help": "Set the transactional id (v1+).", "metavar": "ID"},
+    "type": {"help": "Select groups of this type (v5+).", "metavar": "NAME"},
+    "validate_only": {"help": "Validate the request without a change (v1+)."},
+    "value": {"help": "Set the value of a record.", "type": Bytes(), "metavar": "TEXT"},
 }  # fmt: skip
 """What each option means, by its name in the forms."""
 PLACES: dict[tuple[str, str], dict[str, Any]] = {
-    ("Fetch", "offset"): {"help": "Where to read from; a word is looked up first.", "type": Offset(), "metavar":
-                          "N|earliest|latest"},
-    ("Produce", "partition"): {"help": "The partition; else --partitioner chooses it.", "metavar": "N"},
-    ("Metadata", "topic"): {"help": "The topic; all topics if none is given.", "metavar": "NAME"},
-    ("OffsetFetch", "topic"): {"help": "The topic; all of the group's (v2 on) if none is given.", "metavar": "NAME"},
-    ("ElectLeaders", "topic"): {"help": "The topic; all partitions there are if none is given.", "metavar": "NAME"},
-    ("SyncGroup", "topic"): {"help": "As group leader, assign --partition of this topic to this member itself.",
+    ("Fetch", "offset"): {"help": "Start at this offset; earliest and latest are looked up first.", "type": Offset(),
+                          "metavar": "N|earliest|latest"},
+    ("Produce", "partition"): {"help": "Set the partition (default: chosen by --partitioner).", "metavar": "N"},
+    ("Metadata", "topic"): {"help": "Select a topic (default: all).", "metavar": "NAME"},
+    ("OffsetFetch", "topic"): {"help": "Select a topic (default: all of the group, v2+).", "metavar": "NAME"},
+    ("ElectLeaders", "topic"): {"help": "Select a topic (default: all partitions of all topics).", "metavar": "NAME"},
+    ("SyncGroup", "topic"): {"help": "Assign --partition of this topic to this member, which must be the group leader.",
                              "metavar": "NAME"},
 }  # fmt: skip
 """Where an option means something else for one API."""
@@ -88,11 +89,12 @@ SAID = {("Produce", "timestamp"): "now", ("Produce", "acks"): "all", ("ListOffse
 """Defaults in words."""
 MORE: dict[str, tuple[Callable[[type[click.Option]], click.Option], ...]] = {
     "Produce": (
-        lambda cls: cls(["--file"], multiple=True, metavar="PATH", help="A file as a record's value; - is a pipe."),
-        lambda cls: cls(["--tombstone"], is_flag=True, default=None, help="A record without a value."),
+        lambda cls: cls(["--file"], multiple=True, metavar="PATH", help="Read a value from this file; - is stdin."),
+        lambda cls: cls(["--tombstone"], is_flag=True, default=None, help="Produce a record with a null value."),
         lambda cls: cls(
-            ["--partitioner"], type=click.Choice(list(PARTITIONERS)), help="Who chooses the partition: Java's murmur2, "
-            "librdkafka's crc32 (by key), round-robin, random. [default: murmur2 with a key, else random]",
+            ["--partitioner"], type=click.Choice(list(PARTITIONERS)), help="Set the partitioner: murmur2 (Java), "
+                                                                           "crc32 (librdkafka) … (default: murmur2 "
+                                                                           "with a key, otherwise random).",
         ),
     ),
 }  # fmt: skip
@@ -133,20 +135,20 @@ def _parameters(form: Callable[..., Any]) -> list[inspect.Parameter]:
 def _option(api: str, parameter: inspect.Parameter, cls: type[click.Option]) -> click.Option:
     name, kind, default = parameter.name, str(parameter.annotation), parameter.default
     about = dict(PLACES.get((api, name), ABOUT[name]))
-    about["help"] += _shown(default, SAID.get((api, name), ""))
+    about["help"] = _shown(about["help"], default, SAID.get((api, name), ""))
     word = f"--{name.replace('_', '-')}"
     if kind == "bool":
         return cls([f"{word}/--no{word[1:]}" if default else word], is_flag=True, default=None, **about)
     many = _is_repeated(parameter)
     if many:
-        about["help"] = about["help"].replace(".", " (may be repeated).", 1)
+        about["help"] = f"{about['help']} Repeatable."
     about.setdefault("type", TYPES["int" if "int" in kind else "str"])
     return cls([word], multiple=many, **about)
 
 
-def _shown(default: Any, said: str) -> str:
-    """Return what the help says about a default: its value, that the option is required, or nothing."""
+def _shown(about: str, default: Any, said: str) -> str:
+    """Return an option's help with its default, or with the note that the option is required."""
     if default is inspect.Parameter.empty:
-        return " [required]"
+        return f"{about} Required."
     words = said or (",".join(map(str, default)) if isinstance(default, tuple) else str(default))
-    return "" if words in ("", "None", "False", "True") else f" [default: {words}]"
+    return about if words in ("", "None", "False", "True") else f"{about.removesuffix('.')} (default: {words})."

@@ -23,16 +23,16 @@ def captured(source: str, version: int | None, sets: list[Assignment]) -> FromBo
     """
     found = numbered(source)
     if found is None or not found[1].isdecimal():
-        raise InputError(f"--from {source!r}: write the capture and the number of an exchange in it: orders.pcap#3")
+        raise InputError(f"--from {source!r}: no exchange number; use CAPTURE#N, such as orders.pcap#3")
     exchange, names = find(found[0], int(found[1]))
     half = exchange.request
     if half is None or exchange.api is None:
-        raise InputError(f"{source}: the capture does not hold the request of this exchange")
+        raise InputError(f"{source}: the request of this exchange is not in the capture")
     if exchange.api.headerless:
-        raise InputError(f"{source}: a raw SASL token is no request; --sasl-raw with a mechanism sends such")
+        raise InputError(f"{source}: a raw SASL token, not a request; use --sasl-raw with --sasl-mechanism")
     message = half.message()
     if message is None or half.missing:
-        raise InputError(f"{source}: the capture does not hold the whole request")
+        raise InputError(f"{source}: the request is incomplete in the capture")
     strict(message)
     chosen = version if version is not None else exchange.version
     return FromBody(exchange.api, chosen, sets, by_name(message.body, names))
@@ -50,7 +50,7 @@ def find(path: str, number: int) -> tuple[Exchange, Mapping[uuid.UUID, str]]:
             last = exchange.number
             if last == number:
                 return exchange, session.topic_names
-    raise InputError(f"{path}: no exchange #{number}; it has {last}")
+    raise InputError(f"{path}: no exchange #{number}; the last is #{last}")
 
 
 def by_name(value: Any, names: Mapping[uuid.UUID, str]) -> Any:

@@ -58,7 +58,7 @@ class SendCommand(click.Command):
         from ...client.forms import FORMS
 
         if NAMED not in ctx.meta:
-            with formatter.section("APIs with options of their own (kdbg send API --help)"):
+            with formatter.section("APIs with their own options (kdbg send API --help)"):
                 formatter.write_text(", ".join(FORMS))
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for group, members in groupby(options, key=lambda option: getattr(option, "group", "Options")):

@@ -93,13 +93,13 @@ def request(api: Api, version: int | None, sets: list[Assignment], said: Mapping
     """
     said = with_values(said) if api.name == "Produce" else said
     if given is not None and said:
-        raise InputError(f"--body is the whole body; {option(next(iter(said)))} cannot change it, --set can")
+        raise InputError(f"{option(next(iter(said)))} cannot be combined with --body; use --set to change the body")
     missing = [name for name in required(api.name) if name not in said]
     if given is not None or api.name not in FORMS or (missing and sets and not said):
         return FromBody(api, version, sets, {} if given is None else given)
     if missing:
         words = " and ".join(f"{option(name)}{OTHERWISE.get(name, '')}" for name in missing)
-        raise InputError(f"{api.name} wants {words}; or a --body, which --show-template prints")
+        raise InputError(f"{api.name} requires {words}, or --body; print a body with --show-template")
     return KINDS.get(api.name, FromOptions)(api, version, sets, said)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...capture.pasted import read_bytes
 from ...engine.requests import RequestHeader, begins
 from ...errors import InputError
+from ...findings.amounts import count
 from ...guess.pieces import pieces
 from ...messages.exchange import CapturedMessage, Exchange
 from ...messages.peers import Peers
@@ -30,7 +31,7 @@ def given(option: str) -> bytes:
     """
     data = read_bytes(text(option)).data
     if not data:
-        raise InputError("--raw: there are no bytes to send")
+        raise InputError("--raw: no bytes to send")
     return data
 
 
@@ -52,7 +53,7 @@ class Raw:
             screen.show(exchange(connection, self.data, answer, header, sent))
         else:
             screen.writer.write(explain("sent", self.data, screen))
-            screen.writer.write(explain("came back", answer, screen) if answer else "")
+            screen.writer.write(explain("received", answer, screen) if answer else "")
         self.close(connection, answer, screen, took)
 
     def close(self, connection: Connection, answer: bytes, screen: Screen, took: int) -> None:
@@ -60,10 +61,10 @@ class Raw:
         broker = endpoint(connection.broker)
         if answer:
             short = len(answer) < 4 or len(answer) - 4 < int.from_bytes(answer[:4], "big", signed=True)
-            whole = ", less than they say" if short else ""
-            screen.say(f"{broker} answered with {len(answer):,} bytes{whole} after {latency(took)}")
+            whole = ", fewer than the size field" if short else ""
+            screen.say(f"broker {broker} responded with {count(len(answer), 'byte')}{whole} after {latency(took)}")
         else:
-            screen.say(f"{broker} {GONE if connection.ended else SILENT} ({latency(took)})")
+            screen.say(f"broker {broker} {GONE if connection.ended else SILENT} ({latency(took)})")
         screen.status = 0 if answer else UNANSWERED
 
 
@@ -94,4 +95,4 @@ def exchange(
 def explain(what: str, data: bytes, screen: Screen) -> str:
     """Return an explanation of bytes that are no request, or that answer none, below the heading `what`."""
     texts = [explained.hex_text(data, piece, screen.look)[0] for piece in pieces(data)]
-    return "\n".join([screen.look.paint("heading", f"{what} · {len(data):,} bytes"), *texts, ""])
+    return "\n".join([screen.look.paint("heading", f"{what} · {count(len(data), 'byte')}"), *texts, ""])

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...errors import KdbgError
+from ...findings.amounts import count
 from ...messages.exchange import Exchange
 from ...render.columns import aligned
 from ...render.heading import latency
@@ -137,7 +138,8 @@ class Stats:
         """Return all figures as numbers; latencies in milliseconds, None for a rate over no time."""
         spread = {f"p{percent}_ms": self.percentile(percent) / 1e6 for percent in (*PERCENTILES, 100) if self.latencies}
         return {
-            "requests": self.count, "answers": len(self.latencies), "seconds": self.seconds,
+            "requests": self.count, "answers": len(self.latencies), "responses": len(self.latencies),
+            "seconds": self.seconds,
             "requests_per_second": self.count / self.seconds if self.seconds else None,
             "bytes_sent": self.sent, "bytes_received": self.received, "errors": dict(self.errors),
         } | spread  # fmt: skip
@@ -146,12 +148,15 @@ class Stats:
         """Yield all figures as rows of text: (heading, words)."""
         per = 1 / self.seconds if self.seconds else 0.0
         out, back = (f"{size * per / 1e6:,.2f} MB/s" for size in (self.sent, self.received))
-        yield "throughput", f"{self.count * per:,.0f} requests/s · {out} out · {back} back · {self.seconds:.3g} s"
+        yield (
+            "throughput",
+            f"{count(round(self.count * per), 'request')}/s · {out} out · {back} back · {self.seconds:.3g} s",
+        )
         if self.latencies:
             spread = [f"p{percent} {latency(self.percentile(percent))}" for percent in PERCENTILES]
             yield "latency", " · ".join([*spread, f"max {latency(self.percentile(100))}"])
         else:
-            yield "latency", "no answers wanted (acks=0)"
+            yield "latency", "no response expected (acks=0)"
         if self.errors:
             yield "errors", ", ".join(f"{name} {count:,}" for name, count in self.errors.most_common())
 

@@ -38,7 +38,7 @@ class Request:
     def __init__(self, api: Api, version: int | None, sets: list[Assignment]) -> None:
         if version is not None and version not in api.versions:
             refusal = UnknownVersion(api.name, version, api.versions[0], api.versions[-1])
-            raise InputError(f"{refusal}; bytes of any kind go with --raw")
+            raise InputError(f"{refusal}; use --raw to send other bytes")
         self.api, self.version, self.versions, self.sets = api, version, api.versions, in_order(sets)
         self.written = 0
         """The version that a body was last made for."""
@@ -67,7 +67,7 @@ class Request:
     def refusal(self, error: BuildError) -> InputError:
         """Return the error to raise for a body that cannot be: what is wrong, and how to see a whole one."""
         name, version = self.api.name, self.written
-        hint = f"`kdbg send {name} --version {version} --show-template` prints a whole body"
+        hint = f"kdbg send {name} --version {version} --show-template prints a complete body"
         return InputError(f"{name} v{version}: {error}; {hint}")
 
 
@@ -79,7 +79,7 @@ class FromBody(Request):
     def __init__(self, api: Api, version: int | None, sets: list[Assignment], given: Any) -> None:
         super().__init__(api, version, sets)
         if not isinstance(given, Mapping):
-            raise InputError("--body: it is an object with fields, as --show-template prints one")
+            raise InputError("--body: not a JSON object; print a body with --show-template")
         self.given = dict(given)
 
     def initial(self, version: int) -> Body:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...findings.amounts import count
 from ...grammars.errors import error_name
 from ...messages.exchange import Exchange
 from ...render.heading import endpoint, latency
@@ -111,15 +112,15 @@ class Screen:
 
     def close(self, exchange: Exchange) -> None:
         """Print the closing line: who answered, how fast, and what it took to get there."""
-        took = f"{(time.monotonic() - self._started) * 1000:.3g} ms in all"
+        took = f"{(time.monotonic() - self._started) * 1000:.3g} ms in total"
         broker = endpoint(exchange.peers.broker)
         if exchange.response is None:
-            self.say(f"sent to {broker} · no response expected (acks=0) · {took}")
+            self.say(f"sent to broker {broker} · no response expected (acks=0) · {took}")
             return
         before = exchange.number - 1
-        words = [f"{broker} responded in {latency(exchange.latency)}", *errors_of(exchange)]
+        words = [f"broker {broker} responded in {latency(exchange.latency)}", *errors_of(exchange)]
         if before:
-            words.append(f"{before} exchange{'s' * (before != 1)} before it (--show-exchanges)" if not self.all else "")
+            words.append(f"{count(before, 'earlier exchange')} (--show-exchanges)" if not self.all else "")
         self.say(" · ".join([*filter(None, words), took]))
 
 

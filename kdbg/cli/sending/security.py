@@ -16,8 +16,8 @@ from ...client.settings import Sasl, Settings, Tls
 from ...errors import InputError
 from .options import Options
 
-NOWHERE = "which broker? --broker host:9092, or the variable KDBG_BROKER; --broker mock: is one inside kdbg"
-MECHANISM = "which SASL mechanism? --sasl-mechanism PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER"
+NOWHERE = "no broker given; use --broker host:9092, KDBG_BROKER, or --broker mock: for a cluster in kdbg"
+MECHANISM = "no SASL mechanism given; use --sasl-mechanism PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER"
 
 
 def reach(options: Options) -> tuple[str, Settings]:
@@ -93,7 +93,7 @@ def password(options: Options, found: Sasl) -> str:
         return ""  # what is missing first is said first
     if sys.stdin.isatty() and sys.stderr.isatty():
         return str(click.prompt(f"Password of {found.username}", hide_input=True, err=True))
-    raise InputError(f"{found.mechanism} wants a password: KDBG_SASL_PASSWORD, --sasl-password-file, or a terminal")
+    raise InputError(f"{found.mechanism} requires a password; use --sasl-password-file or KDBG_SASL_PASSWORD")
 
 
 def token(options: Options) -> str:
@@ -106,4 +106,4 @@ def secret(path: str) -> str:
     try:
         return Path(path).read_text("utf-8").rstrip("\r\n")
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'no text in UTF-8'}") from None
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None

@@ -55,7 +55,9 @@ class Sweep:
         for version in request.versions if offered is None else offered:
             rows.append(await self.row(cluster, version))
             if offered is None and not rows[-1].good:
-                screen.say(f"the broker tells no versions; {request.api.name} v{version} is one that it does not speak")
+                screen.say(
+                    f"the broker does not report its versions; it does not support {request.api.name} v{version}"
+                )
                 break
         for piece in shown(request, rows, screen):
             screen.writer.write(piece)
@@ -73,7 +75,7 @@ class Sweep:
         if not known:
             return None
         if api.key not in known:
-            raise InputError(f"the broker does not offer {api.name}; --version N sends it all the same")
+            raise InputError(f"the broker does not support {api.name}; use --version N to send it anyway")
         lowest, highest = known[api.key]
         both = [version for version in self.request.versions if lowest <= version <= highest]
         if not both:
@@ -88,15 +90,15 @@ class Sweep:
         except InputError as error:
             return VersionTried(version, str(error), good=False)
         except Closed:
-            return VersionTried(version, "hung up", good=False)
+            return VersionTried(version, "closed the connection", good=False)
         except TimedOut:
-            return VersionTried(version, "no answer", good=False)
+            return VersionTried(version, "no response", good=False)
         except ClientError as error:
             return VersionTried(version, str(error), good=False)
         kinds = (finding.kind for finding in exchange.all_findings() if finding.kind.is_error)
         odd = list(dict.fromkeys(kinds))
         if exchange.response is None:
-            return VersionTried(version, "sent, no answer wanted", True, exchange)
+            return VersionTried(version, "sent, no response expected", True, exchange)
         return VersionTried(version, " · ".join([*(errors_of(exchange) or ["OK"]), *odd]), not odd, exchange)
 
     async def settled(self, cluster: Cluster, version: int) -> Exchange:

@@ -33,7 +33,7 @@ class Pair(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | None]:
         name, equals, rest = str(value).partition("=")
         if not name:
-            self.fail(f"{value!r} has no name: write name=value", param, ctx)
+            self.fail(f"invalid value {value!r}; use name=value", param, ctx)
         return name, rest if equals else None
 
 
@@ -47,7 +47,7 @@ class Acks(click.ParamType):  # type: ignore[type-arg]
         if text == "all":
             return -1
         if not text.removeprefix("-").isdecimal():
-            self.fail(f"{value!r} is no acks: all, 1 or 0", param, ctx)
+            self.fail(f"invalid acks {value!r}; use all, 1 or 0", param, ctx)
         return int(text)
 
 
@@ -69,7 +69,7 @@ class Moment(click.ParamType):  # type: ignore[type-arg]
             when = datetime.fromisoformat(text)
         except ValueError:
             named = "".join(f"{word}, " for word in self.words)
-            self.fail(f"{value!r} is no time: write {named}milliseconds since 1970 or 2026-11-21T12:30", param, ctx)
+            self.fail(f"invalid time {value!r}; use {named}milliseconds since 1970, or 2026-11-21T12:30", param, ctx)
         return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
@@ -83,7 +83,7 @@ class Offset(click.ParamType):  # type: ignore[type-arg]
         if text in ENDS:
             return text
         if not text.removeprefix("-").isdecimal():
-            self.fail(f"{value!r} is no offset: a number, earliest or latest", param, ctx)
+            self.fail(f"invalid offset {value!r}; use a number, earliest or latest", param, ctx)
         return int(text)
 
 

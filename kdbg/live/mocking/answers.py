@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from ...compare.fields import inside, nodes
 from ...engine.requests import RequestHeader
 from ...errors import BuildError, GrammarError, InputError, WireError
+from ...findings.amounts import count
 from ...grammars.errors import error_name
 from ...library import encode
 from ...messages.exchange import CapturedMessage, Known
@@ -89,9 +90,7 @@ class Answers:
             return self._said(header, 0, self._versions(api, 0, UNSUPPORTED_VERSION))
         request = read_request(frame, header, self._known) if self.recording.speaks(api, version) else None
         if request is None:
-            self._reject(
-                header, Rejection("the API, or its version, is not one that the broker offers", Reaction.CLOSE)
-            )
+            self._reject(header, Rejection("the broker does not support the API, or its version", Reaction.CLOSE))
             return HANG_UP
         found = [Rejection(text_beside(one), Reaction.ACCEPT) for one in request.lenient] + rejections(
             request.message, self._latest()
@@ -274,7 +273,7 @@ class Answers:
                 header_grammar(api, version, "response"), api.at("response", version), data, self._change
             )
         except (BuildError, GrammarError, WireError, InputError, *UNREADABLE) as error:
-            self.refuse(f"the answer to {api.name} v{version} cannot be written: {error}; its connection is closed")
+            self.refuse(f"the response to {api.name} v{version} cannot be encoded: {error}; closed the connection")
             return HANG_UP
         self.answered += 1
         return Reply(data, seconds)
@@ -288,8 +287,8 @@ class Answers:
         """Return the answer to what the capture does not answer: an error code, where the answer has room for one."""
         api, version = header.api, header.version
         reply = self._refused(header, half, UNSUPPORTED_VERSION)
-        end = "its connection is closed" if reply is HANG_UP else "UNSUPPORTED_VERSION"
-        self.refuse(f"no recorded response for {api.name} v{version}: {end}")
+        end = "closed the connection" if reply is HANG_UP else "responded with UNSUPPORTED_VERSION"
+        self.refuse(f"no recorded response for {api.name} v{version}; {end}")
         self.answered -= reply is not HANG_UP
         return reply
 
@@ -300,7 +299,8 @@ class Answers:
         bytes_ = f"these bytes are not a request: {data[:16].hex(' ')}{' …' * (len(data) > 16)}"
         what = f"{found.api} v{found.version}: {found.text}" if found is not None else bytes_
         size = int.from_bytes(data[:4], signed=True)
-        self.tell(f"{what}; a broker {f'waits for {size:,} bytes' if waits else 'closes the connection'}")
+        end = f"waits for {count(size, 'byte')}" if waits else Reaction.CLOSE.value
+        self.tell(f"{what}; a broker {end}")
 
     def cut(self, data: bytes) -> None:
         """Tell of bytes that came before a connection ended, and are the beginning of a request, its size included."""
@@ -310,7 +310,7 @@ class Answers:
         if found is None and header is not None:
             found = find_mistake(data[4:], api=header.api, version=header.version, direction="request", size=size)
         what = f"{header.api.name} v{header.version}: " if header is not None else ""
-        said = found.text if found is not None else f"the size is {size:,}, and {len(data) - 4:,} bytes follow"
+        said = found.text if found is not None else f"the size is {size:,}, followed by {count(len(data) - 4, 'byte')}"
         self.tell(f"{what}{said}; a broker waits for the rest")
 
     def _explained(self, one: Rejection, frame: bytes, header: RequestHeader) -> Rejection:

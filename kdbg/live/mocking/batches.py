@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...findings import Finding, Kind
+from ...findings.amounts import count
 from ...findings.facts import Stopped
 from ...findings.faults import LengthUnfilled
 from ...findings.mistakes import mistake_sentence
@@ -65,9 +66,9 @@ def _set(entries: Sequence[Mapping[str, Any]], findings: Sequence[Finding], vers
     if "magic" not in entries[0]:
         return BatchMistake(text, CORRUPT_MESSAGE, True)
     if len(entries) > 1 and "partial" not in entries[1]:
-        return BatchMistake(f"a partition has {len(entries)} batches, expected 1", INVALID_RECORD)
+        return BatchMistake(f"a partition has {count(len(entries), 'batch')}, expected 1", INVALID_RECORD)
     if entries[0]["attributes"] & CODEC_MASK == ZSTD and version < ZSTD_SINCE:
-        return BatchMistake(f"Produce v{version} does not have the codec zstd", UNSUPPORTED_CODEC)
+        return BatchMistake(f"Produce v{version} does not support zstd", UNSUPPORTED_CODEC)
     return None
 
 
@@ -79,25 +80,25 @@ def _magic(entry: Mapping[str, Any]) -> int | None:
 
 def _header(batch: Mapping[str, Any], findings: Sequence[Finding]) -> BatchMistake | None:
     """Return what is wrong in the header of a batch."""
-    count, last, size = batch["records_count"], batch["last_offset_delta"], batch["batch_length"] + FRONT
+    number, last, size = batch["records_count"], batch["last_offset_delta"], batch["batch_length"] + FRONT
     if batch["base_offset"]:
         return _certain("wrong-base-offset", INVALID_RECORD, actual=batch["base_offset"], expected=0)
     if size > LARGEST:
-        return BatchMistake(f"the batch has {size:,} bytes; message.max.bytes is {LARGEST:,}", MESSAGE_TOO_LARGE)
+        return BatchMistake(f"the batch has {count(size, 'byte')}; message.max.bytes is {LARGEST:,}", MESSAGE_TOO_LARGE)
     crc = next((one for one in findings if one.kind is Kind.CRC_MISMATCH), None)
     if crc is not None:
         return BatchMistake(crc.text, CORRUPT_MESSAGE, True)
     broken = next((one for one in findings if one.kind is Kind.MALFORMED_RECORD_SET), None)
-    if broken is not None and (count <= 0 or last != count - 1):
+    if broken is not None and (number <= 0 or last != number - 1):
         return BatchMistake(broken.text, INVALID_RECORD, True)
-    if count <= 0:
+    if number <= 0:
         return BatchMistake("the batch has no records", INVALID_RECORD)
-    if last != count - 1:
-        return _certain("wrong-last-offset-delta", INVALID_RECORD, actual=last, expected=count - 1)
+    if last != number - 1:
+        return _certain("wrong-last-offset-delta", INVALID_RECORD, actual=last, expected=number - 1)
     if batch["producer_id"] >= 0 > batch["base_sequence"]:
         return BatchMistake("the batch has a producer id and no base sequence", INVALID_RECORD)
     if batch["attributes"] & CONTROL:
-        return BatchMistake("the batch is a control batch, which brokers alone write", INVALID_RECORD)
+        return BatchMistake("the batch is a control batch, which only brokers write", INVALID_RECORD)
     return None
 
 

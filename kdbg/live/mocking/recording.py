@@ -22,7 +22,7 @@ from .meaning import Features, closeness, features
 from .unrecorded import NEEDED
 
 API_VERSIONS, PRODUCE, FETCH, METADATA = 18, 0, 1, 3
-NOTHING: Final = "has no answered request that could be given as an answer"
+NOTHING: Final = "no response that the mock can serve; choose another capture, or other filters"
 LOWEST: Final = {0: 3, 1: 4, 2: 1}
 """The lowest versions that are offered, by API: those that carry records as they are recorded, and one offset."""
 
@@ -89,7 +89,7 @@ class Recording:
             return
         self._left -= exchange.size
         if self._left < 0:
-            raise InputError("the captures are too large to answer from: choose by filters, or see --max-memory")
+            raise InputError("the captures are too large for the mock; use filters, or raise --max-memory")
         passing = bool(set(outline(answer.grammar)(answer.body)[2]) & TRANSIENT)
         one = Recorded(api, exchange.version, asked.body, answer.body, passing)
         self._versions.setdefault(api.key, set()).add(exchange.version)

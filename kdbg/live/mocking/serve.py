@@ -84,7 +84,7 @@ class Mock:
         sock = self._ports.bound(strict=strict)
         self._listeners.append(Listener(sock, partial(self._take, broker), self._has_room, self._refuse))
         told = self._ports.told(sock)
-        self._say(f"{show(told)} answers in the place of {show(broker)}")
+        self._say(f"listening on {show(told)} for broker {show(broker)}")
         return told
 
     def _open_later(self, broker: Endpoint) -> Endpoint | None:
@@ -92,7 +92,7 @@ class Mock:
         try:
             return self._open(broker)
         except InputError as error:
-            self._trouble.say(f"clients connect to {show(broker)} directly: {error}")
+            self._trouble.say(f"clients connect to broker {show(broker)} directly: {error}")
             return None
 
     def _has_room(self) -> bool:

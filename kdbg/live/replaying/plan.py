@@ -18,7 +18,7 @@ Moment: TypeAlias = tuple[int, int]
 """A time, and the number of a packet, which says what came first within one tick of the clock."""
 Talk: TypeAlias = tuple[int, int]
 """A captured connection: which capture it stands in, and its number there."""
-SASL: Final = "SASL of the capture; the options of this run say who logs in"
+SASL: Final = "captured SASL login; the replay uses its own options"
 LEFT_OUT: Final = {
     "SaslHandshake": SASL,
     "SaslAuthenticate": SASL,
@@ -28,15 +28,15 @@ LEFT_OUT: Final = {
     "UpdateMetadata": "inter-broker request",
     "ControlledShutdown": "inter-broker request",
     "WriteTxnMarkers": "inter-broker request",
-    "Vote": "said between controllers",
-    "BeginQuorumEpoch": "said between controllers",
-    "EndQuorumEpoch": "said between controllers",
-    "FetchSnapshot": "said between controllers",
+    "Vote": "controller request",
+    "BeginQuorumEpoch": "controller request",
+    "EndQuorumEpoch": "controller request",
+    "FetchSnapshot": "controller request",
     "AlterPartition": "inter-broker request",
     "AllocateProducerIds": "inter-broker request",
     "BrokerRegistration": "inter-broker request",
     "BrokerHeartbeat": "inter-broker request",
-    "ControllerRegistration": "said between controllers",
+    "ControllerRegistration": "controller request",
     "AssignReplicasToDirs": "inter-broker request",
     "Envelope": "inter-broker request",
     "InitializeShareGroupState": "inter-broker request",
@@ -85,8 +85,8 @@ class Plan:
         self.held += exchange.size
         if self.held > self.most:
             raise InputError(
-                f"more than {self.most >> 20} MB are to be sent: choose by filters such as --client or --since, or "
-                "allow more with --max-memory"
+                f"the requests exceed {self.most >> 20} MiB; use filters such as --client-id or --since, or "
+                "raise --max-memory"
             )
         self.steps.append(Step(exchange, (capture, exchange.peers.number), exchange.request.first_time))
 
@@ -144,8 +144,8 @@ def unfit(exchange: Exchange) -> str:
     """Return why a request cannot be sent again, "" for one that can."""
     request, api = exchange.request, exchange.api
     if request is None or api is None or request.missing:
-        return "the capture does not hold the whole request"
+        return "the request is incomplete in the capture"
     if not api.reads("request", exchange.version):
-        return f"kdbg does not know version {exchange.version} of {api.name}"
+        return f"kdbg does not support {api.name} v{exchange.version}"
     broken = [one for one in request.findings() if not one.kind.harmless and one.kind is not Kind.TRAILING_BYTES]
-    return f"the request cannot be read: {broken[0].text}" if broken else ""
+    return f"the request cannot be decoded: {broken[0].text}" if broken else ""

@@ -27,7 +27,7 @@ from .words import Sent, Words, nearest
 
 PAUSE, LONGEST = 0.05, 1.0
 """Seconds before a request is sent again whose answer is not the last word: at first, and at most."""
-NO_ANSWER = "the capture has no answer"
+NO_ANSWER = "no response in the capture"
 NOT_DUE = "no response expected (acks=0)"
 SLACK = 1.0
 CREATE_TOPICS, ALREADY_THERE = 19, 36
@@ -104,7 +104,7 @@ class Replay:
         """Create topics, where a broker lets them be created, and wait until each has a leader."""
         api = grammars.by_key(CREATE_TOPICS)
         if api.key not in await self._cluster.versions(await self._cluster.any()):
-            self._say("topics cannot be made here: the broker does not offer CreateTopics")
+            self._say("no topics created: the broker does not support CreateTopics")
             return
         most = max(len(self._cluster.brokers), 1)
         rows = [

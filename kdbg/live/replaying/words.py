@@ -141,16 +141,16 @@ def nearest(api: Api, version: int, versions: Versions) -> int:
     if not versions:
         return version
     if api.key not in versions:
-        raise BuildError(api.name, "the broker does not offer it")
+        raise BuildError(api.name, "the broker does not support the API")
     low, high = max(versions[api.key][0], api.versions[0]), min(versions[api.key][1], api.versions[-1])
     if low > high:
-        raise BuildError(api.name, "the broker offers no version of it that kdbg knows")
+        raise BuildError(api.name, "the broker supports no version of the API that kdbg knows")
     return min(max(version, low), high)
 
 
 def _message(half: CapturedMessage | None) -> Any:
     message = half.message() if half is not None else None
-    assert message is not None, "what cannot be read is not sent"
+    assert message is not None, "the request cannot be decoded"
     return message
 
 

@@ -17,6 +17,7 @@ from ...capture.formats import Batch, Damaged, open_packets
 from ...capture.pcap import HEADER, PACKET_HEADER, Layout
 from ...capture.source import open_source
 from ...errors import CaptureError, CaptureRefused
+from ...findings.amounts import count
 from .cuts import cuttable, guess
 from .store import Found, find, identity, open_file
 
@@ -125,7 +126,9 @@ def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known
                 wanted.setdefault(identity(found.name), (found, found.name == name))
             elif size_then != found.size:
                 raise CaptureRefused(
-                    found.name, f"was read when it had {size_then:,} bytes", "it cannot be appended again"
+                    found.name,
+                    f"already in the tables, from when it had {count(size_then, 'byte')}",
+                    "create the tables again without --append",
                 )
     with ThreadPoolExecutor(THREADS) as threads:
         looked_at = list(threads.map(_look, [found for found, _ in wanted.values()]))

@@ -50,7 +50,7 @@ def refusals(name: str) -> Iterator[None]:
     """Make a context in which errors of the file system become `SparkError`s that name the file."""
     words: dict[type[Exception], str] = {
         FileNotFoundError: "no such file",
-        IsADirectoryError: "is a directory, not a capture",
+        IsADirectoryError: "a folder, not a capture",
         PermissionError: "permission denied",
     }
     try:
@@ -75,7 +75,7 @@ def find(name: str) -> list[Found]:
             return _matching(system, path, prefix)
     if info.type == fs.FileType.NotFound:
         raise CaptureRefused(name, "no such file")
-    raise CaptureRefused(name, "is neither a file nor a folder")
+    raise CaptureRefused(name, "not a file or folder")
 
 
 def _matching(system: fs.FileSystem, pattern: str, prefix: str) -> list[Found]:

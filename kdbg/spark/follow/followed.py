@@ -92,9 +92,9 @@ class Followed(Output):
         """Undo a batch that was killed while it was committed; return the run's entry."""
         entry = self.entry()
         if not entry and self.state():
-            raise SparkError(f"{self.out} holds tables of other runs", "--follow wants a folder of its own")
+            raise SparkError(f"{self.out} contains tables of other runs", "use a new folder with --follow")
         if not entry and self._committed():
-            raise SparkError(f"{self.own} is of tables that are gone", "remove it to begin anew")
+            raise SparkError(f"{self.own} belongs to tables that no longer exist", "remove it to start again")
         with refusals(self.out):
             self.system.create_dir(self._own)
             self.abandon()

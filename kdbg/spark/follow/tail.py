@@ -117,7 +117,7 @@ def _check_same(start: TailPosition, begun: int) -> None:
     if start.time != begun:
         raise SparkError(
             f"{start.name} was overwritten while it was being followed",
-            "let tcpdump rotate without -W, which reuses names",
+            "rotate with tcpdump without -W, which reuses names",
         )
 
 
@@ -131,8 +131,8 @@ def _check_ring(names: list[str], start: TailPosition | None) -> None:
     begun = layout.time(head[HEADER:]) if layout is not None else None
     if begun is not None and begun > start.time:
         raise SparkError(
-            f"{names[0]} was begun after {start.name}, which follows it by name",
-            "let tcpdump rotate without -W, which reuses names",
+            f"{names[0]} was started after {start.name}, the next by name",
+            "rotate with tcpdump without -W, which reuses names",
         )
 
 
@@ -198,7 +198,7 @@ class Tail(DataSourceStreamReader):
                 continue
             between = list(stretches(point, names.get(point, []), first, sys.maxsize, last))
             if not between or between[-1][1] != last:
-                raise SparkError(f"{last.name} is not what it was when it was looked at", "start in a new folder")
+                raise SparkError(f"{last.name} has changed since it was first read", "start in a new folder")
             found += [stretch for stretch, _ in between]
         return [Stretches(found)] if found else []
 

@@ -40,7 +40,7 @@ OLD = -1
 """The `split` of what waited: it sorts before all that is new."""
 MOST = 64 << 20
 """Bytes of packets that wait for one connection; one that never comes to rest is given up beyond that."""
-GIVEN_UP = "the connection was given up here and begun anew: it did not come to rest within {:,} bytes"
+GIVEN_UP = "kdbg restarted the decoding of the connection here: it was busy for more than {:,} bytes"
 BATCH = 4 << 20
 WAITING = pa.schema({
     "capture": pa.string(), "key": pa.binary(), "order": pa.int32(), "packets": pa.binary(), "payload": pa.binary(),

@@ -56,4 +56,4 @@ def _tokens(sql: str) -> Iterator[tuple[str, str]]:
 
 
 def _refused(what: str) -> InputError:
-    return InputError(f"{what} may open files or run programs, so Spark does not get it; --allow-files lets it")
+    return InputError(f"{what} may open files or run programs; use --allow-files to allow it")

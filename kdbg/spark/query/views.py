@@ -44,8 +44,8 @@ def finished(output: Output) -> set[str]:
     """Return the runs that wrote the tables in a folder. Raise `SparkError` where there are none."""
     runs = output.runs()
     if not runs:
-        problem = f"{output.out} holds no tables"
-        raise SparkError(problem, "`kdbg pipeline` writes them, and _kdbg.json once they are whole")
+        problem = f"{output.out}: no tables"
+        raise SparkError(problem, "create them with kdbg pipeline, which writes _kdbg.json at the end")
     return runs
 
 

@@ -144,7 +144,7 @@ def test_no_match_names_near_ones(query: str, said: str, capfdbinary: pytest.Cap
 @pytest.mark.parametrize("option", ["--colour", "-x", "-1x"])
 def test_an_unknown_option_is_still_refused(option: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run(["errors", option]) == 2
-    assert f"No such option '{option}'" in capfdbinary.readouterr().err.decode()
+    assert f"no such option '{option}'" in capfdbinary.readouterr().err.decode()
 
 
 @pytest.mark.parametrize("query", ["9", "unused", "REPLICA_NOT_AVAILABLE"])

@@ -83,6 +83,18 @@ def with_options(packet: bytes, ip_options: bytes = b"", tcp_options: bytes = b"
     return bytes([0x45 + len(ip_options) // 4]) + packet[1:2] + total + packet[4:20] + ip_options + tcp
 
 
+def in_two(packet: bytes, place: int) -> list[bytes]:
+    """The two fragments of an IPv4 packet, of which the second begins with this byte of its payload."""
+    cut = 20 + place
+    first = packet[:2] + struct.pack(">HHH", cut, 7, 0x2000) + packet[8:cut]
+    rest = packet[cut:]
+    return (
+        [first, packet[:2] + struct.pack(">HHH", 20 + len(rest), 7, place // 8) + packet[8:20] + rest]
+        if rest
+        else [packet]
+    )
+
+
 def named(host: str) -> bytes:
     """A capture of Metadata that names a host."""
     one = talk().ask("Metadata", 1, topics=[])

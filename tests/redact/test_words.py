@@ -63,8 +63,22 @@ def test_whole_words_and_their_pieces_are_looked_for() -> None:
     search = searched((b"warehouse-eu", Replaced.NAME), (b"the customer's orders", Replaced.OTHER))
     for text in (b"warehouse-eu", b"WAREHOUSE", b"warehouse/1", b"ue-esuoheraw", b"eu.warehouse", b"customer"):
         assert search.find(b"\0" + text + b"\0") is not None, text
-    for text in (b"warehous", b"warehouses", b"orders", b"eu", b"house-eu"):
+    for text in (b"warehous", b"orders", b"eu", b"house-eu"):
         assert search.find(b"\0" + text + b"\0") is None, text
+
+
+def test_lengths_beside_a_word_may_be_letters_but_a_word_that_is_kept_is_another() -> None:
+    for kept, is_found in ((b"", True), (b"our.Warehouses", False)):
+        search = searched((b"warehouse", Replaced.NAME), kept=(kept,))
+        assert search.find(b"\0warehouse\0") is Replaced.NAME
+        for text in (b"zwarehouse", b"zwarehousez", b"our-warehousez", b"zwarehouse.eu"):
+            assert search.find(b"\0" + text + b"\0") is Replaced.NAME, text
+        assert (search.find(b"\0warehouses\0") is Replaced.NAME) is is_found
+        assert search.find(b"\0warehousezz\0") is search.find(b"\0zzwarehouse\0") is None
+    for size in range(4, 13):
+        assert search.find(b"a" + b"x" * size + b"warehouse" + b"x" * size + b"a") is Replaced.NAME, size
+    for size in range(2, 4):
+        assert search.find(b"a" + b"x" * size + b"warehouse" + b"x" * size + b"a") is None, size
 
 
 def test_what_names_the_kind_of_a_leak() -> None:

@@ -53,6 +53,11 @@ DIAGNOSES = (
     "tests/ledgers/test_latency.py::test_a_summary_has_no_room_for_it",
 )
 """Tests that diagnose each of many captures several times, or start kdbg in a process of its own."""
+REDACTIONS = (
+    "tests/redact/test_captures.py::test_the_exchanges_are_the_same_and_nothing_is_left",
+    "tests/redact/test_captures.py::test_tshark_sees_the_same_frames_and_right_checksums",
+)
+"""Tests that redact each of many captures."""
 ROOMS = {
     room.name: room
     for room in (
@@ -91,7 +96,7 @@ ROOMS = {
         Room("diagnosis", apart=DIAGNOSES),
         Room("ledgers", ("tests/diagnosis",), apart=DIAGNOSES),
         Room("live", apart=("tests/live/test_signals.py", "tests/live/test_watch.py")),
-        Room("redact"),
+        Room("redact", apart=REDACTIONS),
         Room("tls"),
         Room("logs", ("tests/cli/test_judged.py",)),
         Room("places"),

@@ -42,7 +42,7 @@ def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, mad
     return bytes(new)
 
 
-def _difference(data: bytes, kept: bytes) -> bytes:
+def _difference(data: bytes, kept: bytes | bytearray) -> bytes:
     """Return the bytes that do not stay, with zeros for those that do."""
     return (int.from_bytes(data) ^ int.from_bytes(kept)).to_bytes(len(data))
 

@@ -58,6 +58,18 @@ REDACTIONS = (
     "tests/redact/test_captures.py::test_tshark_sees_the_same_frames_and_right_checksums",
 )
 """Tests that redact each of many captures."""
+SIGNALS = (
+    "tests/signals/test_collector.py::test_a_receiver_gets_what_a_file_holds",
+    "tests/signals/test_collector.py::test_the_collector_gets_and_reads_what_a_file_holds",
+    "tests/signals/test_collector.py::test_without_the_sdk_a_line_says_what_to_install",
+    "tests/signals/test_metrics.py::test_numbers_are_those_of_stats",
+    "tests/signals/test_metrics.py::test_promtool_has_nothing_to_say",
+    "tests/signals/test_metrics.py::test_without_the_library_a_line_says_what_to_install",
+    "tests/signals/test_spans.py::test_spans_say_what_json_says",
+    "tests/signals/test_spans.py::test_exchanges_are_below_their_connection",
+    "tests/signals/test_spans.py::test_a_log_has_spans_as_far_as_it_has_times",
+)
+"""Tests that export each of many captures, or start programs of others."""
 ROOMS = {
     room.name: room
     for room in (
@@ -101,6 +113,6 @@ ROOMS = {
         Room("logs", ("tests/cli/test_judged.py",)),
         Room("places"),
         Room("tui"),
-        Room("signals", ("tests/guide/test_references.py",)),
+        Room("signals", ("tests/guide/test_references.py",), SIGNALS),
     )
 }

@@ -70,6 +70,18 @@ SIGNALS = (
     "tests/signals/test_spans.py::test_a_log_has_spans_as_far_as_it_has_times",
 )
 """Tests that export each of many captures, or start programs of others."""
+SCREENS = (
+    "tests/tui/test_causes.py",
+    "tests/tui/test_keys.py",
+    "tests/tui/test_live.py",
+    "tests/tui/test_stalled.py",
+    "tests/tui/test_tables.py",
+    "tests/tui/test_opened.py::test_fields_say_and_mean_what_explain_prints",
+    "tests/tui/test_views.py::test_a_view_more_is_one_entry",
+    "tests/tui/test_views.py::test_a_view_is_brought_up_by_its_key",
+    "tests/tui/test_views.py::test_a_terminal_of_another_width_has_the_panes_of_that_width",
+)
+"""Tests that begin a screen, or a proxy, for each of many keys: those that walk through screens press them as well."""
 ROOMS = {
     room.name: room
     for room in (
@@ -112,7 +124,7 @@ ROOMS = {
         Room("tls"),
         Room("logs", ("tests/cli/test_judged.py",)),
         Room("places"),
-        Room("tui"),
+        Room("tui", apart=SCREENS),
         Room("signals", ("tests/guide/test_references.py",), SIGNALS),
     )
 }

@@ -56,6 +56,7 @@ def test_what_came_of_asking_is_remembered_and_forgotten(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(requests.Session, "request", request)
     asking = Asking()
+    assert (asking.answer, asking.problem) == ("", "")
     refused = requests.ConnectionError(OSError(111, "Connection refused"))
     expected: list[tuple[Any, str, str]] = [
         (refused, "", "Connection refused"), ((200, "OK"), "200 OK", ""), ((503, None), "503", ""),

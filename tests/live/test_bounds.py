@@ -140,6 +140,9 @@ def test_blocks_are_written_a_mebibyte_at_a_time_and_come_out_in_their_order(fil
     assert one.size == MIB + 5
     assert [one.take(), files[0].closed, one.take(), one.take()] == [b"a" * (MIB - 1) + b"b", True, b"c" * 5, b""]
     assert one.size == 0
+    for block in (b"d" * MIB, b"e" * (MIB - 1)):
+        one.put(block)
+    assert (one.take(), len(files), files[1].closed) == (b"d" * MIB, 2, True)
 
 
 def test_a_file_is_deleted_once_all_of_it_was_taken(files: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,7 +157,7 @@ def test_bytes_are_changed_and_the_size_in_front_follows() -> None:
     data = with_bytes(held.data, len(held.data), len(held.data), "de ad")
     table.desk.resume(held.number, data)
     assert table.sent() == struct.pack(">i", len(data)) + METADATA[4:] + b"\xde\xad"
-    with pytest.raises(KdbgError, match="no hex"):
+    with pytest.raises(KdbgError, match=r"^'zz' is no hex: write two digits a byte$"):
         with_bytes(b"", 0, 0, "zz")
 
 

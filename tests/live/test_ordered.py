@@ -10,6 +10,7 @@ import kdbg
 from kdbg import grammars
 from kdbg.compare.counterparts import Counterparts
 from kdbg.errors import BuildError, InputError
+from kdbg.grammars.sasl import api as SASL_TOKEN
 from kdbg.live.actions import Refuse, Set, Turn
 from kdbg.live.replaying.nodes import brokers_in
 from kdbg.live.replaying.plan import Plan, left_out, unfit
@@ -55,7 +56,11 @@ def test_as_many_bytes_are_taken_as_may_be() -> None:
     plan.add(heartbeat(0, 1), 3)
     plan.add(heartbeat(0, 1, talk=9), 4)
     assert (plan.held, [step.talk for step in plan.steps]) == (2 * size, [(3, 1), (4, 9)])
-    with pytest.raises(InputError, match="more than 0 MB are to be sent"):
+    with pytest.raises(
+        InputError,
+        match=r"^more than 0 MB are to be sent: choose by filters such as --client or "
+        "--since, or allow more with --max-memory$",
+    ):
         plan.add(heartbeat(0, 1))
     silent, unknown = heartbeat(0, 1), heartbeat(0, 1)
     silent.request, unknown.api = None, None
@@ -69,12 +74,12 @@ def test_what_is_left_out_and_what_is_unfit() -> None:
     assert left_out(heartbeat(0, 1)) == unfit(heartbeat(0, 1)) == ""
     follower = {"replica_state": {"replica_id": 4, "replica_epoch": 1}, "max_wait_ms": 1, "min_bytes": 1, "topics": []}
     consumer = {name: value for name, value in follower.items() if name != "replica_state"}
-    assert [left_out(exchange("Fetch", 15, body)) for body in (follower, consumer)] == ["said between brokers", ""]
+    assert [left_out(exchange("Fetch", 15, body)) for body in (follower, consumer)] == ["inter-broker request", ""]
     zero = {"replica_id": 0, "max_wait_ms": 1, "min_bytes": 1, "topics": []}
-    assert left_out(exchange("Fetch", 4, zero)) == "said between brokers"
-    nobody, cut, unread, odd = (heartbeat(0, 1) for _ in range(4))
-    nobody.api = None
-    assert left_out(nobody).startswith("SASL")
+    assert left_out(exchange("Fetch", 4, zero)) == "inter-broker request"
+    nobody, token, cut, unread, odd = (heartbeat(0, 1) for _ in range(5))
+    nobody.api, token.api = None, SASL_TOKEN
+    assert left_out(nobody) == left_out(token) == "SASL of the capture; the options of this run say who logs in"
     cut.request = None
     assert "whole request" in unfit(cut)
     unread.version = 99
@@ -131,7 +136,7 @@ def test_the_nearest_version_that_both_sides_know() -> None:
     api = grammars.api("Heartbeat")
     assert [nearest(api, 2, {12: each}) for each in ((0, 4), (0, 1), (3, 9), (2, 2))] == [2, 1, 3, 2]
     assert (nearest(api, 2, {}), nearest(api, 4, {12: (0, 99)})) == (2, 4)
-    with pytest.raises(BuildError, match="no version of it that kdbg knows"):
+    with pytest.raises(BuildError, match=r"^Heartbeat: the broker offers no version of it that kdbg knows$"):
         nearest(api, 2, {12: (90, 99)})
     with pytest.raises(BuildError, match="does not offer it"):
         nearest(api, 2, {11: (0, 4)})

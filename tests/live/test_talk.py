@@ -60,6 +60,9 @@ def test_a_mock_closes_after_as_many_bytes_as_a_broker_reads() -> None:
         talk.data_received(data)
         assert (transport.done, mock.got) == (done, [("garbage", data, waits)])
     talk, transport, mock = talking(Reply(b"x"))
+    talk.data_received(size(0))
+    assert (transport.done, mock.got) == ([], [b""])
+    talk, transport, mock = talking(Reply(b"x"))
     talk.data_received(size(2100) + b"\xff" * 2000)
     talk.data_received(b"\xff" * 99)
     assert transport.done == []

@@ -82,6 +82,30 @@ SCREENS = (
     "tests/tui/test_views.py::test_a_terminal_of_another_width_has_the_panes_of_that_width",
 )
 """Tests that begin a screen, or a proxy, for each of many keys: those that walk through screens press them as well."""
+WATCHES = (
+    "tests/live/test_signals.py",
+    "tests/live/test_watch.py",
+    "tests/live/test_growing_files.py",
+    *(f"tests/live/test_remote.py::{name}" for name in (
+        "test_what_tcpdump_sees_there_is_shown_here_and_written",
+        "test_nothing_is_left_behind_when_kdbg_is_killed",
+        "test_a_command_that_fails_is_named_with_its_status",
+        "test_ctrl_c_ends_one_that_does_not_come_to_an_end",
+        "test_no_such_program",
+    )),
+    *(f"tests/live/test_limits.py::{name}" for name in (
+        "test_without_descriptors_clients_are_refused_and_served_again_once_others_have_gone",
+        "test_the_mock_refuses_clients_without_descriptors_and_serves_others_once_these_have_gone",
+        "test_memory_is_bounded_while_faults_hold_large_requests",
+        "test_memory_is_bounded_though_nobody_reads",
+        "test_memory_is_bounded_though_brokers_begin_large_responses",
+    )),
+    "tests/live/test_owners.py::test_connections_are_told_with_their_processes_and_chosen_by_them",
+    "tests/live/test_owners.py::test_processes_of_another_machine_are_not_known",
+    "tests/live/test_proxy.py::test_a_thousand_connections_at_once_and_nothing_is_left_behind",
+    "tests/live/test_proxy.py::test_a_proxy_that_is_killed_leaves_nobody_waiting",
+)  # fmt: skip
+"""Tests that start kdbg in a process of its own; and one of a thousand connections."""
 ROOMS = {
     room.name: room
     for room in (
@@ -119,7 +143,7 @@ ROOMS = {
         Room("messages", ("tests/grammars/test_dialects.py",)),
         Room("diagnosis", apart=DIAGNOSES),
         Room("ledgers", ("tests/diagnosis",), apart=DIAGNOSES),
-        Room("live", apart=("tests/live/test_signals.py", "tests/live/test_watch.py")),
+        Room("live", apart=WATCHES),
         Room("redact", apart=REDACTIONS),
         Room("tls"),
         Room("logs", ("tests/cli/test_judged.py",)),

@@ -30,11 +30,11 @@ class Log:
 
     def at(self, offset: int) -> dict[str, Any]:
         """Return what a fetch at an offset is told: the piece that begins there or holds it, else no records."""
-        fitting = [one for one in self.pieces if one.first <= offset <= one.last]
-        best = max(fitting, key=lambda one: one.first, default=None)
-        behind = [one for one in self.pieces if one.first > offset]
-        if best is None and behind:  # offsets in between are those of records that are gone
-            best = min(behind, key=lambda one: one.first)
+        fitting = [one for one in self.pieces if one.last >= offset]
+        begun = [one for one in fitting if one.first <= offset]
+        best = max(begun, key=lambda one: one.first, default=None)
+        if best is None:  # offsets in between are those of records that are gone
+            best = min(fitting, key=lambda one: one.first, default=None)
         said = dict(best.said if best is not None else self.said)
         if best is None:
             said |= {"records": None if said.get("records") is None else [], "error_code": 0}

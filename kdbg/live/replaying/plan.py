@@ -19,32 +19,20 @@ Moment: TypeAlias = tuple[int, int]
 Talk: TypeAlias = tuple[int, int]
 """A captured connection: which capture it stands in, and its number there."""
 SASL: Final = "SASL of the capture; the options of this run say who logs in"
+BROKERS: Final = "inter-broker request"
+CONTROLLERS: Final = "inter-controller request"
 LEFT_OUT: Final = {
-    "SaslHandshake": SASL,
-    "SaslAuthenticate": SASL,
-    "SaslToken": SASL,
-    "LeaderAndIsr": "said between brokers",
-    "StopReplica": "said between brokers",
-    "UpdateMetadata": "said between brokers",
-    "ControlledShutdown": "said between brokers",
-    "WriteTxnMarkers": "said between brokers",
-    "Vote": "said between controllers",
-    "BeginQuorumEpoch": "said between controllers",
-    "EndQuorumEpoch": "said between controllers",
-    "FetchSnapshot": "said between controllers",
-    "AlterPartition": "said between brokers",
-    "AllocateProducerIds": "said between brokers",
-    "BrokerRegistration": "said between brokers",
-    "BrokerHeartbeat": "said between brokers",
-    "ControllerRegistration": "said between controllers",
-    "AssignReplicasToDirs": "said between brokers",
-    "Envelope": "said between brokers",
-    "InitializeShareGroupState": "said between brokers",
-    "ReadShareGroupState": "said between brokers",
-    "WriteShareGroupState": "said between brokers",
-    "DeleteShareGroupState": "said between brokers",
-    "ReadShareGroupStateSummary": "said between brokers",
-}
+    **dict.fromkeys(("SaslHandshake", "SaslAuthenticate"), SASL),
+    **dict.fromkeys((
+        "LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown", "WriteTxnMarkers", "AlterPartition",
+        "AllocateProducerIds", "BrokerRegistration", "BrokerHeartbeat", "AssignReplicasToDirs", "Envelope",
+        "InitializeShareGroupState", "ReadShareGroupState", "WriteShareGroupState", "DeleteShareGroupState",
+        "ReadShareGroupStateSummary",
+    ), BROKERS),
+    **dict.fromkeys(
+        ("Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot", "ControllerRegistration"), CONTROLLERS
+    ),
+}  # fmt: skip
 """What is never sent again, by API, and why. A fetch by a follower is left out as well."""
 FETCH: Final = "Fetch"
 
@@ -136,7 +124,7 @@ def left_out(exchange: Exchange) -> str:
     if api.name == FETCH and exchange.request is not None:
         said = exchange.request.fields(("replica_id", "replica_state"))
         replica = said.get("replica_id", (said.get("replica_state") or {}).get("replica_id", -1))
-        return "said between brokers" if replica >= 0 else ""
+        return BROKERS if replica >= 0 else ""
     return LEFT_OUT.get(api.name, "")
 
 

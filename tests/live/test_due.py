@@ -149,7 +149,7 @@ def test_what_a_recording_takes_and_offers() -> None:
     size = sum(one.size for one in beats(0, 0))
     assert recorded(*beats(0, 0), most=size).answers == 2
     with pytest.raises(
-        InputError, match="^the captures are too large to answer from: choose by filters, or see --max-memory$"
+        InputError, match=r"^the captures are too large to answer from: choose by filters, or see --max-memory$"
     ):
         recorded(*beats(0, 0), most=size - 1)
     cut, silent = beats(0), beats(0)

@@ -6,6 +6,7 @@ import itertools
 import struct
 from itertools import count
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -278,6 +279,21 @@ FORM = ("write APIs, a colon and an action, as in 'Fetch: delay 500ms' or "
         "'Produce topic=orders: drop response 3 times'")  # fmt: skip
 FILTER = """is no filter: write name=value, as topic=orders or where="latency_ms > 10\""""
 OFTEN = "is no way to say how often: write 3 times, or 20%"
+
+
+def test_a_rule_for_a_topic_fits_requests_that_name_its_id() -> None:
+    """Clients of Kafka 4 name topics by ids, which responses to Metadata tell."""
+    relay, told = meddled("Produce topic=orders: drop request", "Fetch: close")
+    topic_id, part = UUID(int=7), {"index": 0, "records": [{"records": [{"key": None, "value": "x"}]}]}
+    asked = request("Metadata", 12, 1, topics=[{"name": "orders"}])
+    answer = response("Metadata", 12, 1, brokers=BROKERS, topics=[TOPIC | {"topic_id": topic_id}])
+    relay.from_client(asked)
+    relay.from_broker(answer)
+    assert (taken(relay.to_broker), taken(relay.to_client)) == (asked, answer)
+    for other in (UUID(int=8), topic_id):
+        relay.from_client(request("Produce", 13, 2, acks=1, topic_data=[{"topic_id": other, "partition_data": [part]}]))
+        assert bool(taken(relay.to_broker)) is (other != topic_id)
+    assert told == ["Produce 2"]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import gc
 import io
 import json
 import os
+import resource
+import signal
 import socket
 import struct
 import threading
@@ -151,8 +153,8 @@ def test_tags_of_vlans_are_put_back_into_ethernet_alone() -> None:
 
 def test_a_ring_of_files_keeps_the_latest(tmp_path: Path) -> None:
     (tmp_path / "x-000007.pcapng").write_bytes(b"old")
-    (tmp_path / "x-9.txt").write_bytes(b"")
-    (tmp_path / "x-y.pcapng").write_bytes(b"")
+    for other in ("x-9.txt", "x-y.pcapng", "8.pcapng", "x-8"):
+        (tmp_path / other).write_bytes(b"")
     files = Files(str(tmp_path / "x.pcapng"), Rotation(20, 2))
     files.head(b"head")
     for block in (b"a" * 16, b"b" * 8, b"c" * 8, b"d", b"e" * 40, b"f"):
@@ -187,6 +189,22 @@ def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
         files.close()  # the error was raised, and once is enough
 
 
+@pytest.mark.parametrize(("limit", "left"), [(20, 20), (25, 20), (9, 0)])
+def test_a_file_ends_after_its_last_complete_block(limit: int, left: int, tmp_path: Path) -> None:
+    files, hard = Files(str(tmp_path / "x.pcapng")), resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    for letter in b"abc":
+        files.add(bytes([letter]) * 10)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        with pytest.raises(CaptureError, match=r"x\.pcapng: cannot be written any further: File too large$"):
+            files.flush()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert (tmp_path / "x.pcapng").read_bytes() == (b"a" * 10 + b"b" * 10)[:left]
+
+
 # The process that captures
 
 
@@ -213,10 +231,12 @@ def test_packets_go_to_the_reader_and_into_the_file(tmp_path: Path) -> None:
         found.begin()
         assert found.take(2)
         assert Path(path).stat().st_size > 0
-        rings.dropped = 4
+        rings.dropped = 3
         assert found.take(2)
         assert not found.take(2)
-        found._look_after(at_once=True)
+        for rings.dropped in (3, 4):
+            found._look_after(at_once=True)
+            assert found.outflow.dropped == rings.dropped
         found.end_files()
         found.outflow.drain(found.now)
     os.close(writing)
@@ -228,7 +248,7 @@ def test_packets_go_to_the_reader_and_into_the_file(tmp_path: Path) -> None:
             packets = list(reader)
         assert [(bytes(one), meta.wirelen, meta.tslow) for one, meta in packets] == [
             (b"one", 3, 1), (b"two", 9, 2), (b"three", 5, 3)]  # fmt: skip
-        assert packets[0][1].ifname == b"lo"
+        assert [meta.ifname for _, meta in packets] == [b"lo", None, None], "the other one has gone"
         with open_capture(io.BytesIO(each)) as capture:
             assert (list(capture), capture.packets, capture.lost) == ([], 3, Lost(4, 0))
 

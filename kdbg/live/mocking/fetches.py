@@ -38,8 +38,7 @@ class Log:
         said = dict(best.said if best is not None else self.said)
         if best is None:
             said |= {"records": None if said.get("records") is None else [], "error_code": 0}
-        said["high_watermark"] = max(self.end, said.get("high_watermark", 0))
-        return said
+        return said | {"high_watermark": self.end}
 
 
 class FetchLog:
@@ -59,7 +58,7 @@ class FetchLog:
                 continue
             log = self._logs.setdefault((names.get(part.topic, part.topic), part.partition), Log())
             log.said = part.value
-            log.end = max(log.end, part.value.get("high_watermark", 0))
+            log.end = max(log.end, part.value["high_watermark"])
             ends = [span for entry in part.value.get("records") or () if (span := _span(entry)) is not None]
             if ends:
                 log.pieces.append(Piece(ends[0][0], ends[-1][1], part.value))
@@ -78,5 +77,5 @@ class FetchLog:
 def _span(entry: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return the first and the last offset of an entry of a record set; None of one that was cut off."""
     if "base_offset" in entry:
-        return entry["base_offset"], entry["base_offset"] + entry.get("last_offset_delta", 0)
+        return entry["base_offset"], entry["base_offset"] + entry["last_offset_delta"]
     return (entry["offset"], entry["offset"]) if "offset" in entry else None

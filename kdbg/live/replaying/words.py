@@ -101,7 +101,7 @@ class Words:
             body = self.sessions.whole(exchange.peers, body, keep=self._in_session(body, version))
             answer = exchange.response.message() if exchange.response is not None else None
             if answer is not None:
-                self.sessions.opened(exchange.peers.broker, answer.body.get("session_id", 0), message.body)
+                self.sessions.opened(exchange.peers.broker, answer.body.get("session_id"), message.body)
         said = reshaper.reshaped(api, "request", body, exchange.version, version)
         grammar = api.at("request", version)
         made = dict(self.known.changed(said, grammar, around))
@@ -110,7 +110,7 @@ class Words:
 
     def _in_session(self, body: Mapping[str, Any], version: int) -> bool:
         """Return whether a fetch goes on in a session that the broker of now keeps as well."""
-        session = body.get("session_id", 0)
+        session = body.get("session_id")
         return version >= 7 and (not session or bool(self.known.of(SESSION, {}, session) not in (KEPT, 0)))
 
     def _number(self, body: Mapping[str, Any]) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import json
+import logging
 import os
+import re
 import resource
 import signal
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +30,7 @@ from kdbg.live import ring as module
 from kdbg.live.apart import Feed
 from kdbg.live.capturing import Capturing, Outcome, Wanted, capture, tell
 from kdbg.live.files import Files, Rotation
-from kdbg.live.interface import Opened, names, open_interface
+from kdbg.live.interface import Opened, _program, names, open_interface
 from kdbg.live.outflow import Outflow
 from kdbg.live.ring import Ring, Taken
 
@@ -328,16 +332,38 @@ def test_where_there_is_no_right_to_capture(monkeypatch: pytest.MonkeyPatch) -> 
     def refuse(*given: Any) -> None:
         raise PermissionError
 
+    python = os.path.realpath(sys.executable)
+    rights = f"sudo kdbg watch …, or once: sudo setcap cap_net_raw+ep {python}; kdbg proxy needs no right"
     monkeypatch.setattr("kdbg.live.interface._any", refuse)
-    with pytest.raises(CaptureRefused, match=r"any: no right to capture; sudo kdbg watch .*setcap cap_net_raw"):
+    with pytest.raises(CaptureRefused, match=f"^any: no right to capture; {re.escape(rights)}$"):
         open_interface("any", "", 100)
     monkeypatch.setattr("kdbg.live.interface._hardware", lambda name: 1)
     monkeypatch.setattr("kdbg.live.interface._ethernet", refuse)
     with pytest.raises(CaptureRefused, match="lo: no right to capture"):
         open_interface("lo", "", 100)
     monkeypatch.delattr(socket, "AF_PACKET")
-    with pytest.raises(CaptureRefused, match="lo: kdbg captures on Linux alone; elsewhere: tcpdump"):
+    with pytest.raises(
+        CaptureRefused, match=r"^lo: kdbg captures on Linux alone; elsewhere: tcpdump -U -w - … \| kdbg decode -$"
+    ):
         open_interface("lo", "", 100)
+
+
+def test_where_an_interface_or_libpcap_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*given: Any) -> None:
+        raise OSError(errno.ENODEV, "No such device")
+
+    def missing(*given: Any, linktype: int) -> None:
+        raise ImportError
+
+    logging.getLogger("scapy").setLevel(0)
+    with monkeypatch.context() as patch:
+        patch.setattr("kdbg.live.interface._any", gone)
+        with pytest.raises(CaptureRefused, match=r"^any: cannot be captured on: No such device$"):
+            open_interface("any", "", 100)
+    assert logging.getLogger("scapy").level == logging.CRITICAL, "it says nothing by itself"
+    monkeypatch.setattr("scapy.arch.common.compile_filter", missing)
+    with pytest.raises(CaptureRefused, match=r"^libpcap: is not installed, which compiles filters; apt install"):
+        _program("tcp", 1, 100)
 
 
 # Apart

@@ -104,8 +104,10 @@ WATCHES = (
     "tests/live/test_owners.py::test_processes_of_another_machine_are_not_known",
     "tests/live/test_proxy.py::test_a_thousand_connections_at_once_and_nothing_is_left_behind",
     "tests/live/test_proxy.py::test_a_proxy_that_is_killed_leaves_nobody_waiting",
+    "tests/live/test_proxy.py::test_a_client_gets_the_error_that_a_fault_makes",
+    "tests/live/test_proxy.py::test_a_client_of_a_whole_cluster_stays_inside",
 )  # fmt: skip
-"""Tests that start kdbg in a process of its own; and one of a thousand connections."""
+"""Tests that start kdbg in a process of its own, or wait for a client library; and one of a thousand connections."""
 ROOMS = {
     room.name: room
     for room in (

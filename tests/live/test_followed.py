@@ -139,6 +139,7 @@ def test_a_broker_that_comes_back_gets_its_port() -> None:
         ports.bound((name, 9092), strict=False).close()
     with ports.bound(("a", 9092), strict=False) as again:
         assert again.getsockname()[1] == port
+    assert ports._port == port + 2, "the next new broker gets the next port"
 
 
 def test_behind_the_last_port_any_is_taken() -> None:

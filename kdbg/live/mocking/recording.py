@@ -135,8 +135,8 @@ class Recording:
         found = {}
         for key, versions in self._versions.items():
             api, first = next(iter(self._series[key].values())).recorded[0].api, min(versions)
-            told, known = self._told.get(key, api.versions)[0], api.versions[0]
-            found[key] = min(max(LOWEST.get(key, known), known, told), first), max(versions)
+            least, told = api.versions[0], self._told.get(key, api.versions)[0]
+            found[key] = min(max(LOWEST.get(key, least), least, told), first), max(versions)
         for key, needs in NEEDED.items():
             if key not in found and needs in found and (not self._told or key in self._told):
                 known = by_key(key).versions

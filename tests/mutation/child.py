@@ -160,7 +160,9 @@ def run(files: list[str], plugin: Chosen, limit: float, mutant: tuple[str, Mutan
         _, ended = os.waitpid(child, 0)
     if text is None:
         return Outcome(None, {})
-    return Outcome(*json.loads(text)) if text else Outcome(os.waitstatus_to_exitcode(ended) or 1, {})
+    reports = [Outcome(*json.loads(line)) for line in text.splitlines()]  # one of each process, where a mutant forks
+    reports.sort(key=lambda one: not one.status)
+    return reports[0] if reports else Outcome(os.waitstatus_to_exitcode(ended) or 1, {})
 
 
 def _read(descriptor: int, deadline: float) -> bytes | None:
@@ -195,7 +197,7 @@ def _run(files: list[str], plugin: Chosen, sending: int, mutant: tuple[str, Muta
             report["lines"] = plugin.found()
             report["imported"] = [name for name in sys.modules if not name.startswith(OURS)]
         with os.fdopen(sending, "wb") as pipe:
-            pipe.write(json.dumps([status, report]).encode())
+            pipe.write(json.dumps([status, report]).encode() + b"\n")
     except BaseException:
         traceback.print_exc()  # into MUTATION_LOG
     finally:

@@ -29,14 +29,9 @@ class Clean(NamedTuple):
         found = {name for line in range(mutant.start, mutant.line + 1) for name in lines.get(line, [])}
         return self.took if "" in found else {name: self.took[name] for name in found}
 
-    def of(self, file: str) -> dict[str, float]:
-        """Return the tests that run anything of a file, for lines of forked processes, which are not traced."""
-        return {name: self.took[name] for names in self.lines[file].values() for name in names if name}
-
 
 class Result(NamedTuple):
-    """What became of a mutant: the test that failed, or "time" or "import"; "" if all passed; None if none was seen to
-    run it."""
+    """What became of a mutant: the test that failed, or "time" or "import"; "" if all passed; None if none ran it."""
 
     mutant: Mutant
     by: str | None
@@ -74,12 +69,11 @@ def measured(
 
 def tried(module: str, mutant: Mutant, ran: Clean) -> Result:
     """Run the tests that a mutant concerns."""
-    concerned = ran.concerned(module, mutant)
-    tests = concerned or ran.of(module)
+    tests = ran.concerned(module, mutant)
     if not tests:
         return Result(mutant, None)
     files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
     status, report = run(files, Chosen(tests), STARTING + 3 * sum(tests.values()), (module, mutant))
     if status == 0:
-        return Result(mutant, "" if concerned else None)
+        return Result(mutant, "")
     return Result(mutant, "time" if status is None else report.get("failed") or "import")

@@ -34,14 +34,8 @@ class Case(NamedTuple):
         """Whether it is about texts alone, which are replaced without `--addresses` as well."""
         return not any(one in (MAC, PACKED) for one in self.secrets)
 
-    def remaining(self, folder: Path, redact: Callable[[Path, Path], object]) -> list[bytes]:
-        """Redact the capture; return the secrets that are left. A run that is refused leaves none."""
-        path, made = folder / f"leak{self.suffix}", folder / f"shared{self.suffix}"
-        path.write_bytes(self.capture)
-        made.unlink(missing_ok=True)
-        redact(path, made)
-        if not made.exists():
-            return []
+    def left_in(self, made: Path) -> list[bytes]:
+        """Return the secrets that are left in a redacted capture."""
         data = [made.read_bytes().lower(), *(one.lower() for one in seen(made).inside)]
         return [one for one in self.secrets if any(one.lower() in piece for piece in data)]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 
 from kdbg.messages.exchange import CapturedMessage
 from kdbg.redact.fronts import Fronts
-from kdbg.redact.streams import Expected, Places, Side
+from kdbg.redact.streams import Expected, Locator, Places, Side
 from kdbg.tcp.stream import Stream
 
 FIRST = 100
@@ -109,3 +110,25 @@ def test_a_stream_that_began_nowhere_begins_at_zero() -> None:
     side.data(b"....one", 0, 1)
     places.settle()
     assert places.replaced(0, bytes(7)) == b"\0\0\0\3ONE"
+
+
+@pytest.mark.parametrize("asking", [True, False])
+def test_each_direction_has_its_messages_and_the_fronts_of_its_kind(asking: bool) -> None:
+    expected, unread = Expected(io.BytesIO()), list[bytes]()
+    expected.add((1, asking), CapturedMessage(b"one", (0, 0), (1, 1), "request"), b"ONE")
+    expected.add((1, not asking), CapturedMessage(b"two", (0, 0), (1, 1), "response"), b"TWO")
+    locator = Locator(expected, unread.append)
+    for first_packet in (1, 7):
+        connection: Any = SimpleNamespace(first_packet=first_packet, sent=Stream(), answered=Stream())
+        for side, text in zip(
+            locator.accept(connection), (b"one", b"two") if asking else (b"two", b"one"), strict=True
+        ):
+            side.data(b"...." + text + FRAME + bytes(8), 0, 1)
+            side.end(0, 2)
+    locator.settle()
+    request, response = (locator.places[1, sent].replaced(0, bytes(29)) for sent in (asking, not asking))
+    assert request == b"\0\0\0\3ONE" + FRAME + b"\xff" * 8
+    assert response == b"\0\0\0\3TWO" + FRAME[:8] + b"\xff" * 14
+    assert unread == [bytes(22)] * 2
+    assert [locator.places[7, sent].replaced(0, b"what was said") for sent in (True, False)] == [b"\xff" * 13] * 2
+    assert unread[2:] == [b"what was said"] * 2

@@ -159,6 +159,11 @@ def records() -> Iterator[tuple[str, Case]]:
     for name, data in {"a front behind a batch": whole + FRONT, "a text behind it": whole + text}.items():
         made = blank_one + (FRONT if data.endswith(FRONT) else b"x" * len(text))
         yield name, Case(fetched(data), (topic, topic, (data, made)))
+    produce = packed(b"topic"), packed(b"xxxxx")
+    yield (
+        "a front in a request, which a client never sends",
+        Case(produced(whole + FRONT + text), (produce, (whole, blank_one), blank(FRONT + text))),
+    )
     offset = FRONT[:3] + b"\0wor" + FRONT[7:]
     yield "no text in an offset", Case(fetched(offset + text), (topic, topic, blank(text)))
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from ...wire.nodes import WireStruct
 from ...wire.readings.outline import parts
 
 
-@dataclass(slots=True)
-class Piece:
+class Piece(NamedTuple):
     """What a recorded answer says of a partition: its records go from offset `first` up to `last`."""
 
     first: int
@@ -20,7 +19,7 @@ class Piece:
     said: Mapping[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass
 class Log:
     """A partition: pieces with records, the latest that was said of it without any, how far it goes."""
 

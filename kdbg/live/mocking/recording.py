@@ -27,7 +27,7 @@ LOWEST: Final = {0: 3, 1: 4, 2: 1}
 """The lowest versions that are offered, by API: those that carry records as they are recorded, and one offset."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass
 class Recorded:
     """An answered request: both bodies in the version that was spoken; `passing`: the answer says "not yet"."""
 
@@ -38,7 +38,7 @@ class Recorded:
     passing: bool
 
 
-@dataclass(eq=False, slots=True)
+@dataclass
 class Series:
     """Requests that ask the same, in their order. Each is answered once; then the last that is no "not yet"."""
 

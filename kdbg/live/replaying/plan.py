@@ -37,7 +37,7 @@ LEFT_OUT: Final = {
 FETCH: Final = "Fetch"
 
 
-@dataclass(eq=False, slots=True)
+@dataclass
 class Step:
     """A request to send again. `at` is nanoseconds since the first; `after`: how many answers must have come.
 

@@ -40,10 +40,8 @@ class Replaced(Enum):
 
 LEAST = {Replaced.NAME: FEWEST, Replaced.SECRET: FEWEST, Replaced.VALUE: 8, Replaced.OTHER: 8}
 """Bytes of a word that counts: shorter words of so many values are met by chance."""
-_BESIDE = bytes(letter if chr(letter).isalnum() and letter < 128 else 32 for letter in range(256))
-_INSIDE = bytes(
-    letter if (chr(letter).isalnum() and letter < 128) or letter in b".-_:/+=@" else 32 for letter in range(256)
-)
+_BESIDE = bytes(letter if bytes([letter]).isalnum() else 32 for letter in range(256))
+_INSIDE = bytes(letter if bytes([letter]).isalnum() or letter in b".-_:/+=@" else 32 for letter in range(256))
 IPV4 = re.compile(rb"(?<![0-9])(?=([0-9]{1,3})([-._])([0-9]{1,3})\2([0-9]{1,3})\2([0-9]{1,3})(?![0-9]))")
 HARDWARE = re.compile(rb"(?=([0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}))")
 

@@ -102,6 +102,13 @@ def test_what_is_searched_for_of_an_address() -> None:
     }, "not the one that stands for another"  # fmt: skip
 
 
+def test_keys_that_stay_and_what_snappy_begins_with_are_not_searched_for() -> None:
+    texts = b"snappy", b"status", b"scope", b"openid", b"configuration", b"openid-configuration"
+    search = searched(*((text, Replaced.NAME) for text in texts))
+    for text in (*texts, b'{"status":"x","scope":"x","openid-configuration":"x"}', b"\x82SNAPPY\0"):
+        assert search.find(text) is None, text
+
+
 def test_addresses_of_too_few_bytes_are_not_searched_for_in_either_order() -> None:
     for text, in_order, turned in (
         ("0a000001", True, False), ("0a000000", False, False), ("0a630001", True, True), ("020000000000", False, False),

@@ -181,6 +181,14 @@ def test_a_file_without_rotation_takes_everything(tmp_path: Path) -> None:
     assert list(files.names) == [tmp_path / "x.pcapng"]
 
 
+def test_256_kib_wait_to_be_written_at_most(tmp_path: Path) -> None:
+    files = Files(str(tmp_path / "x.pcapng"))
+    for size, written in ((262_143, 0), (1, 262_144), (262_143, 262_144), (1, 524_288)):
+        files.add(bytes(size))
+        assert (tmp_path / "x.pcapng").stat().st_size == written
+    files.close()
+
+
 def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     with pytest.raises(CaptureRefused, match=r"none/x\.pcapng: cannot be written: No such file"):
         Files(str(tmp_path / "none" / "x.pcapng"))

@@ -94,6 +94,10 @@ def test_features_of_requests() -> None:
     def of(api: str, version: int, **body: Any) -> set[Any]:
         return set(features(body, at(api, "request", version), {OLD: "rides"}))
 
+    resources = [{"resource_type": 2, "resource_name": "a", "configuration_keys": None}]
+    assert (".resources[].resource_name", "a", 4) in of("DescribeConfigs", 1, resources=resources)
+    for api, version, name, value in (("FindCoordinator", 0, "key", "g"), ("SaslHandshake", 0, "mechanism", "PLAIN")):
+        assert of(api, version, **{name: value}) == {(f".{name}", value, 4)}
     assert of("Metadata", 1, topics=None) == {(".topics", "all", 12), (".topics", None, 1)}
     assert of("Metadata", 1, topics=[{"name": "a"}]) == {
         (".topics", "some", 12), (".topics", True, 2), (".topics[].topic", "a", 4)}  # fmt: skip

@@ -64,14 +64,18 @@ SIGNALS = (
     "tests/signals/test_collector.py::test_without_the_sdk_a_line_says_what_to_install",
     "tests/signals/test_metrics.py::test_numbers_are_those_of_stats",
     "tests/signals/test_metrics.py::test_promtool_has_nothing_to_say",
-    "tests/signals/test_metrics.py::test_without_the_library_a_line_says_what_to_install",
     "tests/signals/test_spans.py::test_spans_say_what_json_says",
     "tests/signals/test_spans.py::test_exchanges_are_below_their_connection",
     "tests/signals/test_spans.py::test_a_log_has_spans_as_far_as_it_has_times",
 )
 """Tests that export each of many captures, or start programs of others."""
 SCREENS = (
-    "tests/tui/test_causes.py",
+    "tests/tui/test_causes.py::test_an_incident_has_the_causes_that_diagnose_prints",
+    "tests/tui/test_causes.py::test_filters_choose_what_is_shown_and_not_what_is_judged",
+    "tests/tui/test_causes.py::test_each_file_is_judged_by_itself",
+    "tests/tui/test_causes.py::test_causes_are_folded_and_stay_so_as_more_is_told",
+    "tests/tui/test_causes.py::test_a_file_that_is_still_read_says_so",
+    "tests/tui/test_causes.py::test_a_stream_is_judged_while_it_comes",
     "tests/tui/test_keys.py",
     "tests/tui/test_live.py",
     "tests/tui/test_stalled.py",

@@ -77,6 +77,11 @@ class Learner:
         return any(topic in TOPICS or topic in self._own for topic in found)
 
 
+def tells_names(api: Api) -> bool:
+    """Return whether messages of an API may tell the names of topic ids."""
+    return bool(_directions(api, api.versions[-1])[0])
+
+
 @lru_cache(maxsize=4096)
 def _topics_in(api: Api, version: int, direction: Direction) -> TopicsReader:
     header = NO_HEADER if api.headerless else header_grammar(api, version, direction)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..errors import BuildError, GrammarError, InputError, WireError
 from ..findings import Finding, Kind
@@ -57,8 +57,7 @@ class Action(Protocol):
         """Change what becomes of a message; return whether that could be done."""
 
 
-@dataclass(frozen=True)
-class Delay:
+class Delay(NamedTuple):
     """Hold a message, and all behind it on its connection."""
 
     direction: Direction
@@ -69,8 +68,7 @@ class Delay:
         return True
 
 
-@dataclass(frozen=True)
-class Drop:
+class Drop(NamedTuple):
     """Let a message vanish; its connection gives no answers from then on, as after a broker that hangs."""
 
     direction: Direction
@@ -80,8 +78,7 @@ class Drop:
         return True
 
 
-@dataclass(frozen=True)
-class Close:
+class Close(NamedTuple):
     """Close the connection instead of passing a message on."""
 
     direction: Direction
@@ -91,8 +88,7 @@ class Close:
         return True
 
 
-@dataclass(frozen=True)
-class Throttle:
+class Throttle(NamedTuple):
     """Pass the connection's bytes on no faster than this, in bytes a second."""
 
     rate: float
@@ -103,8 +99,7 @@ class Throttle:
         return True
 
 
-@dataclass(frozen=True)
-class Refuse:
+class Refuse(NamedTuple):
     """Answer with an error: in the broker's place, or in its own answer where the request only asks."""
 
     code: int
@@ -125,8 +120,7 @@ class Refuse:
         return _changed(turn, lambda grammar, body: with_error(grammar, body, self.code))
 
 
-@dataclass(frozen=True)
-class Set:
+class Set(NamedTuple):
     """Put values into a message, at a path as kdbg prints it; `[]` is every element of an array."""
 
     direction: Direction

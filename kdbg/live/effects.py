@@ -63,7 +63,7 @@ class Asked:
 
     def __init__(self, header: RequestHeader | None, answered: bool, endpoints: EndpointsReader | None) -> None:
         self.api: Api | None = header.api if header is not None else None
-        self.version: int = header.version if header is not None else 0
+        self.version: int | None = header.version if header is not None else None
         self.correlation_id: int | None = header.correlation_id if header is not None else None
         self.answered, self.endpoints = answered, endpoints
         self.data = self.answer = None

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ..engine.names import Learner
+from ..engine.names import Learner, tells_names
 from ..errors import InputError
 from ..filters.chosen import Filters
 from ..filters.table import FILTERS
@@ -158,8 +158,11 @@ class Faults:
         self._learner = Learner(self.topics)
 
     def concerns(self, api: Api | None) -> bool:
-        """Return whether any rule that has anything left to do may concern an API."""
-        return any(left != 0 and rule.concerns(api) for rule, left in zip(self.rules, self._left, strict=True))
+        """Return whether any rule that has anything left to do may concern an API, or the names of topics in it."""
+        left = [rule for rule, left in zip(self.rules, self._left, strict=True) if left != 0]
+        return any(rule.concerns(api) for rule in left) or (
+            api is not None and any(rule.filters.given.keys() - {"api"} for rule in left) and tells_names(api)
+        )
 
     def apply(self, turn: Turn) -> Turn:
         """Let each rule that fits do to a message what it does; return what becomes of it."""

@@ -117,14 +117,14 @@ class Desk:
 
     def resume(self, number: int, data: bytes | None = None) -> None:
         """Pass a message on, with `data` in place of its bytes; do nothing for one that is not held."""
-        holder, hold = self._held.pop(number, (None, None))
-        if holder is not None and hold is not None:
+        if number in self._held:
+            holder, hold = self._held.pop(number)
             holder.resume(hold, data)
 
     def drop(self, number: int) -> None:
         """Let a message vanish; its connection gives no answers from there on."""
-        holder, hold = self._held.pop(number, (None, None))
-        if holder is not None and hold is not None:
+        if number in self._held:
+            holder, hold = self._held.pop(number)
             holder.drop(hold)
 
     def repeat(self, client: tuple[str, int], data: bytes) -> bool:

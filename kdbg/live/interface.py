@@ -27,8 +27,6 @@ ALL_PROTOCOLS = 3
 ATTACH_FILTER = 26
 RETURN = 0x06
 """The instruction of a filter that says how many bytes of a packet are wanted."""
-LONGEST = 4096
-"""Instructions of a filter that the kernel takes."""
 
 
 class Opened(NamedTuple):
@@ -57,6 +55,7 @@ def open_interface(name: str, expression: str, snaplen: int) -> Opened:
         raise Refused(name, "kdbg watch requires Linux", ("on other systems use tcpdump -U -w - … | kdbg decode -"))
     if name != ANY and name not in names():
         raise Refused(name, "no such interface", f"use one of {', '.join([*names(), ANY])}")
+    logging.getLogger("scapy").setLevel(logging.CRITICAL)  # what matters is raised
     try:
         if name != ANY and _hardware(name) in (ETHERNET, LOOPBACK):
             return _ethernet(name, expression, snaplen)
@@ -81,7 +80,6 @@ def _hardware(name: str) -> int:
 
 
 def _ethernet(name: str, expression: str, snaplen: int) -> Opened:
-    _scapy_is_quiet()
     from scapy.arch.linux import L2ListenSocket
 
     opened = L2ListenSocket(iface=name, promisc=True)
@@ -93,7 +91,6 @@ def _ethernet(name: str, expression: str, snaplen: int) -> Opened:
 
 
 def _any(name: str, expression: str, snaplen: int) -> socket.socket:
-    _scapy_is_quiet()
     sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ALL_PROTOCOLS))
     try:
         if name != ANY:
@@ -124,13 +121,8 @@ def _program(expression: str, link: int, snaplen: int) -> bytes:
     except Scapy_Exception as error:
         raise Refused("--bpf", str(error)) from None
     code = b""
-    for number in range(min(compiled.bf_len, LONGEST)):
+    for number in range(compiled.bf_len):
         one = compiled.bf_insns[number]
         wanted = snaplen if one.code == RETURN and one.k else one.k
         code += struct.pack("HBBI", one.code, one.jt, one.jf, wanted)
     return code
-
-
-def _scapy_is_quiet() -> None:
-    """Have scapy say nothing: what matters is raised."""
-    logging.getLogger("scapy").setLevel(logging.CRITICAL)

@@ -14,9 +14,9 @@ import ssl
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from typing import NamedTuple
 
 from ..client.settings import show
 from ..errors import InputError
@@ -40,8 +40,7 @@ RESET = struct.pack("ii", 1, 0)
 """The linger option of a socket that is closed by a reset."""
 
 
-@dataclass(frozen=True)
-class Listening:
+class Listening(NamedTuple):
     """Where the proxy listens, and what clients are told: `host` and the first `port`; `advertised` is told instead.
 
     A broker that is met later gets the next port that is free; any, where `port` is 0.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Protocol
 
@@ -31,8 +32,8 @@ class Load:
         self.most = MEMORY.connections if most is None else most
         self.total = self.lost = 0
         self._short = short
-        self._kept: dict[Connection, int] = {}
-        self._queued: dict[Connection, int] = {}
+        self._kept = Counter[Connection]()
+        self._queued = Counter[Connection]()
 
     @property
     def is_high(self) -> bool:
@@ -48,14 +49,15 @@ class Load:
     def report(self, connection: Connection, kept: int, queued: int) -> None:
         """Take note of what a connection holds now; let go of messages where that is too much."""
         for amounts, size in ((self._kept, kept), (self._queued, queued)):
-            self.total += size - amounts.pop(connection, 0)
-            if size:
-                amounts[connection] = size
+            self.total += size - amounts[connection]
+            amounts[connection] = size
+            if not size:
+                del amounts[connection]
         while self.is_high and self._kept:
             largest = max(self._kept, key=self._kept.__getitem__)
             before = self._kept[largest]
             if before <= SMALL:
                 break
             largest.let_go()
-            if self._kept.get(largest, 0) >= before:
+            if self._kept[largest] >= before:
                 break

@@ -69,9 +69,9 @@ class Owners:
     def find(self, local: Endpoint, remote: Endpoint) -> Owner | None:
         """Return who has the socket of this end of a connection, of those that were seen when it was looked last."""
         for key in _keys(local, remote):
-            owner = self._owners.get(self._inodes.get(key, 0))
-            if owner is not None:
-                return owner
+            inode = self._inodes.get(key)
+            if inode in self._owners:
+                return self._owners[inode]
         return None
 
     def look(self, *, at_once: bool = False) -> bool:

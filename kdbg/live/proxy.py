@@ -7,9 +7,9 @@ import socket
 import ssl
 from collections.abc import Callable, Coroutine, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_address
+from typing import NamedTuple
 
 from ..client.authenticate import authenticate
 from ..client.connection import Connection
@@ -35,8 +35,7 @@ LISTENERS = 4
 """Part of the descriptors that listeners may take."""
 
 
-@dataclass(frozen=True)
-class Upstream:
+class Upstream(NamedTuple):
     """How brokers are reached: `timeout` in seconds, TLS where it is spoken, the name to expect ("" for the host's).
 
     `settings` with SASL: kdbg authenticates in the place of the clients, who speak without it. Its credentials, those

@@ -282,6 +282,7 @@ class Relay:
         if asked is None or asked.endpoints is None or self._change is None:
             return frame
         assert asked.api is not None
+        assert asked.version is not None
         data, api, version = frame[4:], asked.api, asked.version
         try:
             if not any(asked.endpoints(data)):

@@ -23,14 +23,14 @@ class FetchSessions:
         self._inside: dict[tuple[End, int], dict[tuple[Any, int], Mapping[str, Any]]] = {}
         self._next: dict[Any, int] = {}
 
-    def opened(self, broker: End, session: int, body: Mapping[str, Any]) -> None:
+    def opened(self, broker: End, session: int | None, body: Mapping[str, Any]) -> None:
         """Note the session that a broker opened for a request."""
-        if session and not body.get("session_id", 0):
+        if session and not body.get("session_id"):
             self._inside[broker, session] = parts_of(body)
 
     def whole(self, peers: Peers, body: Mapping[str, Any], *, keep: bool) -> Mapping[str, Any]:
         """Return a request that stands for itself, and note what it changes in its session; `keep` returns it as is."""
-        session = body.get("session_id", 0)
+        session = body.get("session_id")
         if not session:
             return body if keep or "session_id" not in body else {**body, "session_epoch": -1}
         inside = self._inside.setdefault((peers.broker, session), {})

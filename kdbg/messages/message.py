@@ -270,7 +270,7 @@ def grammar_of(api: Api, version: int, direction: Direction) -> WireStruct:
 
 
 def header_grammar(api: Api, version: int, direction: Direction) -> WireStruct:
-    grammars = headers.REQUEST if direction == "request" else headers.RESPONSE
+    grammars = {"request": headers.REQUEST, "response": headers.RESPONSE}[direction]
     return grammars[api.header_version(direction, version)]
 
 

@@ -78,7 +78,7 @@ def _kept(span: Span, inspection: Inspection) -> int:
         return span.end - span.start  # a known pattern of zeros and ones
     if broken is not None and span.path == broken.path and not span.buffer:
         kept = min(max(broken.start - span.start, 0), LENGTH)
-        return 0 if TEXT.search(inspection.buffers[0].data, span.start, span.start + kept) else kept
+        return 0 if TEXT.search(inspection.buffers[span.buffer].data, span.start, span.start + kept) else kept
     if _is_inside(span, inspection):
         return 0
     is_told = any(one.path == span.path and one.start == span.start for one in inspection.findings)
@@ -118,10 +118,7 @@ def _all_but_header(inspection: Inspection, made: Substitutes) -> Iterator[Edit]
     for span in inspection.spans:
         if span.buffer or span.path not in HEADER:
             break
-        if span.role == "raw":
-            start = span.start + _kept(span, inspection)
-            break
-        start = span.end
+        start = span.start + _kept(span, inspection) if span.role == "raw" else span.end
         if isinstance(span.node, Sized) and span.value:
             yield _replaced(span, made)
     size = len(inspection.buffers[0].data) - start

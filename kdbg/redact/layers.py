@@ -58,8 +58,7 @@ class Network(NamedTuple):
 class Layers:
     """What is known of a packet's headers. `kept`: its bytes as far as they stay, zeros elsewhere.
 
-    `segment` is where a TCP header begins, `body` where that ends; None where the walk found none. `end` is where the
-    headers end that are known.
+    `segment` is where a TCP header begins, None where the walk found none; `body` is where that ends.
     """
 
     def __init__(self, link: int, data: bytes) -> None:
@@ -68,7 +67,7 @@ class Layers:
         self.networks: list[Network] = []
         self.hardware: list[tuple[int, int]] = []
         self.segment: int | None = None
-        self.body = self.end = 0
+        self.body = 0
         if link in RADIO:
             self._radio(RADIO[link](data))
         elif link in LINKS and LINKS[link] <= len(data):
@@ -80,7 +79,6 @@ class Layers:
     def _keep(self, start: int, end: int) -> None:
         end = max(start, end)
         self.kept[start:end] = self.data[start:end]
-        self.end = min(max(self.end, end), len(self.data))
 
     def _keep_numbers(self, start: int, end: int) -> None:
         """Keep bytes in which a number may stand that somebody chose, if they are no text."""

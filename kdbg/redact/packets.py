@@ -28,18 +28,23 @@ def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, mad
     """
     layers = Layers(link, data)
     new, networks, body, tcp = layers.kept, layers.networks, layers.body, layers.segment
-    if packet is None:
-        made.replaced.add(data[layers.end :], Replaced.OTHER)
-    else:
-        segment = _segment_at(data, packet)
-        if segment is not None and segment != layers.segment:
-            body, tcp = _foreign(new, data, packet, segment, networks), segment
-        if segment is not None:
-            new[body : body + len(payload)] = payload
+    segment = None if packet is None else _segment_at(data, packet)
+    if packet is not None and segment is not None and segment != layers.segment:
+        body, tcp = _foreign(new, data, packet, segment, networks), segment
+    end = body if segment is None else body + len(payload)
+    for part in (slice(0, body), slice(end, None)):
+        made.replaced.add(_difference(data[part], new[part]), Replaced.OTHER)
+    if segment is not None:
+        new[body:end] = payload
     _hide(new, layers.hardware, networks, made)
     for network in reversed(networks):
         _prove(new, data, network, tcp if network is networks[-1] else None)
     return bytes(new)
+
+
+def _difference(data: bytes, kept: bytes | bytearray) -> bytes:
+    """Return the bytes that do not stay, with zeros for those that do."""
+    return (int.from_bytes(data) ^ int.from_bytes(kept)).to_bytes(len(data))
 
 
 def _foreign(new: bytearray, data: bytes, packet: Packet, segment: int, networks: list[Network]) -> int:

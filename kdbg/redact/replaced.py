@@ -40,10 +40,8 @@ class Replaced(Enum):
 
 LEAST = {Replaced.NAME: FEWEST, Replaced.SECRET: FEWEST, Replaced.VALUE: 8, Replaced.OTHER: 8}
 """Bytes of a word that counts: shorter words of so many values are met by chance."""
-_BESIDE = bytes(letter if chr(letter).isalnum() and letter < 128 else 32 for letter in range(256))
-_INSIDE = bytes(
-    letter if (chr(letter).isalnum() and letter < 128) or letter in b".-_:/+=@" else 32 for letter in range(256)
-)
+_BESIDE = bytes(letter if bytes([letter]).isalnum() else 32 for letter in range(256))
+_INSIDE = bytes(letter if bytes([letter]).isalnum() or letter in b".-_:/+=@" else 32 for letter in range(256))
 IPV4 = re.compile(rb"(?<![0-9])(?=([0-9]{1,3})([-._])([0-9]{1,3})\2([0-9]{1,3})\2([0-9]{1,3})(?![0-9]))")
 HARDWARE = re.compile(rb"(?=([0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}))")
 
@@ -104,12 +102,12 @@ class ReplacedValues:
     """Takes what is replaced, and what is kept; `settle` then leaves what to search for.
 
     `texts` are words and pieces of them in small letters; `short` texts that are searched for behind their length;
-    `packed` addresses; `windows` eight bytes of secrets as numbers.
+    `packed` addresses; `windows` eight bytes of secrets as numbers. `kept` are words that stay somewhere.
     """
 
     def __init__(self) -> None:
         self._few, self._many = Sample(), Sample()
-        self._kept = set(STRUCTURE)
+        self.kept = set(STRUCTURE)
         self.texts: dict[bytes, Replaced] = {}
         self.short: dict[bytes, Replaced] = {}
         self.packed: dict[bytes, Replaced] = {}
@@ -154,12 +152,12 @@ class ReplacedValues:
         """Take an address that is replaced, and what stands in its place."""
         self.packed.setdefault(packed, Replaced.HARDWARE if len(packed) == 6 else Replaced.ADDRESS)
         if made != packed:
-            self._kept.add(made)
+            self.kept.add(made)
 
     def _keep(self, text: bytes) -> None:
         """Take a text that stays, or a pseudonym: what it consists of is not searched for."""
         lower = text.lower()
-        self._kept.update((text, *words(lower), *pieces(lower)))
+        self.kept.update((text, *words(lower), *pieces(lower)))
 
     def settle(self) -> None:
         """Leave what to search for, once all was taken."""
@@ -167,10 +165,10 @@ class ReplacedValues:
         for packed, kind in self.packed.items():
             for spelled in (packed, packed[::-1]):
                 self.texts.update({spelled.hex().encode(): kind, str(int.from_bytes(spelled)).encode(): kind})
-        for text in self._kept:
+        for text in self.kept:
             for found in (self.texts, self.short, self.packed):
                 found.pop(text, None)
-        turned = {packed[::-1]: kind for packed, kind in self.packed.items() if packed[::-1] not in self._kept}
+        turned = {packed[::-1]: kind for packed, kind in self.packed.items() if packed[::-1] not in self.kept}
         self.packed = {
             **{packed: kind for packed, kind in turned.items() if len(packed) - packed.count(0) >= TELLING},
             **{packed: kind for packed, kind in self.packed.items() if _is_telling(packed)},

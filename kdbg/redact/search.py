@@ -19,7 +19,8 @@ from ..wire.records.compression import decompress
 from .layers import KINDS, LINKS, NUMBERS, Layers, options_in
 from .replaced import FEWEST, SHORT, WINDOW, Replaced, ReplacedValues, addresses, pieces, words
 
-BLANKS, SPACES = b"xxxx", b"    "
+BLANK, SPACE = b"xxxx", b"\0\0\0\0"
+"""A blank of a value, of which the rest is fewer bytes; what it becomes to be searched."""
 LENGTH = re.compile(rb"[\x04-\x0a](?=([!-~]{4,5}))")
 """A length, of any kind, and what may be a short text behind it."""
 HEX = re.compile(rb"[0-9a-fA-F]+")
@@ -44,7 +45,7 @@ class LeakSearch:
     def find(self, data: bytes) -> Replaced | None:
         """Search bytes: texts in all spellings, secrets."""
         replaced = self._replaced
-        for word in words(data.replace(BLANKS, SPACES)):
+        for word in words(_without_blanks(data)):
             if len(word) >= FEWEST and (kind := self._word(word)) is not None:
                 return kind
         for found in LENGTH.finditer(data) if replaced.short else ():
@@ -98,11 +99,21 @@ class LeakSearch:
     def _spelled(self, word: bytes) -> Replaced | None:
         texts, lower = self._replaced.texts, word.lower()
         for text in (lower, *pieces(lower)):
-            kind = texts.get(text) or texts.get(text[1:])  # the length in front of it may be a letter
-            if kind is not None:
-                return kind
+            if text in self._replaced.kept:
+                continue
+            for one in (text, text[1:], text[:-1], text[1:-1]):  # the lengths before and after it may be letters
+                if one in texts:
+                    return texts[one]
         packed = self._replaced.packed
         return next((packed[one] for one in addresses(lower) if one in packed), None)
+
+
+def _without_blanks(data: bytes) -> bytes:
+    """Return bytes with zeros for blanks of four bytes and more, so that these are no part of the words beside them."""
+    data = data.replace(BLANK, SPACE)
+    for rest in (3, 2, 1):
+        data = data.replace(SPACE + BLANK[:rest], SPACE + SPACE[:rest])
+    return data
 
 
 def _decoded(word: bytes) -> Iterator[bytes]:

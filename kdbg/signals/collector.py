@@ -17,7 +17,6 @@ from .span import Attributes, Kind, Link, Span
 
 PATH: Final = "/v1/traces"
 NOBODY: Final = "check that a collector listens there (OTLP over HTTP: port 4318)"
-SAMPLED: Final = 1
 
 
 class Collector:
@@ -88,9 +87,9 @@ def address(url: str) -> str:
 
 
 def _context(trace: bytes, span: bytes, remote: bool = False) -> Any:
-    from opentelemetry.trace import SpanContext, TraceFlags
+    from opentelemetry.trace import SpanContext
 
-    return SpanContext(int.from_bytes(trace), int.from_bytes(span), remote, TraceFlags(SAMPLED))
+    return SpanContext(int.from_bytes(trace), int.from_bytes(span), remote)
 
 
 def _link(link: Link) -> Any:

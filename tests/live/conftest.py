@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from ctypes.util import find_library
 from typing import Any
 
 import pytest
@@ -22,6 +23,8 @@ def capturing() -> None:
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
     except PermissionError:
         pytest.skip("capturing needs root, or CAP_NET_RAW")
+    if find_library("pcap") is None:
+        pytest.skip("libpcap, which compiles capture filters, is not installed: apt-get install libpcap0.8")
 
 
 @pytest.fixture

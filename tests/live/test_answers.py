@@ -143,6 +143,11 @@ def test_a_fetch_gets_the_piece_that_holds_its_offset_or_the_next() -> None:
     assert log.at("r", 2, 0) is not None
     log.add(at("Fetch", "response", 12), fetched(part(number=5, end=3) | {"records": None}), {}, 12)
     assert log.at("orders", 5, 0) == part(number=5, end=3) | {"records": None}
+    within, around = part((4, 0), number=6), part((0, 9), number=6)
+    for one in (around, within):
+        log.add(at("Fetch", "response", 12), fetched(one), {}, 12)
+    assert [log.at("orders", 6, offset) == one for offset, one in ((3, around | {}), (4, within), (5, around))] == [
+        True] * 3  # fmt: skip
     assert log.span("orders", 5) == (3, 3)
 
 
@@ -263,6 +268,13 @@ def test_what_brokers_are_lenient_about() -> None:
         request = read_request(odd, header, NO)
         assert request is not None
         assert (len(request.lenient), request.message.body["allow_auto_topic_creation"]) == (lenient, True)
+    none = body | {"topics": None, "allow_auto_topic_creation": False}
+    frame = kdbg.encode(none, api="Metadata", version=4, direction="request", header={"correlation_id": 1})
+    header = header_of(frame)
+    assert header is not None
+    request = read_request(frame[:-5] + b"\xff\xff\xff\xfe" + frame[-1:], header, NO)
+    assert request is not None
+    assert (len(request.lenient), request.message.body) == (1, none)
     assert header_of(frame[:8] + b"\xff\xfe" + frame[10:]) is not None
     assert header_of(b"\x00\x12\xff\xfe" + bytes(6)) is not None
     assert header_of(b"\x00\x03\xff\xfe" + bytes(6)) is None

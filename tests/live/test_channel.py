@@ -97,7 +97,8 @@ def test_what_a_screen_asks_for_is_done() -> None:
         await desk.until(lambda: len(desk.done) == 4)
         assert (desk.done[3].client, desk.done[3].api, desk.done[3].fault) == (PEERS.client, "Metadata", "sent by hand")
         desk.hand.repeat(("10.9.9.9", 1), METADATA[4:])
-        assert "connection of that exchange is closed" in await desk.hears()
+        line = "the connection of that exchange is closed: u copies the command that asks anew"
+        assert await desk.hears() == line
 
     run(work)
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 import pytest
 
+import kdbg
 from kdbg import grammars
 from kdbg.errors import InputError
-from kdbg.live.answers import only_asks, refusal
+from kdbg.live.answers import only_asks, refusal, skeleton, with_error
 from kdbg.live.mocking.answers import Answers
 from kdbg.live.mocking.meaning import closeness, features
 from kdbg.live.mocking.recording import Recording
 from kdbg.live.mocking.rejections import Rejection
 from kdbg.live.mocking.responses import as_rejected, has_errors, with_partition_errors
+from kdbg.wire.readings.outline import outline
 
 from .test_answers import at
 from .test_replaying import OLD, exchange, half
@@ -41,6 +44,26 @@ def test_a_refusal_speaks_of_what_was_asked() -> None:
                                                             "GetTelemetrySubscriptions", "CreateTopics")}  # fmt: skip
     assert asks == {"Fetch": True, "ListOffsets": True, "DescribeAcls": True, "Produce": False,
                     "GetTelemetrySubscriptions": True, "CreateTopics": False}  # fmt: skip
+
+
+def test_every_response_that_refuses_can_be_sent() -> None:
+    """It names the topic and the partition of the request where the response has room for them."""
+    for api in grammars.apis():
+        for version in (one for one in api.versions if api.reads("response", one)):
+            struct = api.at("response", version)
+            for asked, other in (("orders", UUID(int=0)), (OLD, "")):
+                body = skeleton(api, version, [(asked, 3)])
+                has_room = with_error(struct, body, 29)
+                data = kdbg.encode(body, api=api.key, version=version, direction="response",
+                                   header={"correlation_id": 1})  # fmt: skip
+                message = kdbg.decode(data, api=api.key, version=version, direction="response")
+                assert (list(message.findings), message.body) == ([], body)
+                rows, _, errors = outline(struct)(body)
+                assert {row[0] for row in rows} <= {asked, other}
+                assert {row[1] for row in rows} <= {3, None}
+                assert (29 in errors) == has_room
+    nested = skeleton(grammars.api("ShareAcknowledge"), 1, [(OLD, 3)])["responses"][0]["partitions"][0]
+    assert (nested["partition_index"], nested["current_leader"]) == (3, {"leader_id": 0, "leader_epoch": 0})
 
 
 def test_what_stands_beside_an_error() -> None:
@@ -71,6 +94,10 @@ def test_features_of_requests() -> None:
     def of(api: str, version: int, **body: Any) -> set[Any]:
         return set(features(body, at(api, "request", version), {OLD: "rides"}))
 
+    resources = [{"resource_type": 2, "resource_name": "a", "configuration_keys": None}]
+    assert (".resources[].resource_name", "a", 4) in of("DescribeConfigs", 1, resources=resources)
+    for api, version, name, value in (("FindCoordinator", 0, "key", "g"), ("SaslHandshake", 0, "mechanism", "PLAIN")):
+        assert of(api, version, **{name: value}) == {(f".{name}", value, 4)}
     assert of("Metadata", 1, topics=None) == {(".topics", "all", 12), (".topics", None, 1)}
     assert of("Metadata", 1, topics=[{"name": "a"}]) == {
         (".topics", "some", 12), (".topics", True, 2), (".topics[].topic", "a", 4)}  # fmt: skip
@@ -125,7 +152,9 @@ def test_answers_are_given_in_turn_and_then_the_last_that_is_no_not_yet() -> Non
 def test_what_a_recording_takes_and_offers() -> None:
     size = sum(one.size for one in beats(0, 0))
     assert recorded(*beats(0, 0), most=size).answers == 2
-    with pytest.raises(InputError, match="too large to answer from"):
+    with pytest.raises(
+        InputError, match=r"^the captures are too large to answer from: choose by filters, or see --max-memory$"
+    ):
         recorded(*beats(0, 0), most=size - 1)
     cut, silent = beats(0), beats(0)
     cut[0].response = None

@@ -154,10 +154,13 @@ def test_a_socket_gets_bytes_at_once_and_asyncio_64_kib_of_what_it_does_not_take
         assert isinstance(rest, Send)
         assert (len(transport.written), rest.seen) == (1 << 16, b"")
         theirs.setblocking(False)
+        first, transport.written = transport.written, b""
+        End._send(end, send(b"none of it is taken"))
+        assert transport.written == b"none of it is taken"
         got = b""
         while len(got) < 4 * MIB - len(rest.data) - (1 << 16):
             got += theirs.recv(MIB)
-        assert got + transport.written + rest.data == data
+        assert got + first + rest.data == data
 
 
 def test_an_end_that_is_closed_shows_what_the_other_sends_and_sends_nothing() -> None:

@@ -198,6 +198,14 @@ def test_what_is_produced_is_answered_by_partition() -> None:
     assert given.told[0].endswith("; a broker responds with INVALID_REQUIRED_ACKS")
 
 
+def test_what_is_produced_to_a_topic_that_nothing_was_produced_to_is_answered_by_its_partitions() -> None:
+    data = [{"name": "letters", "partition_data": [{"index": 0, "records": RECORDS}]}]
+    part = {"index": 0, "error_code": 0, "base_offset": 9, "log_append_time_ms": -1, "log_start_offset": 0}
+    other = exchange("Produce", 7, {"acks": 1, "timeout_ms": 1, "topic_data": data},
+                     {"responses": [{"name": "letters", "partition_responses": [part]}]})  # fmt: skip
+    assert codes(produced(Given(METADATA, other), 0, 1, 2)) == [[(0, 0, 0, 0), (1, 0, 0, 0), (2, 3, -1, -1)]]
+
+
 @pytest.mark.parametrize(("fetches_since", "code"), [(4, 32), (0, 0)])
 def test_a_record_of_more_than_an_hour_ahead_is_refused_since_kafka_4(fetches_since: int, code: int) -> None:
     versions = exchange("ApiVersions", 0, {}, {"error_code": 0, "api_keys": [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.errors import KdbgError
+from kdbg.errors import InputError
 from kdbg.filters.chosen import Filters
 from kdbg.live.effects import Hold, Send
 from kdbg.live.faults import Applied, Faults, Meddling
@@ -145,9 +145,11 @@ def test_what_cannot_be_put_into_a_message_is_refused_in_one_line(text: str) -> 
     table = held_by(BOTH_WAYS)
     table.relay.from_client(produce(2))
     (held,) = table.person.seen
-    with pytest.raises(KdbgError) as caught:
+    with pytest.raises(InputError) as caught:
         with_field(held, held.data, text, {})
-    assert "\n" not in str(caught.value)
+    assert str(caught.value) == f"{text!r} cannot be put into this message: no such field, or no value of its type"
+    with pytest.raises(InputError, match=r"^these bytes are no message any more: change them as bytes$"):
+        with_field(held, b"\xff" * 20, text, {})
 
 
 def test_bytes_are_changed_and_the_size_in_front_follows() -> None:
@@ -157,7 +159,7 @@ def test_bytes_are_changed_and_the_size_in_front_follows() -> None:
     data = with_bytes(held.data, len(held.data), len(held.data), "de ad")
     table.desk.resume(held.number, data)
     assert table.sent() == struct.pack(">i", len(data)) + METADATA[4:] + b"\xde\xad"
-    with pytest.raises(KdbgError, match="no hex"):
+    with pytest.raises(InputError, match=r"^'zz' is no hex: write two digits a byte$"):
         with_bytes(b"", 0, 0, "zz")
 
 

@@ -15,6 +15,7 @@ import kdbg
 from kdbg.client.settings import show
 from kdbg.errors import InputError
 from kdbg.live.load import Load
+from kdbg.live.notices import Notices
 from kdbg.live.proxy import Upstream
 from kdbg.live.running import RunningProxy
 from kdbg.live.threads import LoopThread
@@ -65,6 +66,8 @@ def test_a_running_proxy_is_asked_what_was_said(kdbg_proxy: Callable[..., Runnin
     with pytest.raises(InputError, match="no action"):
         kdbg.proxy("x:1", faults=["Fetch: dance"])
     kept.close()
+    with kdbg.proxy("x:1"):
+        assert "kdbg proxy" in {each.name for each in threading.enumerate()}
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot be listened on"):
         kdbg.proxy("x:1", listen=taken.getsockname()).start()
     assert "kdbg proxy" not in {each.name for each in threading.enumerate()}
@@ -107,18 +110,19 @@ def test_a_response_that_cannot_be_rewritten_is_said_once() -> None:
             stage.wait(lambda count=count: stage.proxy.unread == count)
         stage.wait_until_empty()
         assert len(stage.said) == 2
-        assert "its addresses are the brokers' own" in stage.said[1]
+        assert stage.said[1] == "a response could not be read: its addresses are the brokers' own"
 
 
 def test_that_memory_is_short_is_said_with_the_number_of_messages() -> None:
     with broker(echo) as peer, running(peer) as stage:
         load = stage.proxy._load
         assert isinstance(load, Load)
-        for messages in (1, 1):
+        for messages in (1, 1, 1):
             load.lose(messages)
-        lines = [line for line in stage.said if "--max-memory" in line]
-        assert len(lines) == 1, "one line a second"
-        assert "1 message passed" in lines[0]
+            if messages == load.lost - 1:
+                stage.proxy._shortage = Notices(stage.said.append)  # a second has passed
+        text = "memory is short: {} passed without faults and holds so far; raise --max-memory"
+        assert stage.said[1:] == [text.format("1 message"), text.format("3 messages")], "one line a second"
 
 
 def test_connections_are_numbered_and_counted() -> None:

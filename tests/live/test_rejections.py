@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,14 +11,17 @@ from pathlib import Path
 import pytest
 
 import kdbg
+from kdbg.live.mocking.answers import Answers
 from kdbg.live.mocking.rejections import rejections, text_beside
 from kdbg.live.mocking.requests import header_of, read_request
 from kdbg.live.mocking.running import RunningMock
 from kdbg.messages.exchange import Known
 
-from .malformed import CLOSED, MISTAKES, SILENT, VALID, batch, end_of, produce, sent
+from .malformed import CLOSED, MISTAKES, PROBLEMS, SILENT, VALID, batch, end_of, produce, sent
+from .test_mocking import recording
 
 CAPTURES = Path("captures")
+REAL = recording("real-4.4.0-new-group")
 SHORT = 0.05
 """Seconds after which a mock that sent nothing sends nothing."""
 
@@ -69,6 +73,18 @@ def test_a_problem_says_what_is_wrong_and_what_a_broker_does(mock: RunningMock, 
     assert line.startswith("Produce v")
     assert "client mistaken, correlation id 7" in line
     assert words in line
+
+
+@pytest.mark.parametrize("line", PROBLEMS.strip().splitlines(), ids=lambda line: line.partition(" ")[0])
+def test_the_line_of_a_problem(line: str) -> None:
+    name, _, text = line.partition(" | ")
+    data = next(one.data for one in MISTAKES if one.name == name)
+    told = list[str]()
+    of = Answers(REAL, lambda host, port: (host, port), tell=told.append)
+    of.reply(data[4:])
+    text = re.sub("^P ", f"Produce v{data[7]} (C): ", text).replace("; R ", "; a broker responds with ")
+    assert told == [text.replace("(C)", "(client mistaken, correlation id 7)")]
+    assert of.rejected == 1
 
 
 def test_what_is_no_text_of_a_finding_says_what_was_meant() -> None:

@@ -140,10 +140,16 @@ def test_a_filter_is_one_word_wherever_it_goes(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize("via", ["ssh", "ssh:", "telnet:there", "there", "ssh:-oProxyCommand=x", "run:'"])
+@pytest.mark.parametrize("via", ["ssh", "ssh:", "telnet:there", "there", "ssh:-oProxyCommand=x"])
 def test_other_words_are_refused(via: str) -> None:
-    with pytest.raises(InputError, match="--via"):
+    with pytest.raises(InputError) as caught:
         command(via, WANTED)
+    assert str(caught.value) == f"--via {via!r}: write ssh:…, docker:…, podman:…, kubectl:…, run:…"
+
+
+def test_a_prefix_with_an_open_quote_is_refused() -> None:
+    with pytest.raises(InputError, match=r'^--via "run:\'": No closing quotation$'):
+        command("run:'", WANTED)
 
 
 def test_ssh_does_not_capture_itself() -> None:

@@ -14,7 +14,7 @@ from kdbg import grammars
 from kdbg.compare.counterparts import Counterparts
 from kdbg.compare.handed import PRODUCER, SESSION, TOPIC_ID
 from kdbg.errors import BuildError, InputError
-from kdbg.live.replaying.plan import Plan, Step
+from kdbg.live.replaying.plan import LEFT_OUT, Plan, Step
 from kdbg.live.replaying.topics import Wanted, wanted
 from kdbg.live.replaying.words import Words
 from kdbg.live.sessions import FetchSessions
@@ -22,6 +22,7 @@ from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.messages.peers import Peers
 
 OLD, NEW = UUID(int=5), UUID(int=6)
+SASL = "SASL of the capture; the options of this run say who logs in"
 
 
 def half(api: str, version: int, direction: Any, time: int, body: dict[str, Any]) -> CapturedMessage:
@@ -106,17 +107,22 @@ def test_too_much_is_refused() -> None:
 @pytest.mark.parametrize(
     ("api", "version", "body", "why"),
     [
-        ("SaslHandshake", 1, {"mechanism": "PLAIN"}, "options of this run"),
+        ("SaslHandshake", 1, {"mechanism": "PLAIN"}, SASL),
+        ("SaslAuthenticate", 0, {"auth_bytes": b""}, SASL),
         ("LeaderAndIsr", 0, {"controller_id": 1, "controller_epoch": 1, "partition_states": [], "live_leaders": []},
-         "between brokers"),
-        ("Fetch", 4, {"replica_id": 2, "max_wait_ms": 1, "min_bytes": 1, "topics": []}, "between brokers"),
+         "inter-broker request"),
+        ("EndQuorumEpoch", 0, {"topics": []}, "inter-controller request"),
+        ("Fetch", 4, {"replica_id": 2, "max_wait_ms": 1, "min_bytes": 1, "topics": []}, "inter-broker request"),
         ("Fetch", 4, {"replica_id": -1, "max_wait_ms": 1, "min_bytes": 1, "topics": []}, ""),
     ],
 )  # fmt: skip
 def test_what_is_not_the_clients_own_is_left_out(api: str, version: int, body: dict[str, Any], why: str) -> None:
     (step,) = planned(exchange(api, version, body)).steps
-    assert why in step.left_out
-    assert bool(why) == bool(step.left_out)
+    assert step.left_out == why
+
+
+def test_all_that_is_left_out_are_apis() -> None:
+    assert [grammars.api(name).name for name in LEFT_OUT] == list(LEFT_OUT)
 
 
 def test_a_request_that_the_capture_holds_in_part_is_not_sent() -> None:
@@ -124,7 +130,7 @@ def test_a_request_that_the_capture_holds_in_part_is_not_sent() -> None:
     assert one.request is not None
     one.request.missing = 4
     (step,) = planned(one).steps
-    assert "whole request" in step.unfit
+    assert step.unfit == "the capture does not hold the whole request"
 
 
 # Words

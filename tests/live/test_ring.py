@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import json
+import logging
 import os
+import re
+import resource
+import signal
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +30,7 @@ from kdbg.live import ring as module
 from kdbg.live.apart import Feed
 from kdbg.live.capturing import Capturing, Outcome, Wanted, capture, tell
 from kdbg.live.files import Files, Rotation
-from kdbg.live.interface import Opened, names, open_interface
+from kdbg.live.interface import Opened, _program, names, open_interface
 from kdbg.live.outflow import Outflow
 from kdbg.live.ring import Ring, Taken
 
@@ -151,8 +157,8 @@ def test_tags_of_vlans_are_put_back_into_ethernet_alone() -> None:
 
 def test_a_ring_of_files_keeps_the_latest(tmp_path: Path) -> None:
     (tmp_path / "x-000007.pcapng").write_bytes(b"old")
-    (tmp_path / "x-9.txt").write_bytes(b"")
-    (tmp_path / "x-y.pcapng").write_bytes(b"")
+    for other in ("x-9.txt", "x-y.pcapng", "8.pcapng", "x-8"):
+        (tmp_path / other).write_bytes(b"")
     files = Files(str(tmp_path / "x.pcapng"), Rotation(20, 2))
     files.head(b"head")
     for block in (b"a" * 16, b"b" * 8, b"c" * 8, b"d", b"e" * 40, b"f"):
@@ -175,6 +181,14 @@ def test_a_file_without_rotation_takes_everything(tmp_path: Path) -> None:
     assert list(files.names) == [tmp_path / "x.pcapng"]
 
 
+def test_256_kib_wait_to_be_written_at_most(tmp_path: Path) -> None:
+    files = Files(str(tmp_path / "x.pcapng"))
+    for size, written in ((262_143, 0), (1, 262_144), (262_143, 262_144), (1, 524_288)):
+        files.add(bytes(size))
+        assert (tmp_path / "x.pcapng").stat().st_size == written
+    files.close()
+
+
 def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     with pytest.raises(CaptureRefused, match=r"none/x\.pcapng: cannot be written: No such file"):
         Files(str(tmp_path / "none" / "x.pcapng"))
@@ -185,6 +199,22 @@ def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
             files.flush()
         files.add(b"more")
         files.close()  # the error was raised, and once is enough
+
+
+@pytest.mark.parametrize(("limit", "left"), [(20, 20), (25, 20), (9, 0)])
+def test_a_file_ends_after_its_last_complete_block(limit: int, left: int, tmp_path: Path) -> None:
+    files, hard = Files(str(tmp_path / "x.pcapng")), resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    for letter in b"abc":
+        files.add(bytes([letter]) * 10)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        with pytest.raises(CaptureError, match=r"x\.pcapng: cannot be written any further: File too large$"):
+            files.flush()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert (tmp_path / "x.pcapng").read_bytes() == (b"a" * 10 + b"b" * 10)[:left]
 
 
 # The process that captures
@@ -213,10 +243,12 @@ def test_packets_go_to_the_reader_and_into_the_file(tmp_path: Path) -> None:
         found.begin()
         assert found.take(2)
         assert Path(path).stat().st_size > 0
-        rings.dropped = 4
+        rings.dropped = 3
         assert found.take(2)
         assert not found.take(2)
-        found._look_after(at_once=True)
+        for rings.dropped in (3, 4):
+            found._look_after(at_once=True)
+            assert found.outflow.dropped == rings.dropped
         found.end_files()
         found.outflow.drain(found.now)
     os.close(writing)
@@ -228,7 +260,7 @@ def test_packets_go_to_the_reader_and_into_the_file(tmp_path: Path) -> None:
             packets = list(reader)
         assert [(bytes(one), meta.wirelen, meta.tslow) for one, meta in packets] == [
             (b"one", 3, 1), (b"two", 9, 2), (b"three", 5, 3)]  # fmt: skip
-        assert packets[0][1].ifname == b"lo"
+        assert [meta.ifname for _, meta in packets] == [b"lo", None, None], "the other one has gone"
         with open_capture(io.BytesIO(each)) as capture:
             assert (list(capture), capture.packets, capture.lost) == ([], 3, Lost(4, 0))
 
@@ -308,18 +340,40 @@ def test_where_there_is_no_right_to_capture(monkeypatch: pytest.MonkeyPatch) -> 
     def refuse(*given: Any) -> None:
         raise PermissionError
 
+    python = os.path.realpath(sys.executable)
+    rights = f"use sudo kdbg watch …, or once sudo setcap cap_net_raw+ep {python}; kdbg proxy needs no privileges"
     monkeypatch.setattr("kdbg.live.interface._any", refuse)
-    with pytest.raises(
-        CaptureRefused, match=r"any: no permission to capture packets; sudo kdbg watch .*setcap cap_net_raw"
-    ):
+    with pytest.raises(CaptureRefused, match=f"^any: no permission to capture packets; {re.escape(rights)}$"):
         open_interface("any", "", 100)
     monkeypatch.setattr("kdbg.live.interface._hardware", lambda name: 1)
     monkeypatch.setattr("kdbg.live.interface._ethernet", refuse)
     with pytest.raises(CaptureRefused, match="lo: no permission to capture packets"):
         open_interface("lo", "", 100)
     monkeypatch.delattr(socket, "AF_PACKET")
-    with pytest.raises(CaptureRefused, match="lo: kdbg watch requires Linux; on other systems use tcpdump"):
+    with pytest.raises(
+        CaptureRefused,
+        match=r"^lo: kdbg watch requires Linux; on other systems use tcpdump -U -w - … \| kdbg decode -$",
+    ):
         open_interface("lo", "", 100)
+
+
+def test_where_an_interface_or_libpcap_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*given: Any) -> None:
+        raise OSError(errno.ENODEV, "No such device")
+
+    def missing(*given: Any, linktype: int) -> None:
+        raise ImportError
+
+    logging.getLogger("scapy").setLevel(0)
+    with monkeypatch.context() as patch:
+        patch.setattr("kdbg.live.interface._any", gone)
+        with pytest.raises(CaptureRefused, match=r"^any: cannot be captured on: No such device$"):
+            open_interface("any", "", 100)
+    assert logging.getLogger("scapy").level == logging.CRITICAL, "it says nothing by itself"
+    monkeypatch.setattr("scapy.arch.common.compile_filter", missing)
+    text = r"libpcap: is not installed, which compiles filters; apt install libpcap0\.8"
+    with pytest.raises(CaptureRefused, match=f"^{text}$"):
+        _program("tcp", 1, 100)
 
 
 # Apart

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
 from collections import deque
+from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from kdbg.live.frames import Decision
+from kdbg.live.listening import Listening
 from kdbg.live.mocking.answers import Reply
-from kdbg.live.mocking.serve import Talk, judge
+from kdbg.live.mocking.serve import Mock, Talk, judge
 
 from .test_ends import Transport
+from .test_mocking import recording
 from .test_relay import METADATA, frame
 
 MIB = 1 << 20
@@ -60,6 +66,9 @@ def test_a_mock_closes_after_as_many_bytes_as_a_broker_reads() -> None:
         talk.data_received(data)
         assert (transport.done, mock.got) == (done, [("garbage", data, waits)])
     talk, transport, mock = talking(Reply(b"x"))
+    talk.data_received(size(0))
+    assert (transport.done, mock.got) == ([], [b""])
+    talk, transport, mock = talking(Reply(b"x"))
     talk.data_received(size(2100) + b"\xff" * 2000)
     talk.data_received(b"\xff" * 99)
     assert transport.done == []
@@ -103,3 +112,57 @@ def test_answers_of_a_mock_go_out_in_their_order_and_a_closed_connection_gets_no
     talk.data_received(METADATA[:20])
     talk.connection_lost(None)
     assert mock.got == [("cut", METADATA[:20])]
+
+
+# A mock's sockets
+
+
+def serving(work: Callable[[Mock, list[str], list[socket.socket]], Awaitable[None]]) -> None:
+    """Do something with a mock that listens, and with clients of it; all of them are closed then."""
+
+    async def run() -> None:
+        said, socks = list[str](), list[socket.socket]()
+        mock = Mock(recording("first-contact"), Listening(), say=said.append)
+        (address,) = mock.listen([("kafka", 9092)])
+        assert said == [f"127.0.0.1:{address[1]} answers in the place of kafka:9092"]
+        for _ in range(5):
+            socks.append(socket.create_connection(address))
+        await work(mock, said, socks)
+        for sock in socks:
+            sock.close()
+        await mock.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("files", "room"), [(24, 2), (25, 3)])
+def test_connections_of_a_mock_leave_16_descriptors(files: int, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """5 are open, 1 is the listener's, each connection has 1; one that ends makes room for another."""
+    monkeypatch.setattr("kdbg.live.listening.open_files", lambda: 5)
+    monkeypatch.setattr("kdbg.live.listening.allow_many_files", lambda: files)
+
+    async def work(mock: Mock, said: list[str], socks: list[socket.socket]) -> None:
+        while mock.connections < room or len(said) < 2:
+            await asyncio.sleep(0.001)
+        assert said[1].startswith(f"connections are refused: {room} are open, and this process may have {files} files")
+        assert len(mock._open_ones) == mock.connections == room
+        for sock in socks:
+            sock.close()
+        while mock._open_ones or mock._tasks:
+            await asyncio.sleep(0.001)
+        socks.append(socket.create_connection(mock.addresses.told["kafka", 9092]))
+        while mock.connections == room:
+            await asyncio.sleep(0.001)
+
+    serving(work)
+
+
+def test_a_broker_that_a_mock_cannot_stand_for_is_named_once() -> None:
+    async def work(mock: Mock, said: list[str], socks: list[socket.socket]) -> None:
+        assert mock.addresses.change("kafka-2", 9092)[0] == "127.0.0.1"
+        mock._ports._listening = Listening("192.0.2.1")
+        assert [mock.addresses.change("kafka-3", 9092) for _ in range(2)] == [("kafka-3", 9092)] * 2
+        (line,) = said[2:]
+        assert line.startswith("clients connect to kafka-3:9092 directly: 192.0.2.1:0 cannot be listened on: ")
+
+    serving(work)

@@ -72,13 +72,18 @@ class Chosen:
 
 
 class Traced(Chosen):
-    """A plugin that also notes which lines of some files each test runs; "" stands for what imports run."""
+    """A plugin that also notes which lines of some files each test runs; "" stands for what imports run.
+
+    What copies of this process run counts as well: they write it into `copies`, a line at a time.
+    """
 
     def __init__(self, files: list[str]) -> None:
         super().__init__()
         self.files = {str(TOP / file): file for file in files}
         self.lines: dict[str, dict[int, set[str]]] = {file: {} for file in files}
         self.test = ""
+        self.process = 0
+        self.copies = os.memfd_create("lines of copies")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -89,6 +94,7 @@ class Traced(Chosen):
 
     def begin(self) -> None:
         """Trace from now on."""
+        self.process = os.getpid()
         threading.settrace(self._call)
         sys.settrace(self._call)
 
@@ -100,10 +106,22 @@ class Traced(Chosen):
         test = self.test if frame.f_code.co_flags & CO_OPTIMIZED else ""  # modules and classes: the first test imports
 
         def line(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
-            lines.setdefault(frame.f_lineno, set()).add(test)
+            tests = lines.setdefault(frame.f_lineno, set())
+            if test not in tests:
+                tests.add(test)
+                if os.getpid() != self.process:
+                    os.write(self.copies, json.dumps([file, frame.f_lineno, test]).encode() + b"\n")
             return line
 
         return line(frame, event, argument)
+
+    def found(self) -> dict[str, dict[int, list[str]]]:
+        """Return the lines of each file, with the tests that run them."""
+        os.lseek(self.copies, 0, os.SEEK_SET)
+        with os.fdopen(self.copies) as copies:
+            for file, line, test in map(json.loads, copies):
+                self.lines[file].setdefault(line, set()).add(test)
+        return {file: {line: [*names] for line, names in lines.items()} for file, lines in self.lines.items()}
 
 
 class Mutated(importlib.abc.MetaPathFinder, importlib.machinery.SourceFileLoader):
@@ -142,7 +160,9 @@ def run(files: list[str], plugin: Chosen, limit: float, mutant: tuple[str, Mutan
         _, ended = os.waitpid(child, 0)
     if text is None:
         return Outcome(None, {})
-    return Outcome(*json.loads(text)) if text else Outcome(os.waitstatus_to_exitcode(ended) or 1, {})
+    reports = [Outcome(*json.loads(line)) for line in text.splitlines()]  # one of each process, where a mutant forks
+    reports.sort(key=lambda one: not one.status)
+    return reports[0] if reports else Outcome(os.waitstatus_to_exitcode(ended) or 1, {})
 
 
 def _read(descriptor: int, deadline: float) -> bytes | None:
@@ -174,11 +194,10 @@ def _run(files: list[str], plugin: Chosen, sending: int, mutant: tuple[str, Muta
         sys.settrace(None)
         report: dict[str, Any] = {"took": plugin.took, "failed": plugin.failed}
         if isinstance(plugin, Traced):
-            report["lines"] = {file: {line: [*names] for line, names in lines.items()}
-                               for file, lines in plugin.lines.items()}  # fmt: skip
+            report["lines"] = plugin.found()
             report["imported"] = [name for name in sys.modules if not name.startswith(OURS)]
         with os.fdopen(sending, "wb") as pipe:
-            pipe.write(json.dumps([status, report]).encode())
+            pipe.write(json.dumps([status, report]).encode() + b"\n")
     except BaseException:
         traceback.print_exc()  # into MUTATION_LOG
     finally:

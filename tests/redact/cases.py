@@ -24,6 +24,7 @@ from .leaks import (
     ethernet,
     extended,
     fetched,
+    in_two,
     named,
     ng,
     oauth,
@@ -140,6 +141,18 @@ def cases() -> Iterator[tuple[str, Case]]:
     yield "pcapng interface", Case(ng(block(1, interface)), (SECRET,), ".pcapng")
     packet = struct.pack("<IIIII", 0, 0, 0, 4, 4) + bytes(4) + option(1, SECRET)
     yield "pcapng packet comment", Case(ng(block(6, packet)), (SECRET,), ".pcapng")
+    joined = (
+        talk().ask("Heartbeat", 0, group_id=f"{SECRET.decode()}-and-{SECRET.decode()}", member_id="m").answer().end()
+    )
+    fragments = [ethernet(piece) for one in joined.segments for piece in in_two(one.data, 56)]
+    yield "fragments", Case(of(*fragments), (SECRET, MAC, PACKED))
+    del fragments[2]
+    yield "fragment without its other", Case(of(*fragments), (SECRET, MAC, PACKED))
+    before = [("member_id", "warehouse"), ("group_instance_id", "x" * 47)]
+    yield (
+        "lengths that are letters",
+        Case(pcap(talk().ask("Heartbeat", 4, group_id="g", **dict(before)).answer()), (b"warehouse",)),
+    )
     yield "dashed", Case(named("gw-10-99-98-97"), dashed)
 
 

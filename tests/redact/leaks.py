@@ -34,14 +34,8 @@ class Case(NamedTuple):
         """Whether it is about texts alone, which are replaced without `--addresses` as well."""
         return not any(one in (MAC, PACKED) for one in self.secrets)
 
-    def remaining(self, folder: Path, redact: Callable[[Path, Path], object]) -> list[bytes]:
-        """Redact the capture; return the secrets that are left. A run that is refused leaves none."""
-        path, made = folder / f"leak{self.suffix}", folder / f"shared{self.suffix}"
-        path.write_bytes(self.capture)
-        made.unlink(missing_ok=True)
-        redact(path, made)
-        if not made.exists():
-            return []
+    def left_in(self, made: Path) -> list[bytes]:
+        """Return the secrets that are left in a redacted capture."""
         data = [made.read_bytes().lower(), *(one.lower() for one in seen(made).inside)]
         return [one for one in self.secrets if any(one.lower() in piece for piece in data)]
 
@@ -81,6 +75,18 @@ def with_options(packet: bytes, ip_options: bytes = b"", tcp_options: bytes = b"
     tcp = body[:12] + bytes([(5 + len(tcp_options) // 4) << 4]) + body[13:20] + tcp_options + body[20:]
     total = struct.pack(">H", 20 + len(ip_options) + len(tcp))
     return bytes([0x45 + len(ip_options) // 4]) + packet[1:2] + total + packet[4:20] + ip_options + tcp
+
+
+def in_two(packet: bytes, place: int) -> list[bytes]:
+    """The two fragments of an IPv4 packet, of which the second begins with this byte of its payload."""
+    cut = 20 + place
+    first = packet[:2] + struct.pack(">HHH", cut, 7, 0x2000) + packet[8:cut]
+    rest = packet[cut:]
+    return (
+        [first, packet[:2] + struct.pack(">HHH", 20 + len(rest), 7, place // 8) + packet[8:20] + rest]
+        if rest
+        else [packet]
+    )
 
 
 def named(host: str) -> bytes:

@@ -344,10 +344,10 @@ def test_the_bounds_of_what_is_searched_for_are_those_of_the_guide() -> None:
             word = b"abcdefghij"[:size]
             found = searched((b"- " + word + b" -", kind)).find(b" " + word + b" ")
             assert found is (kind if size == least else None)
-    value = b"-" * 119 + b" beginning" + b"-" * 90 + b"  therest" + b"-" * 120
+    value = b"-" * 120 + b" beginner" + b"-" * 90 + b" outcomes" + b"-" * 121
     search = searched((value, Replaced.VALUE))
-    assert search.find(b"beginning") is None, "its last letter is byte 129"
-    assert search.find(b"therest") is None
+    assert search.find(b"beginner") is None, "its last letter is byte 129"
+    assert search.find(b"outcomes") is None
     ends = b"-" * 119 + b"beginning" + b"-" * 90 + b"the ending" + b"-" * 122
     assert searched((ends, Replaced.VALUE)).find(b"beginning") is Replaced.VALUE
     assert searched((b"abababab", Replaced.NAME), (b"abcabcabc", Replaced.NAME)).find(b"abababab") is None

@@ -153,3 +153,57 @@ def test_where_few_bytes_are_missing_some_blanks_become_other_letters() -> None:
             assert (len(found), inside[:40]) == (least + more, bytes(range(40)))
             assert (inside == plain.data) is (more in (0, 8))
     assert refill(3, plain._replace(rooms=[]), compress(3, plain.data) + b"?", 2, Effort()) is None
+
+
+class Recorded(Effort):
+    """Effort that keeps what was asked of it."""
+
+    def __init__(self, spare: int = 1 << 40) -> None:
+        super().__init__(spare)
+        self.works: list[int] = []
+
+    def take(self, work: int) -> bool:
+        self.works.append(work)
+        return super().take(work)
+
+
+def test_what_is_tried_for_bytes_that_nothing_fits_and_what_each_try_costs() -> None:
+    data = bytes(range(200)) * 2
+    for codec, paces in ((1, [4, 16]), (2, [4]), (3, [4, 16]), (4, [4, 16])):
+        old = compress(codec, b"")[:20]
+        for rooms, letters in (([], 1), ([Room(0, 9)], 2)):
+            effort = Recorded()
+            assert refill(codec, Plain(data, rooms, nothing), old, 2, effort) is None
+            assert effort.works == [pace * len(data) for pace in paces for _ in range(letters)], codec
+        effort = Recorded(spare=-1)
+        assert refill(codec, Plain(data, [], nothing), old, 2, effort) is None
+        assert (len(effort.works), effort.given_up) == (1, 1)
+
+
+def test_other_letters_are_tried_one_after_the_other_as_far_as_there_is_room() -> None:
+    for room in (0, 1, 5, 12, 40):
+        plain = Plain(b"\0\1\2" * 20 + b"x" * room, [Room(60, 60 + room)], nothing)
+        filled: list[bytes] = []
+        plain = plain._replace(prove=lambda data, filled=filled: filled.append(bytes(data[60:])))
+        refill(4, plain, compress(4, plain.data) + b"?", 2, Recorded())
+        letters = b"qzvkwjhgpfyb"
+        tried = [letters[:amount].ljust(room, b"x") for amount in range(min(room, 12) + 1)]
+        assert filled[: len(tried)] == tried[: len(filled)], room
+        assert len(filled) > 1
+
+
+def test_a_framed_batch_keeps_its_frame_and_has_blocks_as_large_as_its_own() -> None:
+    from cramjam import snappy
+
+    head = b"\x82SNAPPY\0" + bytes([0, 0, 0, 2, 0, 0, 0, 3])
+    for size, most in ((100, 32_768), (40_000, 40_000)):
+        block = bytes(snappy.compress_raw(bytes(size)))
+        old = head + len(block).to_bytes(4) + block
+        packer, filler = snappy_packer(old)
+        made = packer(bytes(100_000))
+        assert made[:16] == head
+        assert decompress(2, made) == bytes(100_000)
+        assert int(snappy.decompress_raw_len(made[20 : 20 + int.from_bytes(made[16:20])])) == most
+        longer_by = filler(made, 3)
+        assert longer_by is not None
+        assert (longer_by[:16], len(longer_by), decompress(2, longer_by)) == (head, len(made) + 3, bytes(100_000))

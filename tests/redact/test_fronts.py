@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +74,65 @@ def test_behind_missing_bytes_a_frame_is_due_where_the_message_ends() -> None:
     assert [*found.feed(0, bytes(20))] == []
     told = struct.pack(">ii", 12, 3)
     assert [*found.feed(40, bytes(10) + told), *found.close()] == [Front(50, told)]
+
+
+SMALL = struct.pack(">ihhi", 99, 3, 1, 7)
+
+
+@pytest.mark.parametrize(
+    ("front", "kept"),
+    [
+        (SMALL + b"\0\4kdbg", SMALL + b"\0\4"),
+        (SMALL + b"\1\4kdbg", SMALL + b"\1\4"),
+        (SMALL + b"\xff\xff\0\0", SMALL + b"\xff\xff"),
+        (SMALL + b"\2\4kdbg", SMALL + b"xx"),
+        (SMALL + b"\4", SMALL + b"x"),
+        (SMALL + b"\0", SMALL + b"\0"),
+        (SMALL, SMALL),
+        (SMALL[:11], SMALL[:8] + b"xxx"),
+        (SMALL[:9], SMALL[:8] + b"x"),
+        (SMALL[:8], SMALL[:8]),
+        (SMALL[:7], SMALL[:4]),
+        (SMALL[:4], SMALL[:4]),
+        (SMALL[:3], None),
+        (SMALL[:8] + b"\xff\0\0\7\2\2", SMALL[:8] + b"\xff\0\0\7xx"),
+        (SMALL[:8] + b"\1\0\0\7\2\2", SMALL[:8] + b"xxxx\2\2"),
+        (SMALL[:4] + b"\1" + SMALL[5:], SMALL[:4]),
+        (SMALL[:6] + b"\1" + SMALL[7:], SMALL[:4]),
+        (SMALL[:5] + b"\xff\0\xff" + SMALL[8:], SMALL[:5] + b"\xff\0\xff" + SMALL[8:]),
+        (b"\7\xff\xff\xff" + SMALL[4:], b"\7\xff\xff\xff" + SMALL[4:]),
+        (b"\x08\0\0\0" + SMALL[4:], None),
+    ],
+)
+def test_what_stays_of_the_front_of_a_request(front: bytes, kept: bytes | None) -> None:
+    assert fronts(bytes(20) + front, (0, 20)) == ([] if kept is None else [Front(20, kept)])
+
+
+@pytest.mark.parametrize(
+    ("front", "kept"),
+    [
+        (b"\0\0\0\x09\0\0\0\7more", b"\0\0\0\x09\0\0\0\7"),
+        (b"\0\0\0\x09\1\0\0\7more", b"\0\0\0\x09xxxx"),
+        (b"\0\0\0\x09\0\0\0", b"\0\0\0\x09xxx"),
+        (b"\0\0\0\x09", b"\0\0\0\x09"),
+    ],
+)
+def test_what_stays_of_the_front_of_a_response(front: bytes, kept: bytes) -> None:
+    assert fronts(bytes(20) + front, (0, 20), requests=False)[:1] == [Front(20, kept)]
+
+
+def test_messages_are_taken_in_their_order_and_one_in_front_of_a_frame_that_is_due_moves_it() -> None:
+    stream = bytes(20) + request(6)[:10] + bytes(20) + request(50)
+    assert fronts(stream, (30, 50), (4, 20)) == [Front(20, request(6)[:8] + b"xx"), Front(50, request(50)[:14])]
+    assert fronts(bytes(30) + request(50), (0, 20), (20, 30)) == [Front(30, request(50)[:14])]
+    assert fronts(bytes(10), (0, 10)) == fronts(b"", (0, 0)) == []
+    found = Fronts(requests=False)
+    assert [*found.feed(5, bytes(9)), *found.close()] == [], "nothing is due before the first message"
+    found.message(20, 24, 0)
+    told = struct.pack(">ii", 12, 3)
+    assert [*found.feed(20, bytes(4))] == []
+    assert [*found.feed(30, told), *found.close()] == [Front(30, told)], "where bytes are missing one is due"
+    assert [*found.close()] == []
 
 
 def test_responses_that_prove_each_other_do_so_afterwards(tmp_path: Path) -> None:

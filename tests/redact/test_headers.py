@@ -6,6 +6,8 @@ import struct
 from ipaddress import ip_address
 from typing import Any
 
+import pytest
+
 from kdbg.capture.frames import Dissectors, Frame
 from kdbg.capture.write import checksum
 from kdbg.redact.packets import rewritten
@@ -138,3 +140,80 @@ def test_addresses_of_all_kinds_are_found_in_both_orders() -> None:
     other = b"\2" + MAC[1:]
     assert search.find_in_headers(1, other + other + b"\x12\x34" + MAC, None) is Replaced.HARDWARE
     assert search.find_in_headers(1, other[:5] + b"\xff" + bytes(6) + b"\x12\x34" + MAC[:5], None) is None
+
+
+UNKNOWN = 147
+"""A link that only scapy may know."""
+
+
+def told(data: bytes, network: int, payload: bytes = b"what was said") -> Any:
+    """What is found in the only segment of a packet whose IP header begins here."""
+    size = HEADERS[data[network] >> 4]
+    ends = data[network + 12 : network + 20] if size == 20 else data[network + 8 : network + 40]
+    return (1, 0, ends + data[network + size : network + size + 4], 7, 9, 0, payload, len(payload))
+
+
+@pytest.mark.parametrize("version", [4, 6])
+@pytest.mark.parametrize(
+    ("front", "kept"),
+    [
+        (b"", b""),
+        (b"\1\2word\3\4", b"\1\2\0\0\0\0\3\4"),
+        (b"\1words\3", b"\1\0\0\0\0s\3"),
+        (b"abc", b"abc"),
+        (bytes(range(40)), bytes(range(32)) + bytes(8)),
+    ],
+)
+def test_what_is_in_front_of_a_packet_that_only_scapy_finds_stays_without_texts(
+    version: int, front: bytes, kept: bytes
+) -> None:
+    for addresses in (False, True):
+        made = Substitutes("a seed", addresses=addresses)
+        whole = segment(version, b"what was said")
+        data = front + whole + b"trailing"
+        new = rewritten(UNKNOWN, data, told(data, len(front)), b"x" * 13, made)
+        inner, size = new[len(front) : -8], HEADERS[version]
+        ends = slice(12, 20) if version == 4 else slice(8, 40)
+        assert (new[: len(front)], new[-8:]) == (kept, bytes(8))
+        assert (error_of(inner), inner[size + 20 :]) == (0, b"x" * 13)
+        assert inner[: ends.start] == whole[: ends.start] or version == 4
+        assert inner[size : size + 16] == whole[size : size + 16]
+        assert (inner[ends] != whole[ends]) is addresses
+        assert version == 6 or checksum(inner[:20]) == 0
+        made.replaced.settle()
+        assert b"trailing" in made.replaced.texts
+
+
+def test_the_segment_that_was_found_is_written_whatever_looks_like_it() -> None:
+    made, whole = Substitutes("a seed"), segment(4, b"what was said")
+    like = whole[20:32]
+    for front, payload, behind in (
+        (b"", b"what was said", like + b"another"),  # its numbers again, without its payload
+        (b"", like + b"what was said", b""),
+        (b"", like + like, b""),
+        (like, b"what was said", b""),  # without addresses in front
+        (b"\1" + like[:11], b"what was said", b""),
+    ):
+        packet = segment(4, payload)
+        data = front + packet + behind
+        new = rewritten(UNKNOWN, data, told(data, len(front), payload), b"x" * len(payload), made)
+        place = len(front) + 40
+        assert new[place : place + len(payload)] == b"x" * len(payload), (front, payload, behind)
+        assert new[len(front) + 20 : place - 4] == packet[20:36]
+        assert not any(new[place + len(payload) :])
+    data = segment(4, b"what was said")
+    for other in (
+        (*told(data, 0)[:3], 8, *told(data, 0)[4:]),
+        (*told(data, 0)[:6], b"what was sung", 13),
+        (*told(data, 0)[:2], b"\7" * 8 + data[20:24], *told(data, 0)[3:]),
+    ):
+        assert rewritten(UNKNOWN, data, other, b"x" * 13, made) == bytes(len(data)), "it is not there"
+
+
+def test_a_tcp_header_of_which_the_end_is_missing_ends_where_the_packet_does() -> None:
+    made = Substitutes("a seed")
+    for size in (32, 33, 36, 40):
+        data = segment(4, b"what was said")[:size]
+        for link in (UNKNOWN, 101):
+            new = rewritten(link, data, told(data, 0, b""), b"", made)
+            assert (len(new), new[12:32]) == (size, data[12:32]), (size, link)

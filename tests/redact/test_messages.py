@@ -6,8 +6,11 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import pytest
+
 import kdbg
 from kdbg.messages.exchange import CapturedMessage
+from kdbg.redact.edits import _json_blanked
 from kdbg.redact.filling import Effort
 from kdbg.redact.message import Redacted, redact
 from kdbg.redact.substitutes import Substitutes
@@ -151,6 +154,16 @@ def records() -> Iterator[tuple[str, Case]]:
         "a text in an offset": FRONT[:3] + b"word" + FRONT[7:] + text,
     }.items():
         yield name, Case(fetched(data), (topic, topic, blank(data)))
+    whole = sound(one_record(b"customer"))
+    blank_one = sound(one_record(b"xxxxxxxx"))
+    for name, data in {"a front behind a batch": whole + FRONT, "a text behind it": whole + text}.items():
+        made = blank_one + (FRONT if data.endswith(FRONT) else b"x" * len(text))
+        yield name, Case(fetched(data), (topic, topic, (data, made)))
+    produce = packed(b"topic"), packed(b"xxxxx")
+    yield (
+        "a front in a request, which a client never sends",
+        Case(produced(whole + FRONT + text), (produce, (whole, blank_one), blank(FRONT + text))),
+    )
     offset = FRONT[:3] + b"\0wor" + FRONT[7:]
     yield "no text in an offset", Case(fetched(offset + text), (topic, topic, blank(text)))
 
@@ -158,6 +171,75 @@ def records() -> Iterator[tuple[str, Case]]:
 def test_what_is_replaced_in_messages_and_what_stays() -> None:
     for name, case in (*fields(), *broken(), *records()):
         assert shared(case.capture) == expected(case), name
+
+
+def test_of_a_broken_header_no_text_stays() -> None:
+    known = HEADER[:8]
+    for left, shown in (
+        (b"", b""), (b"\0", b"x"), (b"\0\x50kdbgsecret", b"\0\x50xxxxxxxxxx"), (b"kdbgsecret", b"kdxxxxxxxx"),
+        (b"\0\6kdbg" + GROUP, b"\0\6xxxx" + b"x" * 11), (b"\xff\xff" + GROUP[1:] + b"member", b"\xff\xff" + b"x" * 16),
+        (b"\xff\xfe" + GROUP[1:] + b"member", b"x" * 18),
+    ):  # fmt: skip
+        request, _ = halves(heartbeat(GROUP + packed(b"member")))
+        request.data = known + left
+        assert redact(request, Substitutes("a seed"), Effort()).data == known + shown, left
+    request.data = HEADER[:6]
+    assert redact(request, Substitutes("a seed"), Effort()).data == HEADER[:4] + b"xx"
+
+
+def test_an_address_in_an_envelope_becomes_the_one_that_packets_have() -> None:
+    inner = HEADER + GROUP + packed(b"member")
+    for text in (b"\x0a\x63\x62\x61", bytes(range(2, 18)), b"\x0a\x63\x62", bytes(range(2, 19))):
+        made = Substitutes("a seed")
+        body = {"request_data": inner, "request_principal": None, "client_host_address": text}
+        envelope = kdbg.encode(body, api="Envelope", version=0, direction="request")
+        capture = pcap(talk().ask_bytes("Envelope", 0, envelope).answer().end())
+        other = made.address(text) if len(text) in (4, 16) else b"x" * len(text)
+        assert other != text
+        hidden = inner.replace(b"kdbg", b"xxxx").replace(b"group", b"xxxxx").replace(b"member", b"xxxxxx")
+        (shown, _), (before, _) = shared(capture, made), messages(capture)
+        assert shown == before.replace(*CLIENT, 1).replace(inner, hidden).replace(text, other)
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        (b'{"status":"inv","scope":"abc"}', b'{"status":"xxx","scope":"xxx"}'),
+        (b'{"openid-configuration" : "abc"}', b'{"openid-configuration" : "xxx"}'),
+        (b'{"statuses":1}', b'{"xxxxxxxx":1}'),
+        (b'["status", "scope"]', b'["xxxxxx", "xxxxx"]'),
+        (b"[true,false,null]", b"[true,false,null]"),
+        (b"[True,tru]", b"[xxxxxxxxx"),
+        (b"[-1.5e+3,0,12]", b"[1111111,1,11]"),
+        (b"[1.]", b"[1xx"),
+        (b'["a\\"b\\\\", "c\nd"]', b'["xxxxxx", "xxx"]'),
+        (b'{"a":"open', b'{"x":xxxxx'),
+        (b" 7", b" 1"),
+        (b"7 8", b"xxx"),
+        (b" 7,a", b" 1,x"),
+        (b"a7", b"xx"),
+        (b"", b""),
+    ],
+)
+def test_of_json_only_known_keys_and_the_structure_stay(data: bytes, shown: bytes) -> None:
+    assert _json_blanked(data) == shown
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_of_a_message_that_cannot_be_decompressed_the_header_stays(magic: int) -> None:
+    head = bytes([magic, 1]) + b"\0\0\0\0\0\0\0\7" * magic
+    rest = packed_long(b"key") + packed_long(b"what is no gzip")
+    behind = set_of(b"customer", b"k", magic)
+    old = struct.pack(">qiI", 7, len(head + rest) + 4, crc32(head + rest) ^ 0x81) + head + rest
+    body = struct.pack(">hii", 1, 1000, 1) + packed(b"topic") + struct.pack(">iiI", 1, 0, len(old + behind))
+    found = records_of(pcap(talk().ask_bytes("Produce", 2, body + old + behind).answer().end()), len(old + behind))
+    shown = head + b"x" * len(rest)
+    assert found[: len(old)] == struct.pack(">qiI", 7, len(shown) + 4, crc32(shown) ^ 0x81) + shown
+    assert found[len(old) :] == set_of(b"xxxxxxxx", b"x", magic)
+
+
+def packed_long(data: bytes) -> bytes:
+    return struct.pack(">i", len(data)) + data
 
 
 def test_pseudonyms_stand_where_the_names_stood() -> None:

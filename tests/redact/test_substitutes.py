@@ -120,6 +120,22 @@ def test_every_part_of_an_address_becomes_another_of_as_many_digits() -> None:
     assert all(0x1000 <= int.from_bytes(one) < 0xFE00 for one in last)
 
 
+def test_no_part_of_an_address_stays_for_every_seed() -> None:
+    many = [names(f"seed {number}") for number in range(3)]
+    for place, last in ((0, 223), (1, 255)):
+        for part in (1, 9, 10, 99, 100, last):
+            packed = bytes([*[9] * place, part, *[9] * (3 - place)])
+            found = {made.address(packed)[place] for made in many}
+            assert found != {part}, (place, part)
+            assert {len(str(one)) for one in found} == {len(str(part))}
+    for place, end in ((0, 0xFDFF), (1, 0xFFFF)):
+        for part in (1, 0xF, 0x10, 0xFF, 0x100, 0xFFF, 0x1000, end):
+            packed = b"\7\7" * place + part.to_bytes(2) + b"\7\7" * (7 - place)
+            found = {int.from_bytes(made.address(packed)[2 * place : 2 * place + 2]) for made in many}
+            assert found != {part}, (place, part)
+            assert {len(f"{one:x}") for one in found} == {len(f"{part:x}")}
+
+
 def test_an_ipv4_address_in_ipv6_is_the_one_of_ipv4() -> None:
     made, mapped = names(), bytes(10) + b"\xff\xff"
     assert made.address(mapped + b"\x0a\1\2\3") == mapped + made.address(b"\x0a\1\2\3")
@@ -162,7 +178,8 @@ def test_addresses_in_names_are_the_same_whatever_separates_their_parts() -> Non
 
 def test_pseudonyms_are_words_and_run_out_into_letters_and_digits() -> None:
     made = names()
-    assert re.fullmatch(rb"[bdfghjklmnprstvz][aeio][bdfghjklmnprstvz][aeio][bdfghjklmnprstvz]", made.name("order"))
+    spoken = re.compile(rb"[bdfghjklmnprstvz]([aeio][bdfghjklmnprstvz]){9}")
+    assert all(spoken.fullmatch(made.name(chr(97 + number) * 19)) for number in range(26))
     assert re.fullmatch(rb"[0-9]{8}", made.name("20261121"))
     found = [made.name(chr(97 + number)) for number in range(26)]
     assert len(set(found)) == 26, "more than there are consonants"

@@ -120,7 +120,7 @@ def test_addresses(url: str, wanted: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://x", "http://", "http://x:port", "http://x:99999", "grpc://x:4317", "http://[::"]
+    "url", ["ftp://x", "http://", "http://x:port", "http://x:99999", "grpc://x:4317", "http://[::", "http://x:0"]
 )
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(InputError, match="no address of a collector"):

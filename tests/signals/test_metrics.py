@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import urllib.request
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -123,29 +122,6 @@ def test_several_captures_are_added_up(cli: Cli) -> None:
     assert exchanges[2] == exchanges[0] + exchanges[1]
 
 
-def test_labels_have_few_values_and_what_is_folded_is_counted(cli: Cli, write: Callable[..., Path]) -> None:
-    many = module.MOST["client_id"] + 7
-    talks = [Talk(client=("10.0.0.1", 20_000 + n), client_id=f"client {n}").ask("Metadata", 1).answer()
-             for n in range(many)]  # fmt: skip
-    found = counted(cli, write(*talks))
-    clients = by(found["kdbg_exchanges_total"], "client_id")
-    assert len(clients) == module.MOST["client_id"] + 1
-    assert clients[(module.OTHERS,)] == 7
-    assert found["kdbg_folded_total"][(("label", "client_id"),)] == 7
-
-
-def test_a_metric_has_so_many_sets_of_labels(
-    cli: Cli, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "SETS", 3)
-    talks = [Talk(client=("10.0.0.1", 20_000 + n), client_id=f"client {n}").ask("Metadata", 1).answer()
-             for n in range(8)]  # fmt: skip
-    found = counted(cli, write(*talks))
-    assert len(found["kdbg_exchanges_total"]) == 4
-    assert by(found["kdbg_exchanges_total"], "client_id")[(module.OTHERS,)] == 5
-    assert found["kdbg_folded_total"][(("label", module.ALL),)] >= 5
-
-
 def test_hostile_names_are_escaped(cli: Cli, write: Callable[..., Path]) -> None:
     found = counted(cli, write(Talk(client_id='a"b\\c\nd\x1b').ask("Metadata", 1).answer()))
     assert by(found["kdbg_exchanges_total"], "client_id") == {('a"b\\\\c\\nd\\x1b',): 1}
@@ -206,17 +182,3 @@ def test_places(text: str, wanted: tuple[str, int]) -> None:
 def test_what_is_no_place(text: str) -> None:
     with pytest.raises(InputError, match="no place for metrics"):
         place(text)
-
-
-def test_without_the_library_a_line_says_what_to_install() -> None:
-    program = """if True:
-        import sys
-        sys.modules["prometheus_client"] = None
-        from kdbg.cli import run
-        sys.exit(run(sys.argv[1:]))
-    """
-    command = [sys.executable, "-c", program, "stats", str(ERRORS), "-f", "prometheus"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("kdbg: metrics are written by Prometheus' client library: pip install ")
-    assert done.stderr.count("\n") == 1

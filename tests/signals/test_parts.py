@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, cast
@@ -10,9 +12,12 @@ import pytest
 import requests
 
 from kdbg import __version__
-from kdbg.errors import CannotConnect, InputError
-from kdbg.findings import Severity
+from kdbg.errors import CannotConnect, InputError, WrongAnswer
+from kdbg.findings import Finding, Severity
+from kdbg.findings import Kind as Kinds
+from kdbg.grammars import sasl
 from kdbg.messages.exchange import Exchange
+from kdbg.messages.latency import Split, Timing
 from kdbg.signals import metrics as module
 from kdbg.signals import spans as sending
 from kdbg.signals.collector import Collector
@@ -20,15 +25,17 @@ from kdbg.signals.families import BUCKETS
 from kdbg.signals.http import Asking, Nobody, reason
 from kdbg.signals.metrics import Metrics, Spread, Totals
 from kdbg.signals.otlp_json import line
-from kdbg.signals.prometheus import serve
+from kdbg.signals.prometheus import check, serve, text
 from kdbg.signals.sinks import Behind, CollectorSink, FileSink
-from kdbg.signals.span import Kind, Span, moment
+from kdbg.signals.span import Event, Kind, Link, Span, moment
 from kdbg.signals.spans import Spans
 from kdbg.wire.readings.topic_names import NamesThen
 
-from ..live.test_replaying import exchange, heartbeat
+from ..live.test_replaying import OLD, exchange, heartbeat
+from .received import Receiver, request_of
 
 SPAN = Span(b"t" * 16, b"s" * 8, b"", "one", Kind.CLIENT, 1, 2, {"a": "b"})
+LINK = Link(b"m" * 16, b"n" * 8)
 SECOND = 1_000_000_000
 
 
@@ -49,6 +56,7 @@ def test_what_came_of_asking_is_remembered_and_forgotten(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(requests.Session, "request", request)
     asking = Asking()
+    assert (asking.answer, asking.problem) == ("", "")
     refused = requests.ConnectionError(OSError(111, "Connection refused"))
     expected: list[tuple[Any, str, str]] = [
         (refused, "", "Connection refused"), ((200, "OK"), "200 OK", ""), ((503, None), "503", ""),
@@ -74,6 +82,35 @@ def test_the_reason_is_what_the_system_said() -> None:
     while_handling.__context__ = caused
     found = [reason(one) for one in (OSError(1, "No"), OSError("x"), wrapped, caused, while_handling, ValueError())]
     assert found == ["No", "", "No such file", "Input/output error", "Input/output error", ""]
+
+
+def test_a_collector_gets_spans_as_a_file_has_them(receiver: Receiver) -> None:
+    link = Link(b"l" * 16, b"k" * 8, remote=False, attributes={"own": True})
+    child = Span(b"t" * 16, b"c" * 8, b"s" * 8, "two", Kind.INTERNAL, 3, 4, {"n": 1, "list": ("x", "y"), "f": 0.5},
+                 (Event("e", 3, {"at": "all"}), Event("f", 4)), (link, LINK), "went wrong")  # fmt: skip
+    sender = Collector(receiver.url, {"service.name": "kdbg"})
+    sender.send([SPAN, child])
+    assert receiver.requests == [request_of(json.loads(line([SPAN, child], {"service.name": "kdbg"})))]
+    receiver.answers = [400]
+    with pytest.raises(WrongAnswer) as refused:
+        sender.send([SPAN])
+    assert str(refused.value) == f"{receiver.url}/v1/traces: answered 400 Bad Request"
+    sender.close()
+    with pytest.raises(CannotConnect) as closed:
+        sender.send([SPAN])
+    assert str(closed.value).endswith("cannot be reached; is a collector there? OTLP over HTTP is port 4318")
+
+
+def test_what_the_sdk_does_not_take_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some versions of it raise over a variable, or a certificate that it names; others log a warning."""
+
+    def fail(**given: Any) -> Any:
+        raise OSError(f"no certificate for {given['endpoint']}")
+
+    monkeypatch.setattr("opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter", fail)
+    with pytest.raises(InputError) as caught:
+        Collector("http://x:1/y", {})
+    assert str(caught.value) == "http://x:1/y: no certificate for http://x:1/y"
 
 
 # Where spans go
@@ -245,7 +282,8 @@ def test_spans_wait_a_second_for_others(monkeypatch: pytest.MonkeyPatch) -> None
     assert untimed.request is not None
     untimed.request.first_time = untimed.request.last_time = module.UNTIMED
     found.take([untimed, untimed])
-    assert [text.split()[0] for text in found.close()] == ["2", "1,234", "2"]
+    assert found.close() == ["2 spans to there", "1,234 spans lost, which there did not take",
+                             "2 exchanges without a time have no span"]  # fmt: skip
 
 
 def test_connections_that_have_ended_are_looked_for_every_5_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,6 +374,93 @@ def test_labels_have_as_many_values_as_they_may() -> None:
     found = counts.numbers()
     assert found["exchanges"][("Heartbeat", "0", "(others)")] == 2
     assert (len(found["exchanges"]), found["folded"]) == (101, {("client_id",): 2})
+
+
+def test_open_connections_records_steps_parts_and_findings_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert module.OPEN == 1 << 16
+    monkeypatch.setattr(module, "OPEN", 2)
+    counts, open_ = Metrics(), {1, 2}
+    batch = {"records": [{"key": None, "value": b"x"}, {"key": None, "value": b"y"}]}
+    data = [{"topic_id": OLD, "partitions": [{"partition_index": 0, "error_code": 0, "high_watermark": 2,
+                                              "records": [batch]}]}]  # fmt: skip
+    fetched = exchange("Fetch", 13, {"max_wait_ms": 1, "min_bytes": 1, "topics": []}, {"responses": data}, came=-4)
+    step = exchange("ApiVersions", 0, {}, {"error_code": 35}, sent=module.UNTIMED, came=module.UNTIMED)
+    step.timing = Timing(Split(waiting=2_000_000, broker=600_000, beyond=7), None)
+    token = heartbeat(1, None)
+    token.api, token.findings = sasl.api, [Finding(Kinds.UNANSWERED), Finding(Kinds.UNANSWERED), Finding(Kinds.QUIRK)]
+    for first, one in ((1, fetched), (2, step), (3, token)):
+        one.peers = one.peers._replace(first_packet=first)
+    counts.take([fetched])
+    assert counts.numbers()["open_connections"] == {(): 0}, "no capture has begun"
+    counts.begin(NamesThen({OLD: "orders"}), open_.__contains__)
+    counts.take([fetched, step, token, heartbeat(5, None)])
+    counts.odd([Finding(Kinds.GAP)])
+    numbers = counts.numbers()
+    assert (numbers["open_connections"], numbers["last_exchange_timestamp_seconds"]) == ({(): 2}, {(): 5e-9})
+    assert numbers["records"] == {("Fetch", str(OLD)): 2, ("Fetch", "orders"): 2}
+    assert numbers["exchange_steps"] == {("ApiVersions", "me", "UNSUPPORTED_VERSION"): 1}
+    assert "exchange_errors" not in numbers
+    assert numbers["exchanges"][("SaslToken", "(none)", "me")] == 1
+    assert numbers["findings"] == {("unanswered", "warning"): 2, ("quirk", "note"): 1, ("gap", "error"): 1}
+    spreads = counts.spreads()
+    assert {labels: spread.counts.index(1) for labels, spread in spreads["latency_part_seconds"].items()} \
+        == {("ApiVersions", "waiting"): 2, ("ApiVersions", "broker"): 1, ("ApiVersions", "beyond"): 0}  # fmt: skip
+    assert spreads["latency_seconds"].keys() == {("Fetch",)}
+    open_.discard(1)
+    assert counts.numbers()["open_connections"] == {(): 1}
+    counts.begin(NamesThen({}), lambda first: True)
+    assert counts.numbers()["open_connections"] == {(): 0}
+
+
+def test_sets_of_labels_that_are_too_many_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SETS", 1)
+    counts = Metrics()
+    first, second = heartbeat(1, 2), exchange("ListGroups", 0, {}, {"error_code": 0, "groups": []})
+    counts.take([first, second, first])
+    others = ("(others)",) * 3
+    assert counts.numbers()["exchanges"] == {("Heartbeat", "0", "me"): 2, others: 1}
+    assert counts.numbers()["folded"] == {("(all)",): 4}
+    assert [sum(spread.counts) for spread in counts.spreads()["latency_seconds"].values()] == [2, 1]
+
+
+def test_prometheus_text_has_each_family_that_has_a_sample() -> None:
+    counts = Metrics()
+    asked = {"group_id": "g", "generation_id": 1, "member_id": "m"}
+    counts.take([exchange("Heartbeat", 0, asked, {"error_code": 25}, sent=5 * SECOND, came=5 * SECOND + 1_000_000)])
+    lines = [line for line in text(counts).decode().splitlines() if line[0] != "#"]
+    below = ["0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1.0", "2.5", "5.0",
+             "10.0", "30.0", "+Inf"]  # fmt: skip
+    assert lines == [
+        'kdbg_exchanges_total{api="Heartbeat",client_id="me",version="0"} 1.0',
+        'kdbg_exchange_errors_total{api="Heartbeat",client_id="me",error="UNKNOWN_MEMBER_ID"} 1.0',
+        'kdbg_request_bytes_total{api="Heartbeat",client_id="me"} 24.0',
+        'kdbg_response_bytes_total{api="Heartbeat",client_id="me"} 10.0',
+        *(f'kdbg_latency_seconds_bucket{{api="Heartbeat",le="{bound}"}} {float(bound != "0.0005")}' for bound in below),
+        'kdbg_latency_seconds_count{api="Heartbeat"} 1.0', 'kdbg_latency_seconds_sum{api="Heartbeat"} 0.001',
+        "kdbg_connections_total 0.0", "kdbg_other_connections_total 0.0", "kdbg_open_connections 0.0",
+        "kdbg_packets_total 0.0", 'kdbg_packets_lost_total{why="dropped"} 0.0',
+        'kdbg_packets_lost_total{why="unread"} 0.0', "kdbg_last_exchange_timestamp_seconds 5.0",
+        f'kdbg_build_info{{version="{__version__}"}} 1.0',
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "use", "said"),
+    [
+        ("prometheus_client", check, "metrics are written by Prometheus' client library: pip install "
+         "'kdbg-kafka[prometheus]', or in a checkout pip install '.[prometheus]'"),
+        ("opentelemetry.sdk.resources", lambda: Collector("http://x:1", {}),
+         "spans are sent by OpenTelemetry's SDK: pip install 'kdbg-kafka[otlp]', or in a checkout pip install "
+         "'.[otlp]'"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, use: Callable[[], Any], said: str
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InputError) as caught:
+        use()
+    assert str(caught.value) == said
 
 
 def test_where_nothing_can_listen_is_said_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:

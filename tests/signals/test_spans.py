@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -116,40 +115,6 @@ def test_filters_choose_spans_and_their_ids_stay(cli: Cli) -> None:
     assert [whole[one.span["spanId"]].attributes for one in some] == [one.attributes for one in some]
 
 
-def test_a_long_connection_is_several_traces_that_follow_each_other(
-    cli: Cli, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(traces, "MOST", 3)
-    talk = Talk()
-    for _ in range(8):
-        talk.ask("Metadata", 1).answer()
-    spans = exported(cli, write(talk))
-    roots = sorted(of_connections(spans), key=lambda one: one.attributes["kafka.connection.part"])
-    assert [one.attributes["kafka.exchanges"] for one in roots] == [3, 3, 2]
-    assert [one.attributes["kafka.connection.part"] for one in roots] == [1, 2, 3]
-    assert len({one.span["traceId"] for one in roots}) == 3
-    assert "links" not in roots[0].span
-    for before, after in pairwise(roots):
-        (link,) = after.span["links"]
-        assert (link["traceId"], link["spanId"]) == (before.span["traceId"], before.span["spanId"])
-
-
-def test_a_slow_connection_begins_another_trace(cli: Cli, write: Callable[..., Path]) -> None:
-    talk = Talk().ask("Metadata", 1).answer()
-    talk.at += 400_000
-    talk.ask("Metadata", 1).answer()
-    assert len(of_connections(exported(cli, write(talk)))) == 2
-
-
-def test_connections_are_forgotten_in_time(
-    cli: Cli, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(traces, "CONNECTIONS", 2)
-    talks = [Talk(client=("10.0.0.1", 20_000 + n), at=n).ask("Metadata", 1).answer() for n in range(5)]
-    spans = exported(cli, write(*talks))
-    assert len(of_connections(spans)) == len(of_exchanges(spans)) == 5
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -192,13 +157,6 @@ def test_records_lead_to_their_own_trace(cli: Cli, write: Callable[..., Path], c
     assert span.attributes["messaging.destination.name"] == "orders"
     assert span.attributes["messaging.destination.partition.id"] == "0"
     assert "secret" not in json.dumps(span)
-
-
-def test_many_traces_are_cut_and_that_is_said(cli: Cli, write: Callable[..., Path]) -> None:
-    records = [carrying(f"00-{TRACE}-{n:016x}-01") for n in range(1, 200)]
-    (span,) = of_exchanges(exported(cli, write(produced(records))))
-    assert len(span.span["links"]) == 128
-    assert span.attributes["kafka.links.left_out"] == 71
 
 
 def test_hostile_names_are_escaped_and_not_endless(cli: Cli, write: Callable[..., Path]) -> None:

@@ -62,10 +62,13 @@ def told(found: Feed, job: str, *arguments: Any) -> list[Any]:
     return heard[:-1]
 
 
-def drive(steps: Drive, *files: Path, size: tuple[int, int] = (80, 24), named: Sequence[str] = (), **look: Any) -> None:
+def drive(
+    steps: Drive, *files: Path, size: tuple[int, int] = (80, 24), named: Sequence[str] = (),
+    make: Callable[..., Browser] = Browser, **look: Any,
+) -> None:  # fmt: skip
     """Do steps on a screen that has read captures, which are called as they are `named`."""
     with feed(*files) as found:
-        app = Browser(found, Look(width=400, full=False, **look), named or [*map(str, files)], parsed)
+        app = make(found, Look(width=400, full=False, **look), named or [*map(str, files)], parsed)
 
         async def run() -> None:
             async with app.run_test(size=size, notifications=True) as pilot:

@@ -325,6 +325,7 @@ def test_names_stand_out() -> None:
 def test_keys_are_listed() -> None:
     assert keys_text().plain == " " + "".join(f"{key} {SHORT[key]}  " for key in FOOT)
     assert {*FOOT} == {*SHORT} <= {key.shown for key in KEYS}
+    assert [key for key in (*KEYS, *HOLD_KEYS) if len(key.keys) == 1 and key.shown != key.keys] == []
     text = help_text((*KEYS, *HOLD_KEYS)).plain.splitlines()
     assert [line for line in text if not line.startswith(" ")][:-1] == ["Move", "Find", "Show", "Take", "Hold (proxy)"]
     assert "  ↓ j     next line" in text

@@ -14,6 +14,7 @@ from ...compare.fields import inside, nodes
 from ...engine.requests import RequestHeader
 from ...errors import BuildError, GrammarError, InputError, WireError
 from ...findings.amounts import count
+from ...grammars import by_key
 from ...grammars.errors import error_name
 from ...library import encode
 from ...messages.exchange import CapturedMessage, Known
@@ -77,7 +78,9 @@ class Answers:
         self.answered = self.refused = self.rejected = 0
         self._told = set[str]()
         self._known = Known.nothing(dict(recording.names))
-        self._offered = recording.offered
+        offered = recording.offered
+        last = offered.get(API_VERSIONS, by_key(API_VERSIONS).versions)[-1]
+        self._offered = offered | {API_VERSIONS: (0, last)}
 
     def reply(self, frame: bytes) -> Reply:
         """Return what becomes of a request, its bytes without their size."""
@@ -123,10 +126,8 @@ class Answers:
         return int(time.time() * 1000) + HOUR if self.recording.since_kafka_4 else None
 
     def _offers(self, api: Api, version: int) -> bool:
-        if api.key == API_VERSIONS:
-            return 0 <= version <= self._offered.get(API_VERSIONS, (0, api.versions[-1]))[1]
-        low, high = self._offered.get(api.key, (0, -1))
-        return low <= version <= high
+        offered = self._offered.get(api.key)
+        return offered is not None and offered[0] <= version <= offered[1]
 
     # What is said
 
@@ -235,7 +236,7 @@ class Answers:
             body = reshaper.reshaped(api, "response", known, log.version, version)
         except BuildError:
             return None, 0.0
-        return body, 0.0 if found else message.body.get("max_wait_ms", 0) / 1000
+        return body, 0.0 if found else message.body["max_wait_ms"] / 1000
 
     @staticmethod
     def _no_session(api: Api, version: int) -> dict[str, Any]:
@@ -252,12 +253,10 @@ class Answers:
 
     def _versions(self, api: Api, version: int, code: int) -> dict[str, Any]:
         """Return the body that tells which versions can be answered."""
-        offered = dict(self._offered)
-        offered[API_VERSIONS] = 0, self._offered.get(API_VERSIONS, (0, api.versions[-1]))[1]
         recorded = next((one for one in self.recording.all_of(API_VERSIONS) if not one.answer.get("error_code")), None)
         body = self.recording.reshaped(recorded, version) if recorded is not None else None
         made = body or {field.name: field.default for field in api.at("response", version).fields}
-        keys = [{"api_key": key, "min_version": low, "max_version": high} for key, (low, high) in offered.items()]
+        keys = [{"api_key": key, "min_version": low, "max_version": high} for key, (low, high) in self._offered.items()]
         return made | {"error_code": code, "api_keys": sorted(keys, key=lambda one: one["api_key"])}
 
     # How it is said

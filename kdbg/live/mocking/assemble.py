@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from ...compare.fields import inside
@@ -12,8 +11,7 @@ from ...wire.nodes import Field, Node, WireArray, WireStruct
 from ...wire.readings.outline import PartitionOutline
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """The topics and partitions that a request names, the names of topic ids, and what fills one without a record.
 
     `every`: the request is for all topics. `fill` is given the structure of a topic or a partition, its values, and

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from ...wire.nodes import WireStruct
 from ...wire.readings.outline import parts
 
 
-@dataclass(slots=True)
-class Piece:
+class Piece(NamedTuple):
     """What a recorded answer says of a partition: its records go from offset `first` up to `last`."""
 
     first: int
@@ -20,7 +19,7 @@ class Piece:
     said: Mapping[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass
 class Log:
     """A partition: pieces with records, the latest that was said of it without any, how far it goes."""
 
@@ -30,16 +29,15 @@ class Log:
 
     def at(self, offset: int) -> dict[str, Any]:
         """Return what a fetch at an offset is told: the piece that begins there or holds it, else no records."""
-        fitting = [one for one in self.pieces if one.first <= offset <= one.last]
-        best = max(fitting, key=lambda one: one.first, default=None)
-        behind = [one for one in self.pieces if one.first > offset]
-        if best is None and behind:  # offsets in between are those of records that are gone
-            best = min(behind, key=lambda one: one.first)
+        fitting = [one for one in self.pieces if one.last >= offset]
+        begun = [one for one in fitting if one.first <= offset]
+        best = max(begun, key=lambda one: one.first, default=None)
+        if best is None:  # offsets in between are those of records that are gone
+            best = min(fitting, key=lambda one: one.first, default=None)
         said = dict(best.said if best is not None else self.said)
         if best is None:
             said |= {"records": None if said.get("records") is None else [], "error_code": 0}
-        said["high_watermark"] = max(self.end, said.get("high_watermark", 0))
-        return said
+        return said | {"high_watermark": self.end}
 
 
 class FetchLog:
@@ -59,7 +57,7 @@ class FetchLog:
                 continue
             log = self._logs.setdefault((names.get(part.topic, part.topic), part.partition), Log())
             log.said = part.value
-            log.end = max(log.end, part.value.get("high_watermark", 0))
+            log.end = max(log.end, part.value["high_watermark"])
             ends = [span for entry in part.value.get("records") or () if (span := _span(entry)) is not None]
             if ends:
                 log.pieces.append(Piece(ends[0][0], ends[-1][1], part.value))
@@ -78,5 +76,5 @@ class FetchLog:
 def _span(entry: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return the first and the last offset of an entry of a record set; None of one that was cut off."""
     if "base_offset" in entry:
-        return entry["base_offset"], entry["base_offset"] + entry.get("last_offset_delta", 0)
+        return entry["base_offset"], entry["base_offset"] + entry["last_offset_delta"]
     return (entry["offset"], entry["offset"]) if "offset" in entry else None

@@ -27,7 +27,7 @@ LOWEST: Final = {0: 3, 1: 4, 2: 1}
 """The lowest versions that are offered, by API: those that carry records as they are recorded, and one offset."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass
 class Recorded:
     """An answered request: both bodies in the version that was spoken; `passing`: the answer says "not yet"."""
 
@@ -38,7 +38,7 @@ class Recorded:
     passing: bool
 
 
-@dataclass(eq=False, slots=True)
+@dataclass
 class Series:
     """Requests that ask the same, in their order. Each is answered once; then the last that is no "not yet"."""
 
@@ -134,16 +134,14 @@ class Recording:
         """The versions of each API that can be answered: up to the highest recorded one, as low as it can be said."""
         found = {}
         for key, versions in self._versions.items():
-            low, high = LOWEST.get(key, 0), max(versions)
-            told = self._told.get(key, (low, high))
-            api = next(iter(self._series[key].values())).recorded[0].api
-            low = max(min(low, min(versions)), api.versions[0]) if key in LOWEST else api.versions[0]
-            found[key] = min(max(low, told[0]), min(versions)), min(high, max(told[1], high))
+            api, first = next(iter(self._series[key].values())).recorded[0].api, min(versions)
+            least, told = api.versions[0], self._told.get(key, api.versions)[0]
+            found[key] = min(max(LOWEST.get(key, least), least, told), first), max(versions)
         for key, needs in NEEDED.items():
             if key not in found and needs in found and (not self._told or key in self._told):
                 known = by_key(key).versions
                 low, high = self._told.get(key, (known[0], known[-1]))
-                found[key] = max(low, known[0], LOWEST.get(key, 0)), min(high, known[-1])
+                found[key] = max(low, known[0], LOWEST.get(key, low)), min(high, known[-1])
         return found
 
     def has(self, topic: Any, partition: int | None = None) -> bool:
@@ -156,7 +154,9 @@ class Recording:
             return True
         if not self._told:
             return version in api.versions
-        low, high = self._told.get(api.key, (0, -1))
+        if api.key not in self._told:
+            return False
+        low, high = self._told[api.key]
         if api.key == PRODUCE and self.since_kafka_4:
             low = LOWEST[PRODUCE]  # lower ones are listed for the sake of old librdkafka, and rejected (KIP-896)
         return low <= version <= high
@@ -164,7 +164,7 @@ class Recording:
     @property
     def since_kafka_4(self) -> bool:
         """Whether the recorded broker is of Kafka 4.0 or later, which has no Fetch before v4."""
-        return self._told.get(FETCH, (0, 0))[0] >= 4
+        return FETCH in self._told and self._told[FETCH][0] >= 4
 
     def due(
         self, api: Api, version: int, asked: Mapping[str, Any], most: int

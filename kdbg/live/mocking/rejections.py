@@ -96,7 +96,7 @@ def _partitions(message: Message) -> Iterator[tuple[str, Place, Any]]:
     for i, topic in enumerate(message.body.get("topic_data") or ()):
         name = topic.get("name", topic.get("topic_id"))
         for j, part in enumerate(topic.get("partition_data") or ()):
-            yield f"topic_data[{i}].partition_data[{j}].records", (name, part.get("index", -1)), part.get("records")
+            yield f"topic_data[{i}].partition_data[{j}].records", (name, part.get("index")), part.get("records")
 
 
 def _rules(message: Message) -> Iterator[Rejection]:
@@ -115,7 +115,7 @@ def _rules(message: Message) -> Iterator[Rejection]:
         yield Rejection(text, INVALID_SESSION)
     elif api == "JoinGroup" and not (body["protocols"] and body["protocol_type"]):
         yield Rejection("the member offers no protocol", INCONSISTENT_PROTOCOL)
-    elif api == "FindCoordinator" and body.get("key_type", 0) not in (0, 1, 2):
+    elif api == "FindCoordinator" and "key_type" in body and body["key_type"] not in (0, 1, 2):
         yield Rejection(f"key_type is {body['key_type']}, expected 0, 1 or 2", INVALID_REQUEST)
 
 
@@ -127,7 +127,7 @@ def _produce(body: Mapping[str, Any]) -> Iterator[Rejection]:
         batch for topic in body["topic_data"] for part in topic["partition_data"] for batch in part["records"] or ()
     )
     if body.get("transactional_id") is None and any(
-        batch.get("attributes", 0) & 0x10 for batch in batches if "magic" in batch
+        batch["attributes"] & 0x10 for batch in batches if "magic" in batch
     ):
         yield Rejection("a batch belongs to a transaction, and the request has no transactional_id", NOT_AUTHORIZED)
 

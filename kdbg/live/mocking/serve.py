@@ -175,7 +175,7 @@ class Talk(asyncio.Protocol):
         """Take bytes that are no request as a broker does: as many as the size before them says, then it closes."""
         if self._skipped is None:
             size = int.from_bytes(data[:4], signed=True)
-            self._skipped = size + 4 if 0 <= size <= LARGEST else 0
+            self._skipped = (size + 4) * (size <= LARGEST)
             self._mock.answers.garbage(data, waits=self._skipped > len(data))
         self._skipped -= len(data)
         if self._skipped <= 0:

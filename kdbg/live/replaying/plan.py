@@ -19,37 +19,25 @@ Moment: TypeAlias = tuple[int, int]
 Talk: TypeAlias = tuple[int, int]
 """A captured connection: which capture it stands in, and its number there."""
 SASL: Final = "captured SASL login; the replay uses its own options"
+BROKERS: Final = "inter-broker request"
+CONTROLLERS: Final = "controller request"
 LEFT_OUT: Final = {
-    "SaslHandshake": SASL,
-    "SaslAuthenticate": SASL,
-    "SaslToken": SASL,
-    "LeaderAndIsr": "inter-broker request",
-    "StopReplica": "inter-broker request",
-    "UpdateMetadata": "inter-broker request",
-    "ControlledShutdown": "inter-broker request",
-    "WriteTxnMarkers": "inter-broker request",
-    "Vote": "controller request",
-    "BeginQuorumEpoch": "controller request",
-    "EndQuorumEpoch": "controller request",
-    "FetchSnapshot": "controller request",
-    "AlterPartition": "inter-broker request",
-    "AllocateProducerIds": "inter-broker request",
-    "BrokerRegistration": "inter-broker request",
-    "BrokerHeartbeat": "inter-broker request",
-    "ControllerRegistration": "controller request",
-    "AssignReplicasToDirs": "inter-broker request",
-    "Envelope": "inter-broker request",
-    "InitializeShareGroupState": "inter-broker request",
-    "ReadShareGroupState": "inter-broker request",
-    "WriteShareGroupState": "inter-broker request",
-    "DeleteShareGroupState": "inter-broker request",
-    "ReadShareGroupStateSummary": "inter-broker request",
-}
+    **dict.fromkeys(("SaslHandshake", "SaslAuthenticate"), SASL),
+    **dict.fromkeys((
+        "LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown", "WriteTxnMarkers", "AlterPartition",
+        "AllocateProducerIds", "BrokerRegistration", "BrokerHeartbeat", "AssignReplicasToDirs", "Envelope",
+        "InitializeShareGroupState", "ReadShareGroupState", "WriteShareGroupState", "DeleteShareGroupState",
+        "ReadShareGroupStateSummary",
+    ), BROKERS),
+    **dict.fromkeys(
+        ("Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot", "ControllerRegistration"), CONTROLLERS
+    ),
+}  # fmt: skip
 """What is never sent again, by API, and why. A fetch by a follower is left out as well."""
 FETCH: Final = "Fetch"
 
 
-@dataclass(eq=False, slots=True)
+@dataclass
 class Step:
     """A request to send again. `at` is nanoseconds since the first; `after`: how many answers must have come.
 
@@ -136,7 +124,7 @@ def left_out(exchange: Exchange) -> str:
     if api.name == FETCH and exchange.request is not None:
         said = exchange.request.fields(("replica_id", "replica_state"))
         replica = said.get("replica_id", (said.get("replica_state") or {}).get("replica_id", -1))
-        return "inter-broker request" if replica >= 0 else ""
+        return BROKERS if replica >= 0 else ""
     return LEFT_OUT.get(api.name, "")
 
 

@@ -6,8 +6,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ... import grammars
 from ...client import Cluster, Settings
@@ -33,8 +33,7 @@ SLACK = 1.0
 CREATE_TOPICS, ALREADY_THERE = 19, 36
 
 
-@dataclass(frozen=True)
-class How:
+class How(NamedTuple):
     """How to send: `speed` times as fast as in the capture, None for as fast as answers come."""
 
     speed: float | None = 1.0

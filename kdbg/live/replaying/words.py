@@ -75,8 +75,8 @@ class Words:
         if exchange.api is None or exchange.api.name != "Produce" or exchange.request is None:
             return found
         message = exchange.request.message()
-        for batch in _batches(message.body) if message is not None else ():
-            producer = batch.get("producer_id", -1)
+        for _, _, batch in _batches(message.body) if message is not None else ():
+            producer = batch["producer_id"]
             if not self.known.knows(PRODUCER, {}, producer):
                 found.add((producer, batch["producer_epoch"], message.body.get("transactional_id")))  # type: ignore[union-attr]
         return found
@@ -96,12 +96,12 @@ class Words:
         reshaper = Reshaper(self.known.names.get, self.id_of)
         body = message.body
         if api.name == "Produce":
-            self._number(message.body, message.grammar)
+            self._number(message.body)
         if api.name == "Fetch":
             body = self.sessions.whole(exchange.peers, body, keep=self._in_session(body, version))
             answer = exchange.response.message() if exchange.response is not None else None
             if answer is not None:
-                self.sessions.opened(exchange.peers.broker, answer.body.get("session_id", 0), message.body)
+                self.sessions.opened(exchange.peers.broker, answer.body.get("session_id"), message.body)
         said = reshaper.reshaped(api, "request", body, exchange.version, version)
         grammar = api.at("request", version)
         made = dict(self.known.changed(said, grammar, around))
@@ -110,20 +110,17 @@ class Words:
 
     def _in_session(self, body: Mapping[str, Any], version: int) -> bool:
         """Return whether a fetch goes on in a session that the broker of now keeps as well."""
-        session = body.get("session_id", 0)
+        session = body.get("session_id")
         return version >= 7 and (not session or bool(self.known.of(SESSION, {}, session) not in (KEPT, 0)))
 
-    def _number(self, body: Mapping[str, Any], grammar: Node) -> None:
+    def _number(self, body: Mapping[str, Any]) -> None:
         """Note what the first batch of an adopted producer is numbered: it begins at 0 now."""
-        for topic in body.get("topic_data") or ():
-            for part in topic.get("partition_data") or ():
-                for batch in part.get("records") or ():
-                    producer = batch.get("producer_id", -1)
-                    around = {"producer": producer, "topic": self._topic(topic), "partition": part.get("index")}
-                    first, place = batch.get("base_sequence", -1), (producer, around["topic"], around["partition"])
-                    if producer in self._adopted and first >= 0:
-                        begun = self._begun.setdefault(place, first)
-                        self.known.note(SEQUENCE, around, first, max(first - begun, 0))
+        for topic, part, batch in _batches(body):
+            around = {"producer": batch["producer_id"], "topic": self._topic(topic), "partition": part["index"]}
+            first = batch["base_sequence"]
+            if batch["producer_id"] in self._adopted and first >= 0:
+                begun = self._begun.setdefault(tuple(around.values()), first)
+                self.known.note(SEQUENCE, around, first, max(first - begun, 0))
 
     def _topic(self, topic: Mapping[str, Any]) -> Any:
         found = topic.get("name") or topic.get("topic_id")
@@ -168,7 +165,8 @@ def _ids(node: Node, value: Any) -> Iterator[UUID]:
                 yield from _ids(child.node, inner)
 
 
-def _batches(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for topic in body.get("topic_data") or ():
-        for part in topic.get("partition_data") or ():
-            yield from (batch for batch in part.get("records") or () if "producer_id" in batch)
+def _batches(body: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], ...]]:
+    """Yield the batches of a Produce request, each after its topic and its partition."""
+    for topic in body["topic_data"]:
+        for part in topic["partition_data"]:
+            yield from ((topic, part, batch) for batch in part["records"] or () if "producer_id" in batch)

@@ -73,7 +73,7 @@ class Api:
         if layout is None:
             if version not in self.versions:
                 raise UnknownVersion(self.name, version, self.versions[0], self.versions[-1])
-            declared = self.request if direction == "request" else self.response
+            declared = {"request": self.request, "response": self.response}[direction]
             layout = declared.structure(At(version, version >= self.flexible, optional=version in self.optional))
             self._layouts[direction, version] = layout
         return layout

@@ -1,0 +1,236 @@
+"""The screen of the proxy over a capture: what each key of holding asks of who holds messages, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from kdbg.errors import InputError
+from kdbg.messages.exchange import Exchange
+from kdbg.tui.held import Heard, HeldMessage
+from kdbg.tui.intercepting import HOLDS, Intercepting
+from kdbg.tui.opened import Place
+
+from .driving import CAPTURES, drive, lines, press, until
+from .test_panes import held
+
+NOTHING = "information: nothing is held: i says what is to be"
+
+
+class Holder:
+    """Holds messages, and keeps what it is asked to do; `refuses` is why it does not."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[Any, ...]] = []
+        self.refuses = ""
+        self.hear: Callable[[Heard], None] = lambda what: None
+
+    def listen(self, hear: Callable[[Heard], None]) -> None:
+        self.hear = hear
+
+    def _do(self, *what: Any) -> None:
+        if self.refuses:
+            raise InputError(self.refuses)
+        self.done.append(what)
+
+    def want(self, text: str) -> None:
+        self._do("want", text)
+
+    def resume(self, message: HeldMessage) -> None:
+        self._do("resume", message.number)
+
+    def drop(self, message: HeldMessage) -> None:
+        self._do("drop", message.number)
+
+    def repeat(self, exchange: Exchange) -> None:
+        self._do("repeat", exchange.number)
+
+    def put(self, message: HeldMessage, text: str) -> None:
+        self._do("put", message.number, text)
+
+    def overwrite(self, message: HeldMessage, start: int, end: int, text: str) -> None:
+        self._do("overwrite", message.number, start, end, text)
+
+
+class Holding:
+    """The screen, who holds messages, and what the screen says."""
+
+    def __init__(self, app: Any, pilot: Pilot[None], holder: Holder) -> None:
+        self.app, self.pilot, self.holder = app, pilot, holder
+        self.said: list[str] = []
+        app.notify = self._notify
+        self.line = app.query_one("#line", Input)
+
+    def _notify(self, message: str, *, severity: str, **options: object) -> None:
+        self.said.append(f"{severity}: {message}")
+
+    async def press(self, *keys: str) -> list[str]:
+        """Press keys; return what is said, and forget it."""
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+        said, self.said = self.said, []
+        return said
+
+    async def type(self, text: str) -> list[str]:
+        self.line.value = text
+        return await self.press("enter")
+
+    async def hear(self, *what: Heard) -> None:
+        for each in what:
+            self.holder.hear(each)
+        await self.pilot.pause()
+        await self.pilot.pause()
+
+    async def at(self, path: str, part: int = 0) -> None:
+        fields = self.app.fields
+        fields.show(next(one for one in fields.branches.roots[part].below if one.path == path))
+        self.app.light()
+        await self.pilot.pause()
+
+    @property
+    def looked(self) -> int | None:
+        return None if self.app.looked is None else self.app.looked.position
+
+    @property
+    def open(self) -> bool:
+        return self.line.has_class("open")
+
+
+def on_screen(steps: Callable[[Holding], Any]) -> None:
+    holder = Holder()
+
+    async def run(app: Any, pilot: Pilot[None]) -> None:
+        await steps(Holding(app, pilot, holder))
+
+    drive(run, CAPTURES / "errors.pcap", size=(100, 30), make=partial(Intercepting, intercept=holder))
+
+
+def test_where_nothing_is_held_each_key_says_so() -> None:
+    async def steps(it: Holding) -> None:
+        assert [await it.press(key) for key in "HDVB"] == [[NOTHING]] * 4
+        assert await it.press("F") == ["information: nothing is held"]
+        assert await it.press("A") == []
+        assert await it.press("R") == ["information: sent once more: ApiVersions"]
+        assert it.holder.done == [("repeat", 1)]
+        it.app.looked.exchange.request.missing = 1
+        assert await it.press("R") == ["error: there is no whole request here"]
+        for change in ({"api": None}, {"request": None}):
+            for name, value in ({"missing": 0} if it.app.looked.exchange.request else {}).items():
+                setattr(it.app.looked.exchange.request, name, value)
+            for name, value in change.items():
+                setattr(it.app.looked.exchange, name, value)
+            assert await it.press("R") == ["error: there is no whole request here"]
+        it.app.looked = None
+        assert await it.press("R") == ["error: there is no whole request here"]
+        assert [pane.id for pane in it.app.panes] == ["exchanges", "fields", "bytes"]
+
+    on_screen(steps)
+
+
+def test_what_is_to_be_held_is_asked_for() -> None:
+    async def steps(it: Holding) -> None:
+        await it.press("i")
+        assert (it.open, it.line.placeholder, it.line.value) == (True, HOLDS, "")
+        it.holder.refuses = "no filter"
+        assert await it.type("api =") == ["error: no filter"]
+        assert (it.open, it.app.holding) == (True, "")
+        it.holder.refuses = ""
+        assert await it.type(" api == 'Produce' ") == []
+        assert (it.open, it.app.holding, it.holder.done) == (False, "api == 'Produce'", [("want", "api == 'Produce'")])
+        it.app.tick()
+        await it.pilot.pause()
+        assert "0 held: api == 'Produce'" in lines(it.app)[0]
+        await it.press("i")
+        assert it.line.value == "api == 'Produce'"
+
+    on_screen(steps)
+
+
+def test_held_messages_are_looked_at_and_let_go() -> None:
+    async def steps(it: Holding) -> None:
+        app, done = it.app, it.holder.done
+        await it.hear(held(7, "request"), held(8, "response"), held(9, "request"), "a line")
+        assert (it.said, app.held.count, app.shown.held, it.looked) == (["error: a line"], 3, 3, 0)
+        assert [pane.id for pane in app.panes] == ["exchanges", "held", "fields", "bytes"]
+        it.said.clear()
+        assert await it.press("D") == []
+        assert (app.pane.id, it.looked, done) == ("held", -7, []), "the first press goes there"
+        await it.press("down")
+        assert (it.looked, app.looked.exchange.number) == (-8, 6)
+        app.exchanges.go(5)
+        await it.pilot.pause()
+        assert it.looked == -8, "exchanges move on below"
+        await it.press("enter")
+        assert app.pane is app.fields
+        await it.press("D")
+        assert (done, [one.number for one in app.held.messages], it.looked) == ([("drop", 8)], [7, 9], -9)
+        await it.press("escape")
+        await until(it.pilot, lambda: it.looked == 5)
+        await it.press("F")
+        assert (done[1:], it.looked) == ([("resume", 9)], 5)
+        await it.press("H")
+        await it.hear(held(10, "request"), held(11, "response"), 99, 11)
+        assert [one.number for one in app.held.messages] == [7, 10]
+        await it.press("A")
+        assert (done[2:], app.held.count, app.pane) == ([("resume", 7), ("resume", 10)], 0, app.exchanges)
+        await until(it.pilot, lambda: it.looked == 5)
+
+    on_screen(steps)
+
+
+def test_fields_and_bytes_of_a_held_message_are_changed() -> None:
+    async def steps(it: Holding) -> None:
+        app = it.app
+        await it.hear(held(7, "request"), held(8, "response"))
+        await it.press("H")
+        assert await it.press("V") == ["information: go to a field of the request first"]
+        await it.at("acks")
+        await it.press("V")
+        assert (it.line.placeholder, it.line.value) == ("PATH=VALUE", "acks=-1")
+        it.holder.refuses = "no number"
+        assert await it.type("acks=x") == ["error: no number"]
+        assert it.open
+        it.holder.refuses = ""
+        await it.type("acks=1")
+        assert (it.open, app.pane.id, it.looked, it.holder.done) == (False, "held", -7, [("put", 7, "acks=1")])
+        await it.at("correlation_id")
+        await it.press("B")
+        data = app.held.message.data
+        assert (it.line.placeholder, it.line.value) == ("bytes in hex", data[4:8].hex(" "))
+        await it.type("00 00 00 63")
+        assert it.holder.done[1:] == [("overwrite", 7, 4, 8, "00 00 00 63")]
+        await it.at("size")
+        size = "information: go to bytes of the request behind its size, which follows"
+        assert await it.press("B") == [size]
+        await it.at("correlation_id", 1)
+        assert await it.press("V", "B") == ["information: go to a field of the request first", size]
+        app.bytes.lit = [Place(0, 2, 6)]
+        await it.press("B")
+        assert it.line.value == data[:2].hex(" ")
+        await it.press("escape", "H")
+        app.bytes.lit, app.bytes.at = [], Place(0, 4, 5)
+        await it.press("B")
+        assert it.line.value == data[:1].hex()
+        await it.press("escape", "H", "down")
+        await it.at("correlation_id", 1)
+        await it.press("B")
+        assert it.line.value == app.held.message.data[:4].hex(" ")
+
+    on_screen(steps)
+
+
+def test_the_field_under_the_cursor_stays_from_message_to_message() -> None:
+    async def steps(it: Holding) -> None:
+        await press(it.app, it.pilot, "down")
+        await it.hear(held(7, "request"), held(8, "request"))
+        await it.press("H")
+        await it.at("correlation_id", 1)
+        await it.press("down")
+        branch = it.app.fields.branch
+        assert (branch.path, branch.part, it.looked) == ("correlation_id", 1, -8)
+
+    on_screen(steps)

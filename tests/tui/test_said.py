@@ -1,0 +1,110 @@
+"""What the screen says in passing, and where the cursor goes: jumps, filters, copies, what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kdbg.tui import app as module
+from kdbg.tui.app import Browser
+from kdbg.tui.processes import Over
+from kdbg.tui.shell import SHARES, TICK
+
+from .driving import CAPTURES, drive, press, settled
+
+ERRORS = CAPTURES / "errors.pcap"
+
+
+def hearing(app: Browser) -> list[str]:
+    """What the screen says from now on."""
+    said: list[str] = []
+
+    def notify(message: str, *, severity: str, timeout: float, markup: bool) -> None:
+        said.append(f"{severity}: {message}")
+        assert (timeout, markup) == (4, False)
+
+    app.notify = notify  # type: ignore[method-assign, assignment]
+    return said
+
+
+def test_what_is_copied_and_what_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert module.MOST == 1 << 20
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        said, text = hearing(app), ""
+
+        def copy(what: str) -> list[str]:
+            said.clear()
+            app.action_copy(what)
+            return said[:]
+
+        app.exchanges.go(5)
+        await settled(app, pilot)
+        assert copy("send") == [f"information: copied the command that sends the request again: {app.clipboard[:59]}…"]
+        text = app.clipboard
+        for most, expected in ((len(text), "information: copied"), (len(text) - 1, "error: cannot copy")):
+            monkeypatch.setattr(module, "MOST", most)
+            assert copy("send")[0].startswith(expected)
+        assert copy("send") == ["error: cannot copy the command that sends the request again: "
+                                f"{len(text)} characters are too many"]  # fmt: skip
+        app.bytes.lit = []
+        assert copy("hex") == ["error: cannot copy the bytes of the field: there is none, or it is hidden"]
+        assert app.looked is not None
+        app.looked = app.looked._replace(exchange=None)
+        assert copy("json") == ["error: there are no messages here to copy from: they are in the capture"]
+        app.looked = None
+        assert copy("json") == []
+
+    drive(steps, ERRORS, named=["errors.pcap" + "x" * 40])
+
+
+def test_what_is_marked_is_written_and_what_goes_wrong_is_said(tmp_path: Path) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        said = hearing(app)
+        await press(app, pilot, "w")
+        assert said == ["information: nothing is marked: m marks an exchange"]
+        await press(app, pilot, "down", "m", "home", "m")
+        assert (app.marked, app.exchanges.cursor) == ({0, 1}, 1)
+        app.feed.ask = lambda job, *given, hear: asked.append((job, *given))  # type: ignore[method-assign]
+        app.take_target("")
+        app.take_target("x.pcap")
+        assert asked == [("export", "x.pcap", {0: [1, 2]})]
+        said.clear()
+        for what in ("written: x", Over(), Over("no room\n")):
+            app.heard_export(what)
+        app.heard_filter(Over("no such field"))
+        for told in (Over(), Over("no capture")):
+            app.heard_more(0, told)
+        await pilot.pause()
+        await pilot.pause()
+        assert said == ["information: written: x", "error: no room\\n", "error: no such field", "error: no capture"]
+        assert app.filtering is False
+        app.action_unmark()
+        assert app.marked == set()
+
+    drive(steps, ERRORS)
+
+
+def test_exchanges_have_a_share_of_the_height_and_jumps_that_lead_nowhere_are_said() -> None:
+    assert (SHARES, TICK) == ((1, 2, 3, 4, 6, 9, 14), 0.1)
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        said, heights = hearing(app), []
+        for more in (-1, -1, -1, 1, 1, 1, 1, 1, 1, 1):
+            app.action_share(more)
+            height = app.exchanges.styles.height
+            heights.append(0 if height is None else int(height.value))
+        assert heights == [2, 1, 1, 2, 3, 4, 6, 9, 14, 14]
+        app.action_find("mark", 1)
+        app.action_find("error", -1)
+        assert said == ["information: no further exchange: mark", "information: no earlier exchange: error"]
+        app.order.by = "no column"
+        app.action_sort()
+        assert app.order.by == ""
+
+    drive(steps, ERRORS)

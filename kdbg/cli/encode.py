@@ -52,9 +52,7 @@ def command(api: str, version: int | None, direction: Direction | None, body: st
     writer = Writer()
     if api == "-" or api.startswith("@"):
         if version is not None or direction or body is not None or header is not None or format == "raw":
-            raise click.UsageError(
-                "--version, --request, --response, --body, --header, --size and --format raw require an API"
-            )
+            raise click.UsageError("--version, --request, --response, --body, --header and --format raw require an API")
         if api == "-" and sys.stdin.isatty():
             raise click.UsageError("nothing to encode: give an API, or pipe exchanges to stdin")
         return exchanges(api, size, format, writer)

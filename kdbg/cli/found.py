@@ -38,7 +38,7 @@ class Found:
     def pass_over(self, file: str, error: CaptureError) -> bool:
         """Take note that a file cannot be read; return whether that is no more than a note, as nobody named it."""
         if file in self._brought:
-            self._passed_over.append(f"{file} ({error.problem})")
+            self._passed_over.append(f"{file}: {error.problem}")
         return file in self._brought
 
     def passed_over(self) -> str:
@@ -51,4 +51,4 @@ def passed_over(files: Sequence[str]) -> str:
     if not files:
         return ""
     more = f" and {len(files) - NAMED:,} more" if len(files) > NAMED else ""
-    return f"skipped: {', '.join(files[:NAMED])}{more}"
+    return f"skipped {'; '.join(files[:NAMED])}{more}"

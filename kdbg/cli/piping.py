@@ -51,7 +51,7 @@ def made(captures: tuple[str, ...], output: Output, filters: Filters, given: dic
     known = output.known() if given["append"] else {}
     planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
     if planned.refused:
-        say(passed_over([f"{name} ({problem})" for name, problem in planned.refused]))
+        say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
     if not planned.files:
         say("nothing to read" + (": the tables already contain these files" if known else ""))
         return REFUSED if not known else 0

@@ -87,7 +87,7 @@ def test_a_file_that_grows_is_followed(tmp_path: Path) -> None:
     ("name", "said"),
     [
         ("no-such.pcap", "no such file"),
-        (LOG, "no capture"),
+        (LOG, "a log segment, not a capture"),
     ],
 )
 def test_what_cannot_be_read_is_refused_before_there_is_a_screen(name: Path, said: str) -> None:

@@ -82,9 +82,9 @@ def test_a_side_may_be_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((f"{FIRST}#1", FIRST), "Which exchange of"),
+        ((f"{FIRST}#1", FIRST), ": no exchange number; add #N"),
         ((FIRST, FIRST, "--ids"), "--ids requires two exchanges"),
-        ((f"{FIRST}#1", f"{FIRST}#999"), "no such exchange passes the filters; it has 31"),
+        ((f"{FIRST}#1", f"{FIRST}#999"), "no such exchange; the filters match 31"),
         (("nowhere.pcap#1", f"{FIRST}#1"), "nowhere.pcap"),
         ((FIRST, "nowhere.pcap"), "no such file"),
         ((FIRST, FIRST, "--api", "fetsh"), "fetsh"),

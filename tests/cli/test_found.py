@@ -28,7 +28,7 @@ def test_a_folder_is_decoded_file_by_file(cli: Cli, folder: Path) -> None:
     one, all_of_them = cli("decode", FIRST, "-f", "json"), cli("decode", folder, "-f", "json")
     assert all_of_them.out == 2 * one.out
     assert all_of_them.status == one.status
-    assert all_of_them.err.startswith(f"kdbg: passed over: {folder}/notes.txt not a pcap or pcapng file")
+    assert all_of_them.err.startswith(f"kdbg: skipped {folder}/notes.txt: not a pcap or pcapng file")
     named = cli("decode", folder, "-f", "summary").out
     assert named.index("deep/first9.pcap.gz <==") < named.index("first10.pcap <==")
 
@@ -41,7 +41,7 @@ def test_what_is_named_itself_is_refused(cli: Cli, folder: Path) -> None:
     outcome = cli("decode", folder, folder / "notes.txt", "-f", "json")
     assert outcome.status == 2
     assert f"kdbg: {folder}/notes.txt: not a pcap or pcapng file" in outcome.err
-    assert "passed over" not in outcome.err
+    assert "skipped " not in outcome.err
 
 
 @pytest.mark.parametrize("command", [("decode",), ("report", "-o", "-")], ids=lambda command: command[0])
@@ -53,7 +53,7 @@ def test_where_nothing_can_be_read_that_is_said(cli: Cli, tmp_path: Path, comman
         (tmp_path / f"notes{n}.txt").write_text("no capture")
     none = cli(name, tmp_path, *options)
     assert (none.status, none.out) == (2, "")
-    assert none.err.startswith(f"kdbg: passed over: {tmp_path}/notes0.txt is neither")
+    assert none.err.startswith(f"kdbg: skipped {tmp_path}/notes0.txt: not a pcap or pcapng file")
     assert none.err.endswith(" and 2 more\n")
 
 
@@ -61,4 +61,4 @@ def test_a_report_of_a_folder_is_one_of_its_captures(cli: Cli, folder: Path) -> 
     outcome = cli("report", folder, "-o", "-")
     assert outcome.out.count("first9.pcap.gz") >= 1
     assert outcome.out.count("first10.pcap") >= 1
-    assert "passed over" in outcome.err
+    assert "skipped " in outcome.err

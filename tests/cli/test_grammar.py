@@ -26,7 +26,7 @@ Metadata Request (Version: 1) => [topics]
   topics => name
     name => STRING
 
-# Behind request header v1: kdbg grammar header --version 1 --request
+# After request header v1: kdbg grammar header --version 1 --request
 
 Metadata Response (Version: 1) => [brokers] controller_id [topics]
   brokers => node_id host port rack
@@ -46,7 +46,7 @@ Metadata Response (Version: 1) => [brokers] controller_id [topics]
       replica_nodes => INT32
       isr_nodes => INT32
 
-# Behind response header v0: kdbg grammar header --version 0 --response
+# After response header v0: kdbg grammar header --version 0 --response
 """
 CONTROLLED_SHUTDOWN = """\
 ControlledShutdown (key 7): a broker asks the controller to move its leaderships
@@ -158,7 +158,7 @@ def test_a_version_that_became_flexible(kdbg: Kdbg) -> None:
     assert kdbg("grammar metadata --diff 8 9 --request") == (
         "Metadata Request (Version: 8 → 9)\n"
         "  ~ header         v1 → v2\n"
-        "  + flexible       strings, bytes and arrays compact, tagged fields behind each\n"
+        "  + flexible       strings, bytes and arrays compact, tagged fields after each\n"
         "                   structure (KIP-482)\n"
         "  ~ topics         NULLABLE_ARRAY → COMPACT_NULLABLE_ARRAY\n"
         "  ~ topics[].name  STRING → COMPACT_STRING\n"
@@ -214,7 +214,7 @@ def test_what_bnf_has_no_words_for(kdbg: Kdbg) -> None:
     assert re.search(r"# auth_bytes  .*secret: shown only with --show-secrets\n", unwrapped(text))
     text = kdbg("grammar apiversions --version 3 --response")
     assert re.search(r"# finalized_features_epoch  .*tagged field 1; default -1\n", unwrapped(text))
-    assert "# Also seen: the form of version 0, in which brokers refuse versions they do not\n" in text
+    assert "# Also seen: the v0 layout, with which brokers reject versions they do not\n" in text
     text = kdbg("grammar find-coordinator --version 1 --request")
     assert (
         "# key_type  what the keys name: groups, transactional ids or partitions of share\n"
@@ -315,8 +315,8 @@ def test_colour_only_when_asked_for(kdbg: Kdbg) -> None:
         ("grammar metadata --version 99", f"Metadata has no version 99; supported: 0 to {NEWEST}"),
         ("grammar metadata --diff 1 99", "Metadata has no version 99"),
         ("grammar metadata --diff 1", "requires 2 arguments"),
-        ("grammar metadata --version 1 --diff 1 2", "one of them, please"),
-        ("grammar --version 1", "of which API?"),
+        ("grammar metadata --version 1 --diff 1 2", "use either --version or --diff, not both"),
+        ("grammar --version 1", "an API is missing"),
         ("grammar header --version 9", "no header of version 9; known versions: 0, 1, 2"),
         ("grammar header --version 2 --response", "no header of version 2"),
         ("grammar metadata --version x", "'x' is not a valid integer"),

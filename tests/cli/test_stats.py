@@ -52,7 +52,7 @@ class TestTheScreen:
 
     def test_in_a_pipe_nothing_is_cut(self, cli: Cli) -> None:
         outcome = cli("stats", REAL)
-        assert "…" not in outcome.out
+        assert "…" not in outcome.out.replace("p50 … max", "")
         errors = cli("stats", REAL, "--by", "error", "-f", "json").lines
         assert {row["error"] for row in errors if row["errors"]} <= set(outcome.out.split())
         assert outcome.err == ""
@@ -64,7 +64,7 @@ class TestTheScreen:
         assert screen.status == decoded.status
         for part in (packets, exchanges):
             assert part in screen.out
-        assert ("unanswered  " + unanswered.split()[0] in screen.out) == (unanswered != "0 unanswered")
+        assert ("unanswered  " + unanswered.split()[0] in screen.out) == (unanswered != "0 without a response")
         for part in findings.partition("(")[2].rstrip(")").split(", "):
             assert part in screen.out
 
@@ -117,7 +117,7 @@ class TestBy:
         run.captures([str(FIRST)])
         printed = capfd.readouterr()
         assert "(others)" in printed.out
-        assert "kdbg: 16 exchanges stand under others: the first 2 rows are told apart" in printed.err
+        assert 'kdbg: 16 exchanges counted as "others": the table keeps 2 rows' in printed.err
 
     def test_times_and_hosts_are_written_for_programs(self, cli: Cli) -> None:
         (row,) = cli("stats", FIRST, "--by", "minute,host,broker", "-f", "json").lines
@@ -143,8 +143,8 @@ class TestBy:
         assert row["exchanges"] == len(decoded) > 0
 
     def test_a_notice_says_that_exchanges_stand_in_several_rows(self, cli: Cli) -> None:
-        assert "of each topic and error that it names" in cli("stats", FIRST, "--by", "error,topic").err
-        assert "that it names" not in cli("stats", FIRST, "--by", "api").err
+        assert "counted once for each topic and error it contains" in cli("stats", FIRST, "--by", "error,topic").err
+        assert "counted once for each" not in cli("stats", FIRST, "--by", "api").err
 
     def test_names_of_errors_are_wrapped_and_never_cut(self) -> None:
         shown = on_terminal("stats", ERRORS, "--by", "client,api", out=True, NO_COLOR="1")
@@ -182,7 +182,7 @@ class TestFiles:
         (tmp_path / "notes.txt").write_text("no capture")
         outcome = cli("stats", tmp_path)
         assert "31 exchanges" in outcome.out
-        assert "passed over" in outcome.err
+        assert "skipped " in outcome.err
 
     def test_a_file_of_a_brokers_disk_is_none(self, cli: Cli) -> None:
         log = CAPTURES / "real-segments-4.4.0" / "money-0" / "00000000000000000000.log"
@@ -241,15 +241,15 @@ class TestPipes:
         assert process.returncode == 130
         assert b"Traceback" not in err
         assert out.splitlines()[1].startswith(b"Heartbeat")
-        assert b"interrupted: these are the numbers of what was read by then" in err
+        assert b"interrupted; the statistics cover only what was read so far" in err
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--by", "topics"), "no dimension 'topics'; did you mean topic?"),
+        (("--by", "topics"), "unknown dimension 'topics'; did you mean topic?"),
         (("--by", "api,"), "use names separated by commas"),
-        (("--by", "api", "--sort", "exchange"), "nothing to sort by called 'exchange'; did you mean exchanges?"),
+        (("--by", "api", "--sort", "exchange"), "unknown sort column 'exchange'; did you mean exchanges?"),
         (("--sort", "exchanges"), "--sort requires --by"),
         (("--top", "3"), "--top requires --by"),
         (("--by", "api", "--top", "0"), "--top"),
@@ -270,4 +270,9 @@ def test_the_shell_completes_names() -> None:
     offered = [item.value for item in dimension_names(context, command.params[1], "client,to")]
     assert offered == ["client,topic"]
     assert "client" not in [item.value for item in dimension_names(context, command.params[1], "client,")]
-    assert [item.value for item in sort_names(context, command.params[2], "e")] == ["error", "exchanges", "errors"]
+    assert [item.value for item in sort_names(context, command.params[2], "e")] == [
+        "error",
+        "exchanges",
+        "errors",
+        "expected_errors",
+    ]

@@ -174,7 +174,7 @@ def test_what_was_left_out_is_said_where_it_is_missing(watched: Watched) -> None
 
 def test_a_stream_that_lost_nothing_says_so(watched: Watched) -> None:
     watched.stdin.write(blocks.section() + blocks.interface(RAW_IP) + blocks.statistics(0, 2, Counted(0, 0, 0)))
-    assert watched.end()[2].endswith(" · 0 findings · nothing lost\n")
+    assert watched.end()[2].endswith(" · 0 findings · no packets lost\n")
 
 
 def test_a_stream_without_a_beginning_is_refused(watched: Watched) -> None:

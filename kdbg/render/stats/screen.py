@@ -34,7 +34,7 @@ SHOWN = {
 """Section by section the measures shown, those of the most weight first."""
 WEIGHTS = {"errors": 0.6, "apis": 0.7}
 """How readily rows of a section are left out where there is no room for all, 1 for most."""
-TIMES = "latency percentiles (p50 … max, ±1 %) exclude the wait that requests allow, such as fetch.max.wait.ms"
+TIMES = "latencies (±1 %) exclude the wait that requests allow, as fetch.max.wait.ms"
 """The note below."""
 
 

@@ -67,7 +67,7 @@ def _labels(lanes: Sequence[Lane]) -> list[str]:
 
 
 def _kind(event: Event) -> str:
-    return CAUSE if event.kind == "cause" else ERROR if event.kind in ("error", "login-refused") else EVENT
+    return CAUSE if event.kind == "cause" else ERROR if event.kind in ("error", "authentication-failed") else EVENT
 
 
 def _lasted(event: Event) -> bool:

@@ -109,12 +109,12 @@ def on(session: Session) -> Iterator[Event]:
         mark, code, message = session.refused
         facts = {"user": session.user, "mechanism": session.mechanism, "code": code, "error": error_name(code),
                  "message": message, "client": session.client_id}  # fmt: skip
-        yield Event(mark.end, "login-refused", who(session), facts, (mark.number,))
+        yield Event(mark.end, "authentication-failed", who(session), facts, (mark.number,))
     elif session.authenticated:
         mark = session.authenticated[0]
         facts = {"user": session.user, "mechanism": session.mechanism, "lifetime_ms": session.lifetime,
                  "client": session.client_id, "connection": session.peers.number}  # fmt: skip
-        yield Event(mark.end, "login", who(session), facts, (mark.number,))
+        yield Event(mark.end, "authentication", who(session), facts, (mark.number,))
     if session.throttled.first is not None:
         facts = {"client": session.client_id, "count": session.throttled.count, "throttle_ms": session.throttle_ms}
         yield Event(session.throttled.first.end, "throttled", who(session), facts, session.throttled.numbers)

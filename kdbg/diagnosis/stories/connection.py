@@ -34,10 +34,10 @@ def events(book: Ledgers, name: str, cases: list[Case]) -> Iterator[Event]:
         if use.seen.first is not None:
             facts = {"client": session.client_id, "api": api_name(key), "count": use.seen.count,
                      "versions": sorted(use.versions)}  # fmt: skip
-            yield Event(use.seen.since, "asks", who(session), facts, (use.seen.first.number,))
+            yield Event(use.seen.since, "api-requests", who(session), facts, (use.seen.first.number,))
     for asked in session.unanswered:
         facts = {"client": session.client_id, "api": api_name(asked.api_key), "version": asked.version}
-        yield Event(asked.mark.time, "unanswered", who(session), facts, (asked.mark.number,))
+        yield Event(asked.mark.time, "no-response", who(session), facts, (asked.mark.number,))
     yield from common.causes(cases, lambda about: concerns(session, about))
     yield common.end(book)
 

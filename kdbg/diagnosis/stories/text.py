@@ -191,16 +191,18 @@ def transaction_ends(facts: Facts) -> str:
 
 def commits(facts: Facts) -> str:
     """Return how often a group committed offsets, and the last ones."""
-    last = "; ".join(f"{partitions(topic, [number])}: {offset}" for topic, number, offset in facts["last"][:MOST_NAMES])
+    last = "; ".join(
+        f"{partitions(topic, [number])} at offset {offset}" for topic, number, offset in facts["last"][:MOST_NAMES]
+    )
     more = " …" if facts["partitions"] > MOST_NAMES else ""
     return f"{count(facts['count'], 'offset commit')} of group {facts['group']}" + (
-        f", the last ones {last}{more}" if last else "; none succeeded"
+        f": {last}{more}" if last else "; none succeeded"
     )  # fmt: skip
 
 
 SENTENCES: dict[str, Callable[[Facts], str]] = {
-    "asked-for": lambda facts: f"{client(facts)} sends Metadata for topic {facts['topic']}{often(facts)}",
-    "asks": lambda facts: (
+    "metadata-request": lambda facts: f"{client(facts)} sends Metadata for topic {facts['topic']}{often(facts)}",
+    "api-requests": lambda facts: (
         f"{client(facts)} sends {facts['api']} v{spans(facts['versions'])}, {times(facts['count'])}"
     ),
     "closes": closes,
@@ -210,14 +212,14 @@ SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"broker {facts['node']} coordinates group {facts['group']}"
         + (f" (previously broker {facts['before']})" if facts["before"] is not None else "")
     ),
-    "created": lambda facts: f"topic {facts['topic']} is created",
+    "topic-created": lambda facts: f"topic {facts['topic']} is created",
     "end": lambda facts: f"the capture ends after {count(facts['exchanges'], 'exchange')}",
     "epoch": lambda facts: (
         f"producer id {facts['producer_id']} begins epoch {facts['epoch']}: {count(facts['batches'], 'batch')}"
     ),
     "error": error,
     "events-lost": lambda facts: f"{count(facts['count'], 'more event')} dropped (memory limit)",
-    "found": lambda facts: (
+    "topic-found": lambda facts: (
         f"topic {facts['topic']} {'now exists' if facts['late'] else 'exists'}: "
         f"{count(facts['partitions'], 'partition')}"
     ),
@@ -228,12 +230,12 @@ SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"{client(facts)} {'is removed from' if facts['by_other'] else 'leaves'} group {facts['group']}"
         + (f": {why(facts['reason'])}" if facts["reason"] else "")
     ),
-    "login": login,
-    "login-refused": login_refused,
+    "authentication": login,
+    "authentication-failed": login_refused,
     "member-joins": member_joins,
     "member-leaves": member_leaves,
     "more-connections": lambda facts: f"{count(facts['connections'], 'more connection')} not listed",
-    "not-found": lambda facts: (
+    "topic-not-found": lambda facts: (
         f"Metadata responses contain {facts['error']} for topic {facts['topic']}, {times(facts['count'])}"
     ),
     "producer-id": producer_id,
@@ -259,11 +261,17 @@ SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"transaction {facts['transaction']} is still open after {duration(facts['for_ns'])}"
     ),
     "transactional-id": transactional_id,
-    "unanswered": lambda facts: f"{facts['api']} v{facts['version']} of {client(facts)} gets no response",
+    "no-response": lambda facts: f"{facts['api']} v{facts['version']} of {client(facts)} gets no response",
     "writes": lambda facts: moved(facts, "begins to write to"),
     "writes-last": lambda facts: f"last Produce request of {client(facts)} to topic {facts['topic']}",
 }  # fmt: skip
 """By kind of event: its sentence. An event of kind `cause` has that of its case."""
+OLD_KINDS = {
+    "api-requests": "asks", "authentication": "login", "authentication-failed": "login-refused",
+    "metadata-request": "asked-for", "no-response": "unanswered", "topic-created": "created", "topic-found": "found",
+    "topic-not-found": "not-found",
+}  # fmt: skip
+"""By kind of event, its name up to kdbg 0.1, which JSON has for two more releases."""
 
 
 def sentence(event: Event) -> str:
@@ -281,6 +289,7 @@ def event_object(kind: str, name: str, event: Event) -> dict[str, Any]:
         "of": name,
         "time": event.time / 1e9,
         "kind": event.kind,
+        "old_kind": OLD_KINDS.get(event.kind),
         "who": {key: value for key, value in event.who._asdict().items() if value is not None},
         "facts": dict(event.facts),
         "exchanges": list(event.exchanges),

@@ -46,20 +46,20 @@ def told(topic: Topic) -> Iterator[Event]:
     about = Who(topic=topic.name)
     for client, seen in topic.asked.items():
         yield Event(
-            seen.since, "asked-for", about._replace(client_id=client or None),
+            seen.since, "metadata-request", about._replace(client_id=client or None),
             {"client": client, "topic": topic.name, "count": seen.count, "for_ns": seen.until - seen.since},
             seen.numbers,
         )  # fmt: skip
     for code, seen in topic.errors.items():
         facts = {"topic": topic.name, "code": code, "error": error_name(code), "count": seen.count}
-        yield Event(seen.first.end if seen.first else 0, "not-found", about, facts, seen.numbers)
+        yield Event(seen.first.end if seen.first else 0, "topic-not-found", about, facts, seen.numbers)
     if topic.created.first is not None:
         mark = topic.created.first
-        yield Event(mark.end, "created", about, {"topic": topic.name}, (mark.number,))
+        yield Event(mark.end, "topic-created", about, {"topic": topic.name}, (mark.number,))
     if topic.found.first is not None:
         mark = topic.found.first
         facts = {"topic": topic.name, "partitions": len(topic.partitions), "late": bool(topic.errors)}
-        yield Event(mark.end, "found", about, facts, (mark.number,))
+        yield Event(mark.end, "topic-found", about, facts, (mark.number,))
     for partition, led in topic.partitions.items():
         for before, now in pairwise(led):
             facts = {"topic": topic.name, "partition": partition, "leader": now.leader, "before": before.leader,

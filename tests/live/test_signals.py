@@ -72,7 +72,7 @@ def test_a_proxys_clients_are_spans_and_numbers(receiver: Receiver) -> None:
     seen = Counter(f"{line['api']} v{line['api_version']}" for line in lines)
     connections = len({line["connection"]["id"] for line in lines})
     assert names(receiver) == seen + Counter(connection=connections)
-    assert f"{len(lines) + connections} spans to {receiver.url}" in err
+    assert f"{len(lines) + connections} spans sent to {receiver.url}" in err
     assert sum(found["kdbg_exchanges_total"].values()) == len(lines)
     assert by(found["kdbg_exchanges_total"], "api") == Counter((line["api"],) for line in lines)
     assert all("split" in line for line in lines), "where their time went is known"
@@ -86,8 +86,8 @@ def test_a_dead_collector_does_not_hinder_a_proxy() -> None:
     assert status == 130
     assert out.count("Metadata") == 5
     assert "Traceback" not in err
-    assert err.count("spans are lost: ") == 1
-    assert re.search(r"kdbg: 0 spans to http\S+\nkdbg: \d+ spans lost", err)
+    assert err.count("spans are dropped: ") == 1
+    assert re.search(r"kdbg: 0 spans sent to http\S+\nkdbg: \d+ spans not accepted", err)
 
 
 def test_a_collector_that_hangs_does_not_hinder_a_proxy(receiver: Receiver) -> None:
@@ -114,7 +114,7 @@ def test_what_nothing_is_read_for_is_refused(option: str, said: tuple[str, str])
 def test_a_port_that_is_taken_is_one_line(receiver: Receiver) -> None:
     outcome = call("proxy", "-b", "mock:1", "-l", f"127.0.0.1:{free_port()}", "--metrics", receiver.url[7:])
     assert outcome.status == 2
-    assert outcome.err.splitlines()[-1].endswith("metrics cannot be served there (Address already in use)")
+    assert outcome.err.splitlines()[-1].endswith("cannot serve metrics (Address already in use); choose another port")
 
 
 @pytest.mark.usefixtures("capturing")
@@ -133,7 +133,7 @@ class TestWatch:
         exchanges = [one for one in spans if "kafka.exchange" in one.attributes]
         assert [one.attributes["kafka.exchange"] for one in exchanges] == [line["number"] for line in lines]
         assert len(spans) > len(exchanges)
-        assert f"kdbg: {len(spans)} spans to {path}" in err
+        assert f"kdbg: {len(spans)} spans sent to {path}" in err
 
     def test_causes_are_numbers_too(self, watching: Any, broker: str) -> None:
         watch = watching("--port", port(broker), "--diagnose", "--metrics", "0")

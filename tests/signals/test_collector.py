@@ -75,7 +75,7 @@ def test_a_dead_collector_is_one_line(cli: Cli) -> None:
     outcome = cli("export", FIRST, "--otlp", f"http://127.0.0.1:{free_port()}")
     assert outcome.status == 2
     (line,) = outcome.err.splitlines()
-    assert "cannot be reached (Connection refused); is a collector there?" in line
+    assert "cannot be reached (Connection refused); check that a collector listens there" in line
 
 
 @pytest.mark.parametrize("status", [400, 404])
@@ -83,7 +83,7 @@ def test_a_refusal_is_one_line(cli: Cli, receiver: Receiver, status: int) -> Non
     receiver.answers = [status]
     outcome = cli("export", FIRST, "--otlp", receiver.url)
     assert (outcome.status, len(outcome.err.splitlines())) == (2, 1)
-    assert f"/v1/traces: answered {status} " in outcome.err
+    assert f"/v1/traces: responded with {status} " in outcome.err
 
 
 def test_who_is_busy_is_asked_again(receiver: Receiver) -> None:
@@ -97,7 +97,7 @@ def test_who_is_busy_is_asked_again(receiver: Receiver) -> None:
 def test_what_went_wrong_is_an_error_of_kdbgs(receiver: Receiver) -> None:
     receiver.answers = [400]
     sender = Collector(receiver.url, {})
-    with pytest.raises(WrongAnswer, match="answered 400 Bad Request"):
+    with pytest.raises(WrongAnswer, match="responded with 400 Bad Request"):
         sender.send([SPAN])
     sender.close()
     nobody = Collector(f"http://127.0.0.1:{free_port()}", {})
@@ -123,7 +123,7 @@ def test_addresses(url: str, wanted: str) -> None:
     "url", ["ftp://x", "http://", "http://x:port", "http://x:99999", "grpc://x:4317", "http://[::", "http://x:0"]
 )
 def test_what_is_no_address(url: str) -> None:
-    with pytest.raises(InputError, match="no address of a collector"):
+    with pytest.raises(InputError, match="not the address of a collector"):
         address(url)
 
 
@@ -168,8 +168,8 @@ class TestBehind:
         behind.close()
         assert heard.is_set()
         assert (behind.sent, behind.lost) == (3, 2)
-        assert [line.split(":")[0] for line in said] == ["spans are lost", "http"]
-        assert said[1].endswith("takes spans again")
+        assert [line.split(":")[0] for line in said] == ["spans are dropped", "http"]
+        assert said[1].endswith("accepts spans again")
 
 
 def test_without_the_sdk_a_line_says_what_to_install() -> None:
@@ -183,7 +183,7 @@ def test_without_the_sdk_a_line_says_what_to_install() -> None:
     done = subprocess.run([*command, "http://127.0.0.1:1"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == (
-        "kdbg: spans are sent by OpenTelemetry's SDK: pip install 'kdbg-kafka[otlp]', or in a checkout "
+        "kdbg: --otlp: sending spans needs OpenTelemetry's SDK; pip install 'kdbg-kafka[otlp]', or in a checkout "
         "pip install '.[otlp]'\n"
     )
     assert subprocess.run([*command, "-"], capture_output=True, check=False).returncode == 1, "files need none"

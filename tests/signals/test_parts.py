@@ -257,7 +257,7 @@ def test_512_spans_go_together() -> None:
     assert sink.took == [512]
     found.finish()
     assert sink.took == [512, 513 - 512 + 1]
-    assert found.close() == ["514 spans to there"]
+    assert found.close() == ["514 spans sent to there"]
     assert sink.closed
 
 
@@ -473,4 +473,4 @@ def test_where_nothing_can_listen_is_said_with_the_reason(monkeypatch: pytest.Mo
     while errors:
         with pytest.raises(InputError) as caught:
             serve(Metrics(), "127.0.0.1", 9464)
-        assert str(caught.value) == f"127.0.0.1:9464: metrics cannot be served there ({errors.pop(0)[1]})"
+        assert str(caught.value) == f"127.0.0.1:9464: cannot serve metrics ({errors.pop(0)[1]}); choose another port"

@@ -29,7 +29,7 @@ INCIDENTS = CAPTURES.parents[1] / "shared" / "incidents"
 FILES = [*SHIPPED, *SHARED]
 WIDE = [name for name, one in DIMENSIONS.items() if one.of is not None]
 INNER = [name for name in DIMENSIONS if name not in WIDE]
-SUMS = ("exchanges", "request_bytes", "response_bytes", "no-response", "findings")
+SUMS = ("exchanges", "request_bytes", "response_bytes", "unanswered", "findings")
 """Measures that an exchange has as a whole; the others belong to one cell of it."""
 
 
@@ -216,9 +216,9 @@ class TestDimensions:
         assert [one.name for one in dimensions(["error", "topic", "partition"])] == ["error", "topic", "partition"]
 
     def test_an_unknown_name_suggests_the_nearest(self) -> None:
-        with pytest.raises(InputError, match="no dimension 'topics'; did you mean topic"):
+        with pytest.raises(InputError, match="unknown dimension 'topics'; did you mean topic"):
             dimensions(["topics"])
-        with pytest.raises(InputError, match="no dimension 'xyz'; there are client, host"):
+        with pytest.raises(InputError, match="unknown dimension 'xyz'; choose from client, host"):
             dimensions(["xyz"])
 
 

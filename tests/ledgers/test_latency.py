@@ -177,7 +177,7 @@ def test_trees_and_hexdumps_have_two_lines_of_it(tmp_path: Path, format: str) ->
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap(talk))
     text = call("decode", path, "-f", format, "--latency").out
-    assert "\n  time: behind #1 480 ms · network 10 ms · broker 5 ms" in text
+    assert "\n  time: queued behind #1 480 ms · network 10 ms · broker 5 ms" in text
     assert text.count("\n  tcp: round trip 20 ms\n") == 2
     assert "time: " not in call("decode", path, "-f", format).out
 
@@ -195,7 +195,7 @@ def test_a_summary_has_no_room_for_it(tmp_path: Path) -> None:
     path.write_bytes(pcap(Slowed().look(20, 50)))
     done = call("decode", path, "-f", "summary", "--latency")
     assert done.status == 2
-    assert "--latency is for trees" in done.err
+    assert "--latency requires --format tree" in done.err
 
 
 def test_a_program_gets_it_where_its_filter_asks(tmp_path: Path) -> None:

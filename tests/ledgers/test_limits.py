@@ -138,8 +138,8 @@ def test_a_connection_is_counted_by_api_and_version() -> None:
     assert (use.late, use.worst, use.transactional) == (0, 0, False)
     assert session.used(99).seen.count == 0
     assert 99 not in session.apis
-    session.odd("crc", mark())
-    session.odd("crc", mark())
+    session.odd("crc-mismatch", mark())
+    session.odd("crc-mismatch", mark())
     assert session.findings["crc-mismatch"].count == 2
     assert offered_by({"api_keys": [{"api_key": 3, "min_version": 1, "max_version": 9}, {"api_key": 4}]}) == {3: (1, 9)}
     assert offered_by({}) == {}

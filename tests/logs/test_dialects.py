@@ -99,7 +99,7 @@ def test_a_log_without_protocol_lines_is_refused(tmp_path: Path) -> None:
     file.write_text("nothing\n")
     done = call("decode", CAPTURE, "--log", file)
     assert done.status == 2
-    assert "has no protocol lines" in done.err
+    assert "no protocol lines of a client or broker; see kdbg guide logs" in done.err
 
 
 def test_fields_that_a_log_tells_answer_filters() -> None:

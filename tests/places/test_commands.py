@@ -35,10 +35,10 @@ def test_a_real_recording_of_both_ends_is_one() -> None:
 def test_views_tell_of_the_places(tmp_path: Path) -> None:
     files = written(tmp_path, places("errors.pcap", Way(ahead=-2_000 * MILLISECOND)))
     tree = call("decode", *files, "--limit", 1).out
-    assert "  network 3 ms (there 1.5 ms, back 1.5 ms, each ± 1.5 ms) · broker " in tree
+    assert "  network 3 ms (to broker 1.5 ms, to client 1.5 ms, each ± 1.5 ms) · broker " in tree
     assert "\n  client.pcap " in tree
-    assert "\n  clock of broker.pcap is 2.00" in tree
-    assert " s ± 1.5 ms behind that of client.pcap\n" in tree
+    assert "\n  the clock of broker.pcap is 2.00" in tree
+    assert " s ± 1.5 ms behind the clock of client.pcap\n" in tree
     assert "clock of broker.pcap is 2.00" in call("decode", *files).err
     assert "  network 3 ms" in call("decode", *files, "--limit", 1, "-f", "hex").out
     assert " net 3ms" in call("decode", *files, "-f", "summary").out
@@ -47,8 +47,8 @@ def test_views_tell_of_the_places(tmp_path: Path) -> None:
 def test_what_one_place_alone_saw_says_so(tmp_path: Path) -> None:
     near, far = places("errors.pcap")
     client, broker = written(tmp_path, (near[100:], far))
-    assert "\n  seen in broker.pcap alone\n" in call("decode", client, broker, "--limit", 1).out
-    assert " in broker.pcap alone" in call("decode", client, broker, "-f", "summary").out
+    assert "\n  only in broker.pcap\n" in call("decode", client, broker, "--limit", 1).out
+    assert "only in broker.pcap" in call("decode", client, broker, "-f", "summary").out
 
 
 def test_no_merge_reads_one_after_the_other(tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ rule: Rule = Rule(
         "{partition}, one of {partitions:partition}"
     ),
     (
-        "Choose a key with more distinct values, or no explicit partition: without either, the "
-        "partitioner (partitioner.class; librdkafka: partitioner) spreads the records."
+        "Choose a key with more distinct values. Records without a key and an explicit partition are spread "
+        "by the partitioner (partitioner.class; librdkafka: partitioner)."
     ),
     "KIP-480, KIP-794",
     find,

@@ -94,11 +94,13 @@ def test_a_collector_gets_spans_as_a_file_has_them(receiver: Receiver) -> None:
     receiver.answers = [400]
     with pytest.raises(WrongAnswer) as refused:
         sender.send([SPAN])
-    assert str(refused.value) == f"{receiver.url}/v1/traces: answered 400 Bad Request"
+    assert str(refused.value) == f"{receiver.url}/v1/traces: responded with 400 Bad Request"
     sender.close()
     with pytest.raises(CannotConnect) as closed:
         sender.send([SPAN])
-    assert str(closed.value).endswith("cannot be reached; is a collector there? OTLP over HTTP is port 4318")
+    assert str(closed.value).endswith(
+        "cannot be reached; check that a collector listens there (OTLP over HTTP: port 4318)"
+    )
 
 
 def test_what_the_sdk_does_not_take_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,8 +284,8 @@ def test_spans_wait_a_second_for_others(monkeypatch: pytest.MonkeyPatch) -> None
     assert untimed.request is not None
     untimed.request.first_time = untimed.request.last_time = module.UNTIMED
     found.take([untimed, untimed])
-    assert found.close() == ["2 spans to there", "1,234 spans lost, which there did not take",
-                             "2 exchanges without a time have no span"]  # fmt: skip
+    assert found.close() == ["2 spans sent to there", "1,234 spans not accepted by there",
+                             "2 exchanges skipped: without a time"]  # fmt: skip
 
 
 def test_connections_that_have_ended_are_looked_for_every_5_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,21 +389,24 @@ def test_open_connections_records_steps_parts_and_findings_are_counted(monkeypat
     step = exchange("ApiVersions", 0, {}, {"error_code": 35}, sent=module.UNTIMED, came=module.UNTIMED)
     step.timing = Timing(Split(waiting=2_000_000, broker=600_000, beyond=7), None)
     token = heartbeat(1, None)
-    token.api, token.findings = sasl.api, [Finding(Kinds.UNANSWERED), Finding(Kinds.UNANSWERED), Finding(Kinds.QUIRK)]
+    token.api, token.findings = (
+        sasl.api,
+        [Finding(Kinds.NO_RESPONSE), Finding(Kinds.NO_RESPONSE), Finding(Kinds.KNOWN_QUIRK)],
+    )
     for first, one in ((1, fetched), (2, step), (3, token)):
         one.peers = one.peers._replace(first_packet=first)
     counts.take([fetched])
     assert counts.numbers()["open_connections"] == {(): 0}, "no capture has begun"
     counts.begin(NamesThen({OLD: "orders"}), open_.__contains__)
     counts.take([fetched, step, token, heartbeat(5, None)])
-    counts.odd([Finding(Kinds.GAP)])
+    counts.odd([Finding(Kinds.TCP_GAP)])
     numbers = counts.numbers()
     assert (numbers["open_connections"], numbers["last_exchange_timestamp_seconds"]) == ({(): 2}, {(): 5e-9})
     assert numbers["records"] == {("Fetch", str(OLD)): 2, ("Fetch", "orders"): 2}
     assert numbers["exchange_steps"] == {("ApiVersions", "me", "UNSUPPORTED_VERSION"): 1}
     assert "exchange_errors" not in numbers
     assert numbers["exchanges"][("SaslToken", "(none)", "me")] == 1
-    assert numbers["findings"] == {("unanswered", "warning"): 2, ("quirk", "note"): 1, ("gap", "error"): 1}
+    assert numbers["findings"] == {("no-response", "warning"): 2, ("known-quirk", "note"): 1, ("tcp-gap", "error"): 1}
     spreads = counts.spreads()
     assert {labels: spread.counts.index(1) for labels, spread in spreads["latency_part_seconds"].items()} \
         == {("ApiVersions", "waiting"): 2, ("ApiVersions", "broker"): 1, ("ApiVersions", "beyond"): 0}  # fmt: skip
@@ -447,11 +452,11 @@ def test_prometheus_text_has_each_family_that_has_a_sample() -> None:
 @pytest.mark.parametrize(
     ("name", "use", "said"),
     [
-        ("prometheus_client", check, "metrics are written by Prometheus' client library: pip install "
-         "'kdbg-kafka[prometheus]', or in a checkout pip install '.[prometheus]'"),
+        ("prometheus_client", check, "metrics need Prometheus' client library; pip install "
+         "'kdbg-kafka[prometheus]' (in a checkout: pip install '.[prometheus]')"),
         ("opentelemetry.sdk.resources", lambda: Collector("http://x:1", {}),
-         "spans are sent by OpenTelemetry's SDK: pip install 'kdbg-kafka[otlp]', or in a checkout pip install "
-         "'.[otlp]'"),
+         "--otlp: sending spans needs OpenTelemetry's SDK; pip install 'kdbg-kafka[otlp]' (in a "
+         "checkout: pip install '.[otlp]')"),
     ],
 )  # fmt: skip
 def test_what_is_missing_is_named(

@@ -200,13 +200,13 @@ def test_an_exchange_lasts_from_its_first_byte_to_its_last(
 
 def test_findings_are_events_at_the_time_of_their_half() -> None:
     one = beat(10, 30)
-    one.findings = [Finding(Kind.LEFTOVER, "response", "a\tb"), Finding(Kind.UNANSWERED, "request"),
-                    Finding(Kind.UNANSWERED)]  # fmt: skip
+    one.findings = [Finding(Kind.TRAILING_BYTES, "response", "a\tb"), Finding(Kind.NO_RESPONSE, "request"),
+                    Finding(Kind.NO_RESPONSE)]  # fmt: skip
     (span,) = spans(made(), one)
     assert [(event.time, event.name) for event in span.events[2:]] \
-        == [(30, "finding leftover"), (10, "finding unanswered"), (10, "finding unanswered")]  # fmt: skip
+        == [(30, "finding trailing-bytes"), (10, "finding no-response"), (10, "finding no-response")]  # fmt: skip
     assert span.events[2].attributes == {
-        "kafka.finding": Kind.LEFTOVER.value, "kafka.finding.severity": Kind.LEFTOVER.severity.value,
+        "kafka.finding": Kind.TRAILING_BYTES.value, "kafka.finding.severity": Kind.TRAILING_BYTES.severity.value,
         "kafka.finding.side": "response", "kafka.finding.path": "a\\tb", "kafka.finding.text": one.findings[0].text,
     }  # fmt: skip
     assert one.response is not None
@@ -215,14 +215,14 @@ def test_findings_are_events_at_the_time_of_their_half() -> None:
         10
     ] * 3
     alone = beat(10, 30)
-    alone.request, alone.findings = None, [Finding(Kind.UNANSWERED)]
+    alone.request, alone.findings = None, [Finding(Kind.NO_RESPONSE)]
     assert [event.time for event in spans(made(), alone)[0].events] == [30, 30]
 
 
 def test_a_span_has_128_events_and_says_how_many_more_there_are() -> None:
     for more, left_out in ((126, None), (127, 1), (130, 4)):
         one = beat(10, 30)
-        one.findings = [Finding(Kind.UNANSWERED)] * more
+        one.findings = [Finding(Kind.NO_RESPONSE)] * more
         (span,) = spans(made(), one)
         assert (len(span.events), span.attributes.get("kafka.events.left_out")) == (128, left_out)
 

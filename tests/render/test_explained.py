@@ -18,9 +18,9 @@ NO_SIZE = (
 )
 OTHER_LAYOUT = (
     "The reader expects another layout than the writer uses, or an earlier length was wrong. Compare the version in "
-    "the request's header with what the peer writes."
+    "the request header with the layout that the sender writes."
 )
-MOST = "more than brokers accept (socket.request.max.bytes, 104,857,600 if not configured)"
+MOST = "more than brokers accept (socket.request.max.bytes, default 104,857,600)"
 
 
 def sasl_plain() -> bytes:
@@ -53,7 +53,7 @@ def test_the_options_that_choose_another_layout_are_whole(header: bool, option: 
         (-720899, "-720899 = 0xfff4fffd, the bytes ff f4 ff fd: a Telnet command", TELNET, True),
         (-1, "-1 = 0xffffffff, the bytes ff ff ff ff: not a size, because it is negative", NO_SIZE, False),
         (0, "0 = 0x00000000: as a size, a message of 0 bytes (0 bytes)", "", True),
-        (1023, "1023 = 0x000003ff: as a size, a message of 1,023 bytes (1023 bytes)", "", True),
+        (1023, "1023 = 0x000003ff: as a size, a message of 1,023 bytes (1,023 bytes)", "", True),
         (1024, "1024 = 0x00000400: as a size, a message of 1,024 bytes (1 KiB)", "", True),
         (104857600, "104857600 = 0x06400000: as a size, a message of 104,857,600 bytes (100 MiB)", "", True),
         (

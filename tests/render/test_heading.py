@@ -53,7 +53,7 @@ def test_titles_of_what_is_only_half_there() -> None:
     alone, orphan = exchanges(Talk(client_id=None).ask("Metadata", 1).answer().reply(framed(b"\0\0\0\0abcde")))
     assert b"client" not in headings.title(alone)
     assert headings.title(orphan).decode().startswith("#2 Response · correlation id 0\n")
-    assert headings.half(orphan.request, orphan, "request") == b"request  not seen"
+    assert headings.half(orphan.request, orphan, "request") == b"request  not in the capture"
     assert headings.half(orphan.response, orphan, "response") == (
         b"response  13 bytes  2026-11-21 12:30:00.004000 UTC  packet 5"
     )

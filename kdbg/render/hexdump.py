@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import InputError
 from ..findings import Finding, Kind
+from ..findings.amounts import count
 from ..findings.facts import SizeWrong
 from ..findings.text import beside
 from ..messages.message import Message, explain, header_grammar
@@ -27,7 +28,7 @@ from ..wire.nodes import WireStruct
 from ..wire.readings.spans import Inspection, Span
 from ..wire.readings.topic_names import Topics
 from . import values
-from .beside import ByteLine, Describer, count
+from .beside import ByteLine, Describer
 from .findings import finding_line, style
 from .grid import BYTES_AT, HUGE, Block, Grid, printable, spread
 from .look import FIELD_COLOURS, Look

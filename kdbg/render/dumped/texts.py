@@ -6,11 +6,12 @@ from binascii import hexlify
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
+from ...findings.amounts import count
 from ...grammars.payloads import SPECIAL
 from ...wire.nodes import Fixed, Node, Sized, UuidNode
 from ...wire.readings.runtime import UUIDS, Unreadable, Uuids
 from ...wire.readings.topic_names import Topics
-from ..beside import Describer, count, note_on_length, size_text
+from ..beside import Describer, note_on_length, size_text
 from ..drawn.texts import Encoded, encoded
 from ..grid import PRINTABLE, Grid, Parts
 from ..hexdump import WIDEST_MEANING

@@ -79,7 +79,7 @@ def test_it_says_what_diagnose_says_in_its_order(name: str) -> None:
 @pytest.mark.parametrize("name", HEALTHY)
 def test_of_healthy_ones_it_says_that_nothing_stands_out(name: str) -> None:
     whole, text = made(staged(name))
-    assert "Nothing stands out" in head(text)
+    assert "No problems found" in head(text)
     assert 'class="cause ' not in text
     assert judged(whole).lanes == []
     assert "stories" not in [section.id for section in whole.sections]
@@ -120,7 +120,7 @@ def test_several_captures_are_judged_by_themselves_the_weightiest_first() -> Non
 
 def test_of_tables_it_says_who_says_it(asking: Any, capture: Path) -> None:
     text = page(report(asking(capture)), ["tables"])
-    assert "kdbg report of the captures themselves" in head(text)
+    assert "kdbg report on the captures" in head(text)
 
 
 def test_captured_text_is_text() -> None:

@@ -59,10 +59,12 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "throttle_ms": ("int", "throttle time in the response, in milliseconds"),
         "notes": ("texts", "findings of the exchange, as sentences"),
         "number": _NUMBER,
-        "late_us": ("long", "latency minus the wait that the request allows (such as max_wait_ms)"),
+        "late_us": ("long", "old name of excess_latency_us"),
         "error_topics": ("texts", "topic of each error; null if none"),
         "error_partitions": ("ints", "partition of each error; null if none"),
-    } | _TIMES,
+    } | _TIMES | {
+        "excess_latency_us": ("long", "latency minus the wait that the request allows (such as max_wait_ms)"),
+    },
     "partitions": _WHO | _WHAT | {
         "topic": ("text", "name of the topic; null if only its id is known"),
         "topic_id": ("text", "id of the topic; null if only its name is known"),

@@ -172,16 +172,16 @@ class Rows:
         if response is None:
             assert request is not None
             packet = request.first_packet
-            return (shared, number, time, None, None, request.size, None, packet, None, said, nth, None, NO_TIMES)
+            return (shared, number, time, None, None, request.size, None, packet, None, said, nth, None, NO_TIMES, None)
         begun, size, packet = moment(response.first_time), response.size, response.first_packet
         if request is None:
-            return (shared, number, time, begun, None, None, size, None, packet, said, nth, None, NO_TIMES)
+            return (shared, number, time, begun, None, None, size, None, packet, said, nth, None, NO_TIMES, None)
         latency = late = micros(response.first_time - request.last_time)
         if held:
             late = micros(beyond_wait(exchange) or 0)
         sent = request.first_packet
         spent = NO_TIMES if exchange.timing is None else _spent(exchange.timing.split)
-        return (shared, number, time, begun, latency, request.size, size, sent, packet, said, nth, late, spent)
+        return (shared, number, time, begun, latency, request.size, size, sent, packet, said, nth, late, spent, late)
 
     def _what_is_told(
         self, exchange: Exchange, asked: Told | None, answer: Told | None, findings: list[Finding]

@@ -53,7 +53,7 @@ def test_user_data_of_an_assignor_opens_inside_the_subscription(cli: Cli) -> Non
 def test_a_broken_payload_is_told_and_counts(cli: Cli, tmp_path: Path) -> None:
     outcome = cli("decode", joining(tmp_path, SUBSCRIPTION[:-2]))
     assert outcome.status == 1
-    assert "✗ malformed-payload: protocols[0].metadata.user_data: no ConsumerProtocolSubscription: " in outcome.out
+    assert "✗ malformed-payload: protocols[0].metadata.user_data: invalid ConsumerProtocolSubscription: " in outcome.out
     assert "1 finding (malformed-payload 1)" in outcome.closing
     assert cli("decode", joining(tmp_path, SUBSCRIPTION)).status == 0
 
@@ -70,7 +70,7 @@ def test_what_is_explained_opens_too(cli: Cli, format: str) -> None:
     cut = data.replace(SUBSCRIPTION, SUBSCRIPTION[:-4] + b"\0\0\0\1")
     outcome = cli("explain", cut.hex(), "-f", format)
     assert outcome.status == 1
-    assert "no ConsumerProtocolSubscription" in outcome.out
+    assert "invalid ConsumerProtocolSubscription" in outcome.out
 
 
 def test_an_edited_payload_is_encoded(cli: Cli, tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ class TestStrict:
         [
             (b"\x00\x00", Truncated, "truncated"),
             (b"\x00\x00\x00\x00\x00", Leftover, "trailing-bytes"),
-            (b"\x00\x00\x00\x01\xff\xff", BadLength, "null"),
+            (b"\x00\x00\x00\x01\xff\xff", BadLength, "unexpected-null"),
             (b"\xff\xff\xff\xfe", BadLength, "invalid-length"),
         ],
     )

@@ -103,7 +103,7 @@ class TestOdd:
 
     def test_it_says_what_should_be_there(self) -> None:
         assert str(joined(SUBSCRIPTION[:9])[0].findings[0]) == (
-            "malformed-payload: protocols[0].metadata.topics[0]: no ConsumerProtocolSubscription:"
+            "malformed-payload: protocols[0].metadata.topics[0]: invalid ConsumerProtocolSubscription:"
             " STRING needs 6 bytes, only 1 left"
             " (byte 51 of the frame, 0x0033)"
         )

@@ -211,7 +211,7 @@ class TestLines:
         truncated, mistake = found["findings"]
         assert (mistake["kind"], mistake["path"]) == ("encoding-mistake", "topics[0].name")
         assert truncated == {
-            "kind": "truncated", "severity": "error", "side": "request", "path": "topics[0].name",
+            "kind": "truncated", "old_kind": None, "severity": "error", "side": "request", "path": "topics[0].name",
             "offset": byte,
             "text": f"topics[0].name: STRING needs 6 bytes, only 5 left (byte {byte} of the frame, 0x{byte:04x})",
         }  # fmt: skip

@@ -124,7 +124,7 @@ class TestHexdump:
 
     def test_a_caret_points_at_what_is_wrong(self) -> None:
         text = shown(fetched("__consumer_offsets", {"key": OFFSET_KEY[:-2], "value": None}), "hex", Look(width=150))
-        assert "no OffsetCommitKey: INT32 needs 4 bytes, only 2 left" in text
+        assert "invalid OffsetCommitKey: INT32 needs 4 bytes, only 2 left" in text
 
 
 class TestJson:

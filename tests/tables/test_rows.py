@@ -269,7 +269,7 @@ def test_a_problem_names_side_field_and_byte() -> None:
     ]  # fmt: skip
     assert broken["text"] == "brokers[0].host: STRING needs 9 bytes, only 5 left (byte 18 of the frame, 0x0012)"
     assert some(unanswered, "kind", "severity", "side", "path", "offset", "text", "file") == [
-        "unanswered", "warning", "request", None, None, "the capture contains no response to this request", None,
+        "no-response", "warning", "request", None, None, "the capture contains no response to this request", None,
     ]  # fmt: skip
 
 

@@ -190,12 +190,14 @@ TERMS: Mapping[str, Term] = {
         'time of the first byte: time > timestamp("2026-11-21T12:30:00Z")', _is(TIME),
     ),
     "latency_ms": Term("dyn", lambda e, t: e.latency_ms, "time to the response; null if there is none", _is(NUMBER)),
-    "late_ms": Term(
+    "excess_latency_ms": Term(
         "dyn", _late, "latency minus the wait that the request allows", _is(NUMBER), bodies=True
     ),
-    "waited_ms": Term(
+    "allowed_wait_ms": Term(
         "dyn", lambda e, t: asked_to_wait(e), "maximum time the request lets the broker wait", _is(NUMBER), bodies=True
     ),
+    "late_ms": Term("dyn", _late, "old name of excess_latency_ms", _is(NUMBER), bodies=True),
+    "waited_ms": Term("dyn", lambda e, t: asked_to_wait(e), "old name of allowed_wait_ms", _is(NUMBER), bodies=True),
     "split": Term(
         "dyn", lambda e, t: split_object(e.timing),
         "parts of the latency: waiting_ms, broker_ms, held_ms …; null if unknown",

@@ -143,7 +143,11 @@ def test_connections_are_as_many_as_wanted_and_none_is_closed(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("disturb", "kinds"),
-    [(disturbed.sound, set()), (disturbed.longer, {"trailing-bytes", "mistake"}), (disturbed.corrupt, {"crc"})],
+    [
+        (disturbed.sound, set()),
+        (disturbed.longer, {"trailing-bytes", "encoding-mistake"}),
+        (disturbed.corrupt, {"crc-mismatch"}),
+    ],
     ids=lambda what: getattr(what, "__name__", ""),
 )
 def test_every_message_has_its_finding(disturb: object, kinds: set[str], tmp_path: Path) -> None:

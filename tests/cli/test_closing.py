@@ -83,7 +83,7 @@ def test_tables_hold_as_many(path: Path, tmp_path: Path, cli: Cli) -> None:
     pytest.importorskip("duckdb")
     sql = "SELECT kind, count(*) AS many FROM problems GROUP BY kind ORDER BY many DESC, kind"
     rows = {row["kind"]: row["many"] for row in cli("query", path, sql, "--format", "json").lines}
-    unanswered = rows.pop("unanswered", 0)
+    unanswered = rows.pop("no-response", 0)
     listed = ", ".join(f"{kind} {many}" for kind, many in rows.items())
     wanted = called(cli, "decode", path, tmp_path / "out.pcapng")
     assert wanted == f"{unanswered} without a response · {sum(rows.values())} findings ({listed})"

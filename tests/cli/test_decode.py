@@ -51,7 +51,7 @@ class TestCounts:
         outcome = cli("decode", ERRORS, "-f", "json")
         notes = [note.partition(":")[0] for line in outcome.lines for note in line["notes"]]
         counted = dict(re.findall(r"([a-z-]+) (\d+)(?=[,)])", outcome.closing))
-        kinds = {kind: str(notes.count(kind)) for kind in notes if kind != "unanswered"} | {"refused": "1"}
+        kinds = {kind: str(notes.count(kind)) for kind in notes if kind != "no-response"} | {"connection-refused": "1"}
         assert counted == kinds
         assert f"{notes.count('no-response')} unanswered" in outcome.closing
         assert f"{sum(map(int, kinds.values()))} findings" in outcome.closing

@@ -43,7 +43,7 @@ def test_answers_in_the_order_2_1_3(tmp_path: Path) -> None:
     for _ in range(3):
         talk.ask("Heartbeat", 0, **BEAT)
     assert said(talk.reply(beat(2)).reply(beat(1)).reply(beat(3)), tmp_path) == [
-        ("Heartbeat", 2, True, []), ("Heartbeat", 1, True, ["order"]), ("Heartbeat", 3, True, []),
+        ("Heartbeat", 2, True, []), ("Heartbeat", 1, True, ["out-of-order"]), ("Heartbeat", 3, True, []),
     ]  # fmt: skip
 
 

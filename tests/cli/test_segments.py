@@ -144,8 +144,8 @@ class TestDamage:
         assert (
             err == "3 batches · 6 records · 336 bytes · 3 findings (crc-mismatch 1, undecoded-bytes 1, truncated 1)\n"
         )
-        assert "skipped" in out
-        assert "crc" in out
+        assert "undecoded-bytes" in out
+        assert "crc-mismatch" in out
 
     def test_a_half_written_batch_says_what_is_missing(self, cli: Cli, segment: Any) -> None:
         outcome = cli("decode", segment(batch(0) + batch(2, size=500)[:100]))

@@ -36,7 +36,7 @@ class TestTrouble:
             outcome = cli("send", "list-groups", "--version", 0, "--broker", broker, "--direct")
         assert outcome.status == 1
         assert "ListGroups v0" in outcome.out
-        assert "unanswered" in outcome.out
+        assert "no-response" in outcome.out
         assert "hung up" in outcome.closing
 
     def test_a_broker_that_keeps_silent(self, cli: Cli) -> None:

@@ -46,7 +46,9 @@ def test_mistakes_are_named_in_findings_lint_and_causes(prefix: str, capfdbinary
         assert set(loud) <= MALFORMED, path.name
         found = [one for each in lines(capfdbinary, "decode", str(path)) for one in each["findings"]]  # type: ignore[attr-defined]
         said = {"findings": [one["text"] for one in found if one["kind"] == "encoding-mistake"]}
-        said["lint"] = [str(one["text"]) for one in lines(capfdbinary, "lint", str(path)) if one["code"] == "mistake"]
+        said["lint"] = [
+            str(one["text"]) for one in lines(capfdbinary, "lint", str(path)) if one["code"] == "encoding-mistake"
+        ]
         causes = lines(capfdbinary, "diagnose", str(path))
         said["causes"] = [str(one["sentence"]) for one in causes if one["cause"] in MALFORMED]
         if path.stem in NO_CAUSE:
@@ -71,7 +73,7 @@ def test_every_view_shows_a_mistake(jobs: str, capfdbinary: pytest.CaptureFixtur
     for view in VIEWS:
         run(["decode", path, "--format", view, "--jobs", jobs])
         said = capfdbinary.readouterr()[0]
-        assert (b"mistake" in said) or (view == "hex" and b"the CRC is" in said), view
+        assert (b"encoding-mistake" in said) or (view == "hex" and b"the CRC is" in said), view
     run(["stats", path])
     assert b"mistake 1" in capfdbinary.readouterr()[0]
     assert lines(capfdbinary, "decode", path, "--where", '"encoding-mistake" in finding_kinds')

@@ -87,7 +87,7 @@ def test_a_capture_that_starts_behind_some_requests(midway: Playbook) -> None:
     midway << response(4) << response(5)
     midway >> request(6) << response(6)
     assert midway.close() == ["<4", "<5", "6><"]
-    assert midway.lengths("skipped") == []
+    assert midway.lengths("undecoded-bytes") == []
 
 
 def test_one_response_of_an_older_connection_is_shown_and_its_request_is_before_the_capture(midway: Playbook) -> None:
@@ -109,7 +109,7 @@ def test_behind_a_gap_what_is_passed_over_is_an_error(cut: int) -> None:
     playbook >> request(6) << response(6)
     playbook.close()
     assert "midstream" not in {finding.kind for finding in playbook.findings}
-    assert playbook.lengths("skipped")
+    assert playbook.lengths("undecoded-bytes")
 
 
 def test_brokers_alone(cut: int) -> None:
@@ -178,7 +178,7 @@ def test_a_first_request_that_is_damaged_is_one_by_its_header(midway: Playbook) 
     damaged = request(5)[:-12] + b"\x7f" * 12
     midway >> damaged >> request(6) << response(5) << response(6)
     assert midway.close() == ["5><", "6><"]
-    assert midway.lengths("skipped") == []
+    assert midway.lengths("undecoded-bytes") == []
 
 
 def test_both_ends_may_be_slow_to_show_it(midway: Playbook) -> None:
@@ -202,8 +202,8 @@ def test_what_was_lost_before_it_was_given_up_is_still_said(acknowledged: bool) 
         playbook << bytes(1 << 16)
     playbook >> request(6) << response(6)
     assert playbook.close() == ["6><"]
-    assert playbook.lengths("gap") == [1000]
-    assert playbook.lengths("skipped") == [7 + (100 << 16)]
+    assert playbook.lengths("tcp-gap") == [1000]
+    assert playbook.lengths("undecoded-bytes") == [7 + (100 << 16)]
 
 
 # Not Kafka
@@ -266,7 +266,7 @@ def test_random_bytes_are_let_go(playbook: Playbook) -> None:
     playbook.close()
     (finding,) = playbook.findings
     assert finding.kind == "not-kafka"
-    assert f"no Kafka request in the first {PATIENCE_WHOLE // 8} bytes" in finding.text
+    assert f"no Kafka request in the first {PATIENCE_WHOLE // 8:,} bytes" in finding.text
 
 
 def test_patience_ends_early_where_the_connection_was_seen_to_open() -> None:
@@ -417,7 +417,7 @@ def test_what_answers_a_request_and_is_no_broker_is_named(answered: bytes, what:
     assert playbook.close() == ["5>"]
     (finding,) = [one for one in playbook.exchanges[0].findings if one.kind != "no-response"]
     assert finding.kind == "not-kafka"
-    assert finding.text == f"{len(answered)} bytes from the broker are no Kafka: they look like {what}"
+    assert finding.text == f"{what} from the broker ({len(answered)} bytes), not Kafka"
 
 
 def test_what_looks_like_another_protocol_amid_responses_is_not_named() -> None:

@@ -155,7 +155,7 @@ def test_bytes_that_are_no_response_are_not_made_one(playbook: Playbook) -> None
     rubbish = framed(struct.pack(">i", 0x40506070) + b"rubbish")
     playbook >> request(5) << response(5) << rubbish >> request(6) << response(6)
     assert playbook.close() == ["5><", "6><"]
-    assert playbook.lengths("skipped") == [len(rubbish)]
+    assert playbook.lengths("undecoded-bytes") == [len(rubbish)]
 
 
 # Shuffled captures

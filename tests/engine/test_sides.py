@@ -159,17 +159,15 @@ def test_gssapi_tokens_only_come_first(playbook: Playbook) -> None:
     token = framed(b"\x60\x82\x02\x10 rubbish")
     playbook >> request(1) << response(1) >> token >> request(2) << response(2)
     assert playbook.close() == ["1><", "2><"]
-    assert playbook.lengths("skipped") == [len(token)]
+    assert playbook.lengths("undecoded-bytes") == [len(token)]
 
 
 def test_what_was_lost_and_skipped_is_said_with_the_next_exchange(playbook: Playbook) -> None:
     playbook >> request(5) << response(5) >> Lost(10) >> b"rubbish" + request(6) << response(6)
     assert playbook.close() == ["5><", "6><"]
     assert [finding.kind for finding in playbook.exchanges[1].findings] == ["tcp-gap", "undecoded-bytes"]
-    assert (
-        "10 bytes from the client are missing from the capture before packet" in playbook.exchanges[1].findings[0].text
-    )
-    assert "7 bytes from the client belong to no frame" in playbook.exchanges[1].findings[1].text
+    assert "the capture lacks 10 bytes from the client, before packet" in playbook.exchanges[1].findings[0].text
+    assert "7 bytes from the client skipped: no Kafka frame" in playbook.exchanges[1].findings[1].text
 
 
 def test_what_is_odd_at_the_end_is_said_of_the_connection(playbook: Playbook) -> None:
@@ -186,7 +184,7 @@ def test_a_message_with_a_hole_says_how_much_is_missing(playbook: Playbook) -> N
     first = playbook.exchanges[0]
     kinds = [(finding.kind, finding.start, finding.length) for finding in first.findings]
     assert sorted(kinds, key=str) == [
-        ("gap", None, 100), ("gap", None, 4),
+        ("tcp-gap", None, 100), ("tcp-gap", None, 4),
         ("truncated", 16, len(told) - 20), ("truncated", 296, len(asked) - 300),
     ]  # fmt: skip
     assert first.request is not None

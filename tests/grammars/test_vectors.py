@@ -49,7 +49,7 @@ NOT_CLEAN = {
         ("malformed-record-set",), "malformed-record-set", "the same, in a flexible version"
     ),
     "kafka-rust/kafka-rust fetch2.mytopic.nocompression.invalid_crc.kafka.0900": Found(
-        ("crc",), "crc", "recorded to have a wrong checksum; the message is decoded nevertheless"
+        ("crc-mismatch",), "crc-mismatch", "recorded to have a wrong checksum; the message is decoded nevertheless"
     ),
 }  # fmt: skip
 """Rows of class ok whose bytes follow the definition, with something odd in them."""
@@ -73,8 +73,8 @@ EXPLAINED = {
     "IBM/sarama api_versions_response_test.go:176": Found(("known-quirk",), None, REFUSED),
     "IBM/sarama api_versions_response_test.go:192": Found(("known-quirk",), None, REFUSED),
     "IBM/sarama api_versions_response_test.go:202": Found(("known-quirk",), None, REFUSED),
-    "IBM/sarama describe_log_dirs_response_test.go:180": Found(("null",), "null", NULL_ARRAY),
-    "IBM/sarama describe_log_dirs_response_test.go:274": Found(("null",), "null", NULL_ARRAY),
+    "IBM/sarama describe_log_dirs_response_test.go:180": Found(("unexpected-null",), "unexpected-null", NULL_ARRAY),
+    "IBM/sarama describe_log_dirs_response_test.go:274": Found(("unexpected-null",), "unexpected-null", NULL_ARRAY),
     "IBM/sarama alter_configs_request_test.go:81 body": Found(
         ("truncated",), "truncated", "the inner tagged fields are left out, so that one byte is missing"
     ),

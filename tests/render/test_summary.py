@@ -124,8 +124,8 @@ def test_of_several_findings_errors_are_told_first() -> None:
     (exchange,) = kdbg.read(io.BytesIO(pcap(Talk().ask("ApiVersions", 0).answer())))
     for kinds, told in (
         ((Kind.KNOWN_VARIANT, Kind.NO_RESPONSE), "known-variant"),
-        ((Kind.NO_RESPONSE, Kind.KNOWN_VARIANT), "unanswered"),
-        ((Kind.KNOWN_VARIANT, Kind.CRC_MISMATCH, Kind.TCP_GAP), "crc"),
+        ((Kind.NO_RESPONSE, Kind.KNOWN_VARIANT), "no-response"),
+        ((Kind.KNOWN_VARIANT, Kind.CRC_MISMATCH, Kind.TCP_GAP), "crc-mismatch"),
     ):
         exchange.findings[:] = [Finding(kind) for kind in kinds]
         assert Summary(PIPE, {})(exchange)[59:].split()[1] == told

@@ -166,7 +166,7 @@ def _named(value: Node, like: Shape, beside: Node) -> Node:
     near = next((name for name in known if name.lower() == value.value.lower()), None)
     close = [near] if near else _near(value.value, like.words, known)
     hint = f"; did you mean {' or '.join(repr(one) for one in close)}?" if close else ""
-    raise InputError(f"{text(beside)} can never be {value.value[:60]}{hint}")
+    raise InputError(f"{text(beside)} can never be {value.value[:60]!r}{hint}")
 
 
 def _near(name: str, words: Words, known: Mapping[str, str | int]) -> list[str]:
@@ -175,7 +175,9 @@ def _near(name: str, words: Words, known: Mapping[str, str | int]) -> list[str]:
             return [grammars.api(name).name]
         except UnknownApi as error:
             return list(error.near)
-    return difflib.get_close_matches(name.upper() if words != "finding" else name, known, n=2)
+    if words == "finding":  # a name near an old one stands for the new one
+        return list(dict.fromkeys(str(known[one]) for one in difflib.get_close_matches(name, known, n=2)))
+    return difflib.get_close_matches(name.upper(), known, n=2)
 
 
 NAMES: dict[str, Callable[[], Mapping[str, str | int]]] = {

@@ -116,10 +116,10 @@ class TestOddButReadable:
         assert inspect(self.grammar, self.clean).findings == []
 
     def test_a_null_string(self) -> None:
-        self.check("ffff 01 00000001 05 09", "null", "a", (0, 2), a=None)
+        self.check("ffff 01 00000001 05 09", "unexpected-null", "a", (0, 2), a=None)
 
     def test_a_null_array(self) -> None:
-        self.check("0001 61 01 ffffffff 09", "null", "c", (4, 4), c=None)
+        self.check("0001 61 01 ffffffff 09", "unexpected-null", "c", (4, 4), c=None)
 
     def test_text_that_is_not_utf8(self) -> None:
         self.check("0001 ff 01 00000001 05 09", "invalid-utf8", "a", (2, 1), a="\udcff")

@@ -51,7 +51,8 @@ def test_json_with_what_tcp_tells_has_an_object_that_is_of_no_exchange(capture: 
     assert refused["connection"] == {"client": "10.0.0.1", "broker": "10.0.0.3:9092", "id": 2}
     assert refused["notes"] == ["connection-refused: connection refused: nothing listens on that address and port"]
     assert refused["attempts"] == {
-        "outcome": "connection-refused", "old_outcome": "refused", "connections": 2, "tries": 2, "since": 1795264200.1, "until": 1795264200.201,
+        "outcome": "connection-refused", "old_outcome": "refused",
+        "connections": 2, "tries": 2, "since": 1795264200.1, "until": 1795264200.201,
         "first_packet": 5,
     }  # fmt: skip
     assert (unreached["attempts"]["connections"], unreached["attempts"]["tries"]) == (1, 3)

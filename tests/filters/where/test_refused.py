@@ -76,7 +76,7 @@ def test_what_goes_over_too_much_ends() -> None:
     [
         ('apy == "Fetch"', "column 1: unknown name 'apy'; did you mean api"),
         ("true && latncy_ms > 1", "column 9: unknown name 'latncy_ms'; did you mean latency_ms"),
-        ("api.lowercase() == api", "unknown name 'lowercase'"),
+        ("api.lowercase() == api", "unknown name or function 'lowercase'"),
         ("request.topicz == 1", "no message has request.topicz; did you mean request.topics"),
         ('request.topics[0].naem == "x"', r"did you mean request.topics\[0\].name"),
         ('request.topics.exists(t, t.naem == "x")', "no message has t.naem; did you mean t.name"),

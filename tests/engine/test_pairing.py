@@ -121,7 +121,7 @@ def test_a_response_that_nobody_asked_for(playbook: Playbook) -> None:
     assert playbook.close() == ["5><", "<6", "7><"]
     (finding,) = playbook.findings
     assert (finding.kind, finding.path, finding.start) == ("unsolicited-response", "body", 4)
-    assert "by its bytes it is likely the response of Metadata v1" in finding.text
+    assert "the layout probably matches a response to Metadata v1" in finding.text
     (message,) = playbook.exchanges[1].messages()
     assert (message.api.name, message.version, message.body["brokers"][0]["port"]) == ("Metadata", 1, 9092)
 
@@ -130,7 +130,7 @@ def test_a_response_of_nobody_that_no_layout_reads(playbook: Playbook) -> None:
     playbook >> request(5) << response(5) << answer(6, b"\xff" * 40) >> request(7) << response(7)
     assert playbook.close() == ["5><", "<6", "7><"]
     (finding,) = playbook.findings
-    assert "its request was not seen; 40 bytes of body cannot be read" in finding.text
+    assert "the request is not in the capture; 40 body bytes not decoded" in finding.text
     assert playbook.exchanges[1].messages() == []
 
 

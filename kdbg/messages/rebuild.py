@@ -88,6 +88,6 @@ def _reading(name: str, value: Mapping[str, Any], path: str) -> Reading:
     if type(version) is not int or version not in known.versions:
         versions = f"{known.versions[0]} to {known.versions[-1]}"
         raise BuildError(
-            join(path, known.version_field), f"{known.name} has no version {version!r}; kdbg knows {versions}"
+            join(path, known.version_field), f"{known.name} has no version {version!r}; supported: {versions}"
         )
     return known.reading(version)

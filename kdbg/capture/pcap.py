@@ -114,7 +114,7 @@ class PcapReader:
             behind = start + length
             if behind > end or length > most:
                 if length > most:
-                    damage = f"packet {next} declares {count(length, 'byte')}: the file is damaged from there on"
+                    damage = f"packet {{next}} declares {count(length, 'byte')}: the file is damaged from there on"
                     return Taken(packets, place, 0, damage)
                 return Taken(packets, place, behind - end)
             append((seconds * 1_000_000_000 + fraction * unit, link, start, behind))

@@ -57,7 +57,7 @@ def test_an_absurd_packet_length_ends_the_reading_and_takes_no_memory(length: in
     with little_memory(4 << 20):
         assert numbers(data) == [0, 1, 2]
     (problem,) = problems(data)
-    assert problem.startswith(f"packet 4 claims {length:,} bytes")
+    assert problem.startswith(f"packet 4 declares {length:,} bytes")
 
 
 def test_how_many_bytes_a_packet_may_have() -> None:
@@ -65,7 +65,7 @@ def test_how_many_bytes_a_packet_may_have() -> None:
     for snaplen, most in ((0, 262_144), (262_145, 262_145), (0xFFFFFFFF, 16_777_216)):
         for size, problem in (
             (most, "the file ends inside packet 1"),
-            (most + 1, f"packet 1 claims {most + 1:,} bytes"),
+            (most + 1, f"packet 1 declares {most + 1:,} bytes"),
         ):
             (said,) = problems(pcap([], snaplen=snaplen) + struct.pack("<IIII", 1, 1, size, size) + bytes(100))
             assert said.startswith(problem), snaplen
@@ -86,7 +86,7 @@ def test_packets_larger_than_libpcap_writes_are_whole_where_the_snaplen_allows_t
     packets, capture = read(pcap([large, PACKETS[1]], snaplen=400_000))
     assert [(found[3], len(found[6])) for found in packets] == [(5, 300_000), (1, len(PACKETS[1]) - 40)]
     assert capture.problems == []
-    assert problems(pcap([large, PACKETS[1]])) == ["packet 1 declares 300,040 : the file is damaged from there on"]
+    assert problems(pcap([large, PACKETS[1]])) == ["packet 1 declares 300,040 bytes: the file is damaged from there on"]
 
 
 @pytest.mark.parametrize("snaplen", [0, 0x7FFFFFFF, 0xFFFFFFFF])
@@ -184,7 +184,7 @@ def test_fragments_are_one_problem_with_a_count() -> None:
     _, capture = read(pcap([PACKETS[0], fragment, fragment]))
     assert capture.other == 2
     (problem,) = capture.problems
-    assert problem.text.startswith("a fragment")
+    assert problem.text.startswith("an IP fragment")
     assert problem.text.endswith("(2 times)")
 
 

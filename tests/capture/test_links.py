@@ -165,7 +165,7 @@ def test_without_scapy_all_but_tunnels_is_read_and_they_are_noted(monkeypatch: p
     assert dissector(9, notes.append)(bytes(PPP() / ip4() / tcp())) is None
     assert notes == [
         "tunnelled packets skipped: install scapy to decode them",
-        "link type 9 skipped: install scapy to decode them",
+        "packets of link type 9 skipped: install scapy to decode them",
     ]
 
 

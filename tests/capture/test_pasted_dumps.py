@@ -78,7 +78,7 @@ def test_what_the_tools_print_is_read(command, name):
 
 @pytest.mark.parametrize("first", ["0000000 0000 0000", "0000000 00000000"])
 def test_offsets_that_fit_hexdump_and_od_alike_are_refused(first):
-    with pytest.raises(InputError, match="the offsets can be hexdump's or od's"):
+    with pytest.raises(InputError, match="ambiguous offsets"):
         read_bytes(f"{first}\n*\n0000140 6e65 0064\n0000143\n")
 
 
@@ -218,9 +218,9 @@ def test_repeated_lines_are_expanded():
 @pytest.mark.parametrize(
     ("dump", "text"),
     [
-        ("00000000: 0000 001d  ....\n00000008: 0000", "line 1: expected 8 before the next offset, found 4 do"),
+        ("00000000: 0000 001d  ....\n00000008: 0000", "line 1: expected 8 bytes before the next offset, found 4"),
         ("00000000: 0000 001d  ....\n*", "line 2: no offset shows how often `*` repeats the line above"),
-        ("00000000: 00\n*\nffffffffffff: 00", "line 2: no offset says how often"),
+        ("00000000: 00\n*\nffffffffffff: 00", "line 2: no offset shows how often"),
     ],
 )
 def test_a_broken_dump_is_told_by_its_line(dump, text):

@@ -133,7 +133,7 @@ def test_pcapng_an_absurd_block_length_ends_the_reading_and_takes_no_memory(leng
     with little_memory(4 << 20):
         assert numbers(data) == [0, 1, 2]
     (problem,) = problems(data)
-    assert problem.startswith(f"the block after packet 3 claims {length:,} bytes")
+    assert problem.startswith(f"the block after packet 3 declares {length:,} bytes")
 
 
 def test_pcapng_a_forged_block_length_takes_memory_only_as_bytes_come() -> None:
@@ -199,7 +199,7 @@ def test_pcapng_a_damaged_interface_keeps_its_number() -> None:
     assert numbers(data) == [1]
     damaged, unknown = problems(data)
     assert damaged == "damaged pcapng block of type 1 skipped"
-    assert unknown.startswith("a packet names an interface that the file does not describe")
+    assert unknown.startswith("packet of an interface that the file does not describe")
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_pcapng_a_damaged_section_header_ends_the_reading(header: bytes, expecte
 def test_pcapng_how_many_bytes_a_block_may_have() -> None:
     for size, problem in (
         (16_777_216, "the file ends inside the block"),
-        (16_777_217, "the block after packet 0 claims"),
+        (16_777_217, "the block after packet 0 declares"),
     ):
         (said,) = problems(pcapng([]) + struct.pack("<II", 6, size) + bytes(100))
         assert said.startswith(problem)

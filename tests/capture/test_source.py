@@ -65,7 +65,7 @@ def test_a_compressed_stream_that_breaks_off_gives_what_is_before(name: str, sha
     assert [found[3] for found in packets] == list(range(len(packets)))
     assert len(packets) > 200 * share - 50
     (problem,) = capture.problems
-    assert problem.text == f"the {name} stream breaks off, after packet {len(packets)}"
+    assert problem.text == f"the {name} stream is truncated, after packet {len(packets)}"
 
 
 @pytest.mark.parametrize("name", ["gzip", "zstd"])
@@ -73,7 +73,7 @@ def test_a_compressed_stream_without_its_checksum_is_whole_but_reported(name: st
     compress = gzip.compress if name == "gzip" else zstandard.ZstdCompressor(write_checksum=True).compress
     packets, capture = read(compress(pcap(PACKETS))[:-2])
     assert len(packets) == 12
-    assert capture.problems[0].text == f"the {name} stream breaks off, after packet 12"
+    assert capture.problems[0].text == f"the {name} stream is truncated, after packet 12"
 
 
 def test_a_damaged_gzip_stream_says_so() -> None:
@@ -128,8 +128,8 @@ def test_a_stream_that_was_handed_in_stays_open_and_a_file_is_closed(tmp_path: P
         (b"\x0a\x0d\x0d\x0a" + bytes(100), "the file ends or is damaged inside its header"),
         (gzip.compress(b""), "is empty"),
         (gzip.compress(b"hello"), "not a pcap or pcapng file (starts with 68 65 6c 6c)"),
-        (gzip.compress(pcap(PACKETS))[:8], "the gzip stream breaks off"),
-        (zstandard.compress(pcap(PACKETS))[:8], "the zstd stream breaks off"),
+        (gzip.compress(pcap(PACKETS))[:8], "the gzip stream is truncated"),
+        (zstandard.compress(pcap(PACKETS))[:8], "the zstd stream is truncated"),
     ],
     ids=[
         "nothing",
@@ -271,7 +271,7 @@ def test_a_live_pipe_gives_each_packet_as_it_comes(name: str, make: Callable[[li
             pipe.flush()
             assert lines.readline().split() == [b"stdin", b"%d" % (n + 1), b"%d" % n]
         pipe.close()
-        last = "" if name == "plain" else f"the {name} stream breaks off, after packet 3"
+        last = "" if name == "plain" else f"the {name} stream is truncated, after packet 3"
         assert lines.readline().decode().strip() == last
     assert process.returncode == 0
 

@@ -67,7 +67,7 @@ def test_what_is_no_object_identifier(text: str) -> None:
 
 
 def test_text_that_its_mark_does_not_precede() -> None:
-    with pytest.raises(BadValue, match="',n=' should stand here") as caught:
+    with pytest.raises(BadValue, match="expected ',n=' here") as caught:
         Marked(",n=", ",").parse(b",m=x")
     assert caught.value.type == "TEXT"
 

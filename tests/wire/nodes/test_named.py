@@ -85,10 +85,10 @@ def test_what_was_named_is_read_as_a_number_and_goes_back() -> None:
 @pytest.mark.parametrize(
     ("node", "given", "said"),
     [
-        (KINDS, "topik", "x: 'topik' is none of UNKNOWN, SAFE_DOWNGRADE, ALL"),
-        (KINDS, "", "x: '' is none of UNKNOWN, SAFE_DOWNGRADE, ALL"),
+        (KINDS, "topik", "x: 'topik' is not one of UNKNOWN, SAFE_DOWNGRADE, ALL"),
+        (KINDS, "", "x: '' is not one of UNKNOWN, SAFE_DOWNGRADE, ALL"),
         (KINDS, ["ALL"], "x: ['ALL'] is not a valid INT8: required argument is not an integer"),
-        (RIGHTS, ["read", "rite"], "x[1]: 'rite' is none of READ, DESCRIBE, DESCRIBE_CONFIGS"),
+        (RIGHTS, ["read", "rite"], "x[1]: 'rite' is not one of READ, DESCRIBE, DESCRIBE_CONFIGS"),
         (RIGHTS, ["read", 3], "x: ['read', 3] is not a valid INT32: required argument is not an integer"),
         (Int8, "topic", "x: 'topic' is not a valid INT8: required argument is not an integer"),
     ],

@@ -36,7 +36,8 @@ def block_text(block: Block) -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = link(Path(name))
         for command, shown in sessions(block):
-            printed, _ = shell(command, folder)
+            printed, errors = shell(command, folder)
+            assert "Traceback" not in errors, f"{command}\n{errors}"
             parts += ["$ " + command.replace("\n", "\n> "), *excerpt(shown, printed.splitlines())]
     return "".join(f"{line}\n" for line in parts)
 

@@ -57,7 +57,7 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     files in them; other files in them are skipped.
 
     Captures of the same connections from several hosts, such as client.pcap and broker.pcap, are merged. Each
-    exchange is then shown once, with its time in the network and in the broker; see kdbg guide places.
+    exchange is then shown once, with its time in the network and in the broker; see kdbg guide merge.
 
     kdbg also decodes files from a broker's disk: log segments and KRaft snapshots batch by batch; indexes, producer
     snapshots and checkpoints entry by entry. It recognises them by their content; their paths contain topic,

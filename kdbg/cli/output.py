@@ -24,7 +24,7 @@ values_option: Final = click.option("--hide-values", is_flag=True, help=HELP["hi
 merge_option: Final = click.option(
     "--merge/--no-merge",
     default=None,
-    help="Merge captures of the same traffic from several hosts (default: if detected); see kdbg guide places.",
+    help="Merge captures of the same traffic from several hosts (default: if detected); see kdbg guide merge.",
 )
 latency_option: Final = click.option(
     "--latency",

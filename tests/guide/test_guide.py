@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kdbg.cli import COMMANDS as COMMAND_HELP
 from kdbg.findings import Kind
 from kdbg.guide import FORMER, groups, headings, section, text, topics
 
@@ -77,6 +78,11 @@ def test_without_a_topic_the_groups(cli: Cli) -> None:
     for group, names in groups().items():
         lines = "".join(f"- `{name}`: {about}\n" for name, about in names.items())
         assert f"\n## {group}\n\n{lines}" in outcome.out
+
+
+def test_pages_of_commands_are_in_the_order_of_help() -> None:
+    pages = [name for name in groups()["Commands"] if name in COMMAND_HELP]
+    assert pages == [name for name in COMMAND_HELP if name in pages]
 
 
 @pytest.mark.parametrize(("former", "topic"), FORMER.items())

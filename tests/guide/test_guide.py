@@ -117,7 +117,7 @@ def test_raw_is_markdown_whatever_the_colour(cli: Cli) -> None:
         (["trailing-byte"], "did you mean 'trailing-bytes'?"),
         (["zzz"], "list all with kdbg guide"),
         (["findings", "trailng-bytes"], "did you mean 'trailing-bytes'?"),
-        (["findings", "zzz"], "there are "),
+        (["findings", "zzz"], "sections: Findings, "),
     ],
     ids=str,
 )

@@ -81,7 +81,7 @@ def exchanges(found: Comparison, look: Look) -> str:
                 for one in differing
             ]
             parts.append("\n" + look.paint("heading", direction) + "\n" + _fields(lines, look))
-    aside = f" · {found.aside:,} ids, times and checksums ignored (compare them with --ids)" if found.aside else ""
+    aside = f" · {found.aside:,} ids, times and checksums ignored (see --ids)" if found.aside else ""
     different = len(found.differences)
     words = f"{count(different, 'field')} differ{'s' * (different == 1)}" if different else "no field differs"
     return "".join(parts) + look.paint("dim", f"\n{words} · {found.same:,} the same{aside}\n")

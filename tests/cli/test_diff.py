@@ -17,7 +17,7 @@ def test_two_exchanges_field_by_field() -> None:
     done = call("diff", f"{FIRST}#26", f"{FIRST}#27")
     assert (done.status, done.err) == (0, "")
     assert "topics[orders].partitions[0].fetch_offset  0  1\n" in done.out
-    assert "6 fields differ · 35 the same · 13 ids, times and checksums ignored (compare them with --ids)" in done.out
+    assert "6 fields differ · 35 the same · 13 ids, times and checksums ignored (see --ids)" in done.out
     assert "correlation_id" not in done.out
     assert "header.correlation_id" in call("diff", f"{FIRST}#26", f"{FIRST}#27", "--ids").out
 

@@ -55,6 +55,7 @@ WALKED = {"browse": ["e", "e", "enter", "r", *["down"] * 10], "diagnosis": ["3",
 HELD = 6
 """The exchange of captures/errors.pcap whose request is held in the picture of the proxy."""
 ALL = [(name, *size) for name, size in product(SCREENS, SIZES)]
+CLOSING = re.compile(r"(?:\x1b\[[0-9;]*m)*[\d,]+ packets? · ")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -73,7 +74,16 @@ def ran(command: str, columns: int, rows: int) -> list[str]:
     terminal = on_terminal(*arguments, out=True, columns=columns, rows=rows, KDBG_PAGER="cat",
                            TERM="xterm-256color", COLORTERM="truecolor").terminal  # fmt: skip
     shown = re.sub(r"[^\n]*\x1b\[2K\r?", "", terminal)  # without the line of progress, which was erased
-    return [f"\x1b[1m$ {command}\x1b[0m", *shown.splitlines()][:rows]
+    lines = [part for line in shown.splitlines() for part in folded(line, columns)]
+    return [f"\x1b[1m$ {command}\x1b[0m", *lines][:rows]
+
+
+def folded(line: str, columns: int) -> list[str]:
+    """Return the lines of a terminal that the closing line takes; all other lines fit."""
+    if not CLOSING.match(line):
+        return [line]
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", line)
+    return [plain[start : start + columns] for start in range(0, len(plain), columns)]
 
 
 def walked(name: str, columns: int, rows: int) -> list[str]:

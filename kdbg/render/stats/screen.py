@@ -77,8 +77,8 @@ def _head(total: Tally, packets: int | None, look: Look) -> list[str]:
         f"{count(total.exchanges, 'exchange')}{rate}",
         count(len(total.connections), "connection"),
         *([] if packets is None else [count(packets, "packet")]),
-        f"{size(total.request_bytes)}B requests",
-        f"{size(total.response_bytes)}B responses",
+        f"req {size(total.request_bytes)}B",
+        f"resp {size(total.response_bytes)}B",
     ]
     when = f"{begin} to {until} UTC · {latency(span)}" if span > 0 else f"{begin} UTC"
     return [look.paint("heading", when), " · ".join(parts)]

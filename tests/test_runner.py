@@ -114,7 +114,7 @@ def test_hints_name_a_distribution_and_extras_that_there_are() -> None:
     named = {name for source in sources for name in re.findall(r"install\(['\"](\w+)['\"]\)", source)}
     assert named == {"mock", "query", "otlp", "prometheus", "report", "schemas", "spark", "tls", "tui", "where"}
     assert named < EXTRAS.keys()
-    assert install("spark") == "pip install 'kdbg-kafka[spark]', or in a checkout pip install '.[spark]'"
+    assert install("spark") == "pip install 'kdbg-kafka[spark]' (in a checkout: pip install '.[spark]')"
 
 
 def test_no_hint_names_the_other_project() -> None:

@@ -36,5 +36,5 @@ def test_braces_stay_as_they_are() -> None:
                                     {"evidence": {}}, {"sentence": None}, {"alternatives": 7}])  # fmt: skip
 def test_what_is_no_case_is_refused(damage: dict[str, Any]) -> None:
     found = kept(diagnose(book(STAGED / truths(STAGED)[0]["file"]))[0]) | damage
-    with pytest.raises(ValueError, match="no cause that kdbg kept"):
+    with pytest.raises(ValueError, match="not a cause stored by kdbg"):
         told(found)

@@ -51,7 +51,7 @@ response: Final = Struct(
     ) * "states, by topic",
 )
 kafka_4_0: Final = Dialect(
-    "response", range(1), "version 0 as Kafka 4.0 wrote it, without leader_epoch", response, release=(4, 0)
+    "response", range(1), "v0 as written by Kafka 4.0, without leader_epoch", response, release=(4, 0)
 )
 api: Final = Api(
     87, "ReadShareGroupStateSummary", request, response, versions=range(2), flexible=0, dialects=(kafka_4_0,),

@@ -39,7 +39,7 @@ def test_bytes_of_the_early_form_are_read_and_it_is_named(api: Api, dialect: Dia
         message = read(api, 0, dialect.direction, data, header=False)
         if message.findings:
             assert [finding.kind for finding in message.findings] == ["known-variant"]
-            assert "as Kafka " in message.findings[0].text
+            assert "as written by Kafka " in message.findings[0].text
             assert message.body == value
         assert build(message.grammar, message.body) == data
     assert message.findings, "a message with all its fields fits one form only"

@@ -43,5 +43,5 @@ class Rolling(click.ParamType):  # type: ignore[type-arg]
             return value
         size, _, files = value.partition("*")
         if not files.strip().isdigit() or not int(files):
-            self.fail(f"invalid value {value!r}; use SIZE*N, such as 100MB*10", param, ctx)
+            self.fail(f"not SIZE*N: {value!r}; use SIZE*N, such as 100MB*10", param, ctx)
         return Rotation(Size(LEAST).convert(size, param, ctx), int(files))

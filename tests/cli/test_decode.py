@@ -144,7 +144,7 @@ class TestFilters:
     def test_what_is_no_time_is_refused_in_a_line(self, cli: Cli, value: str) -> None:
         outcome = cli("decode", FIRST, "--since", value)
         assert (outcome.status, outcome.out) == (2, "")
-        assert outcome.err.startswith("kdbg: Invalid value for '--since': ")
+        assert outcome.err.startswith("kdbg: invalid value for '--since': ")
         assert outcome.err.count("\n") == 1
         assert cli("decode", FIRST, "--slower-than", "nan").status == 2
 

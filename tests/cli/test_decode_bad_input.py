@@ -217,7 +217,7 @@ class TestWrongUsage:
     @pytest.mark.parametrize(
         ("arguments", "problem"),
         [
-            (["decode"], "Missing argument 'FILE…'"),
+            (["decode"], "missing argument 'FILE…'"),
             (["decode", FIRST, "-f", "xml"], "'xml' is not one of 'tree', 'summary', 'hex', 'json'"),
             (["decode", FIRST, "--limit", "many"], "'many' is not a valid integer"),
             (["decode", FIRST, "--limit", "-1"], "-1 is not in the range x>=0"),

@@ -216,7 +216,7 @@ class TestBodies:
             (["produce", "--topic", "t", "--value", "v", "--record-format", "v0", "--header", "a=b"], "no headers"),
             (["produce", "--topic", "t", "--file", "/nosuch"], "/nosuch: No such file"),
             (["find-coordinator"], "whose coordinator?"),
-            (["list-groups", "--topic", "t"], "No such option '--topic'"),
+            (["list-groups", "--topic", "t"], "no such option '--topic'"),
             (["describe-groups", "--all-versions", "--group", "g"], "does not support DescribeGroups"),
             (["list-offsets", "--topic", "t", "--time", "noon"], "is no time"),
             (["produce", "--set", 'topic_data[0].partition_data[0].records=[{"records":[{"timestamp":[]}]}]'], "[]"),

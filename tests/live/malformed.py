@@ -384,29 +384,29 @@ VALID: Final = frozenset(
 PROBLEMS = """
 base-offset-5 | P topic rides, partition 0: the base offset of the batch is 5, expected 0; R INVALID_RECORD
 offset-deltas-equal | P topic rides, partition 0: the offset deltas of the records are 0, 0, expected 0, 1; a broker accepts it
-zstd-in-v3 | P topic rides, partition 0: Produce v3 does not have the codec zstd; R UNSUPPORTED_COMPRESSION_TYPE
+zstd-in-v3 | P topic rides, partition 0: Produce v3 does not support zstd; R UNSUPPORTED_COMPRESSION_TYPE
 too-large | P topic rides, partition 0: the batch has 2,000,074 bytes; message.max.bytes is 1,048,588; R MESSAGE_TOO_LARGE
 no-records | P topic rides, partition 0: the batch has no records; R INVALID_RECORD
 last-0 | P topic rides, partition 0: the last offset delta of the batch is 0, expected 1; R INVALID_RECORD
 gzip-transactional | P a batch belongs to a transaction, and the request has no transactional_id; R TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 producer-without-sequence | P topic rides, partition 0: the batch has a producer id and no base sequence; R INVALID_RECORD
 message-set-v3 | P topic rides, partition 0: the records are a message set of magic 1, expected record batches (magic 2); R INVALID_RECORD
-control | P topic rides, partition 0: the batch is a control batch, which brokers alone write; R INVALID_RECORD
+control | P topic rides, partition 0: the batch is a control batch, which only brokers write; R INVALID_RECORD
 time-in-microseconds | P topic rides, partition 0: a record has timestamp 1790000000000000, more than an hour ahead; expected milliseconds since 1970; R INVALID_TIMESTAMP
 records-null | P topic rides, partition 0: the records of a produced partition are null; a broker sends no response
 records-empty | P topic rides, partition 0: the records of a produced partition are empty; R INVALID_RECORD
-records-tail | P topic rides, partition 0: the record set ends inside a batch; a broker accepts it
+records-tail | P topic rides, partition 0: the record set ends in the middle of a batch; a broker accepts it
 second-batch-crc | P topic rides, partition 0: a partition has 2 batches, expected 1; R INVALID_RECORD
-two-partitions-one-wrong | P topic rides, partition 1: the batch says CRC-32C 0x00000003, its bytes give 0x4ae4bc20; R CORRUPT_MESSAGE
+two-partitions-one-wrong | P topic rides, partition 1: batch: stored CRC-32C 0x00000003, computed 0x4ae4bc20; R CORRUPT_MESSAGE
 acks-2 | P acks is 2, expected -1, 0 or 1; R INVALID_REQUIRED_ACKS
 topic-length-1 | P the compact length of topic_data[0].name lacks its + 1: 5, expected 6; a broker closes the connection
-gzip-cut | P topic rides, partition 0: gzip: the stream ends early; R UNKNOWN_SERVER_ERROR
-produce-v99 | P the API, or its version, is not one that the broker offers; a broker closes the connection
+gzip-cut | P topic rides, partition 0: gzip: the compressed stream is cut short; R UNKNOWN_SERVER_ERROR
+produce-v99 | P the broker does not support the API, or its version; a broker closes the connection
 produce-v-1 | these bytes are not a request: 00 00 00 84 00 00 ff ff 00 00 00 07 00 08 6d 69 …; a broker closes the connection
 size-4 | these bytes are not a request: 00 00 00 04 00 03 00 04; a broker closes the connection
-tags-many | P tagged_fields: UNSIGNED_VARINT wants 1 byte, 0 left (byte 131 of the frame, 0x0083); a broker closes the connection
-metadata-v4-boolean-2 | Metadata v4 (C): allow_auto_topic_creation: BOOLEAN is 0 or 1, here 2; a broker accepts it
-client-id-length--2 | Metadata v4 (correlation id 7): client_id: NULLABLE_STRING says a length of -2 (byte 12 of the frame, 0x000c); a broker accepts it
+tags-many | P tagged_fields: UNSIGNED_VARINT needs 1 byte, only 0 left (byte 131 of the frame, 0x0083); a broker closes the connection
+metadata-v4-boolean-2 | Metadata v4 (C): allow_auto_topic_creation: BOOLEAN must be 0 or 1, found 2; a broker accepts it
+client-id-length--2 | Metadata v4 (correlation id 7): client_id: NULLABLE_STRING has the invalid length -2 (byte 12 of the frame, 0x000c); a broker accepts it
 join-no-protocols | JoinGroup v2 (C): the member offers no protocol; R INCONSISTENT_GROUP_PROTOCOL
 join-no-group | JoinGroup v2 (C): group_id is empty; R INVALID_GROUP_ID
 join-short-session | JoinGroup v2 (C): session_timeout_ms is 1, expected 6000 to 1800000; R INVALID_SESSION_TIMEOUT

@@ -229,7 +229,7 @@ def test_what_has_no_answer_is_said_once_and_counted_each_time() -> None:
     given = Given(METADATA)
     for _ in range(2):
         assert given.body("Heartbeat", 0, group_id="g", generation_id=1, member_id="m")["error_code"] == 35
-    assert given.said == ["no recorded response for Heartbeat v0: UNSUPPORTED_VERSION"]
+    assert given.said == ["no recorded response for Heartbeat v0; responded with UNSUPPORTED_VERSION"]
     assert given.counts == (0, 2, 0)
     for number in range(1002):
         given.of.refuse(f"line {number}")

@@ -120,7 +120,7 @@ def test_without_descriptors_clients_are_refused_and_served_again_once_others_ha
         proxy.wait(lambda: files(proxy.process.pid) == before)
         with proxy.connect() as sock:
             assert is_served(sock)
-        assert any("connections are refused" in line and "ulimit" in line for line in proxy.lines)
+        assert any("connections are closed at once" in line and "ulimit" in line for line in proxy.lines)
         assert len(proxy.lines) < 10
 
 
@@ -142,7 +142,7 @@ def test_the_mock_refuses_clients_without_descriptors_and_serves_others_once_the
         mock.wait(lambda: files(mock.process.pid) == before)
         with mock.connect() as sock:
             assert is_answered(sock)
-        assert any("connections are refused" in line and "ulimit" in line for line in mock.lines)
+        assert any("connections are closed at once" in line and "ulimit" in line for line in mock.lines)
         assert len(mock.lines) < 10
 
 
@@ -157,7 +157,7 @@ def test_where_the_system_has_no_descriptor_left_connections_wait(monkeypatch: p
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
             sock.connect(stage.address)
-            stage.wait(lambda: any("connections are refused" in line for line in stage.said))
+            stage.wait(lambda: any("connections are closed at once" in line for line in stage.said))
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         assert is_served(sock)
@@ -218,7 +218,7 @@ def test_memory_is_bounded_while_faults_hold_large_requests(rule: str) -> None:
         over.set()
         for each in clients:
             each.join(PATIENCE)
-        assert any("memory is short" in line and "--max-memory" in line for line in proxy.lines)
+        assert any("memory limit reached" in line and "--max-memory" in line for line in proxy.lines)
 
 
 def test_memory_is_bounded_though_nobody_reads() -> None:

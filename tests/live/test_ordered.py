@@ -80,7 +80,7 @@ def test_what_is_left_out_and_what_is_unfit() -> None:
     nobody.api, token.api = None, SASL_TOKEN
     assert left_out(nobody) == left_out(token) == "captured SASL login; the replay uses its own options"
     cut.request = None
-    assert "whole request" in unfit(cut)
+    assert "incomplete in the capture" in unfit(cut)
     unread.version = 99
     assert unfit(unread) == "kdbg does not support Heartbeat v99"
     assert odd.request is not None

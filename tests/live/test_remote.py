@@ -144,7 +144,7 @@ def test_a_filter_is_one_word_wherever_it_goes(tmp_path: Path) -> None:
 def test_other_words_are_refused(via: str) -> None:
     with pytest.raises(InputError) as caught:
         command(via, WANTED)
-    assert str(caught.value) == f"--via {via!r}: write ssh:…, docker:…, podman:…, kubectl:…, run:…"
+    assert str(caught.value) == f"--via {via!r}: unknown; use ssh:…, docker:…, podman:…, kubectl:…, run:…"
 
 
 def test_a_prefix_with_an_open_quote_is_refused() -> None:

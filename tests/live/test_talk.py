@@ -144,7 +144,9 @@ def test_connections_of_a_mock_leave_16_descriptors(files: int, room: int, monke
     async def work(mock: Mock, said: list[str], socks: list[socket.socket]) -> None:
         while mock.connections < room or len(said) < 2:
             await asyncio.sleep(0.001)
-        assert said[1].startswith(f"connections are refused: {room} are open, and this process may have {files} files")
+        assert said[1].startswith(
+            f"new connections are closed at once: {room} are open, and the limit is {files} open files"
+        )
         assert len(mock._open_ones) == mock.connections == room
         for sock in socks:
             sock.close()

@@ -41,7 +41,7 @@ def test_an_exchange_is_there_while_nothing_more_comes(watching: Any, broker: st
         pass
     status, left, said = watch.end()
     assert (status, left) == (130, [])
-    assert said.endswith(" · nothing lost\n")
+    assert said.endswith(" · no packets lost\n")
 
 
 @pytest.mark.skipif(which("tcpdump") is None, reason="tcpdump is not installed")
@@ -53,7 +53,7 @@ def test_it_sees_what_tcpdump_sees(watching: Any, broker: str, tmp_path: Path) -
         produce(broker, COUNT)
     status, seen, said = watch.end()
     assert status == 130
-    assert said.splitlines()[-1].endswith(" · nothing lost")
+    assert said.splitlines()[-1].endswith(" · no packets lost")
     wanted = call("decode", dumped, "-f", "json")
     assert names(seen)["Produce"] >= COUNT
     assert names(seen) == names(wanted.lines)
@@ -115,7 +115,7 @@ def test_a_ring_of_files(watching: Any, broker: str, tmp_path: Path) -> None:
     files = sorted(tmp_path.glob("night-*.pcapng"))
     assert len(files) == 4
     assert files[0].read_bytes() == b"of an earlier run"
-    assert f"kdbg: written: {files[1]} to {files[3]}" in said
+    assert f"kdbg: wrote {files[1]} to {files[3]}" in said
     for path in files[1:]:
         assert path.stat().st_size <= 64 << 10
         read = call("decode", path, "-f", "json")
@@ -154,7 +154,7 @@ def test_a_screen_that_stands_still_for_a_while_misses_nothing(watching: Any, br
     watch.process.send_signal(signal.SIGINT)
     out, err = watch.process.communicate(timeout=60)
     assert sum(b" Produce " in line for line in out.splitlines()) == 180
-    assert "nothing lost" in err.decode()
+    assert "no packets lost" in err.decode()
 
 
 def test_without_the_right_a_line_says_what_to_do() -> None:
@@ -165,7 +165,7 @@ def test_without_the_right_a_line_says_what_to_do() -> None:
     )
     assert (done.returncode, done.stdout) == (2, b"")
     (line,) = done.stderr.decode().splitlines()
-    assert line.startswith("kdbg: lo: no permission to capture packets; sudo kdbg watch")
+    assert line.startswith("kdbg: lo: no permission to capture packets; use sudo kdbg watch")
     assert "setcap" in line
     assert "kdbg proxy" in line
 
@@ -177,12 +177,15 @@ def test_without_the_right_a_line_says_what_to_do() -> None:
         (["-i", "lo", "--bpf", "tcp prot 9092"], "kdbg: lo: --bpf: Failed to compile filter expression"),
         (["-i", "lo", "--write", "/nowhere/x.pcapng"], "kdbg: lo: /nowhere/x.pcapng: cannot be written: No such file"),
         (["--rotate", "1MB*3"], "kdbg: --rotate requires --write"),
-        (["--rotate", "1MB", "--write", "x"], "kdbg: Invalid value for '--rotate': '1MB' is no SIZE*N, such as"),
+        (
+            ["--rotate", "1MB", "--write", "x"],
+            "kdbg: invalid value for '--rotate': not SIZE*N: '1MB'; use SIZE*N, such as",
+        ),
         (
             ["--rotate", "1kB*3", "--write", "x"],
-            "kdbg: Invalid value for '--rotate': '1kB'invalid size : use a value such as 512MB or 4GB, at least 64KB",
+            "kdbg: invalid value for '--rotate': invalid size '1kB': use a value such as 512MB or 4GB, at least 64KB",
         ),
-        (["--buffer", "much"], "kdbg: Invalid value for '--buffer': 'much' is no size"),
+        (["--buffer", "much"], "kdbg: invalid value for '--buffer': invalid size 'much'"),
     ],
     ids=str,
 )

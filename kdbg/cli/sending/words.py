@@ -33,7 +33,7 @@ class Pair(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | None]:
         name, equals, rest = str(value).partition("=")
         if not name:
-            self.fail(f"invalid value {value!r}; use name=value", param, ctx)
+            self.fail(f"{value!r} has no name; use name=value", param, ctx)
         return name, rest if equals else None
 
 

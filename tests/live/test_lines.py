@@ -63,7 +63,7 @@ def test_a_running_proxy_is_asked_what_was_said(kdbg_proxy: Callable[..., Runnin
             sock.sendall(asked(1))
             body = kdbg.decode(read_frame(sock), api="Metadata", version=1, direction="response").body
         assert [(one["host"], one["port"]) for one in body["brokers"]] == [("kafka", 9092)]
-    with pytest.raises(InputError, match="no action"):
+    with pytest.raises(InputError, match="unknown action"):
         kdbg.proxy("x:1", faults=["Fetch: dance"])
     kept.close()
     with kdbg.proxy("x:1"):

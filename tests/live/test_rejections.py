@@ -62,7 +62,7 @@ def test_the_mock_does_what_a_broker_does_with_each_mistake(mock: RunningMock) -
         (produce(batch(base=5)), "the base offset of the batch is 5, expected 0; a broker responds with INVALID"),
         (produce(batch(), acks=2), "acks is 2, expected -1, 0 or 1; a broker responds with INVALID_REQUIRED_ACKS"),
         (produce(batch(crc=lambda rest, before: 0)), "a broker responds with CORRUPT_MESSAGE"),
-        (produce(batch(), version=99), "the broker does not support the API, or its version; a broker closes the connection"),
+        (produce(batch(), version=99), "the broker does not support the API, or its version; a broker closes"),
         (produce(batch(), end=b"\0\0\0"), "3 trailing bytes after the last field; a broker accepts it"),
     ],
 )  # fmt: skip

@@ -62,7 +62,7 @@ class TestAView:
         assert done.stderr.endswith("a log segment, which this format cannot show; choose another --format\n")
 
     def test_an_unknown_one_is_never_taken_for_another(self) -> None:
-        with pytest.raises(InputError, match="no view 'jsno'; did you mean json"):
+        with pytest.raises(InputError, match="unknown view 'jsno'; did you mean json"):
             view("jsno")
         done = kdbg("decode", FIRST, "-f", "xml")
         assert done.returncode == 2

@@ -165,7 +165,7 @@ def test_a_message_whose_end_is_missing_says_so_once() -> None:
     talk = next(exchange for exchange in EXCHANGES if exchange.request is not None and exchange.request.missing)
     text = view("tree").exchange(Look(), {})(talk)
     assert isinstance(text, bytes)
-    assert text.count(b"truncated") == 1
+    assert text.count(b"truncated:") == 1
 
 
 def test_what_each_view_says_of_itself() -> None:
@@ -180,8 +180,8 @@ def test_what_each_view_says_of_itself() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("trea", "no view 'trea'; did you mean tree?"),
-        ("picture", "no view 'picture'; there are tree, summary, hex, json"),
+        ("trea", "unknown view 'trea'; did you mean tree?"),
+        ("picture", "unknown view 'picture'; use tree, summary, hex, json"),
     ],
 )
 def test_a_view_that_there_is_not_is_refused_with_the_nearest(name: str, said: str) -> None:

@@ -95,9 +95,13 @@ def test_what_a_screen_asks_for_is_done() -> None:
         await desk.until(lambda: desk.office.desk.filters is None)
         desk.hand.repeat(PEERS.client, METADATA[4:])
         await desk.until(lambda: len(desk.done) == 4)
-        assert (desk.done[3].client, desk.done[3].api, desk.done[3].fault) == (PEERS.client, "Metadata", "sent by hand")
+        assert (desk.done[3].client, desk.done[3].api, desk.done[3].fault) == (
+            PEERS.client,
+            "Metadata",
+            "sent manually",
+        )
         desk.hand.repeat(("10.9.9.9", 1), METADATA[4:])
-        line = "the connection of that exchange is closed: u copies the command that asks anew"
+        line = "the connection of this exchange is closed; press u to copy a command that sends the request again"
         assert await desk.hears() == line
 
     run(work)
@@ -211,7 +215,7 @@ def test_what_a_command_does_wrong_is_said(tmp_path: Path) -> None:
         assert lines[1]["problem"].startswith(problem)
         assert bool(problem) == bool(lines[1]["problem"])
     assert relayed(wanted(), "/nowhere/ssh") == (
-        b"", [{"problem": "/nowhere/ssh cannot be run: No such file or directory"}])  # fmt: skip
+        b"", [{"problem": "/nowhere/ssh cannot be started: No such file or directory"}])  # fmt: skip
     assert relayed(wanted(Path("/nowhere/x")), "true") == (
         b"", [{"problem": "/nowhere/x: cannot be written: No such file or directory"}])  # fmt: skip
 

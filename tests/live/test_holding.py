@@ -147,8 +147,8 @@ def test_what_cannot_be_put_into_a_message_is_refused_in_one_line(text: str) -> 
     (held,) = table.person.seen
     with pytest.raises(InputError) as caught:
         with_field(held, held.data, text, {})
-    assert str(caught.value) == f"{text!r} cannot be put into this message: no such field, or no value of its type"
-    with pytest.raises(InputError, match=r"^these bytes are no message any more: change them as bytes$"):
+    assert str(caught.value) == f"{text!r} does not fit this message: unknown field, or wrong type"
+    with pytest.raises(InputError, match=r"^these bytes are no longer a message; edit them as bytes$"):
         with_field(held, b"\xff" * 20, text, {})
 
 
@@ -159,7 +159,7 @@ def test_bytes_are_changed_and_the_size_in_front_follows() -> None:
     data = with_bytes(held.data, len(held.data), len(held.data), "de ad")
     table.desk.resume(held.number, data)
     assert table.sent() == struct.pack(">i", len(data)) + METADATA[4:] + b"\xde\xad"
-    with pytest.raises(InputError, match=r"^'zz' is no hex: write two digits a byte$"):
+    with pytest.raises(InputError, match=r"^invalid hex 'zz'; use two digits per byte$"):
         with_bytes(b"", 0, 0, "zz")
 
 

@@ -275,10 +275,10 @@ def test_untouched_messages_keep_their_bytes_among_faults() -> None:
     assert not told
 
 
-FORM = ("write APIs, a colon and an action, as in 'Fetch: delay 500ms' or "
+FORM = ("invalid rule; use API: ACTION, as in 'Fetch: delay 500ms' or "
         "'Produce topic=orders: drop response 3 times'")  # fmt: skip
-FILTER = """is no filter: write name=value, as topic=orders or where="latency_ms > 10\""""
-OFTEN = "is no way to say how often: write 3 times, or 20%"
+FILTER = """use name=value, such as topic=orders or where="latency_ms > 10\""""
+OFTEN = "use 3 times, or 20%"
 
 
 def test_a_rule_for_a_topic_fits_requests_that_name_its_id() -> None:
@@ -304,26 +304,26 @@ def test_a_rule_for_a_topic_fits_requests_that_name_its_id() -> None:
         ("Fetch:", FORM),
         (": drop", FORM),
         ("Fetch 'x: drop", FORM),
-        ("Fetch: dance", "no action 'dance'; there are delay, error, drop, close, throttle, set"),
-        ("Fetch: delay", "a word is missing, as in 'delay 500ms'"),
-        ("Fetch: throttle", "a word is missing, as in 'throttle 100kB/s'"),
-        ("Fetch: error", "a word is missing, as in 'error NOT_LEADER_OR_FOLLOWER'"),
-        ("Fetch: set", "a word is missing, as in 'set topics[0].error_code=LEADER_NOT_AVAILABLE'"),
-        ("Fetch: delay soon", "'soon' is no time: write 500ms, 1.5s or 2m"),
-        ("*: throttle 0kB/s", "'0kB/s' is no rate: write 100kB/s or 1MB/s"),
-        ("Fetch: error NO_SUCH_ERROR_AT_ALL", "'NO_SUCH_ERROR_AT_ALL' is no error of Kafka's; see kdbg errors"),
-        ("Fetch: error NONE", "'NONE' is no error of Kafka's; see kdbg errors"),
-        ("Fetch: delay 1s often", f"'often' {OFTEN}"),
-        ("Fetch: drop 3", f"'3' {OFTEN}"),
-        ("Fetch: drop 3 four", f"'3' {OFTEN}"),
-        ("Fetch colour=red: drop", f"'colour=red' {FILTER}"),
-        ("Fetch topic: drop", f"'topic' {FILTER}"),
-        ("Fetch limit=1: drop", f"'limit=1' {FILTER}"),
+        ("Fetch: dance", "unknown action 'dance'; use one of delay, error, drop, close, throttle, set"),
+        ("Fetch: delay", "incomplete action; use 'delay 500ms'"),
+        ("Fetch: throttle", "incomplete action; use 'throttle 100kB/s'"),
+        ("Fetch: error", "incomplete action; use 'error NOT_LEADER_OR_FOLLOWER'"),
+        ("Fetch: set", "incomplete action; use 'set topics[0].error_code=LEADER_NOT_AVAILABLE'"),
+        ("Fetch: delay soon", "invalid duration 'soon'; use 500ms, 1.5s or 2m"),
+        ("*: throttle 0kB/s", "invalid rate '0kB/s'; use 100kB/s or 1MB/s"),
+        ("Fetch: error NO_SUCH_ERROR_AT_ALL", "unknown error 'NO_SUCH_ERROR_AT_ALL'; list all with kdbg errors"),
+        ("Fetch: error NONE", "unknown error 'NONE'; list all with kdbg errors"),
+        ("Fetch: delay 1s often", f"invalid count 'often'; {OFTEN}"),
+        ("Fetch: drop 3", f"invalid count '3'; {OFTEN}"),
+        ("Fetch: drop 3 four", f"invalid count '3'; {OFTEN}"),
+        ("Fetch colour=red: drop", f"invalid filter 'colour=red'; {FILTER}"),
+        ("Fetch topic: drop", f"invalid filter 'topic'; {FILTER}"),
+        ("Fetch limit=1: drop", f"invalid filter 'limit=1'; {FILTER}"),
         ("Fetch where=\"(\": drop", "--where: column 2: Syntax error: mismatched input the end"),
         ("Fetch: set 'x=1", "no closing quotation"),
-        ("Fetch partition=x: drop", "partition cannot be ['x']: it wants a whole number or several"),
+        ("Fetch partition=x: drop", "invalid value ['x'] of partition: expected one or several integers"),
         ("Fetch: set topics",
-         "--set 'topics': write a field's path, = and a value, as in --set 'topics[0].name=orders'"),
+         "--set 'topics': expected PATH=VALUE, such as --set 'topics[0].name=orders'"),
     ],
 )  # fmt: skip
 def test_what_is_no_rule_is_refused_in_one_line(rule: str, reason: str) -> None:
@@ -333,5 +333,5 @@ def test_what_is_no_rule_is_refused_in_one_line(rule: str, reason: str) -> None:
 
 
 def test_a_rule_for_an_unknown_api_names_the_api() -> None:
-    with pytest.raises(kdbg.KdbgError, match=r"^no API called 'NoSuchApi'"):
+    with pytest.raises(kdbg.KdbgError, match=r"^unknown API 'NoSuchApi'"):
         Faults(["NoSuchApi: drop"])

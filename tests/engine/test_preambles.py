@@ -124,7 +124,7 @@ def test_it_is_shown_without_its_password(format: str, words: list[str], tmp_pat
     assert outcome.status == 0
     assert "hunter2" not in outcome.out + outcome.err
     if format in ("tree", "hex"):
-        assert "connection c1 · via SOCKS5 to kafka-1:9092\n" in outcome.out
+        assert "connection c1 · via SOCKS5 proxy to kafka-1:9092\n" in outcome.out
     if format == "json":
         told = {"protocol": "SOCKS5", "source": None, "target": "kafka-1:9092"}
         assert [line["connection"]["proxy"] for line in outcome.lines] == [told, told]

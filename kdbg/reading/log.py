@@ -107,7 +107,7 @@ class Chosen:
             asked |= {one for one in filters.given if FILTERS[one].form is Form.MOMENT}
         if asked:
             options = ", ".join(f"--{one.replace('_', '-')}" for one in sorted(asked))
-            raise CaptureError(name, f"a {file.kind.title}, from which {options} cannot select", "omit that")
+            raise CaptureError(name, f"{options} cannot filter a {file.kind.title}", f"omit {options}")
 
     @property
     def topic(self) -> bool:

@@ -24,7 +24,7 @@ def spoilt(name: str) -> str:
 
 
 WRONG: dict[str, tuple[Callable[[str], str], str]] = {
-    "other": (other, "its keys are not among those that were given"),
+    "other": (other, "not decrypted: the key log has no keys for this connection, or they were logged too late"),
     "spoilt": (spoilt, "the keys for this connection do not decrypt it"),
 }
 

@@ -45,7 +45,8 @@ class Fronts:
         self._messages: list[tuple[int, int, int]] = []
         self._front = bytearray()
         self._due: int | None = None
-        self._claimed, self._seen = 0, -1
+        self._claimed = 0
+        self._seen: int | None = None
 
     def message(self, start: int, end: int, missing: int) -> None:
         """Take note of a message with its size, of which so many bytes behind its end are missing."""

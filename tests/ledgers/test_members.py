@@ -135,6 +135,7 @@ def test_heartbeats() -> None:
     assert (member.epoch, member.confirmed, member.errors[25].count, group.moved) == (-1, 55, 1, 25)
     broker.does(HEARTBEAT, asked, None)
     assert (member.beats.count, member.last_sign, member.confirmed) == (6, 60, 55)
+    assert list(group.errors) == [(12, 27), (12, 22), (12, 25)], "without a response there is no error"
     assert member.longest_pause == (5, 15)
     broker.does(HEARTBEAT, {"group_id": "sums", "generation_id": 0}, {"error_code": 0})
     assert broker.member("").confirmed == 0

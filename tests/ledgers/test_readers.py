@@ -6,6 +6,7 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
+from kdbg.grammars.errors import ERRORS
 from kdbg.ledgers.flows import Fetched, Polls, Sample, Written
 from kdbg.ledgers.groups import Event, Group
 from kdbg.ledgers.producers import Began, Gap, Kept, Transaction
@@ -159,14 +160,19 @@ def test_producer_ids_and_their_ends() -> None:
                  "v3_and_below_topics": [{"name": "orders", "partitions": [0, 1]}]}, {"error_code": 0})  # fmt: skip
     does(25, 4, {**books, "producer_id": 7, "producer_epoch": 0, "group_id": "sums"}, {"error_code": 0})
     assert (txn.partitions, txn.groups_added) == ({("orders", 0), ("orders", 1)}, True)
+    exchange.errors = [ERRORS[48]]
+    for key in (24, 25):
+        does(key, 4, books if key == 24 else {**books, "group_id": "sums"}, {"error_code": 48})
+    exchange.errors = []
+    assert list(txn.errors) == [(22, 51), (24, 48), (25, 48)]
     does(26, 5, {**books, "committed": True, "producer_id": 7, "producer_epoch": 0}, {"error_code": 51})
     assert txn.transactions == [Transaction(mark(3, 30, 35))]
     does(26, 6, {**books, "committed": True, "producer_id": 7, "producer_epoch": 0}, {"producer_epoch": 1,
                                                                                      "producer_id": 7})  # fmt: skip
     assert (txn.transactions, txn.ended, txn.epoch) == (
         [Transaction(mark(3, 30, 35), mark(6, 60, 65), True)], (65, True), 1)  # fmt: skip
-    assert ({key: one.count for key, one in txn.errors.items()}, txn.last) == ({(22, 51): 1, (26, 51): 1},
-                                                                              mark(6, 60, 65))  # fmt: skip
+    assert ({key: one.count for key, one in txn.errors.items()}, txn.last) == (
+        {(22, 51): 1, (24, 48): 1, (25, 48): 1, (26, 51): 1}, mark(6, 60, 65))  # fmt: skip
     producer.keeps("orders", 0, Kept(0, 4, 55, 1, 1, 3))
     wrote = {"producer_id": 7, "topics": [{"name": "orders", "partitions": [
         {"partition_index": 0}, {"partition_index": 1, "error_code": 6}]}]}  # fmt: skip

@@ -92,6 +92,16 @@ def test_headers_are_read_down_to_tcp_and_stay(name: str) -> None:
     assert layers.networks[-1][:3] == (len(front), len(front) + 20, (len(front) + 12, 4))
 
 
+@pytest.mark.parametrize(
+    ("link", "front", "address"), [(113, bytes(14) + b"\x08\0", (6, 14)), (276, b"\x08\0" + bytes(18), (12, 20))]
+)
+def test_the_hardware_address_of_a_linux_capture_on_any_interface(
+    link: int, front: bytes, address: tuple[int, int]
+) -> None:
+    layers = Layers(link, front + SEGMENT)
+    assert (layers.hardware, layers.segment) == ([address], len(front) + 20)
+
+
 @pytest.mark.parametrize("name", SIXES)
 def test_ipv6_and_its_extension_headers_are_read(name: str) -> None:
     link, data, front = SIXES[name]

@@ -13,6 +13,7 @@ from kdbg.messages.exchange import CapturedMessage
 from kdbg.redact.edits import _json_blanked
 from kdbg.redact.filling import Effort
 from kdbg.redact.message import Redacted, redact
+from kdbg.redact.replaced import Replaced
 from kdbg.redact.substitutes import Substitutes
 from kdbg.wire.records.checksum import crc32, crc32c
 from kdbg.wire.records.compression import compress, decompress
@@ -332,8 +333,10 @@ def test_a_batch_that_takes_too_long_is_blank_and_counted() -> None:
 
 def test_of_a_message_of_nobody_the_correlation_id_stays() -> None:
     made = Substitutes("a seed")
-    for data, shown in ((b"\0\0\0\7what was said", b"\0\0\0\7xxxxxxxxxxxxx"), (b"\0\0", b"\0\0"), (b"", b"")):
+    for data, shown in ((b"\0\0\0\7unknowable", b"\0\0\0\7xxxxxxxxxx"), (b"\0\0", b"\0\0"), (b"", b"")):
         assert redact(CapturedMessage(data, (0, 0), (1, 1), "response"), made, Effort()) == Redacted(shown, 0)
+    made.replaced.settle()
+    assert made.replaced.texts.get(b"unknowable") is Replaced.OTHER, "the search for leaks knows its words"
 
 
 def test_a_batch_that_was_cut_off_keeps_what_is_whole_of_its_records() -> None:

@@ -53,7 +53,7 @@ def add(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, e
         if txn is None:
             continue
         for code in codes:
-            txn.failed(24, code, mark)
+            txn.failed(25 if "group_id" in asked else 24, code, mark)
         txn.last = mark
         if codes or not told:
             continue

@@ -212,7 +212,7 @@ def test_when_a_broker_stops_its_partitions_and_groups_are_found_elsewhere(clust
         steps = run(cluster.bootstrap, script)
     finally:
         cluster.heal()
-    again = next(i for i, step in enumerate(steps) if step.endswith("asking for the metadata again"))
+    again = next(i for i, step in enumerate(steps) if step.endswith("requesting metadata again"))
     assert gone.bootstrap in steps[again] or "NOT_LEADER" in steps[again]
     assert any(step.startswith("requesting metadata from broker ") for step in steps[again:])
     assert any(f"the coordinator of group {group!r}" in step for step in steps[again:])

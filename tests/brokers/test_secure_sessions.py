@@ -112,7 +112,7 @@ class TestTls:
 
     @pytest.mark.parametrize("listener", ["PLAINTEXT", "SASL_PLAINTEXT"])
     def test_tls_to_a_port_that_does_not(self, secure_broker: Broker, listener: str) -> None:
-        refused(ask(secure_broker, listener, "--tls"), "during the TLS handshake", "leave --tls out")
+        refused(ask(secure_broker, listener, "--tls"), "during the TLS handshake", "omit --tls")
 
 
 class TestSasl:
@@ -165,13 +165,13 @@ class TestSasl:
 
     def test_nobody_asked_for_sasl(self, secure_broker: Broker) -> None:
         outcome = ask(secure_broker, "PLAINTEXT", *sasl("PLAIN"), **ours("PLAIN"))
-        refused(outcome, "ILLEGAL_SASL_STATE", "this port does without SASL", "leave SASL out")
+        refused(outcome, "ILLEGAL_SASL_STATE", "this listener does not use SASL", "omit the SASL options")
 
     def test_sasl_was_wanted(self, secure_broker: Broker) -> None:
         refused(
             ask(secure_broker, "SASL_PLAINTEXT"),
             "the broker closed the connection without a response",
-            "or want TLS or SASL",
+            "use --tls or --sasl-mechanism if the listener requires it",
         )
 
 

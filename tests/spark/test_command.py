@@ -89,7 +89,7 @@ def test_wrong_use_is_refused_in_a_line(tmp_path: Path, arguments: list[str], pr
 
 def test_what_is_not_installed_is_named(tmp_path: Path) -> None:
     done = pipeline(ERRORS, "--out", tmp_path, status=2, PATH="/nowhere", JAVA_HOME="")
-    assert "no Java" in done.err
+    assert "Spark needs Java" in done.err
     assert done.err.count("\n") == 1
 
 

@@ -171,7 +171,7 @@ class TestTwoRunsAtOnce:
         for output in (one, other):
             output.begin()
         one.commit(write(one, "more"), {"files": {"more": 1}}, append=True)
-        with pytest.raises(SparkError, match="another run has added more"):
+        with pytest.raises(SparkError, match="another run added more"):
             other.commit(write(other, "more"), {"files": {"more": 1}}, append=True)
         assert groups(out) == ["before", "more"]
 
@@ -183,7 +183,7 @@ def test_following_begins_anew_where_nothing_was_committed(tmp_path: Path) -> No
     commits.mkdir(parents=True)
     assert Followed(str(out)).recover() == {}
     (commits / "0").write_text("v1\n{}")
-    with pytest.raises(SparkError, match="tables that are gone"):
+    with pytest.raises(SparkError, match="tables that no longer exist"):
         Followed(str(out)).recover()
 
 

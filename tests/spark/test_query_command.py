@@ -112,12 +112,12 @@ def test_wrong_sql_is_told_in_spark_s_own_line(tables: Path, tmp_path: Path) -> 
 
 
 def test_two_columns_of_a_name_are_no_json(tables: Path) -> None:
-    assert "two columns are called 'a'" in query(tables, "SELECT 1 AS a, 2 AS a", "--format", "json", status=2).err
+    assert "two columns are named 'a'" in query(tables, "SELECT 1 AS a, 2 AS a", "--format", "json", status=2).err
 
 
 def test_what_is_not_installed_is_named(tables: Path) -> None:
     done = query(tables, "SELECT 1", status=2, PATH="/nowhere", JAVA_HOME="")
-    assert "no Java" in done.err
+    assert "Spark needs Java" in done.err
     assert done.err.count("\n") == 1
 
 

@@ -44,7 +44,7 @@ def test_it_closes_with_the_counts_of_decode_and_nothing_of_spark_is_heard(tmp_p
     again = pipeline(ERRORS, first, "--out", tmp_path / "tables", "--append", status=1)
     assert json.loads((tmp_path / "tables/_kdbg.json").read_text())["runs"][1]["files"].keys() == {str(ERRORS)}
     assert tabled(tmp_path / "tables") == decoded([ERRORS, first])
-    assert "leftover 14" in again.closing
+    assert "trailing-bytes 14" in again.closing
 
 
 def test_filters_are_those_of_decode(tmp_path: Path) -> None:

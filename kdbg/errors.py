@@ -130,7 +130,7 @@ class UnknownVersion(GrammarError):
         self.api, self.version, self.lowest, self.highest = api, version, lowest, highest
 
     def __str__(self) -> str:
-        return f"API {self.api} has no version {self.version}; supported: {self.lowest} to {self.highest}"
+        return f"{self.api} has no version {self.version}; supported: {self.lowest} to {self.highest}"
 
 
 class DefinitionError(KdbgError, ValueError):

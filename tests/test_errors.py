@@ -43,7 +43,7 @@ SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
     (UnknownApi(4711), "unknown API 4711; see kdbg apis", GrammarError),
     (UnknownPayload("Foo", ("Bar",)), "unknown payload 'Foo'; did you mean Bar?", GrammarError),
     (UnknownPayload("Foo"), "unknown payload 'Foo'; see kdbg grammar payloads", GrammarError),
-    (UnknownVersion("Fetch", 99, 0, 18), "API Fetch has no version 99; supported: 0 to 18", GrammarError),
+    (UnknownVersion("Fetch", 99, 0, 18), "Fetch has no version 99; supported: 0 to 18", GrammarError),
     (DefinitionError("A.json", 7, "Foos.Bar", "no type"), "A.json:7: Foos.Bar: no type", ValueError),
     (DefinitionError("A.json", 1, "", "is empty"), "A.json:1: is empty", ValueError),
     (SparkError("no Java", "install a JRE"), "spark: no Java; install a JRE", KdbgError),

@@ -24,8 +24,8 @@ def capture(tmp_path: Path) -> Path:
     return path
 
 
-REFUSED = "10.0.0.1 → 10.0.0.3:9092: 2 connections refused (c2, from packet 5 on)"
-UNREACHED = "10.0.0.1 → 10.0.0.4:9092: 1 connection not answered, asked for 3 times (c4, from packet 9 on)"
+REFUSED = "10.0.0.1 → 10.0.0.3:9092: 2 connections refused (c2, first packet 5)"
+UNREACHED = "10.0.0.1 → 10.0.0.4:9092: 1 connection timed out, 3 attempts (c4, first packet 9)"
 
 
 @pytest.mark.parametrize("view", ["tree", "hex"])

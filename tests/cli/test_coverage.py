@@ -28,8 +28,8 @@ C  bytes of real clients, and the responses of real brokers, are in the tests
 V  recorded in the test suites of public clients, decoded and encoded again
 """
 CAN = """
-Commands that support every version: `kdbg decode`, `kdbg explain`, `kdbg encode`,
-`kdbg grammar`, `kdbg send`.
+Commands that support every version: `kdbg decode`, `kdbg explain`,
+`kdbg encode`, `kdbg grammar`, `kdbg send`.
 """
 DELETE_GROUPS = """\
 DeleteGroups (key 42)

@@ -53,7 +53,7 @@ class TestCounts:
         counted = dict(re.findall(r"([a-z-]+) (\d+)(?=[,)])", outcome.closing))
         kinds = {kind: str(notes.count(kind)) for kind in notes if kind != "no-response"} | {"connection-refused": "1"}
         assert counted == kinds
-        assert f"{notes.count('no-response')} unanswered" in outcome.closing
+        assert f"{notes.count('no-response')} without a response" in outcome.closing
         assert f"{sum(map(int, kinds.values()))} findings" in outcome.closing
 
     def test_one_of_a_thing_is_no_plural(self, cli: Cli, write: Write) -> None:
@@ -153,7 +153,7 @@ class TestFilters:
         assert len(outcome.lines) == 40
         single = cli("decode", FIRST, "-f", "json", "--limit", "3")
         assert [line["correlation_id"] for line in single.lines] == [1, 2, 3]
-        assert " · 3 exchanges · 0 unanswered" in single.closing
+        assert " · 3 exchanges · 0 without a response" in single.closing
         assert single.closing.startswith("11 packets · 1 connection ·"), "none that came behind them"
         assert cli("decode", FIRST, "-f", "summary", "--limit", "0").out.count("\n") == 1
 

@@ -37,7 +37,7 @@ class TestNoCapture:
             (b"\xd4\xc3", "not a pcap or pcapng file (starts with d4 c3)"),
             (PCAP_HEADER[:20], "the file ends or is damaged inside its header"),
             (gzip.compress(PNG), "not a pcap or pcapng file (starts with 89 50 4e 47)"),
-            (gzip.compress(pcap(talk()))[:9], "the gzip stream breaks off"),
+            (gzip.compress(pcap(talk()))[:9], "the gzip stream is truncated"),
         ],
         ids=["empty", "PNG", "two bytes", "half a header", "PNG in gzip", "gzip header"],
     )
@@ -116,7 +116,7 @@ class TestHalfACapture:
         outcome = cli("decode", path, "-f", "json")
         assert outcome.status == 1
         assert 0 < len(outcome.lines) < 31
-        assert outcome.err.splitlines()[0].startswith(f"kdbg: {path}: the gzip stream breaks off, after packet ")
+        assert outcome.err.splitlines()[0].startswith(f"kdbg: {path}: the gzip stream is truncated, after packet ")
         assert outcome.err.count("\n") == 2
 
 
@@ -222,7 +222,7 @@ class TestWrongUsage:
             (["decode", FIRST, "--limit", "many"], "'many' is not a valid integer"),
             (["decode", FIRST, "--limit", "-1"], "-1 is not in the range x>=0"),
             (["decode", FIRST, "--port", "0"], "0 is not in the range 1<=x<=65535"),
-            (["decode", FIRST, "--slower-than", "soon"], "'soon' is no duration"),
+            (["decode", FIRST, "--slower-than", "soon"], "invalid duration 'soon'"),
             (["decode", FIRST, "--color", "mauve"], "'mauve' is not one of"),
             (["decode", FIRST, "--api", "metdata"], "unknown API 'metdata'; did you mean Metadata"),
             (["decode", FIRST, "--api", "4711"], "unknown API '4711'"),

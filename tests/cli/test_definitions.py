@@ -110,7 +110,7 @@ class TestDecode:
         assert (outcome.status, lamp["request"]["body"]["topic_name"]) == (1, "hall")
         assert lamp["response"]["body"].keys() == {"body"}
         assert lamp["notes"] == [
-            "unknown-version: kdbg has no grammar for responses of version 3 of Lamp; 32 body bytes not decoded"
+            "unknown-version: no response layout for Lamp v3; 32 body bytes not decoded"
         ]
 
     def test_nothing_of_it_is_left_when_the_command_ends(self, cli: Cli, capture: Path) -> None:
@@ -131,7 +131,7 @@ class TestExplain:
         data = self.encoded(cli, "--body", '{"topic_name": "hall"}', "--header", '{"correlation_id": 7}')
         assert data == "0000001803850000" + "00000007" + "0000" + "000468616c6c" + "00000000" + "00007530"
         outcome = cli("explain", data, "--definitions", MADE)
-        assert outcome.out.startswith('Lamp request v0 · correlation id 7 · client "" · 28 bytes, all explained\n')
+        assert outcome.out.startswith('Lamp request v0 · correlation id 7 · client "" · 28 bytes decoded\n')
         assert outcome.status == 0
 
     def test_a_response_is_known_by_fitting(self, cli: Cli) -> None:
@@ -165,8 +165,8 @@ Lamp Response (Version: 3) => throttle_time_ms error_code [lit] since_timestamp 
 # lit               The lamps that are on now.
 # since_timestamp   milliseconds since 1970; default -1
 #
-# Behind response header v1: kdbg grammar header --version 1 --response
-# Flexible: the count of an [array] is an UNSIGNED_VARINT of N + 1, 0 stands for
+# After response header v1: kdbg grammar header --version 1 --response
+# Flexible: the count of an [array] is an UNSIGNED_VARINT of N + 1; 0 means
 # null.
 """
 OVERVIEW = f"""\
@@ -233,7 +233,7 @@ class TestGrammar:
         ("arguments", "problem"),
         [
             (["lamp", "--definition", RESPONSE],
-             "--definition prints what files define; --definitions adds them to the APIs there are"),
+             "--definition cannot be combined with an API; use --definitions to add to the known APIs"),
             (["--definition", RESPONSE, "--version", 9], "Lamp has no version 9; supported: 0 to 3"),
             (["--definition", VALUE, "--version", 9], "LampValue has no version 9; supported: 0 to 1"),
             (["--definition", "nowhere.json"], "nowhere.json: cannot be read: No such file or directory"),
@@ -298,8 +298,8 @@ class TestWrongDefinitions:
             (b"\xff\xfe", ":1: is not UTF-8 at byte 0"),
             (REQUEST.read_bytes().replace(b'"float64"', b'"float46"'),
              ':17: Lamp.Brightness: unknown type "float46"; did you mean "float64"?'),
-            (b"[" * 1_000_000, ":1: more than 64 deep"),
-            (b" " * (5 << 20), ":1: more than 4 MiB"),
+            (b"[" * 1_000_000, ":1: objects and arrays nested more than 64 deep"),
+            (b" " * (5 << 20), ":1: larger than 4 MiB"),
         ],
         ids=["empty", "control", "encoding", "type", "deep", "huge"],
     )  # fmt: skip

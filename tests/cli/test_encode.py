@@ -113,7 +113,7 @@ def test_a_record_batch_gets_its_lengths_and_checksum(encode: Encode) -> None:
     ("arguments", "said"),
     [
         (["metadata"], f"--version is missing; Metadata has versions 0 to {NEWEST}"),
-        (["metadata", "--version", "99"], f"kdbg: API Metadata has no version 99; supported: 0 to {NEWEST}\n"),
+        (["metadata", "--version", "99"], f"kdbg: Metadata has no version 99; supported: 0 to {NEWEST}\n"),
         (["metadatta", "--version", "1"], "kdbg: unknown API 'metadatta'; did you mean Metadata"),
         (["metadata", "--version", "1", "--body", "{"], "kdbg: --body: not JSON: unexpected end of data"),
         (["metadata", "--version", "1", "--body", "[]"], "is not a structure"),

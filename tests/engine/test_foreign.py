@@ -55,8 +55,8 @@ def test_every_method_of_http(method: str) -> None:
         (gzip.compress(b"bytes", mtime=0), "gzip"),
         (zstandard.compress(b"bytes"), "zstd"),
         (lz4.frame.compress(b"bytes"), "an LZ4 frame"),
-        (bytes(cramjam.snappy.compress(b"bytes")), "snappy in its own framing"),
-        (b"\x82SNAPPY\0\0\0\0\1\0\0\0\1", "snappy in the framing of snappy-java"),
+        (bytes(cramjam.snappy.compress(b"bytes")), "snappy data (standard framing)"),
+        (b"\x82SNAPPY\0\0\0\0\1\0\0\0\1", "snappy data (snappy-java framing)"),
         (b"PK\x03\x04\x14\0", "a ZIP archive"),
     ],
 )

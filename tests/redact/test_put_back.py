@@ -64,7 +64,7 @@ class PutBack(Redaction):
         try:
             super().check(SimpleNamespace(name="changed", partial=path))  # type: ignore[arg-type]
         except CaptureError as error:
-            return "would still hold" in str(error)
+            return "would still contain" in str(error)
         return False
 
     def replaced(self, old: bytes, new: bytes) -> Iterator[tuple[int, int]]:

@@ -62,7 +62,7 @@ def test_a_half_written_last_entry(left: int) -> None:
         return
     assert findings(found) == [(len(WHOLE), "truncated")]
     size = "1,079 bytes" if left > 61 else "61 bytes"  # of the entry, or of a header that does not say it yet
-    assert found[-1].findings[0].text == f"the file ends inside an entry: {left} of {size} are there"
+    assert found[-1].findings[0].text == f"the file ends in the middle of an entry: {left} of {size} present"
 
 
 def test_a_wrong_checksum_is_left_to_the_reader_where_the_length_is_sound() -> None:
@@ -104,7 +104,7 @@ def test_zeros_in_the_middle_are(zeros: int) -> None:
     first, odd, second = pieces(batch(0) + bytes(zeros) + batch(2))
     assert (first.data, second.data) == (batch(0), batch(2))
     assert (odd.position, odd.zeros, odd.padding) == (len(batch(0)), zeros, False)
-    assert odd.findings[0].text == f"{zeros:,} bytes of zero"
+    assert odd.findings[0].text == f"{zeros:,} zero bytes (preallocated or damaged)"
 
 
 def test_a_half_written_entry_in_a_file_that_was_set_aside() -> None:

@@ -82,8 +82,9 @@ def _load(found: ssl.SSLContext, tls: Tls) -> None:
     try:
         found.load_cert_chain(tls.certificate, tls.key or None, tls.password or "")
     except (OSError, ssl.SSLError, ValueError) as error:
-        hint = "" if isinstance(error, FileNotFoundError) else ("; if the key is encrypted, set KDBG_KEY_PASSWORD")
-        text = f"{tls.certificate}: no usable client certificate and key ({_reason(error)}{hint})"
+        hint = "; if the key is encrypted, set KDBG_KEY_PASSWORD to its password"
+        reason = _reason(error) + ("" if isinstance(error, FileNotFoundError) else hint)
+        text = f"{tls.certificate}: no usable client certificate and key ({reason})"
         raise InputError(text) from None
 
 

@@ -128,7 +128,7 @@ ERRORS: dict[int, Error] = {error.code: error for error in (
           "This node is not the active controller. Look it up again in the metadata and retry there.",
           since="0.10.2.2"),
     Error(42, "INVALID_REQUEST", False,
-          "The fields of the request make no sense together. A bug of the client; the broker's log may tell.",
+          "The fields of the request contradict each other: a bug in the client. See the broker's log for the reason.",
           since="0.10.2.2"),
     Error(43, "UNSUPPORTED_FOR_MESSAGE_FORMAT", False,
           "The topic's old message format cannot do this. Convert the topic or do without.", since="0.10.2.2"),

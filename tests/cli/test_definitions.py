@@ -109,9 +109,7 @@ class TestDecode:
         (lamp,) = outcome.lines
         assert (outcome.status, lamp["request"]["body"]["topic_name"]) == (1, "hall")
         assert lamp["response"]["body"].keys() == {"body"}
-        assert lamp["notes"] == [
-            "unknown-version: no response layout for Lamp v3; 32 body bytes not decoded"
-        ]
+        assert lamp["notes"] == ["unknown-version: no response layout for Lamp v3; 32 body bytes not decoded"]
 
     def test_nothing_of_it_is_left_when_the_command_ends(self, cli: Cli, capture: Path) -> None:
         assert cli("decode", capture, "--definitions", MADE).status == 0

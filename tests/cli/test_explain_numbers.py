@@ -10,9 +10,9 @@ from kdbg.cli.explain import as_number
 
 HTTP = """\
 1213486160 = 0x48545450, the bytes 48 54 54 50 "HTTP": an HTTP response
-Something that speaks HTTP answers where a broker was expected: a proxy, a load
-balancer, or the port of Kafka Connect, the Schema Registry or an exporter.
-Check bootstrap.servers and advertised.listeners.
+An HTTP server responds instead of a broker: a proxy, a load balancer, Kafka
+Connect, the Schema Registry or an exporter. Check bootstrap.servers and
+advertised.listeners.
 """
 
 
@@ -92,12 +92,12 @@ def test_what_is_no_message_is_shown_with_what_can_be_said(explain: Any, data: b
     [
         (
             "IllegalStateException: Correlation id for response (4702) does not match request (4697)",
-            "a request sent 5 later",
+            "a request sent 5 requests later",
         ),
-        ("CorrelationIdError: Correlation IDs do not match: sent 7, recv 6", "a request sent 1 earlier"),
-        ("correlation ID didn't match, wanted 5, got 4", "correlation id 4 where 5 was awaited"),
-        ("Got correlation id 7 but expected 9", "correlation id 7 where 9 was awaited"),
-        ("expected correlation id 5 but received 3", "correlation id 3 where 5 was awaited"),
+        ("CorrelationIdError: Correlation IDs do not match: sent 7, recv 6", "a request sent 1 request earlier"),
+        ("correlation ID didn't match, wanted 5, got 4", "correlation id 4, expected 5"),
+        ("Got correlation id 7 but expected 9", "correlation id 7, expected 9"),
+        ("expected correlation id 5 but received 3", "correlation id 3, expected 5"),
         ('Header {"correlation_id":614764}', 'a STRING of 9 bytes that begins with "al", read as a correlation id'),
         ('Header {"correlation_id":16777216}', "1 read 3 bytes early as a correlation id"),
         ("array size 65536, only 12 bytes left", "1 read 2 bytes early as an array's count"),

@@ -39,7 +39,7 @@ def test_explain_says_it_in_the_tree(cli: Cli) -> None:
 
 def test_v_with_a_number_is_the_version_of_an_api(cli: Cli) -> None:
     told = cli("explain", "--api", "metadata", "-v", "1", "--request", "--no-header", BODY)
-    assert told.out.startswith("Metadata request v1 · 9 bytes, all explained\n")
+    assert told.out.startswith("Metadata request v1 · 9 bytes decoded\n")
     assert not BELOW.search(told.out)
     told = cli("explain", "--api", "metadata", "-v", "1", "--request", "--no-header", BODY, "-v")
     assert BELOW.search(told.out)

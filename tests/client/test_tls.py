@@ -265,7 +265,10 @@ def test_files_that_cannot_be_used(ours: Authority, other: Authority, tmp_path: 
         (Tls(certificate=str(certificate)), "no usable client certificate and key"),
         (Tls(certificate=str(certificate), key=str(wrong)), "KEY_VALUES_MISMATCH|key values mismatch"),
         (Tls(certificate=str(certificate), key=str(encrypted(key))), "if the key is encrypted, set KDBG_KEY_PASSWORD"),
-        (Tls(certificate=str(certificate), key=str(encrypted(key)), password="wrong-one"), "wants its password"),
+        (
+            Tls(certificate=str(certificate), key=str(encrypted(key)), password="wrong-one"),
+            "set KDBG_KEY_PASSWORD to its password",
+        ),
     ]:
         with pytest.raises(InputError, match=words) as caught:
             context(tls)

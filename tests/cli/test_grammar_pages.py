@@ -41,9 +41,9 @@ RequestOrResponse => size message
 """
 VARINT = """\
 VARINT
-An integer of 32 bits in one to five bytes: first zigzag encoded (0, -1, 1,
--2 become 0, 1, 2, 3), then seven bits per byte, the least significant first; the
-highest bit says that another byte follows.
+An integer of 32 bits in one to five bytes: first zigzag encoded (0, -1, 1, -2
+become 0, 1, 2, 3), then seven bits per byte, the least significant first; the
+highest bit is set if another byte follows.
 
   1    02
   -1   01

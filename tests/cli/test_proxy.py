@@ -39,7 +39,7 @@ def proxying(*arguments: str) -> Iterator[Proxying]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     line = process.stderr.readline()
-    found = re.match(r"kdbg: (127\.0\.0\.1:\d+) stands for 127\.0\.0\.1:\d+$", line)
+    found = re.match(r"kdbg: (127\.0\.0\.1:\d+) → 127\.0\.0\.1:\d+$", line)
     try:
         assert found, line + process.stderr.read()
         yield Proxying(process, found[1])
@@ -75,7 +75,7 @@ def test_what_is_said_is_shown_and_ctrl_c_closes_with_counts(tmp_path: Path) -> 
     assert produced["latency_ms"] >= 30
     assert [finding["kind"] for finding in produced["findings"]] == ["injected-fault"]
     assert rule in produced["findings"][0]["text"]
-    assert re.search(rf"\d connections? · {len(shown)} exchanges · 0 unanswered", err.splitlines()[-1])
+    assert re.search(rf"\d connections? · {len(shown)} exchanges · 0 without a response", err.splitlines()[-1])
     assert [one.correlation_id for one in kdbg.read_capture(saved)] == [one["correlation_id"] for one in shown]
     assert saved.stat().st_mode & 0o777 == 0o600
     begun, done = map(json.loads, log.read_text().splitlines())
@@ -89,7 +89,7 @@ def test_the_brokers_addresses_are_shown_and_the_proxys_told() -> None:
         told = {broker["port"] for broker in json.loads(answered.stdout)["response"]["body"]["brokers"]}
         _, out, err = proxy.end()
     shown = {broker["port"] for broker in json.loads(out.splitlines()[-1])["response"]["body"]["brokers"]}
-    stands = dict(re.findall(r"127\.0\.0\.1:(\d+) stands for 127\.0\.0\.1:(\d+)", f"{proxy.address} {err}"))
+    stands = dict(re.findall(r"127\.0\.0\.1:(\d+) → 127\.0\.0\.1:(\d+)", f"{proxy.address} {err}"))
     assert int(proxy.address.rpartition(":")[2]) in told
     assert told.isdisjoint(shown)
     assert {int(port) for port in stands} <= told | shown
@@ -134,7 +134,7 @@ def test_a_reader_that_stands_still_does_not_hold_up_clients() -> None:
     [
         (["-b", "localhost:9092", "--fault", "Fetch"], "use API: ACTION"),
         (["-b", "localhost:9092", "--faults", "/none-such"], "/none-such"),
-        (["-b", "localhost:9092", "-l", "203.0.113.1:19092"], "cannot be listened on"),
+        (["-b", "localhost:9092", "-l", "203.0.113.1:19092"], "cannot listen on"),
         (["-b", "localhost:x"], "no broker's address"),
         (["-b", "localhost:9092", "--listen-cert", "/none-such"], "/none-such"),
         (["-b", "localhost:9092", "--write", "/none-such/x.pcap"], "cannot be written"),

@@ -151,7 +151,7 @@ def test_tables_of_a_pipeline_are_asked_without_spark(tmp_path: Path, capture: P
     assert days == [{"date": "2026-11-21"}]
     assert call("query", tmp_path / "tables", "FROM groups").out.endswith("date\nno rows\n"), "none was written"
     refused = call("query", tmp_path / "tables", "FROM exchanges", "--api", "fetch")
-    assert (refused.status, "--api is for captures" in refused.err) == (2, True)
+    assert (refused.status, "--api applies to captures" in refused.err) == (2, True)
 
 
 def written(out: Path, capture: str) -> None:

@@ -244,7 +244,7 @@ def test_what_is_said_now_is_saved(capture: Path, tmp_path: Path) -> None:
     [
         ("replay", ("--speed", "0"), "is no speed"),
         ("replay", ("--hide-values", "--show-secrets"), "say one or the other"),
-        ("mock", ("-l", "203.0.113.1:9"), "cannot be listened on"),
+        ("mock", ("-l", "203.0.113.1:9"), "cannot listen on"),
         ("mock", ("--api", "create-acls"), "has no answered request"),
     ],
 )

@@ -40,7 +40,7 @@ def test_stdout_takes_a_page_too() -> None:
 def test_what_could_not_be_decoded_is_on_the_page_and_in_the_status(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert call("report", CAPTURES / "errors.pcap", "-o", page).status == 1
-    assert "left over after the message was complete" in page.read_text()
+    assert "1 trailing byte after the last field" in page.read_text()
 
 
 def test_only_a_report_is_overwritten(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_only_a_report_is_overwritten(tmp_path: Path) -> None:
     page.write_text("<!doctype html> years of work")
     refused = call("report", SOUND, "-o", page)
     assert refused.status == 2
-    assert "is no report: --force overwrites it" in refused.err
+    assert "exists, and is not a kdbg report; use --force to overwrite it" in refused.err
     assert page.read_text() == "<!doctype html> years of work"
     assert call("report", SOUND, "-o", page, "--force").status == 0
     assert call("report", SOUND, "-o", page).status == 0
@@ -73,7 +73,7 @@ def test_a_capture_without_kafka_makes_a_page_that_says_so() -> None:
 def test_a_folder_goes_alone_and_unfiltered(tmp_path: Path) -> None:
     (tmp_path / "_kdbg.json").touch()
     assert "not both" in call("report", tmp_path, SOUND, "-o", "-").err
-    assert "--api is for captures" in call("report", tmp_path, "-o", "-", "--api", "fetch").err
+    assert "--api applies to captures" in call("report", tmp_path, "-o", "-", "--api", "fetch").err
 
 
 def test_without_jinja_a_line_says_what_to_install() -> None:

@@ -284,8 +284,8 @@ def test_listeners_take_a_quarter_of_the_descriptors(monkeypatch: pytest.MonkeyP
             assert len(stage.proxy.addresses.told) == followed
             (line,) = (line for line in stage.said if "--max-brokers" in line)
             assert line == (
-                f"more than {followed} brokers are advertised: clients connect to kafka:{followed} and others "
-                "without the proxy; raise --max-brokers, or the limit of open files"
+                f"advertised brokers exceed {followed}: clients connect to kafka:{followed} and others "
+                "directly; raise --max-brokers, or the limit of open files"
             )
 
 

@@ -153,7 +153,7 @@ def test_what_a_recording_takes_and_offers() -> None:
     size = sum(one.size for one in beats(0, 0))
     assert recorded(*beats(0, 0), most=size).answers == 2
     with pytest.raises(
-        InputError, match=r"^the captures are too large to answer from: choose by filters, or see --max-memory$"
+        InputError, match=r"^the captures are too large for the mock; use filters, or raise --max-memory$"
     ):
         recorded(*beats(0, 0), most=size - 1)
     cut, silent = beats(0), beats(0)
@@ -194,6 +194,6 @@ def test_garbage_and_requests_that_are_cut_are_told() -> None:
         " a broker waits for the rest"]  # fmt: skip
     assert told[0].count("…") == 0
     assert told[1].count(" …") == 1
-    assert "the size is 9, and 5 bytes follow" in told[2]
+    assert "the size is 9, followed by 5 bytes" in told[2]
     rejection = Rejection("x", 87, ("orders", 3))
     assert (rejection.finding, rejection.place) == (False, ("orders", 3))

@@ -66,7 +66,7 @@ def test_a_broker_that_is_no_longer_advertised_has_no_listener() -> None:
         for gone in brokers(5)[2:]:
             with pytest.raises(ConnectionRefusedError):
                 socket.create_connection(first[gone])
-        gone = [f"{show(each)} is no longer advertised: its listener is closed" for each in brokers(5)[2:]]
+        gone = [f"broker {show(each)} is no longer advertised; closed its listener" for each in brokers(5)[2:]]
         assert sorted(stage.said[-3:]) == gone
 
 
@@ -171,7 +171,7 @@ def test_a_password_a_token_and_a_client_certificate_are_credentials() -> None:
     other, named = ("b-1.elsewhere.example.net", 9092), [("b-1.shop.example.com", 9092)]
     cases: list[dict[str, Any]] = [{"sasl": Sasl("PLAIN", "a", "b")}, {"tls": Tls(certificate="own.pem")}]
     for given in cases:
-        with pytest.raises(CannotConnect, match="gets no credentials"):
+        with pytest.raises(CannotConnect, match="so kdbg sends it no credentials"):
             check_trust(other, named, Settings(**given))
         check_trust(other, named, Settings(**given, trust_advertised=True))
         check_trust(("b-2.shop.example.com", 1), named, Settings(**given))
@@ -184,7 +184,7 @@ def test_a_host_that_only_brokers_name_sees_no_client_certificate() -> None:
         stage.proxy._named = [("b-1.shop.example.com", 9092)]
         with stage.connect() as sock, suppress(ConnectionError):
             assert sock.recv(1) == b""
-        stage.wait(lambda: any("gets no credentials" in line for line in stage.said))
+        stage.wait(lambda: any("so kdbg sends it no credentials" in line for line in stage.said))
 
 
 @pytest.mark.parametrize("trust", [False, True])
@@ -204,7 +204,7 @@ def test_a_host_that_only_brokers_name_gets_no_password(trust: bool) -> None:
             assert came.wait(PATIENCE)
         else:
             stage.wait(
-                lambda: any("gets no credentials" in line and "--trust-advertised" in line for line in stage.said)
+                lambda: any("so kdbg sends it no credentials" in line and "--trust-advertised" in line for line in stage.said)
             )
             assert not came.is_set()
         stage.wait_until_empty()

@@ -68,7 +68,7 @@ def test_a_running_proxy_is_asked_what_was_said(kdbg_proxy: Callable[..., Runnin
     kept.close()
     with kdbg.proxy("x:1"):
         assert "kdbg proxy" in {each.name for each in threading.enumerate()}
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot be listened on"):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot listen on"):
         kdbg.proxy("x:1", listen=taken.getsockname()).start()
     assert "kdbg proxy" not in {each.name for each in threading.enumerate()}
 

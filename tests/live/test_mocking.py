@@ -285,6 +285,6 @@ def test_tasks_end_with_the_mock() -> None:
 
 
 def test_an_address_that_is_taken_is_said() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot be listened on"):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot listen on"):
         kdbg.mock(CAPTURES / "first-contact.pcap", listen=taken.getsockname()).start()
     assert "kdbg mock" not in {each.name for each in threading.enumerate()}

@@ -124,7 +124,7 @@ def serving(work: Callable[[Mock, list[str], list[socket.socket]], Awaitable[Non
         said, socks = list[str](), list[socket.socket]()
         mock = Mock(recording("first-contact"), Listening(), say=said.append)
         (address,) = mock.listen([("kafka", 9092)])
-        assert said == [f"127.0.0.1:{address[1]} answers in the place of kafka:9092"]
+        assert said == [f"listening on 127.0.0.1:{address[1]} for broker kafka:9092"]
         for _ in range(5):
             socks.append(socket.create_connection(address))
         await work(mock, said, socks)
@@ -165,6 +165,6 @@ def test_a_broker_that_a_mock_cannot_stand_for_is_named_once() -> None:
         mock._ports._listening = Listening("192.0.2.1")
         assert [mock.addresses.change("kafka-3", 9092) for _ in range(2)] == [("kafka-3", 9092)] * 2
         (line,) = said[2:]
-        assert line.startswith("clients connect to kafka-3:9092 directly: 192.0.2.1:0 cannot be listened on: ")
+        assert line.startswith("clients connect to kafka-3:9092 directly: cannot listen on 192.0.2.1:0: ")
 
     serving(work)

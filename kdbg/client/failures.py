@@ -57,7 +57,8 @@ def not_served(address: Address, api: Api, told: Mapping[int, object]) -> NotSer
     """Make the error for a controller's listener that does not offer an API; it lists some that are offered."""
     first = [key for key in OFTEN if key in told]
     names = [name_of(key) or f"API {key}" for key in [*first, *sorted(told.keys() - set(first))]]
-    listed = f"{', '.join(names[:LISTED])} and {len(names) - LISTED} more (kdbg send api-versions)"
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    listed = f"{', '.join(names[:LISTED])}{more} (kdbg send api-versions)"
     problem = f"this is a controller listener, which does not support {api.name}; it supports {listed}"
     return NotServed(show(address), problem, ("use a broker's listener, or --direct --version N to send it anyway"))
 

@@ -56,7 +56,8 @@ def test_a_broken_rule_is_status_1(compatible: Cli) -> None:
         "              never used again for something else)\n"
         "\n"
         "Changes that are compatible:\n"
-        "  new.json:9  Count: default none became -1: an omitted field has another meaning\n"
+        "  new.json:9  Count: default none became -1: an omitted field has another\n"
+        "                     meaning\n"
     )
 
 
@@ -135,7 +136,8 @@ def test_a_tag_given_up_and_later_used_for_something_else_is_refused_though_neig
         "\n"
         "FooResponse given-up.json → new.json: compatible\n"
         "Changed:\n"
-        "  new.json:9  Count: default none became -1: an omitted field has another meaning\n"
+        "  new.json:9  Count: default none became -1: an omitted field has another\n"
+        "                     meaning\n"
         "  new.json:5  ForwardedBy: optional field 0x0001 added\n"
         "\n"
         "FooResponse old.json → new.json: not compatible: 1 rule (tag) broken\n"
@@ -156,7 +158,7 @@ def test_any_number_of_releases(compatible: Cli) -> None:
 def test_several_names_are_for_compatible_alone(cli: Cli) -> None:
     done = cli("grammar", "metadata", "fetch")
     assert (done.status, done.out) == (2, "")
-    assert "of one API at a time" in done.err
+    assert "give one API; only --compatible accepts several files" in done.err
 
 
 def test_a_verdict_in_colour_has_the_same_words(files: None) -> None:

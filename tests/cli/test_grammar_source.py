@@ -46,7 +46,7 @@ def test_both_directions_unless_one_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("fetch", "--source"), "with --version"),
+        (("fetch", "--source"), "--source requires --version"),
         (("fetch", "--version", 4, "--source", "tre"), "use one of values, facts, json"),
         (("fetch", "--version", 99, "--source"), "99"),
         (("no-such-api", "--version", 4, "--source"), "no-such-api"),

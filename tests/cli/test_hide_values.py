@@ -106,7 +106,7 @@ def test_lengths_are_shown_and_filters_still_read_values(cli: Cli, write: Callab
 def test_secrets_cannot_be_shown_beside_hidden_values(cli: Cli, write: Callable[..., Path]) -> None:
     outcome = cli("decode", write(produced(BATCHES, 7)), "--hide-values", "--show-secrets")
     assert outcome.status == 2
-    assert "one or the other" in outcome.err
+    assert "use either --show-secrets or --hide-values, not both" in outcome.err
 
 
 def test_every_command_that_shows_records_has_the_option() -> None:

@@ -52,7 +52,7 @@ def mocking(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
     found = re.match(r"kdbg: listening on (127\.0\.0\.1:\d+) for broker", line)
     try:
         assert found, line + process.stderr.read()
-        assert re.search(r"answers? to \d+ APIs", process.stderr.readline())
+        assert re.search(r"\d+ recorded responses? of \d+ APIs?", process.stderr.readline())
         yield process, found[1]
     finally:
         if process.poll() is None:
@@ -86,7 +86,7 @@ def test_a_mock_of_a_capture_answers_what_the_capture_says(capture: Path) -> Non
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 130
-    assert "requests answered · 0 without an answer in the captures" in err
+    assert "requests served · 0 without a recorded response · 0 rejected" in err
 
 
 def test_what_differs_is_named_and_makes_the_status(capture: Path, tmp_path: Path) -> None:
@@ -242,10 +242,10 @@ def test_what_is_said_now_is_saved(capture: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "arguments", "said"),
     [
-        ("replay", ("--speed", "0"), "is no speed"),
-        ("replay", ("--hide-values", "--show-secrets"), "say one or the other"),
+        ("replay", ("--speed", "0"), "invalid speed '0'; use 1"),
+        ("replay", ("--hide-values", "--show-secrets"), "use either --show-secrets or --hide-values, not both"),
         ("mock", ("-l", "203.0.113.1:9"), "cannot listen on"),
-        ("mock", ("--api", "create-acls"), "has no answered request"),
+        ("mock", ("--api", "create-acls"), "no response that the mock can serve"),
     ],
 )
 def test_wrong_usage(capture: Path, command: str, arguments: tuple[str, ...], said: str) -> None:
@@ -270,7 +270,7 @@ def test_garbage_to_the_listener_is_one_line_and_others_go_on(capture: Path) -> 
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=TIMEOUT)
     assert err.count("these bytes are not a request") == 1
-    assert "3 mistakes" in err
+    assert "3 rejected" in err
 
 
 def test_elsewhere_than_loopback_it_warns(capture: Path) -> None:

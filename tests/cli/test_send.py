@@ -136,7 +136,7 @@ class TestRecords:
         outcome = send("produce", "--topic", "orders", "--value", "x", "--acks", 0)
         assert outcome.status == 0
         assert "none expected (acks=0)" in outcome.out
-        assert "no answer wanted" in outcome.closing
+        assert "no response expected (acks=0)" in outcome.closing
 
     def test_offsets_are_looked_up_by_word(self, send: Cli) -> None:
         for value in "abc":
@@ -197,34 +197,40 @@ class TestBodies:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (["metadata", "--set", "topics[0].nme=x"], "topics[0].nme: this version has no such field; `kdbg"),
-            (["metadata", "--body", '{"topcs": []}'], "topcs: there is no such field"),
-            (["metadata", "--body", "{"], "--body: no JSON"),
+            (
+                ["metadata", "--set", "topics[0].nme=x"],
+                "topics[0].nme: this version has no such field; kdbg send Metadata",
+            ),
+            (["metadata", "--body", '{"topcs": []}'], "topcs: this version has no such field"),
+            (["metadata", "--body", "{"], "--body: not JSON"),
             (
                 ["find-coordinator", "--group", "g", "--set", "key_type=grup"],
-                "'grup' is none of GROUP, TRANSACTION, SHARE",
+                "'grup' is not one of GROUP, TRANSACTION, SHARE",
             ),
             (["metadata", "--body", "[]"], "--body: not a JSON object"),
             (["metadata", "--body", "{}", "--topic", "t"], "--topic cannot be combined with --body"),
-            (["metadata", "--set", "topics"], "--set 'topics': write a field's path"),
+            (["metadata", "--set", "topics"], "--set 'topics': expected PATH=VALUE"),
             (["metadata", "--version", 99], f"Metadata has no version 99; supported: 0 to {NEWEST}"),
             (["metadta"], "did you mean Metadata"),
-            (["produce", "--topic", "t"], "Produce wants --value (or --file, or --tombstone)"),
-            (["fetch"], "Fetch wants --topic"),
-            (["fetch", "--topic", "t", "--offset", "soon"], "is no offset"),
-            (["produce", "--topic", "t", "--value", "v", "--acks", "some"], "is no acks"),
-            (["produce", "--topic", "t", "--value", "v", "--record-format", "v0", "--header", "a=b"], "no headers"),
+            (["produce", "--topic", "t"], "Produce requires --value (or --file, or --tombstone)"),
+            (["fetch"], "Fetch requires --topic"),
+            (["fetch", "--topic", "t", "--offset", "soon"], "invalid offset 'soon'; use a number"),
+            (["produce", "--topic", "t", "--value", "v", "--acks", "some"], "invalid acks 'some'; use all, 1 or 0"),
+            (
+                ["produce", "--topic", "t", "--value", "v", "--record-format", "v0", "--header", "a=b"],
+                "record format v0 does not support headers",
+            ),
             (["produce", "--topic", "t", "--file", "/nosuch"], "/nosuch: No such file"),
-            (["find-coordinator"], "whose coordinator?"),
+            (["find-coordinator"], "a group or transactional id is missing"),
             (["list-groups", "--topic", "t"], "no such option '--topic'"),
             (["describe-groups", "--all-versions", "--group", "g"], "does not support DescribeGroups"),
-            (["list-offsets", "--topic", "t", "--time", "noon"], "is no time"),
+            (["list-offsets", "--topic", "t", "--time", "noon"], "invalid time 'noon'; use latest"),
             (["produce", "--set", 'topic_data[0].partition_data[0].records=[{"records":[{"timestamp":[]}]}]'], "[]"),
-            ([], "send what?"),
-            (["metadata", "--raw", "00"], "--raw says it all"),
-            (["--raw", "zz"], "fits none of the forms"),
-            (["--raw", API_VERSIONS, "--repeat", 2], "--raw is sent once"),
-            (["--from", "x.pcap"], "write the capture and the number"),
+            ([], "nothing to send; give an API"),
+            (["metadata", "--raw", "00"], "--raw is a complete request"),
+            (["--raw", "zz"], "cannot parse 'z' at character 1"),
+            (["--raw", API_VERSIONS, "--repeat", 2], "--raw cannot be combined with --repeat"),
+            (["--from", "x.pcap"], "no exchange number; use CAPTURE#N"),
             (["--from", CAPTURES / "first-contact.pcap#9999"], "no exchange #9999"),
             (["metadata", "--repeat", 2, "--all-versions"], "not both"),
             (["metadata", "--all-versions", "--version", 2], "not both"),

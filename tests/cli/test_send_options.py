@@ -275,7 +275,7 @@ class TestCaptured:
 
     @pytest.mark.parametrize(
         ("source", "problem"),
-        [("x.pcap", "write the capture"), ("#3", "write the capture"), ("/nosuch.pcap#1", "no such file"),
+        [("x.pcap", "no exchange number; use CAPTURE#N"), ("#3", "no exchange number; use CAPTURE#N"), ("/nosuch.pcap#1", "no such file"),
          (f"{CAPTURES / 'sasl-plain-raw.pcap'}#99", "no exchange #99")],
     )  # fmt: skip
     def test_what_is_not_there(self, source: str, problem: str) -> None:

@@ -58,6 +58,6 @@ async def test_controllers_are_not_asked_for_what_they_do_not_serve() -> None:
 
     async with started() as (brokers, cluster):
         brokers.answers["ApiVersions"] = controller
-        with pytest.raises(NotServed, match="which does not serve Metadata"):
+        with pytest.raises(NotServed, match=r"does not support Metadata; it supports ApiVersions, Vote \(kdbg send"):
             await written(cluster, FromBody(METADATA, None, [], {}), 9)
         assert (await written(cluster, FromBody(METADATA, 9, [], {}), 9)).data

@@ -204,7 +204,9 @@ def test_a_host_that_only_brokers_name_gets_no_password(trust: bool) -> None:
             assert came.wait(PATIENCE)
         else:
             stage.wait(
-                lambda: any("so kdbg sends it no credentials" in line and "--trust-advertised" in line for line in stage.said)
+                lambda: any(
+                    "so kdbg sends it no credentials" in line and "--trust-advertised" in line for line in stage.said
+                )
             )
             assert not came.is_set()
         stage.wait_until_empty()

@@ -27,7 +27,7 @@ from .proxies import PATIENCE, asked, read_frame
 
 SESSION = str(CAPTURES / "first-contact.pcap")
 REQUESTS, LIMIT = 60, 8192
-CONTINUES = "what follows is not saved", "later faults are not logged"
+CONTINUES = "kdbg does not save later packets", "kdbg does not log later faults"
 
 
 class Writer(NamedTuple):

@@ -137,7 +137,7 @@ def test_what_the_capture_does_not_answer_is_refused_and_said_once() -> None:
     for _ in range(2):
         message = asked(of, "CreateTopics", 4, timeout_ms=1, **body)
         assert message.body["topics"][0]["error_code"] == 35
-    assert said == ["no recorded response for CreateTopics v4: UNSUPPORTED_VERSION"]
+    assert said == ["no recorded response for CreateTopics v4; responded with UNSUPPORTED_VERSION"]
     assert of.refused == 2
 
 

@@ -57,7 +57,7 @@ def test_a_broken_rule_is_status_1(compatible: Cli) -> None:
         "\n"
         "Changes that are compatible:\n"
         "  new.json:9  Count: default none became -1: an omitted field has another\n"
-        "                     meaning\n"
+        "              meaning\n"
     )
 
 
@@ -137,7 +137,7 @@ def test_a_tag_given_up_and_later_used_for_something_else_is_refused_though_neig
         "FooResponse given-up.json → new.json: compatible\n"
         "Changed:\n"
         "  new.json:9  Count: default none became -1: an omitted field has another\n"
-        "                     meaning\n"
+        "              meaning\n"
         "  new.json:5  ForwardedBy: optional field 0x0001 added\n"
         "\n"
         "FooResponse old.json → new.json: not compatible: 1 rule (tag) broken\n"

@@ -275,7 +275,8 @@ class TestCaptured:
 
     @pytest.mark.parametrize(
         ("source", "problem"),
-        [("x.pcap", "no exchange number; use CAPTURE#N"), ("#3", "no exchange number; use CAPTURE#N"), ("/nosuch.pcap#1", "no such file"),
+        [("x.pcap", "no exchange number; use CAPTURE#N"), ("#3", "no exchange number; use CAPTURE#N"),
+         ("/nosuch.pcap#1", "no such file"),
          (f"{CAPTURES / 'sasl-plain-raw.pcap'}#99", "no exchange #99")],
     )  # fmt: skip
     def test_what_is_not_there(self, source: str, problem: str) -> None:

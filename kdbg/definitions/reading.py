@@ -80,7 +80,7 @@ class _Reading:
         for kind in get_args(Kind):
             if kind == given:
                 return kind  # type: ignore[no-any-return]
-        raise self.keys.error(f"there is no type of message {shown(given)}{suggestion(given, get_args(Kind))}", "type")
+        raise self.keys.error(f"unknown message type {shown(given)}{suggestion(given, get_args(Kind))}", "type")
 
     def check_versions(self) -> None:
         """Refuse ranges of the message that contradict Kafka's rules, or a message without fields."""

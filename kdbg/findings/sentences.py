@@ -180,7 +180,7 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     faults.StreamCutInHeader: "the compressed stream ends in its header",
     faults.StreamTooShort: "{left:trailing byte} after the end of the compressed stream",
     faults.TooMuchInside: "decompresses to more than {most:byte}",
-    faults.BlockCut: "a block needs {size:byte}, only {left:,} left",
+    faults.BlockCut: "a block declares {size:byte}, only {left:,} left",
     faults.BlockTooLarge: "a block declares {claims:decompressed byte} (limit {most:,})",
     faults.BlockImplausible: "a block of {size:byte} cannot decompress to {claims:,}",
     faults.NoFrame: "expected a zstd frame at byte {at}",

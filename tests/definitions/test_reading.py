@@ -246,7 +246,7 @@ WRONG_FIELDS: list[tuple[str, str, str]] = [
     (field(type="bytes", default="abc"), "Bar",
      '"abc" cannot be the default of "bytes": the only default of this type is "null"'),
     (field(type="[]int32", default="1"), "Bar",
-     '"1" cannot be the default of "[]int32": the only default of "[]int32", or nothing'),
+     '"1" cannot be the default of "[]int32": the only default of "[]int32" is "null"'),
     (field(type="string", default="null"), "Bar",
      "null cannot be the default: the field is not nullable in all its versions"),
     (field(type="string", default="null", nullableVersions="1+"), "Bar",
@@ -295,21 +295,21 @@ WRONG_MESSAGES: list[tuple[str, str]] = [
     (TOP.replace('"apiKey": 901,', ""), ':1: "apiKey" is missing: a request has one'),
     (TOP.replace("901", "40000"), ':1: "apiKey" is a number from 0 to 32767, not 40000'),
     (TOP.replace('"type": "request",', ""), ':1: "type" is missing'),
-    (TOP.replace('"request"', '"reqest"'), ':1: unknown type of message "reqest"; did you mean "request"?'),
+    (TOP.replace('"request"', '"reqest"'), ':1: unknown message type "reqest"; did you mean "request"?'),
     (TOP.replace('"name": "FooRequest",', ""), ':1: "name" is missing'),
     (TOP.replace('"validVersions": "0-4",', ""), ':1: "validVersions" is missing'),
     (TOP.replace("0-4", "0+"), ":1: validVersions must have a highest version"),
     (TOP.replace(', "fields": []', ""), ':1: "fields" is missing'),
     (TOP.replace("[]", "{}"), ':1: "fields" is a list [ … ], not an object'),
     (TOP.replace('"fields"', '"field"'), ':1: there is no key "field"; did you mean "fields"?'),
-    (message(fields="7"), ":3: fields[0]: an object { … } here"),
+    (message(fields="7"), ":3: fields[0]: expected an object { … } here"),
     (message(top='"listeners": [1],'), ":3: listeners are strings"),
     (message(top='"optionalFields": [],'), ':3: optionalFields need "versionsWithOptional" at the top'),
     (message(top='"versionsWithOptional": "2+",'),
      ":3: a version has tagged fields (flexibleVersions) or the optional fields of their draft, not both"),
     (message().replace("2+", "2-3"), ':2: flexibleVersions are open, such as "2+", or none'),
     (message(top='"latestVersionUnstable": 7,'), ':3: "latestVersionUnstable" is true or false, not 7'),
-    (message(top=common("7")), ":3: commonStructs[0]: an object { … } here"),
+    (message(top=common("7")), ":3: commonStructs[0]: expected an object { … } here"),
     (message(top=common(struct("Bar"), struct("Bar"))), ':3: Bar: there is another structure "Bar" on line 3'),
     (message(top=common(struct("Bar")), fields=field(type="Baz")),
      ':4: Bar: no structure "Baz": neither "fields" here nor in commonStructs; did you mean "Bar"?'),
@@ -365,19 +365,21 @@ def test_optional_tags_are_any_that_16_bits_hold_and_leave_some_out() -> None:
 def test_structures_inside_each_other_are_counted_before_they_are_made() -> None:
     """Thirty lines that would stand for a thousand million fields."""
     doubled = [struct(f"S{i}", field(name="A", type=f"S{i + 1}"), field(name="B", type=f"S{i + 1}")) for i in range(20)]
-    with pytest.raises(DefinitionError, match=f"more than {MOST_FIELDS:,} fields, with those of the structures inside"):
+    with pytest.raises(
+        DefinitionError, match=f"too many fields, with those of nested structures: at most {MOST_FIELDS:,}$"
+    ):
         read(message(top=common(*doubled, struct("S20", field())), fields=field(type="S0")), "Foo.json")
 
 
 def test_versions_are_not_too_many_for_so_many_fields() -> None:
     fields = ",".join(field(name=f"F{i}") for i in range(100))
     assert len(read(message(fields, valid="0-999"), "Foo.json").valid.closed()) == 1000
-    with pytest.raises(DefinitionError, match=r"^Foo\.json:1: more than 250,000 fields, counted in each version$"):
+    with pytest.raises(DefinitionError, match=r"^Foo\.json:1: too many fields in all versions: at most 250,000$"):
         read(message(fields, valid="0-30000"), "Foo.json")
 
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_structures_are_not_too_deep(turned: bool) -> None:
     chain = [struct(f"S{i}", field(type=f"S{i + 1}")) for i in range(2000)] + [struct("S2000", field())]
-    with pytest.raises(DefinitionError, match=f"more than {DEEPEST} structures inside each other"):
+    with pytest.raises(DefinitionError, match=f"structures nested more than {DEEPEST} deep"):
         read(message(top=common(*(chain[::-1] if turned else chain))), "Foo.json")

@@ -23,18 +23,18 @@ def said(*options: object) -> list[str]:
 @pytest.mark.parametrize(
     ("option", "value", "line"),
     [
-        ("--topic", "ordres", "nothing has it; did you mean orders? there are orders, ghosts"),
-        ("--topic", "!ordres", "nothing has it; did you mean orders? there are orders, ghosts"),
-        ("--topic", "zz*", "nothing has it; there are"),
-        ("--client-id", "shopp", "nothing has it; did you mean shop? there are shop, billing-1, medium"),
-        ("--group", "Billing", "nothing has it; did you mean billing? there are billing"),
-        ("--api", "vote", "nothing has it; there are Produce"),
-        ("--error", "throttling-quota-exceeded", "nothing has it; there are"),
-        ("--partition", 99, "nothing has it; there are 0"),
-        ("--connection", 40, "nothing has it; there are 10, 8, 7, 6, 5, 4, 3, 2 and 1 more"),
-        ("--exchange", 60, "nothing has it; there are 58, 57"),
-        ("--host", "127.0.0.2", "nothing has it; did you mean 127.0.0.1? there are 127.0.0.1"),
-        ("--correlation-id", -5, "nothing has it; there are 1, 2"),
+        ("--topic", "ordres", "no match; did you mean orders? the captures contain orders, ghosts"),
+        ("--topic", "!ordres", "no match; did you mean orders? the captures contain orders, ghosts"),
+        ("--topic", "zz*", "no match; the captures contain"),
+        ("--client-id", "shopp", "no match; did you mean shop? the captures contain shop, billing-1, medium"),
+        ("--group", "Billing", "no match; did you mean billing? the captures contain billing"),
+        ("--api", "vote", "no match; the captures contain Produce"),
+        ("--error", "throttling-quota-exceeded", "no match; the captures contain"),
+        ("--partition", 99, "no match; the captures contain 0"),
+        ("--connection", 40, "no match; the captures contain 10, 8, 7, 6, 5, 4, 3, 2 and 1 more"),
+        ("--exchange", 60, "no match; the captures contain 58, 57"),
+        ("--host", "127.0.0.2", "no match; did you mean 127.0.0.1? the captures contain 127.0.0.1"),
+        ("--correlation-id", -5, "no match; the captures contain 1, 2"),
         ("--packet", 999, "no match; the captures contain none"),
     ],
 )
@@ -59,7 +59,7 @@ def test_nothing_is_said_of_what_is_there_or_was_not_looked_for(options: tuple[o
 
 def test_an_expression_that_nothing_fits() -> None:
     pytest.importorskip("cel_expr_python", reason="the extra where is not installed")
-    assert said("--where", "latency_ms > 1e9") == ["kdbg: --where: no exchange fits"]
+    assert said("--where", "latency_ms > 1e9") == ["kdbg: --where: no exchange matches"]
     assert said("--where", "latency_ms > 0") == []
 
 
@@ -73,7 +73,7 @@ def test_over_several_captures_it_is_said_once_and_only_if_none_has_it() -> None
 def test_a_report_says_it_too(tmp_path: Path) -> None:
     pytest.importorskip("jinja2", reason="the extra report is not installed")
     done = call("report", ERRORS, "-o", tmp_path / "page.html", "--topic", "ordres")
-    assert "kdbg: --topic ordres: nothing has it; did you mean orders?" in done.err
+    assert "kdbg: --topic ordres: no match; did you mean orders?" in done.err
 
 
 def test_the_library_has_it() -> None:

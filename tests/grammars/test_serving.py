@@ -80,7 +80,7 @@ def test_a_direction_without_a_grammar_is_said_to_be_so() -> None:
         message = read_message(half, 1, "response", bytes.fromhex("00000007 010203"))
     assert message.body == {"body": b"\x01\x02\x03"}
     (finding,) = message.findings
-    assert str(finding.text) == "kdbg has no grammar for responses of version 1 of Lamp; 3 body bytes not decoded"
+    assert str(finding.text) == "no response layout for Lamp v1; 3 body bytes not decoded"
 
 
 def test_bytes_of_which_nobody_knows_what_they_hold_are_hidden() -> None:

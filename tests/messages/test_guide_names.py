@@ -265,7 +265,7 @@ class TestMistakes:
         assert self.refused({"time_out": 1}) == "time_out: this version has no such field"
 
     def test_a_structure_of_the_guide_that_has_another_field(self) -> None:
-        with pytest.raises(BuildError, match=r"coordinator\.rack: there is no such field"):
+        with pytest.raises(BuildError, match=r"coordinator\.rack: this version has no such field"):
             kdbg.encode({"coordinator": {"rack": 1}}, api="GroupCoordinator", version=0, direction="response")
 
     def test_a_null_and_other_plain_values_stay_what_they_are(self) -> None:
@@ -296,7 +296,7 @@ class TestMistakes:
         body = {"topic_data": [{"name": "t", "partition_data": [{"records": [entry]}]}]}
         data = kdbg.encode(body, api="Produce", version=0, direction="request")
         assert data.endswith(b"\0\0\0\1k\0\0\0\1v")
-        assert "there is no such field" in self.refused(body, 1)
+        assert "this version has no such field" in self.refused(body, 1)
 
     def test_what_was_given_is_not_changed(self) -> None:
         body = {"topics": ["a"]}

@@ -48,7 +48,7 @@ def wrapped(answer: Answer, each: list[Item], wrap: Callable[[str], str]) -> lis
 
 def plain(text: str) -> str:
     """Return an answer without its lines on the places of bytes, and without the complaint of a form."""
-    lines = [line for line in text.splitlines() if not PLACE.match(line) and "fits none of the forms" not in line]
+    lines = [line for line in text.splitlines() if not PLACE.match(line) and "accepted input" not in line]
     return "\n".join(lines)
 
 

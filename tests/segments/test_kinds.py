@@ -143,7 +143,7 @@ def test_an_index_that_ends_inside_an_entry() -> None:
 
 def test_a_snapshot_whose_checksum_is_wrong() -> None:
     (piece,) = pieces(SNAPSHOT[:-1] + b"\0", f"{0:020}.snapshot")
-    assert piece.findings[0].text.startswith("the snapshot says CRC-32C 0x")
+    assert piece.findings[0].text.startswith("snapshot: stored CRC-32C 0x")
 
 
 def test_what_texts_say() -> None:
@@ -167,7 +167,7 @@ def test_what_texts_say() -> None:
 def test_a_checkpoint_with_too_few_lines() -> None:
     found = pieces(EPOCHS[:-7], "leader-epoch-checkpoint")
     assert [str(finding) for piece in found for finding in piece.findings] == [
-        "invalid-length: the file declares 2 lines but has 1"
+        "invalid-length: the file has 1 line, but declares 2"
     ]
 
 
@@ -175,4 +175,4 @@ def test_a_line_of_nonsense() -> None:
     file = opened(EPOCHS + b"\xff\x1b[31m what is this\n", "leader-epoch-checkpoint")
     *_, last = file.pieces()
     assert isinstance(last, Piece)
-    assert file.kind.message(last).findings[0].text == "no line of a checkpoint"
+    assert file.kind.message(last).findings[0].text == "not a valid line of a checkpoint"

@@ -139,7 +139,7 @@ def test_open_connections(cli: Cli, write: Callable[..., Path]) -> None:
 def test_tables_are_no_text_of_prometheus(cli: Cli, option: tuple[object, ...]) -> None:
     outcome = cli("stats", ERRORS, "-f", "prometheus", *option)
     assert outcome.status == 2
-    assert "are for tables" in outcome.err
+    assert "cannot be combined with --format prometheus" in outcome.err
 
 
 def test_every_family_is_counted_somewhere() -> None:

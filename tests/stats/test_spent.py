@@ -93,7 +93,7 @@ def test_the_table_shows_parts_that_took_time() -> None:
     heading = next(i for i, line in enumerate(lines) if "where the time went" in line)
     assert lines[heading].split() == ["api", "where", "the", "time", "went", "p50", "p95", "sum"]
     assert [line.rsplit(None, 3)[0].strip() for line in lines[heading + 1 : heading + 4]] == [
-        "Fetch        network", "broker", "client reads late",
+        "Fetch        network", "broker", "slow client reads",
     ]  # fmt: skip
 
 

@@ -103,7 +103,7 @@ class TestGzip:
 
     def test_bytes_after_the_stream_are_told(self):
         assert problem(GZIP, compress(GZIP, b"plain") + b"\x00abc") == (
-            "gzip: 4 bytes follow the end of the compressed stream"
+            "gzip: 4 trailing bytes after the end of the compressed stream"
         )
 
     def test_zlib_streams_are_not_gzip(self):
@@ -156,15 +156,15 @@ class TestSnappy:
 
     def test_a_claim_no_block_can_keep_is_refused_before_memory_is_taken(self):
         claim = bytes.fromhex("ffffff7f") + bytes(8)  # 256 MiB less one byte
-        assert problem(SNAPPY, claim) == "snappy: a block of 12 bytes claims 268435455"
+        assert problem(SNAPPY, claim) == "snappy: a block of 12 bytes cannot decompress to 268,435,455"
 
     @pytest.mark.parametrize(
         ("data", "text"),
         [
-            (xerial(HELLO)[:-1], "a block of 7 bytes, 6 left"),
-            (xerial(HELLO)[:18], "a block of 0 bytes, 0 left"),
+            (xerial(HELLO)[:-1], "a block declares 7 bytes, only 6 left"),
+            (xerial(HELLO)[:18], "a block declares 0 bytes, only 0 left"),
             (xerial(HELLO)[:10], "the compressed stream ends in its header"),
-            (xerial() + b"\xff\xff\xff\xff", "a block of -1 bytes, 0 left"),
+            (xerial() + b"\xff\xff\xff\xff", "a block declares -1 bytes, only 0 left"),
             (xerial(HELLO[:-1]), "corrupt input"),
             (xerial(b""), "corrupt input (empty)"),
         ],
@@ -247,7 +247,7 @@ class TestZstd:
         packed = self.stream(bytes(MIB))
         for end in (*range(1, 30), len(packed) - 1):
             assert problem(ZSTD, packed[:end]).startswith(
-                ("zstd: the compressed stream is cut short", ("zstd: no zstd frame"))
+                ("zstd: the compressed stream is cut short", ("zstd: expected a zstd frame at byte "))
             )
 
     def test_bytes_after_the_stream_are_told(self):
@@ -273,7 +273,7 @@ def test_a_bomb_stops_at_the_limit_with_flat_memory(codec, limit):
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert f"{limit} bytes come out" in text or "are allowed" in text
+    assert f"more than {limit:,} bytes" in text or "decompressed bytes (limit " in text
     assert peak < limit + 3 * MIB
 
 
@@ -293,7 +293,7 @@ def test_one_frame_of_a_gigabyte_stops_at_the_limit_with_flat_memory():
     )
     answer = subprocess.run([sys.executable, "-c", script], input=data, capture_output=True, check=True).stdout
     text, grown = answer.decode().splitlines()
-    assert text == "zstd: more than 16777216 bytes come out"
+    assert text == "zstd: decompresses to more than 16,777,216 bytes"
     assert int(grown) < 64
 
 

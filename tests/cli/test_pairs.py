@@ -26,7 +26,7 @@ def said(talk: Talk, tmp_path: Path) -> list[Said]:
             line["api"],
             line["correlation_id"],
             line["response"] is not None,
-            [kind for kind in kinds if kind != "payload"],
+            [kind for kind in kinds if kind != "malformed-payload"],
         )
         for line in lines
         for kinds in [[note.partition(":")[0] for note in line["notes"]]]

@@ -178,7 +178,7 @@ class TestFiles:
     def test_an_index_has_none(self, cli: Cli) -> None:
         outcome = cli("records", INDEX)
         assert (outcome.status, outcome.out) == (2, "")
-        assert "holds no records" in outcome.err
+        assert "a time index, which contains no records" in outcome.err
 
     def test_several_files_are_named_but_not_for_programs(self, cli: Cli) -> None:
         assert cli("records", FIRST, LOG).out.count("==> ") == 2

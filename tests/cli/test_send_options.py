@@ -168,7 +168,7 @@ class TestReach:
         assert reach(line) == ("line:1", Settings(client_id="line", timeout=5))
 
     def test_no_broker(self) -> None:
-        with pytest.raises(InputError, match="which broker"):
+        with pytest.raises(InputError, match="no broker given; use --broker"):
             reach(said())
 
     def settings(self, **options: Any) -> Settings:
@@ -220,9 +220,9 @@ class TestReach:
     @pytest.mark.parametrize(
         ("options", "problem"),
         [
-            ({"sasl_username": "me"}, "which SASL mechanism"),
-            ({"sasl_raw": True}, "which SASL mechanism"),
-            ({"sasl_mechanism": "PLAIN", "sasl_username": "me"}, "PLAIN wants a password"),
+            ({"sasl_username": "me"}, "no SASL mechanism given; use --sasl-mechanism"),
+            ({"sasl_raw": True}, "no SASL mechanism given; use --sasl-mechanism"),
+            ({"sasl_mechanism": "PLAIN", "sasl_username": "me"}, "PLAIN requires a password"),
             ({"sasl_mechanism": "PLAIN", "sasl_username": "me", "sasl_password_file": "/nosuch"}, "/nosuch: No such"),
             ({"sasl_mechanism": "OAUTHBEARER", "sasl_token_file": "/"}, "/: Is a directory"),
             ({"config": "/nosuch"}, "/nosuch: No such file"),

@@ -50,7 +50,7 @@ def test_other_views_have_no_depth(cli: Cli, option: str) -> None:
 def test_what_is_longer_than_the_screen_goes_through_the_pager_and_the_closing_line_comes_behind() -> None:
     shown = on_terminal(*METADATA, out=True, rows=6, KDBG_PAGER="sed s/^/P:/", NO_COLOR="1").screen
     *_, closing = [line for line in shown if line]
-    assert " answered in " in closing
+    assert " responded in " in closing
     assert not closing.startswith("P:")
     assert sum(line.startswith("P:") for line in shown) > 6
     plain = on_terminal(*METADATA, "--no-pager", out=True, rows=6, KDBG_PAGER="sed s/^/P:/", NO_COLOR="1").screen

@@ -79,8 +79,7 @@ ReplicaDirectoryId: Final = Uuid * "id of the directory that the replica keeps i
 Replicas: Final = Array(Int32) * "broker ids of all replicas, preferred leader first"
 RequestError: Final = ErrorCode * "what refused the whole request, 0 if nothing did; its parts have errors of their own"
 ResourceName: Final = String * "name of the resource, of brokers the id; empty for the default of all brokers"
-SessionTimeout: Final = Duration * ("session timeout in milliseconds: without a heartbeat for this long, the "
-                                    "member is removed")
+SessionTimeout: Final = Duration * "session timeout in milliseconds: a member without a heartbeat this long is removed"
 StateEpoch: Final = Int32 * "epoch of the share group's state of the partition"
 SubtopologyId: Final = String * "id of the subtopology: what stands before the underscore in the ids of its tasks"
 TargetClusterId: Final = String * "id of the cluster that is meant; another one refuses the request, null skips that"

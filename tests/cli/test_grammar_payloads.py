@@ -85,7 +85,7 @@ def test_two_versions_compared(grammar: Callable[..., str]) -> None:
 def test_forms_of_older_releases_and_secrets_are_told(grammar: Callable[..., str]) -> None:
     text = grammar("UserScramCredentialRecord", "--version", "0")
     assert re.search(r"(?m)^# salt .*secret: shown only with --show-secrets$", unwrapped(text))
-    assert "# Also seen: version 0 as Kafka 3.4 wrote it.\n# Also seen: version 0 as Kafka 2.8 wrote it.\n" in text
+    assert "# Also seen: version 0 as written by Kafka 3.4.\n# Also seen: version 0 as written by Kafka 2.8.\n" in text
 
 
 def test_the_list_has_every_payload_below_what_it_is(grammar: Callable[..., str]) -> None:

@@ -129,7 +129,7 @@ class Payload:
         if found is None:
             former = [
                 Reading(
-                    self.name, self.framed(version, release), f"version {version} as Kafka {major}.{minor} wrote it"
+                    self.name, self.framed(version, release), f"version {version} as written by Kafka {major}.{minor}"
                 )
                 for release in (self.releases if version == self.versions[0] else ())
                 for major, minor in [release]

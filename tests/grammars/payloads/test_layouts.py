@@ -129,5 +129,5 @@ def test_bytes_of_an_older_release_are_read_and_it_is_named(found: Payload) -> N
         assert isinstance(opened, Opened)
         assert (opened.name, opened.grammar, opened.value) == (found.name, form.grammar, value)
         assert [odd.finding.text for odd in opener.odd] == [
-            f"this is version {first} as Kafka {major}.{minor} wrote it"
+            f"decoded as version {first} as written by Kafka {major}.{minor}"
         ]

@@ -191,7 +191,7 @@ def test_records_of_the_kraft_preview_are_read_as_such(name: str, text: str, val
     assert isinstance(opened, Opened)
     assert (opened.name, opened.value) == (payload(name).name, value)
     assert build(opened.grammar, value) == data
-    assert [odd.finding.text for odd in opener.odd] == ["this is version 0 as Kafka 2.8 wrote it"]
+    assert [odd.finding.text for odd in opener.odd] == ["decoded as version 0 as written by Kafka 2.8"]
 
 
 def test_a_subscription_of_version_1_that_is_laid_out_as_version_0_is_read_as_such() -> None:

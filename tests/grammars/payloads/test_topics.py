@@ -83,7 +83,7 @@ def test_a_key_says_what_its_value_is() -> None:
 def test_a_key_of_another_kind_is_named_and_so_is_its_value(topic: str) -> None:
     key = int16(99)
     for error in (why_not(TOPICS[topic].key, key), why_not(TOPICS[topic].value, b"", key=key)):
-        assert str(error) == f"version: key type 99 of {topic} is not known (byte 0 of the data, 0x0000)"
+        assert str(error) == f"version: unknown key type 99 of topic {topic} (byte 0 of the data, 0x0000)"
 
 
 @pytest.mark.parametrize("topic", FRAMED.values())
@@ -91,14 +91,16 @@ def test_a_frame_of_another_kind_is_named(topic: str) -> None:
     data = bytes.fromhex("01 e307 00")
     assert (
         str(why_not(TOPICS[topic].value, data))
-        == f"api_key: record 995 of {topic} is not known (byte 1 of the data, 0x0001)"
+        == f"api_key: unknown record 995 of topic {topic} (byte 1 of the data, 0x0001)"
     )
     assert list(TOPICS[topic].key(b"key", {})) == [], "their keys say nothing"
 
 
 def test_a_version_that_kdbg_does_not_know_is_named() -> None:
     data = bytes.fromhex("01 02 09 00")
-    assert str(why_not(TOPICS["__cluster_metadata"].value, data)).startswith("version: version 9 of TopicRecord")
+    assert str(why_not(TOPICS["__cluster_metadata"].value, data)).startswith(
+        "version: unsupported version 9 of TopicRecord (kdbg supports 0 to 0)"
+    )
 
 
 def test_a_key_or_a_frame_that_breaks_off_is_truncated() -> None:

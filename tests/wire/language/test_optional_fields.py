@@ -203,12 +203,12 @@ def test_tags_out_of_order_are_reported_and_reading_goes_on(text: str, value: An
         (
             "06 0001 0000 00 00000000",
             "invalid-length",
-            ("user_agent: tag 1 declares 3 bytes, but its value takes 2 (byte 3 "),
+            ("user_agent: tag 1 declares 3 bytes, but its value has 2 (byte 3 "),
         ),
         (
             "04 0001 0001 78 00 00000000",
             "invalid-length",
-            ("user_agent: tag 1 declares 2 bytes, but its value takes 3 (byte 3 "),
+            ("user_agent: tag 1 declares 2 bytes, but its value has 3 (byte 3 "),
         ),
         ("04 00", "truncated", "tagged_fields: UINT16 needs 2 bytes, only 1 left (byte 1 "),
         ("0a 0007 0000", "truncated", "tagged_fields: BYTES needs 5 bytes, only 2 left (byte 3 "),
@@ -244,7 +244,7 @@ def test_a_zero_of_two_bytes_ends_them_and_is_noted() -> None:
             {TAGGED: {7: b""}},
             "tagged_fields.7: an optional field has at least 1 byte: length 0 ends the optional fields",
         ),
-        ({TAGGED: {"-1": b"x"}}, "tagged_fields: '-1' is no tag"),
+        ({TAGGED: {"-1": b"x"}}, "tagged_fields: '-1' is not a tag"),
         ({"foos": [{"bar": None}]}, "foos[0].bar: null, but STRING must not be null"),
         ({"useragent": "x"}, "useragent: this version has no such field"),
     ],

@@ -34,7 +34,7 @@ def test_a_version_that_nobody_knows_is_refused_by_its_name(version: int) -> Non
 def test_former_layouts_say_who_wrote_them() -> None:
     chosen = LAMP.choose(b"\0\0\7")
     assert [(form.note, form.grammar.parse(b"\0\0\7\0\xe6")) for form in chosen.former] == [
-        ("version 0 as Kafka 3.6 wrote it", {"version": 0, "watts": 7, "volts": 230}),
+        ("version 0 as written by Kafka 3.6", {"version": 0, "watts": 7, "volts": 230}),
     ]
     assert (chosen.name, chosen.note) == ("Lamp", "")
     assert [form.note for form in LAMP.reading(2).former] == ["version 2 laid out as version 0"]

@@ -273,7 +273,7 @@ class TestApi:
 
     @pytest.mark.parametrize("version", [-1, 4, 32767])
     def test_versions_outside_are_unknown(self, version: int) -> None:
-        with pytest.raises(LookupError, match="kdbg knows 0 to 3"):
+        with pytest.raises(LookupError, match="supported: 0 to 3"):
             self.api.at("request", version)
 
     def test_header_versions_follow_from_the_versions(self) -> None:

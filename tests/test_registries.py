@@ -88,7 +88,7 @@ class TestAFilter:
     def test_a_file_that_cannot_be_asked_is_refused(self) -> None:
         done = kdbg("decode", SEGMENT, "--shortest", 5)
         assert done.returncode == 2
-        assert "--shortest cannot select" in done.stderr
+        assert "--shortest cannot filter a log segment" in done.stderr
 
     def test_a_data_frame_of_captures_takes_it(self) -> None:
         pytest.importorskip("pyspark", reason="the extra spark is not installed")

@@ -154,7 +154,7 @@ def test_the_command_line_tells_the_way_to_the_leader(cluster: Cluster, topic: s
     steps = [f"connecting to {first}", f"requesting metadata from broker {first}", f"connecting to {leader}"]
     assert [step for step in told if step in steps] == steps
     assert any(step.startswith("Produce v") and step.endswith(f" to {leader}") for step in told)
-    assert outcome.closing.startswith(f"{leader} answered")
+    assert outcome.closing.startswith(f"broker {leader} responded in ")
 
 
 def test_a_groups_requests_go_to_its_coordinator(cluster: Cluster, topic: str) -> None:
@@ -278,7 +278,7 @@ def test_where_all_are_dead_one_line_says_so() -> None:
     dead = ", ".join(f"127.0.0.1:{number}" for number in free_ports(2))
 
     async def script(session: Session) -> None:
-        with pytest.raises(CannotConnect, match=rf"^{dead}: none of these brokers answers \(the last: .*refused\)"):
+        with pytest.raises(CannotConnect, match=rf"^{dead}: no broker is reachable \(last error: .*refused\)"):
             await session.produce("orders", 0)
 
     run(dead, script)

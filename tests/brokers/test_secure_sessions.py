@@ -67,7 +67,7 @@ def theirs(mechanism: str) -> dict[str, str]:
 def let_in(outcome: Outcome) -> None:
     """The broker answered, by an exchange that was understood whole."""
     assert outcome.status == 0, outcome.err
-    assert " answered in " in outcome.closing
+    assert " responded in " in outcome.closing
     assert "Metadata v12" in outcome.out
 
 

@@ -161,7 +161,7 @@ def test_a_ring_of_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SparkError, match="was started after"):
         list(stretches("x", names, place, 1 << 40))
     write(tmp_path / "x.pcap1", packets[2 * third + 9 :])
-    with pytest.raises(SparkError, match=r"x\.pcap1 was begun anew"):
+    with pytest.raises(SparkError, match=r"x\.pcap1 was overwritten while it was being followed"):
         list(stretches("x", names[1:], place, 1 << 40))
 
 

@@ -335,7 +335,7 @@ def test_what_is_said_is_followed_and_faults_are_marked(brokers: str, tmp_path: 
         assert "live" in lines(app)[0]
         await live.press("question_mark")
         assert isinstance(app.screen, Page)
-        assert "once more, over its connection" in str(help_text(app.KEYS_HERE))
+        assert "resend the selected request on its connection" in str(help_text(app.KEYS_HERE))
         await live.press("escape", "a")
         assert any("stands for" in line for line in lines(app))
         await live.press("escape", "slash")

@@ -181,7 +181,7 @@ def test_below_is_what_tables_know_and_what_the_capture_has(archive: tuple[Path,
         assert "exchanges · by time ↑" in title
         assert app.exchanges.cursor == 0, "the first by time, however rows came"
         contents = app.contents
-        assert contents.look_at(0).opened.parts[0].missing.startswith("looking for more")
+        assert contents.look_at(0).opened.parts[0].missing.startswith("searching the other tables")
         times = [app.feed.index.value("time", app.order[row]) for row in range(len(app.order))]
         assert times == sorted(times)
         await opened(app, pilot, 6)
@@ -222,7 +222,7 @@ def gone(path: Path) -> str:
 
 def replaced(path: Path) -> str:
     shutil.copy(CAPTURES / "first-contact.pcap", path)
-    return "another capture by now"
+    return "has changed; it does not contain the exchange"
 
 
 def spoilt(path: Path) -> str:
@@ -334,7 +334,7 @@ def test_every_key_does_something_or_nothing(archive: tuple[Path, Path]) -> None
         assert app.is_running
         await pilot.press("3")
         await pilot.pause()
-        assert any("tables have no packets to judge by" in line for line in lines(app))
+        assert any("tables contain no packets to diagnose" in line for line in lines(app))
 
     drive(archive[0], steps)
 

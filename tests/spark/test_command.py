@@ -76,7 +76,7 @@ def test_hostile_names_stay_data(tmp_path: Path) -> None:
         ([str(CAPTURES / "README.md")], "README.md: not a pcap or pcapng file"),
         ([str(ERRORS), "--api", "metadat"], "unknown API 'metadat'; did you mean Metadata or"),
         ([str(ERRORS), "--split", "5"], "invalid size '5'"),
-        ([str(ERRORS), "--conf", "x"], "'x' is no setting"),
+        ([str(ERRORS), "--conf", "x"], "invalid property 'x'"),
         (["s3://no such bucket/x"], "s3://no such bucket/x: "),
     ],
 )

@@ -109,7 +109,7 @@ def test_pieces_of_a_capture_that_begin_too_late_are_not_read(tmp_path: Path) ->
         ({"path": "x", "table": "exchange"}, "unknown table 'exchange'; use one of exchanges, partitions"),
         ({"path": "x", "tabel": "exchanges"}, "unknown option 'tabel'"),
         ({"path": "x", "errors": "maybe"}, "option errors: invalid value 'maybe'; use true or false"),
-        ({"path": "x", "since": "noon"}, "option since is a time like"),
+        ({"path": "x", "since": "noon"}, "option since: invalid value 'noon'; use a time such as"),
         ({"path": "x", "port": "kafka"}, "option port: invalid value 'kafka'; use a number"),
         ({"path": "x", "api": "metadat"}, "unknown API 'metadat'"),
     ],

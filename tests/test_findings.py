@@ -129,6 +129,7 @@ DEEP = {"decompression-failed", "malformed-payload", "memory-limit"}
 COUNTED = {"no-response": " 1 without a response "}
 """What the closing line has for a kind that it does not name."""
 
+
 def test_every_kind_is_made_here_and_has_a_sentence() -> None:
     assert MADE.keys() | OF_FILES | OF_THE_PROXY == set(Kind)
     assert all(kind.explanation[0].islower() and not kind.explanation.endswith(".") for kind in Kind)

@@ -210,7 +210,7 @@ def test_rows_of_tables_are_exchanges() -> None:
     fuller = rows.fuller(looked, Beside({"acls": acls, "exchanges": acls[:1]}, {"acls": 3}))
     assert fuller.opened.parts[0] is part
     assert [(one.name, one.missing, one.notes) for one in fuller.opened.parts[1:]] == [
-        ("acls", "5 rows", ["the first 2 of 5: kdbg query has them all"]), ("exchanges", "1 row", []),
+        ("acls", "5 rows", ["the first 2 of 5; use kdbg query for all"]), ("exchanges", "1 row", []),
     ]  # fmt: skip
     assert [one.path for one in fuller.opened.parts[1].fields] == ["[0].number", "[1].number", "[1].host"]
     last = rows.fuller(fuller, Original(missing="no file\n"))
@@ -227,7 +227,7 @@ def test_what_is_too_long_to_be_looked_at_has_a_size_alone() -> None:
         one.request.data, one.request.api = bytes(LONGEST + more), None
         found = opened(one, {}, Look())
         assert [len(part.fields) for part in found.parts][:1] == [fields]
-        assert found.parts[0].missing == "too long to be looked at here: kdbg decode shows it" * more
+        assert found.parts[0].missing == "too long to show here; use kdbg decode" * more
         assert found.buffers[0].data[:4] == (LONGEST + more).to_bytes(4)
         assert found.parts[0].fields[0].place == Place(0, 0, 4)
     one.request, one.response, one.answered = None, None, False

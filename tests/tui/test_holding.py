@@ -18,7 +18,7 @@ from kdbg.tui.opened import Place
 from .driving import CAPTURES, drive, lines, press, until
 from .test_panes import held
 
-NOTHING = "information: nothing is held: i says what is to be"
+NOTHING = "information: no message is held: press i to set what to hold"
 
 
 class Holder:
@@ -112,20 +112,20 @@ def on_screen(steps: Callable[[Holding], Any]) -> None:
 def test_where_nothing_is_held_each_key_says_so() -> None:
     async def steps(it: Holding) -> None:
         assert [await it.press(key) for key in "HDVB"] == [[NOTHING]] * 4
-        assert await it.press("F") == ["information: nothing is held"]
+        assert await it.press("F") == ["information: no message is held"]
         assert await it.press("A") == []
-        assert await it.press("R") == ["information: sent once more: ApiVersions"]
+        assert await it.press("R") == ["information: resent: ApiVersions"]
         assert it.holder.done == [("repeat", 1)]
         it.app.looked.exchange.request.missing = 1
-        assert await it.press("R") == ["error: there is no whole request here"]
+        assert await it.press("R") == ["error: the selected exchange has no complete request"]
         for change in ({"api": None}, {"request": None}):
             for name, value in ({"missing": 0} if it.app.looked.exchange.request else {}).items():
                 setattr(it.app.looked.exchange.request, name, value)
             for name, value in change.items():
                 setattr(it.app.looked.exchange, name, value)
-            assert await it.press("R") == ["error: there is no whole request here"]
+            assert await it.press("R") == ["error: the selected exchange has no complete request"]
         it.app.looked = None
-        assert await it.press("R") == ["error: there is no whole request here"]
+        assert await it.press("R") == ["error: the selected exchange has no complete request"]
         assert [pane.id for pane in it.app.panes] == ["exchanges", "fields", "bytes"]
 
     on_screen(steps)
@@ -204,7 +204,7 @@ def test_fields_and_bytes_of_a_held_message_are_changed() -> None:
         await it.type("00 00 00 63")
         assert it.holder.done[1:] == [("overwrite", 7, 4, 8, "00 00 00 63")]
         await it.at("size")
-        size = "information: go to bytes of the request behind its size, which follows"
+        size = "information: select bytes after the size field of the request; the size is computed"
         assert await it.press("B") == [size]
         await it.at("correlation_id", 1)
         assert await it.press("V", "B") == ["information: go to a field of the request first", size]

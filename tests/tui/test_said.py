@@ -49,12 +49,12 @@ def test_what_is_copied_and_what_cannot_be(monkeypatch: pytest.MonkeyPatch) -> N
             monkeypatch.setattr(module, "MOST", most)
             assert copy("send")[0].startswith(expected)
         assert copy("send") == ["error: cannot copy the command that sends the request again: "
-                                f"{len(text)} characters are too many"]  # fmt: skip
+                                f"too long ({len(text)} characters)"]  # fmt: skip
         app.bytes.lit = []
-        assert copy("hex") == ["error: cannot copy the bytes of the field: there is none, or it is hidden"]
+        assert copy("hex") == ["error: cannot copy the bytes of the field: it is missing or redacted"]
         assert app.looked is not None
         app.looked = app.looked._replace(exchange=None)
-        assert copy("json") == ["error: there are no messages here to copy from: they are in the capture"]
+        assert copy("json") == ["error: tables contain no messages to copy; open the capture"]
         app.looked = None
         assert copy("json") == []
 
@@ -67,7 +67,7 @@ def test_what_is_marked_is_written_and_what_goes_wrong_is_said(tmp_path: Path) -
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         said = hearing(app)
         await press(app, pilot, "w")
-        assert said == ["information: nothing is marked: m marks an exchange"]
+        assert said == ["information: no exchange is marked: press m to mark one"]
         await press(app, pilot, "down", "m", "home", "m")
         assert (app.marked, app.exchanges.cursor) == ({0, 1}, 1)
         app.feed.ask = lambda job, *given, hear: asked.append((job, *given))  # type: ignore[method-assign]

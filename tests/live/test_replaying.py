@@ -22,7 +22,7 @@ from kdbg.messages.exchange import CapturedMessage, Exchange
 from kdbg.messages.peers import Peers
 
 OLD, NEW = UUID(int=5), UUID(int=6)
-SASL = "SASL of the capture; the options of this run say who logs in"
+SASL = "captured SASL login; the replay uses its own options"
 
 
 def half(api: str, version: int, direction: Any, time: int, body: dict[str, Any]) -> CapturedMessage:
@@ -130,7 +130,7 @@ def test_a_request_that_the_capture_holds_in_part_is_not_sent() -> None:
     assert one.request is not None
     one.request.missing = 4
     (step,) = planned(one).steps
-    assert step.unfit == "the capture does not hold the whole request"
+    assert step.unfit == "the request is incomplete in the capture"
 
 
 # Words

@@ -371,7 +371,7 @@ def test_where_an_interface_or_libpcap_has_gone(monkeypatch: pytest.MonkeyPatch)
             open_interface("any", "", 100)
     assert logging.getLogger("scapy").level == logging.CRITICAL, "it says nothing by itself"
     monkeypatch.setattr("scapy.arch.common.compile_filter", missing)
-    text = r"libpcap: is not installed, which compiles filters; apt install libpcap0\.8"
+    text = r"libpcap: not installed; kdbg needs it to compile filters; apt install libpcap0\.8"
     with pytest.raises(CaptureRefused, match=f"^{text}$"):
         _program("tcp", 1, 100)
 

@@ -165,6 +165,6 @@ def test_a_broker_that_a_mock_cannot_stand_for_is_named_once() -> None:
         mock._ports._listening = Listening("192.0.2.1")
         assert [mock.addresses.change("kafka-3", 9092) for _ in range(2)] == [("kafka-3", 9092)] * 2
         (line,) = said[2:]
-        assert line.startswith("clients connect to kafka-3:9092 directly: cannot listen on 192.0.2.1:0: ")
+        assert line.startswith("clients connect to broker kafka-3:9092 directly: cannot listen on 192.0.2.1:0: ")
 
     serving(work)

@@ -20,7 +20,7 @@ Talk: TypeAlias = tuple[int, int]
 """A captured connection: which capture it stands in, and its number there."""
 SASL: Final = "captured SASL login; the replay uses its own options"
 BROKERS: Final = "inter-broker request"
-CONTROLLERS: Final = "controller request"
+CONTROLLERS: Final = "inter-controller request"
 LEFT_OUT: Final = {
     **dict.fromkeys(("SaslHandshake", "SaslAuthenticate"), SASL),
     **dict.fromkeys((

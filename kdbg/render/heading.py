@@ -129,9 +129,17 @@ class Headings:
 
     def _missing(self, exchange: Exchange, name: str) -> str:
         """Return the heading of a half that there is not."""
-        if name == "response" and not exchange.answered:
-            return f"{self.bold}{name}{self.plain}  {self.dim}none expected (acks=0){self.undim}"
-        return f"{self.bold}{name}{self.plain}  {self.look.paint('note', 'not in the capture')}"
+        expected = name != "response" or exchange.answered
+        text = why_missing(exchange, name)
+        text = self.look.paint("note", text) if expected else f"{self.dim}{text}{self.undim}"
+        return f"{self.bold}{name}{self.plain}  {text}"
+
+
+def why_missing(exchange: Exchange, name: str) -> str:
+    """Return why an exchange lacks its request or response: the last SASL token and acks=0 get no response."""
+    if name == "request" or exchange.answered:
+        return "not in the capture"
+    return "none expected" if exchange.api is None or exchange.api.headerless else "none expected (acks=0)"
 
 
 def proxy(via: Via | None) -> str:

@@ -17,6 +17,7 @@ from ..messages.message import explain, header_grammar
 from ..messages.payloads import open_inspection
 from ..render.beside import ByteLine, Describer
 from ..render.findings import note
+from ..render.heading import why_missing
 from ..render.hexdump import size_finding, unknown_spans
 from ..render.look import Look
 from ..render.meanings import by_path, general
@@ -103,9 +104,7 @@ def opened(exchange: Exchange, topics: Mapping[UUID, str], look: Look) -> Opened
         if not found.parts[1:]:
             part.notes += map(note, exchange.findings)
         if half is None:
-            part.missing = (
-                "none expected (acks=0)" if name == "response" and not exchange.answered else "not in the capture"
-            )
+            part.missing = why_missing(exchange, name)
         else:
             _Opening(found, part, half, topics, look).fill()
     return found

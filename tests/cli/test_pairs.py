@@ -72,3 +72,10 @@ def test_gssapi_behind_a_handshake(tmp_path: Path) -> None:
 
 def test_gssapi_as_clients_of_0_9_do_it(tmp_path: Path) -> None:
     assert said(logged_in(Talk()), tmp_path) == [*TOKENS, ("Heartbeat", 1, True, []), ("Metadata", 2, True, [])]
+
+
+def test_the_last_token_of_gssapi_expects_no_response(tmp_path: Path) -> None:
+    (path := tmp_path / "made.pcap").write_bytes(pcap(logged_in(Talk()).end()))
+    assert [line for line in call("decode", path).out.splitlines() if "none expected" in line] == [
+        "└── response  none expected"
+    ]

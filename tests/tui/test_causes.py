@@ -89,13 +89,13 @@ def test_it_says_who_what_and_what_to_change() -> None:
         await press(app, pilot, "3")
         text = "\n".join(lines(app))
         for part in ("▾ ✗ not-enough-replicas  certain", "00:38:35.683 · 1 time", "client id shop", "topic orders",
-                     "change: Bring the missing brokers back", "→ #8  00:38:35.683 Produce v10 ✗ NOT_ENOUGH_REPLICAS",
-                     "fields: error_code", "read: Topic configs"):  # fmt: skip
+                     "fix: Check which brokers are down", "→ #8  00:38:35.683 Produce v10 ✗ NOT_ENOUGH_REPLICAS",
+                     "fields: error_code", "see: Topic configs"):  # fmt: skip
             assert part in text
         assert "3 diagnosis (3)" in text
-        assert "change: Bring the missing" in lines(app)[-3], "at the foot as well"
+        assert "fix: Check which brokers" in lines(app)[-3], "at the foot as well"
         await press(app, pilot, "end")
-        assert "change: Correct the name" in lines(app)[-3]
+        assert "fix: Check the topic name" in lines(app)[-3]
 
     drive(steps, ERRORS)
 
@@ -131,7 +131,8 @@ def test_a_filter_that_hides_the_evidence_is_taken_away() -> None:
         await press(app, pilot, "enter")
         assert (app.filter, app.exchanges.cursor) == ("", 7)
         told = " ".join(" ".join(lines(app)).split())
-        assert "the filter hides #8" in told
+        assert "removed the filter, which excluded" in told
+        assert "#8: --api Fetch" in told
 
     drive(steps, ERRORS)
 

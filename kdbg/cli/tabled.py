@@ -125,7 +125,7 @@ class IndexRows:
     def _row(self, row: Mapping[str, Any], new: list[Who]) -> tuple[int, ...]:
         time, latency = row["request_time"], row["latency_us"]
         flags = WRONG if row["error_codes"] or row["notes"] else 0
-        if row["request_bytes"] is None or (row["response_bytes"] is None and row["response bytes"] is not False):
+        if row["request_bytes"] is None or (row["response_bytes"] is None and row["answered"] is not False):
             flags |= HALF
         return (
             self.count,

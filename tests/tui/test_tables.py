@@ -191,7 +191,7 @@ def test_below_is_what_tables_know_and_what_the_capture_has(archive: tuple[Path,
         assert app.fields.branches.roots[0].note == "", "no more is looked for"
         fields = {one.path: one for part in app.looked.opened.parts[:3] for one in part.fields}
         assert fields["api"].says == '"Produce"'
-        assert fields["api"].means.startswith("its name")
+        assert fields["api"].means.startswith("name of the API")
         assert fields["[0].error"].says == '"NOT_LEADER_OR_FOLLOWER"'
         assert fields["[0].value_size"].says == "25"
         await pilot.press("enter")

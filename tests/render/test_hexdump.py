@@ -24,7 +24,7 @@ WHOLE = """\
 0016  00 03 66 6f 6f           topics[0].name  "foo"         STRING"""
 CUT = """\
 0000  00 00 00 17              size            23               INT32
-      ^ the size says 23 bytes, 22 follow: 1 byte is missing
+      ^ the size field declares 23 bytes, but 22 follow: 1 byte is missing
 0004  00 03                    api_key         3 = Metadata     INT16
 0006  00 01                    api_version     1                INT16
 0008  00 00 00 02              correlation_id  2                INT32
@@ -32,7 +32,7 @@ CUT = """\
 0012  00 00 00 01              topics          1 element        NULLABLE_ARRAY
 0016  00 03 66 6f              topics[0].name  4 bytes, unread  STRING
                   ^ topics[0].name: STRING needs 3 bytes, only 2 left
-      the 6 fields above are sound"""
+      the 6 fields above decoded correctly"""
 PIPE, TERMINAL = Look("", 80, True), Look("", 80, False)
 
 
@@ -82,9 +82,9 @@ def test_the_caret_stands_under_the_very_first_byte() -> None:
 def test_the_caret_of_an_empty_rest_stands_behind_the_last_byte() -> None:
     assert dump(METADATA[:4])[-2:] == [
         "            ^ correlation_id: INT32 needs 4 bytes, only 0 left",
-        "      the 2 fields above are sound",
+        "      the 2 fields above decoded correctly",
     ]
-    assert dump(METADATA[:2])[-1] == "      the 1 field above is sound"
+    assert dump(METADATA[:2])[-1] == "      the 1 field above decoded correctly"
 
 
 @pytest.mark.parametrize("cut", range(len(METADATA)))
@@ -208,9 +208,9 @@ def test_colour_adds_nothing_but_escape_sequences() -> None:
 @pytest.mark.parametrize(
     ("size", "length", "text"),
     [
-        (23, 22, "the size says 23 bytes, 22 follow: 1 byte is missing"),
-        (23, 1, "the size says 23 bytes, 1 follows: 22 bytes are missing"),
-        (1, 3, "the size says 1 byte, 3 follow: 2 too many"),
+        (23, 22, "the size field declares 23 bytes, but 22 follow: 1 byte is missing"),
+        (23, 1, "the size field declares 23 bytes, but 1 follows: 22 bytes are missing"),
+        (1, 3, "the size field declares 1 byte, but 3 follow: 2 too many"),
     ],
 )
 def test_a_size_that_disagrees_is_said(size: int, length: int, text: str) -> None:

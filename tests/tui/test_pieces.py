@@ -262,8 +262,8 @@ def shown(**other: Any) -> str:
 def test_the_first_line_says_what_is_shown() -> None:
     head = " kdbg browse a.pcap · 1,234 exchanges"
     lines: list[tuple[dict[str, Any], str]] = [
-        ({}, ""), ({"forgotten": 234}, " · last 1,000 kept"), ({"lost": 1}, " · 1 packet not shown: too fast"),
-        ({"lost": 2000}, " · 2,000 packets not shown: too fast"), ({"filter": "a\n"}, " · 5 shown: a\\n"),
+        ({}, ""), ({"forgotten": 234}, " · last 1,000 kept"), ({"lost": 1}, " · 1 packet not shown: arriving too fast"),
+        ({"lost": 2000}, " · 2,000 packets not shown: arriving too fast"), ({"filter": "a\n"}, " · 5 shown: a\\n"),
         ({"filter": "a", "filtering": True, "shown": 5000}, " · 5,000 shown so far: a"), ({"marked": 3}, " · 3 marked"),
         ({"by": "time"}, " · by time ↑"), ({"by": "time", "descending": True}, " · by time ↓"),
         ({"following": True}, " · following"), ({"holding": "x"}, " · 0 held: x"), ({"held": 2}, " · 2 held: "),

@@ -162,7 +162,7 @@ def test_a_screen_that_stands_still_falls_behind_and_says_so(brokers: str, monke
 
 async def caught_up(app: Intercepting, pilot: Pilot[None], port: int) -> None:
     """Wait until the screen shows what is said now, and how much it has left out."""
-    await until(pilot, lambda: re.search(r"[\d,]+ packets not shown: too fast", lines(app)[0]))
+    await until(pilot, lambda: re.search(r"[\d,]+ packets not shown: arriving too fast", lines(app)[0]))
     client = Client(port)
     client.say(produce(7, topic="now"))
     index = app.feed.index

@@ -249,7 +249,7 @@ def test_a_secret_is_hidden_wherever_it_stands(place: str, of: Any) -> None:
         assert PASSWORD not in shown(format, one), format
         assert PASSWORD.encode().hex(" ") not in shown(format, one), format
     assert "hidden" in shown("json", one)
-    assert "hidden" in shown("hex", one)
+    assert "redacted" in shown("hex", one)
     assert (PASSWORD if of is SECRET_TEXT else PASSWORD.encode().hex(" ")) in shown("tree", one, show_secrets=True)
     assert PASSWORD not in str(rows(one))
 

@@ -31,7 +31,7 @@ def told(data: bytes) -> list[tuple[str, str, str, int | None]]:
 
 def test_a_message_of_magic_0_has_no_append_time() -> None:
     assert told(old_message(0, 7, KEY_AND_VALUE, attributes=0x08)) == [
-        ("reserved-bits", "[0].attributes", "bit 3 is set", 17)
+        ("reserved-bits", "[0].attributes", "reserved bit 3 is set", 17)
     ]
     assert attributes(0x08, 0) == "8  uncompressed"
 
@@ -39,11 +39,11 @@ def test_a_message_of_magic_0_has_no_append_time() -> None:
 @pytest.mark.parametrize(
     ("magic", "number", "text"),
     [
-        (0, 0x80, "bit 7 is set"),
-        (0, 0x48, "bits 3 and 6 are set"),
-        (1, 0x80, "bit 7 is set"),
-        (1, 0x70, "bits 4"),
-        (1, 0x18, "bit 4 is set"),
+        (0, 0x80, "reserved bit 7 is set"),
+        (0, 0x48, "reserved bits 3 and 6 are set"),
+        (1, 0x80, "reserved bit 7 is set"),
+        (1, 0x70, "reserved bits 4"),
+        (1, 0x18, "reserved bit 4 is set"),
     ],
 )
 def test_bits_of_messages(magic: int, number: int, text: str) -> None:
@@ -53,7 +53,7 @@ def test_bits_of_messages(magic: int, number: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), [(0x80, "bit 7 is set"), (0x4100, "bits 8 and 14 are set"), (-0x8000, "bit 15 is set")]
+    ("number", "text"), [(0x80, "reserved bit 7 is set"), (0x4100, "reserved bits 8 and 14 are set"), (-0x8000, "bit 15 is set")]
 )
 def test_bits_of_batches(number: int, text: str) -> None:
     assert told(new_batch(TWO_RECORDS, 2, attributes=number)) == [("reserved-bits", "[0].attributes", text, 21)]
@@ -62,7 +62,7 @@ def test_bits_of_batches(number: int, text: str) -> None:
 def test_bits_of_a_record() -> None:
     """The first byte of a record, behind its length."""
     data = new_batch(TWO_RECORDS.replace("12 00", "12 01", 1), 2)
-    assert told(data) == [("reserved-bits", "[0].records[0].attributes", "bit 0 is set", 62)]
+    assert told(data) == [("reserved-bits", "[0].records[0].attributes", "reserved bit 0 is set", 62)]
 
 
 @pytest.mark.parametrize("number", [0x08, 0x40, 0x10, 0x58])

@@ -53,7 +53,8 @@ def test_bits_of_messages(magic: int, number: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), [(0x80, "reserved bit 7 is set"), (0x4100, "reserved bits 8 and 14 are set"), (-0x8000, "bit 15 is set")]
+    ("number", "text"),
+    [(0x80, "reserved bit 7 is set"), (0x4100, "reserved bits 8 and 14 are set"), (-0x8000, "reserved bit 15 is set")],
 )
 def test_bits_of_batches(number: int, text: str) -> None:
     assert told(new_batch(TWO_RECORDS, 2, attributes=number)) == [("reserved-bits", "[0].attributes", text, 21)]

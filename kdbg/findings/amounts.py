@@ -16,6 +16,11 @@ def times(number: int) -> str:
     return "once" if number == 1 else count(number, "time")
 
 
+def rounded(number: float) -> str:
+    """Return a number to three digits, never with an exponent: `0.25`, `12.3`, `1,234`."""
+    return f"{number:.3g}" if abs(number) < 999.5 else f"{number:,.0f}"
+
+
 class Amounts(Formatter):
     """Fill templates: `{size:byte}` is a number with its noun, as `count` returns it."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..compare.captures import Row
 from ..compare.messages import ABSENT, Comparison, Difference
 from ..compare.profile import Profile
-from ..findings.amounts import count
+from ..findings.amounts import count, rounded
 from ..messages.exchange import Exchange
 from ..wire.language.payload import Opened
 from ..wire.nodes import Node
@@ -119,7 +119,7 @@ def _side(mark: str, name: str, profile: Profile, look: Look) -> str:
     seconds = (profile.last - (profile.first or 0)) / 1e9 if profile.exchanges else 0
     amounts = (
         f"{count(profile.exchanges, 'exchange')} on {count(len(profile.connections), 'connection')} in "
-        f"{seconds:,.3g} s, {count(profile.bytes, 'byte')}"
+        f"{rounded(seconds)} s, {count(profile.bytes, 'byte')}"
     )
     unanswered = f", {profile.unanswered:,} unanswered" if profile.unanswered else ""
     return look.paint("heading", f"{mark}  {escape(name)}") + f"  {amounts}{unanswered}\n"

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from ..findings import Finding
-from ..findings.amounts import count
+from ..findings.amounts import count, rounded
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.lines import UNNUMBERED, UNTIMED
 from ..messages.message import Message
@@ -62,8 +62,7 @@ def latency(nanoseconds: int | None) -> str:
         return "–"
     size = abs(nanoseconds)
     unit, scale = ("s", 1e9) if size >= 999_500_000 else ("ms", 1e6) if size >= 999_500 else ("µs", 1e3)
-    value = nanoseconds / scale
-    return f"{value:.3g} {unit}" if abs(value) < 999.5 else f"{value:,.0f} {unit}"
+    return f"{rounded(nanoseconds / scale)} {unit}"
 
 
 class Headings:

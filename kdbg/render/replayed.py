@@ -8,7 +8,7 @@ from typing import Any
 
 from ..compare.answers import Outcome, Verdict
 from ..compare.messages import ABSENT, Difference
-from ..findings import amounts
+from ..findings.amounts import count, rounded, times
 from ..messages.peers import connection_object
 from .compared import value_text
 from .jsonlines import dump
@@ -52,7 +52,7 @@ def _lines(outcome: Outcome, name: str, look: Look, most: int | None) -> str:
     differences = outcome.differences[:most]
     lines = [head, *(_difference(one, look) for one in differences)]
     if more := len(outcome.differences) - len(differences):
-        lines.append(look.paint("dim", f"{'':8}and {amounts.count(more, 'more field')} (-f tree)"))
+        lines.append(look.paint("dim", f"{'':8}and {count(more, 'more field')} (-f tree)"))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -61,7 +61,7 @@ def _about(outcome: Outcome) -> str:
     parts = [f"as v{outcome.version}"] if outcome.version != outcome.exchange.version else []
     parts += [f"without {', '.join(map(escape, outcome.lost))}"] if outcome.lost else []
     parts += [escape(outcome.why)] if outcome.why else []
-    parts += [f"sent {amounts.times(outcome.tries)}"] if outcome.tries > 1 else []
+    parts += [f"sent {times(outcome.tries)}"] if outcome.tries > 1 else []
     parts += ["no wait, unlike in the capture"] if outcome.sooner else []
     return " · ".join(parts)
 
@@ -103,7 +103,7 @@ def _object(one: Difference) -> dict[str, Any]:
 
 def closing(counts: Counter[Verdict], connections: int, seconds: float) -> str:
     """Return the closing line."""
-    parts = [f"{counts.total():,} request{'s' * (counts.total() != 1)}"]
+    parts = [count(counts.total(), "request")]
     parts += [f"{counts[verdict]:,} {verdict}" for verdict in Verdict]
-    parts += [f"{connections:,} connection{'s' * (connections != 1)}", f"{seconds:,.3g} s"]
+    parts += [count(connections, "connection"), f"{rounded(seconds)} s"]
     return " · ".join(parts)

@@ -13,6 +13,7 @@ import pytest
 import kdbg
 from kdbg.findings import Finding, Kind, faults
 from kdbg.findings import facts as of
+from kdbg.findings.amounts import rounded
 from kdbg.findings.sentences import SENTENCES, sentence
 from kdbg.findings.text import beside
 
@@ -143,3 +144,11 @@ def test_beside_the_bytes_a_finding_names_the_field_and_no_byte() -> None:
     assert beside(inside) == "a: invalid B: message: STRING needs 6 bytes, only 1 left"
     assert inside.text == f"{beside(inside)} (byte 13 of the frame, 0x000d)"
     assert inside._replace(start=None).text == beside(inside), "its place is in bytes that the message does not have"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0.25, "0.25"), (12.34, "12.3"), (999.4, "999"), (999.5, "1,000"), (1234.5, "1,234"), (1_234_567, "1,234,567")],
+)
+def test_numbers_have_three_digits_and_no_exponent(number: float, text: str) -> None:
+    assert rounded(number) == text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...findings import Kind
-from ...findings.amounts import count
+from ...findings.amounts import count, rounded
 from ...stats.dimensions import Key
 from ...stats.measures import named
 from ...stats.overview import SECTIONS, Overview
@@ -72,7 +72,7 @@ def _head(total: Tally, packets: int | None, look: Look) -> list[str]:
     begin, end = moment(total.first)[:23], moment(total.last)[:23]
     span = total.last - total.first
     until = end[11:] if end[:10] == begin[:10] else end
-    rate = f" ({total.exchanges / span * 1e9:,.3g}/s)" if span > 0 else ""
+    rate = f" ({rounded(total.exchanges / span * 1e9)}/s)" if span > 0 else ""
     parts = [
         f"{count(total.exchanges, 'exchange')}{rate}",
         count(len(total.connections), "connection"),

@@ -119,7 +119,7 @@ def test_no_broker_named(capture: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("KDBG_BROKER", raising=False)
     done = replay(capture)
     assert done.returncode == 2
-    assert "which broker?" in done.stderr
+    assert "no broker given; use --broker" in done.stderr
 
 
 def answering(*then: Callable[[socket.socket, bytes], None]) -> Callable[[socket.socket], None]:
@@ -173,7 +173,7 @@ def at_once(behave: Callable[[socket.socket], None]) -> Callable[[socket.socket]
     ("behaviour", "said"),
     [
         (closes, "closed the connection without a response"),
-        (breaks_off, "in the middle of an answer"),
+        (breaks_off, "in the middle of a response"),
         (babbles, "the response is an HTTP response"),
     ],
 )

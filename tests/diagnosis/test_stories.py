@@ -170,7 +170,7 @@ def test_the_command_lists_and_refuses() -> None:
     assert "--client shop " in listed.out
     none = call("story", path, "--topic", "nowhere")
     assert (none.status, none.out) == (2, "")
-    assert "no topic is called nowhere" in none.err
+    assert "unknown topic nowhere" in none.err
     assert call("story", path, "--topic", "orders", "--client", "shop").status == 2
 
 

@@ -64,8 +64,8 @@ def test_a_cause_says_all_that_diagnosis_says() -> None:
     assert head.startswith("▾ ")
     assert "too-slow  certain  " in head
     assert rest == [
-        "    sentence of too-slow.", "    who: client id shop", "    change: advice on too-slow", "    → #3",
-        "    → #5", "    packets: 7, 8", "    fields: a, b", "    or else: x; y", "    read: KIP-1",
+        "    sentence of too-slow.", "    who: client id shop", "    fix: advice on too-slow", "    → #3",
+        "    → #5", "    packets: 7, 8", "    fields: a, b", "    alternatively: x; y", "    see: KIP-1",
     ]  # fmt: skip
     assert [line.exchange for line in found.lines] == [None] * 4 + [3, 5] + [None] * 4
     assert [line.pieces[-1].style for line in found.lines] == [
@@ -75,7 +75,7 @@ def test_a_cause_says_all_that_diagnosis_says() -> None:
         Piece("    → ", "dim"), Piece("#3", "name"), Piece("  "), Piece("row 3 of 0"),
     ]  # fmt: skip
     assert found.pieces(1, 60) == found.lines[1].pieces
-    assert found.foot().plain == "change: advice on too-slow"
+    assert found.foot().plain == "fix: advice on too-slow"
 
 
 def test_lines_that_say_nothing_are_left_out() -> None:
@@ -85,7 +85,7 @@ def test_lines_that_say_nothing_are_left_out() -> None:
     )  # fmt: skip
     found = drawn(pane(Causes(0, (bare,), True)))
     assert found[1:] == [
-        f"    (after-effect of no-route) {'x' * 20}", f"    {'y' * 40}.", "    change: advice on too-slow",
+        f"    (after-effect of no-route) {'x' * 20}", f"    {'y' * 40}.", "    fix: advice on too-slow",
     ]  # fmt: skip
     assert drawn(pane(Causes(0, (bare,), True), width=2))[1] == "    (after-effect of no-", "a least width"
 
@@ -110,12 +110,12 @@ def test_above_the_causes_stands_how_far_it_is() -> None:
     assert drawn(pane(Causes(0, (), True))) == ["no problems found"]
     assert pane(one).lines[0].cause is not None
     assert drawn(pane(one, unjudged="tables cannot")) == ["tables cannot"]
-    assert drawn(pane(Causes(0, (), True, 1234)))[-1].startswith("1,234 more")
+    assert drawn(pane(Causes(0, (), True, 1234)))[-1].startswith("1,234 less severe causes")
     files = pane(Causes(1, (cause("b", LOUD),), True, 2), Causes(0, (cause("a", LOUD), cause("c", LOUD)), True, 3))
     lines = drawn(files)
     assert [line for line in lines if line.endswith(".pcap")] == ["one.pcap", "two.pcap"]
     assert [one.told["cause"] for one in files.causes] == ["a", "c", "b"]
-    assert lines[-1].startswith("5 more")
+    assert lines[-1].startswith("5 less severe causes")
     assert [line.cause for line in (files.lines[0], files.lines[-1])] == [None, None]
 
 
@@ -142,7 +142,7 @@ def test_the_cursor_stays_on_its_cause() -> None:
 def test_captured_text_of_causes_is_escaped() -> None:
     hostile = cause(severity=LOUD, sentence="a\x1b[31m", who={"topic": "b\n"}, advice="c\r")
     found = drawn(pane(Causes(0, (hostile,), True)))
-    assert found[1:4] == ["    a\\x1b[31m.", "    who: topic b\\n", "    change: c\\r"]
+    assert found[1:4] == ["    a\\x1b[31m.", "    who: topic b\\n", "    fix: c\\r"]
     assert CauseLine(None, []).exchange is None
 
 

@@ -317,7 +317,7 @@ def test_what_is_marked_is_written_out_of_its_captures(archive: tuple[Path, Path
         await pilot.press("w")
         app.query_one("#line", Input).value = str(target)
         await pilot.press("enter")
-        await until(pilot, lambda: any("2 exchanges written" in line for line in lines(app)[20:]))
+        await until(pilot, lambda: any("wrote 2 exchanges to " in line for line in lines(app)[20:]))
 
     drive(archive[0], steps)
     wanted = [one.request.data for one in kdbg.read(CAPTURES / "errors.pcap", exchange="6-7")]

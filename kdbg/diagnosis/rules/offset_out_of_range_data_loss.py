@@ -58,7 +58,7 @@ rule: Rule = Rule(
     ),
     (
         "Raise retention.ms or retention.bytes of topic {topic}, consume faster, or commit more often. "
-        "auto.offset.reset decides where the consumer resumes; none makes it fail instead of skip "
+        "auto.offset.reset decides where the consumer resumes; none makes it fail, not skip "
         "records."
     ),
     "Consumer configs: auto.offset.reset",

@@ -20,6 +20,8 @@ from .search import HEADER, MAX_FRAME, Buffer, Search, Seeker, size_at
 from .states import FRAMING, Framing, Step, next_state
 from .times import Times
 
+SHORTEST = 8
+"""A size and a correlation id: a frame that another one cuts off earlier is not handed over."""
 LONG, TOO_LONG = 1 << 16, 1 << 20
 """A frame that is still not complete after so many bytes is looked into: its length may be wrong. Messages that are
 longer than the second are not looked for the end of."""
@@ -282,6 +284,9 @@ class Framer:
         data, resumed = self._data, self._resumed
         if final or resumed or LONG <= len(data) < 4 * TOO_LONG:
             end = 4 + (self.owner.extent(bytes(data[4:TOO_LONG]), token) or len(data))
+            if resumed and resumed[0] < SHORTEST:
+                self._pass(resumed[0])
+                return True
             if resumed and end > resumed[0]:
                 end, follows = resumed[0], final or len(resumed) > 1
             else:

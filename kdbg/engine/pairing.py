@@ -136,6 +136,7 @@ class Pairing:
         exchange = Exchange(self.peers, half.api, half.version, correlation_id, client_id)
         exchange.answered = wants_answer
         early, self.latest = self._may_be_early(correlation_id), correlation_id
+        self.handshake = None
         return self._register(exchange, half, early=early)
 
     def _register(self, exchange: Exchange, half: CapturedMessage, *, early: bool = True) -> Exchange:

@@ -264,6 +264,25 @@ def send(book: Playbook, forth: bool, frames: list[Any], cuts: str, rng: random.
     frames.clear()
 
 
+def test_a_like_request_behind_a_handshake_ends_the_wait_for_tokens() -> None:
+    like = (("Metadata", 1, "kdbg", {}), "", 1, True)
+    handshake = (("SaslHandshake", 1, "kdbg", {"mechanism": "PLAIN"}), "", 1, True)
+    strange = (("Metadata", 1, "kdbh", {}), "unknown", 1, True)
+    check(dialogue([like, handshake, like, strange], "one a packet", random.Random(0)))
+
+
+def test_a_response_that_another_cuts_off_in_its_size_is_no_message() -> None:
+    handshake = request(2, "SaslHandshake", 0, mechanism="PLAIN")
+    playbook = Playbook(syn=False)
+    playbook << b"\0\0\0\n\0" << bytes(9)
+    playbook >> opaque(5822, 3, 99, bytes(8)) + handshake + b"\0\0\0\x14"
+    playbook >> b"\0\0\0\x08\0\0\0\3\0\4kdbg\0\1t\0\1" + bytes(8)
+    playbook << b"\0\0\0\x0c\0\0\0\3\0\0" << bytes(6)
+    playbook << b"\0\0\0\n\0\0\0\4" + bytes(8) + b"\0\x0b\0" << b"\0\0\5\0\1" + bytes(5)
+    playbook << b"\0\0\0\n\0\0" << b"\0\6" + bytes(6)
+    playbook.close()
+
+
 @settings(max_examples=150, deadline=None)
 @given(STEPS, CUTS, st.randoms(use_true_random=False))
 def test_in_dialogues_that_change_their_minds(steps: list[Any], cuts: str, rng: random.Random) -> None:

@@ -145,7 +145,7 @@ class Explained:
             return f"{unsaid}, and no layout decodes these bytes without errors; this one comes closest."
         if not others:
             return f"{unsaid}; only this layout decodes all bytes."
-        return f"{unsaid}; {others + 1} layouts decode all bytes, and this one is the most likely."
+        return f"{unsaid}; {others + 1} layouts decode all bytes; this one ranks first."
 
     def fits(self, look: Look) -> list[str]:
         """Return lines with the other layouts that fit, and the options that choose one; none if nothing else fits."""

@@ -17,8 +17,8 @@ from kdbg.render.look import Look
 
 NOT_LEADER = """\
 6 NOT_LEADER_OR_FOLLOWER
-  This broker does not lead the partition, or has no replica of it. Refresh the
-  metadata, ask the leader.
+  This broker is not the leader of the partition, or has no replica of it.
+  Refresh the metadata and retry.
   retriable   yes
   formerly    NOT_LEADER_FOR_PARTITION, NotLeaderForPartition
   since       0.8.2.2 or earlier
@@ -26,7 +26,8 @@ NOT_LEADER = """\
 """
 UNKNOWN = """\
 -1 UNKNOWN_SERVER_ERROR
-  The broker failed in a way that has no code of its own. Its log says more.
+  The broker failed with an error that has no code of its own. Check the
+  broker's log.
   retriable   no
   formerly    UNKNOWN, Unknown
   since       0.8.2.2 or earlier
@@ -34,8 +35,8 @@ UNKNOWN = """\
 """
 NINE = """\
 9 REPLICA_NOT_AVAILABLE
-  No usable replica here. Refresh the metadata and retry; in a Metadata
-  response, ignore it.
+  The replica is not available here. Refresh the metadata and retry; in a
+  Metadata response, ignore it.
   retriable     yes
   formerly      Unused
   since         0.9.0.1

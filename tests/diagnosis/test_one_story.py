@@ -28,17 +28,17 @@ IN_MS = 2e-3
 """Seconds by which times may differ: those of tables are in microseconds."""
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def cases(path: Path) -> list[Json]:
     return [json.loads(line) for line in call("diagnose", path, "-f", "json").out.splitlines()]
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def exchanges(path: Path) -> dict[int, Json]:
     return {line["number"]: line for line in call("decode", path, "-f", "json").lines}
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def reported(path: Path) -> tuple[Report, list[tuple[Any, ...]], list[tuple[Any, ...]]]:
     """The report, how often each error was told by API and client, and the spans of exchanges in its tables."""
     with closing(Collected(Filters())) as collected:
@@ -56,8 +56,7 @@ def errors_of(lines: list[Json]) -> Counter[tuple[str, str | None, str]]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
-def test_the_evidence_is_there_in_every_view(path: Path) -> None:
+def evidence_is_there_in_every_view(path: Path) -> None:
     known = exchanges(path)
     rows = {number: rest for number, *rest in reported(path)[2]}
     assert set(rows) == set(known)
@@ -74,8 +73,7 @@ def test_the_evidence_is_there_in_every_view(path: Path) -> None:
             assert tree.startswith(f"#{number} {line['api'] or 'Response'}")
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
-def test_errors_are_counted_alike(path: Path) -> None:
+def errors_are_counted_alike(path: Path) -> None:
     every = errors_of(list(exchanges(path).values()))
     told = {(api, client, error): count for api, client, error, count in reported(path)[1]}
     assert told == dict(every)
@@ -87,8 +85,7 @@ def test_errors_are_counted_alike(path: Path) -> None:
     assert stats == every
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
-def test_the_report_says_of_causes_what_diagnose_says(path: Path) -> None:
+def the_report_says_of_causes_what_diagnose_says(path: Path) -> None:
     whole = reported(path)[0]
     assert whole.judged is not None
     assert [
@@ -106,8 +103,7 @@ def test_the_report_says_of_causes_what_diagnose_says(path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
-def test_stories_tell_the_same_causes_at_the_same_time(path: Path) -> None:
+def stories_tell_the_same_causes_at_the_same_time(path: Path) -> None:
     by_code: dict[str, list[Json]] = {}
     for case in cases(path):
         by_code.setdefault(case["cause"], []).append(case)
@@ -128,8 +124,7 @@ def test_stories_tell_the_same_causes_at_the_same_time(path: Path) -> None:
             break
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
-def test_a_cause_of_an_error_code_counts_as_many_as_stats_do(path: Path) -> None:
+def errors_of_stories_are_those_of_exchanges(path: Path) -> None:
     """Errors that a story tells of a client are those that JSON has of it."""
     every = errors_of(list(exchanges(path).values()))
     for client in {case["who"]["client_id"] for case in cases(path) if "client_id" in case["who"]}:
@@ -139,3 +134,13 @@ def test_a_cause_of_an_error_code_counts_as_many_as_stats_do(path: Path) -> None
                 facts = event["facts"]
                 known = every[facts["api"], client, facts["error"]]
                 assert 0 < facts["count"] <= known, facts
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+def test_every_view_tells_the_same(path: Path) -> None:
+    """One test for each capture, as each reads it in three ways."""
+    evidence_is_there_in_every_view(path)
+    errors_are_counted_alike(path)
+    the_report_says_of_causes_what_diagnose_says(path)
+    stories_tell_the_same_causes_at_the_same_time(path)
+    errors_of_stories_are_those_of_exchanges(path)

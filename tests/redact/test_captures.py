@@ -153,7 +153,10 @@ def test_tls_is_blank_and_told_whether_its_secrets_stand_in_the_capture_or_not(t
     for source in (path, held):
         done = CliRunner().invoke(commands, ["redact", str(source), str(made)])
         assert done.exit_code == 0
-        assert "22 TLS connections blank: kdbg export --tls-plain" in done.stderr
+        assert (
+            "22 TLS connections blanked; to redact their contents, decrypt them with kdbg export --tls-plain"
+            in done.stderr
+        )
         assert b"CLIENT_TRAFFIC_SECRET_0" not in made.read_bytes()
         with Frames(made) as frames, Frames(path) as before:
             dissectors = Dissectors()
@@ -180,4 +183,4 @@ def test_files_that_are_no_captures_are_refused_by_what_they_are(
 
 
 def test_help_says_what_stays() -> None:
-    assert "Numbers stay" in CliRunner().invoke(commands, ["redact", "--help"]).output
+    assert "Numbers are kept" in CliRunner().invoke(commands, ["redact", "--help"]).output

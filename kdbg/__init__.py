@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import BuildError, CaptureError, DefinitionError, GrammarError, InputError, KdbgError, WireError
-    from .findings import Finding
+    from .exchanges.messages.message import Message
     from .library import apis, decode, encode, read, read_capture, read_log, using_definitions
     from .live.mocking.running import mock
     from .live.running import proxy
-    from .messages.message import Message
-    from .reading.exchange import Exchange
-    from .reading.explaining import Explanation, explain
-    from .reading.log import LogEntry
-    from .reading.reading import Reading
-    from .render.shown import render
+    from .protocol.findings import Finding
+    from .views.reading.exchange import Exchange
+    from .views.reading.explaining import Explanation, explain
+    from .views.reading.log import LogEntry
+    from .views.reading.reading import Reading
+    from .views.render.shown import render
 
 __version__ = "0.1.0"
 __all__ = [
@@ -39,16 +39,16 @@ _ERRORS = ("BuildError", "CaptureError", "DefinitionError", "GrammarError", "Inp
 _PLACES = {
     **dict.fromkeys(_ERRORS, "errors"),
     **dict.fromkeys(("apis", "decode", "encode", "read", "read_capture", "read_log", "using_definitions"), "library"),
-    "Finding": "findings",
-    "Message": "messages.message",
-    "Exchange": "reading.exchange",
-    "Explanation": "reading.explaining",
+    "Finding": "protocol.findings",
+    "Message": "exchanges.messages.message",
+    "Exchange": "views.reading.exchange",
+    "Explanation": "views.reading.explaining",
     "mock": "live.mocking.running",
     "proxy": "live.running",
-    "explain": "reading.explaining",
-    "LogEntry": "reading.log",
-    "Reading": "reading.reading",
-    "render": "render.shown",
+    "explain": "views.reading.explaining",
+    "LogEntry": "views.reading.log",
+    "Reading": "views.reading.reading",
+    "render": "views.render.shown",
 }
 """Where the names are that are imported when first used: `kdbg --help` needs none of them."""
 

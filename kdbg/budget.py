@@ -12,8 +12,8 @@ import os
 from typing import Final, Protocol
 
 from .errors import InputError, WireError
-from .findings import Kind
-from .findings.faults import MemorySpent
+from .protocol.findings import Kind
+from .protocol.findings.faults import MemorySpent
 
 DEFAULT: Final = 1 << 30
 LEAST: Final = 64 << 20

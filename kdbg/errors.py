@@ -32,11 +32,11 @@ The values stand on the exception; the message is built from them, so that a ren
 
 from __future__ import annotations
 
-from .findings import Kind
-from .findings.faults import Fault, TooFewBytes
-from .findings.faults import Leftover as LeftoverFault
-from .findings.sentences import sentence
-from .findings.text import stopped
+from .protocol.findings import Kind
+from .protocol.findings.faults import Fault, TooFewBytes
+from .protocol.findings.faults import Leftover as LeftoverFault
+from .protocol.findings.sentences import sentence
+from .protocol.findings.text import stopped
 
 
 class KdbgError(Exception):

@@ -10,23 +10,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Unpack
 
-from . import grammars
 from .errors import BuildError, CaptureError, DefinitionError, InputError, UnknownVersion
-from .messages.message import Message, header_grammar, strict
-from .messages.message import read as read_message
-from .messages.payloads import open_payloads
-from .wire.language.api import DIRECTIONS, Direction
-from .wire.nodes import build
+from .exchanges.messages.message import Message, header_grammar, strict
+from .exchanges.messages.message import read as read_message
+from .exchanges.messages.payloads import open_payloads
+from .protocol import grammars
+from .protocol.wire.language.api import DIRECTIONS, Direction
+from .protocol.wire.nodes import build
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .definitions import MessageDefinition
-    from .filters.table import Plain
-    from .reading.exchange import Exchange
-    from .reading.log import LogEntry
-    from .reading.reading import Reading
-    from .wire import Api
+    from .exchanges.filters.table import Plain
+    from .protocol.definitions import MessageDefinition
+    from .protocol.wire import Api
+    from .views.reading.exchange import Exchange
+    from .views.reading.log import LogEntry
+    from .views.reading.reading import Reading
 
 
 def decode(
@@ -44,7 +44,7 @@ def decode(
     or a key. The message's `body` is plain dicts, lists, str, int, float, bool, bytes, None and uuid.UUID, its field
     names are Kafka's in snake_case; a record set is a list of batches with their records. `encode` turns the body
     back into the same bytes. Bytes inside it that are laid out by a grammar of their own, and that the message alone
-    tells of, are `Opened` (kdbg.wire.language.payload): bytes with a `name` and a `value`. What is odd but does no harm
+    tells of, are `Opened` (wire/language/payload.py): bytes with a `name` and a `value`. What is odd but does no harm
     (an unknown tagged field, text that is not UTF-8, another known form of the message) stands in `findings`.
 
     Raises `GrammarError` for an API or version that kdbg does not know, `WireError` with field path and byte offset
@@ -65,7 +65,7 @@ def decode(
         return open_payloads(strict(message), data)
     open_payloads(message, data)
     if header:
-        from .messages.mistakes import explained  # which valid messages do without
+        from .exchanges.messages.mistakes import explained  # which valid messages do without
 
         message.findings = explained(message, data)
     return message
@@ -90,8 +90,8 @@ def encode(
     Raises `GrammarError` for an API or version that kdbg does not know, `BuildError` with the field path for an
     unknown field, a null where none is allowed, or a value that does not fit its type.
     """
-    from .messages.guide_names import understood
-    from .messages.rebuild import may_hold_bytes, rebuild
+    from .exchanges.messages.guide_names import understood
+    from .exchanges.messages.rebuild import may_hold_bytes, rebuild
 
     found = grammars.api(api)
     known(found, version, direction)
@@ -120,19 +120,19 @@ def read(
     is, and want it to be checked. To a type checker, what comes back is a reading of exchanges: `read_log` has the type
     of entries. Streaming: memory does not grow with the file.
 
-    `filters` are those of `kdbg decode`, by their names (kdbg/filters/table.py): `slower_than` is in milliseconds,
+    `filters` are those of `kdbg decode`, by their names (exchanges/filters/table.py): `slower_than` is in milliseconds,
     `since` and `until` are datetimes, times of day of the capture's first day, or seconds since the epoch. `where`
     is an expression as `--where` takes it, or a function, and keeps what it is true for. `capture.pcap#17` is exchange
     17 of that capture.
 
     A list of captures that were recorded at several places of the same connections is read as one: each exchange has
-    `places`, which say when each of them saw it (kdbg/messages/places.py). `InputError` if they have none in common.
+    `places`, which say when each of them saw it. `InputError` if they have none in common.
 
     Raises `CaptureError` where the file cannot be read at all, or be asked a filter; `InputError` for a filter that
     there is not. Damage further on is in `problems`, and ends nothing that can be read.
     """
-    from .filters.chosen import Filters
-    from .reading.reading import open_reading
+    from .exchanges.filters.chosen import Filters
+    from .views.reading.reading import open_reading
 
     if isinstance(where, str):
         return open_reading(source, Filters(where=where, **filters), None)
@@ -185,7 +185,7 @@ def using_definitions(*paths: str | os.PathLike[str]) -> Iterator[tuple[str, ...
     Raises `DefinitionError` with file, line and field for a definition that is wrong, `InputError` for a path that
     cannot be read.
     """
-    from .definitions import apis
+    from .protocol.definitions import apis
 
     given = apis(read_definitions(*paths))
     with grammars.serving(given.apis):
@@ -196,7 +196,7 @@ def read_definitions(*paths: str | os.PathLike[str]) -> list[MessageDefinition]:
     """Read definition files, and `*.json` files of folders; `DefinitionError` or `InputError` for one that is wrong."""
     from pathlib import Path
 
-    from .definitions import LARGEST, read
+    from .protocol.definitions import LARGEST, read
 
     definitions = []
     for path in (file for given in paths for file in _definition_files(Path(given))):

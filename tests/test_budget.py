@@ -16,12 +16,12 @@ import pytest
 
 import kdbg
 from kdbg.budget import MEMORY, SMALL, Held, Memory, size_of
-from kdbg.cli.sizes import Size
 from kdbg.errors import InputError, WireError
-from kdbg.findings import Kind
-from kdbg.findings.facts import NotHeld, WaitedTooMuch
-from kdbg.render.views import VIEWS
-from kdbg.wire.records.compression import compress
+from kdbg.protocol.findings import Kind
+from kdbg.protocol.findings.facts import NotHeld, WaitedTooMuch
+from kdbg.protocol.wire.records.compression import compress
+from kdbg.ui.cli.sizes import Size
+from kdbg.views.render.views import VIEWS
 from tests.test_findings import too_many_records
 from tests.traffic import Talk, framed, header_bytes, pcap
 
@@ -221,7 +221,7 @@ def test_sizes(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["64K", "64kb", "64KiB", "65536", "0.0625M"])
 def test_units_are_powers_of_two_in_all_commands(text: str) -> None:
-    from kdbg.cli import COMMANDS, Modules
+    from kdbg.ui.cli import COMMANDS, Modules
 
     assert size_of(text, 1 << 16) == 1 << 16
     types = [param.type for name in COMMANDS for param in Modules()[name].params if param.type.name == "size"]
@@ -247,7 +247,7 @@ READS_NOTHING = {"tls-keys", "encode", "grammar", "errors", "apis", "coverage", 
 
 
 def test_every_command_that_reads_has_the_option() -> None:
-    from kdbg.cli import COMMANDS, Modules
+    from kdbg.ui.cli import COMMANDS, Modules
 
     options = {name: {word for param in Modules()[name].params for word in param.opts} for name in COMMANDS}
     assert {name for name in COMMANDS if "--max-memory" not in options[name]} == READS_NOTHING

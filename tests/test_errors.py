@@ -30,8 +30,8 @@ from kdbg.errors import (
     WireError,
     WriteError,
 )
-from kdbg.findings import Kind
-from kdbg.findings.faults import NegativeLength, NoBoolean, NotUtf8
+from kdbg.protocol.findings import Kind
+from kdbg.protocol.findings.faults import NegativeLength, NoBoolean, NotUtf8
 
 SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
     (CaptureError("a.zst", "is compressed", "pip install x"), "a.zst: is compressed; pip install x", KdbgError),

@@ -10,11 +10,11 @@ import json
 
 import pytest
 
-from kdbg import grammars
-from kdbg.grammars.generated import both, numbers, sides, spans
-from kdbg.grammars.proofs import FILE, of_brokers
-from kdbg.render.coverage import KINDS
-from kdbg.wire.language.api import DIRECTIONS
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.generated import both, numbers, sides, spans
+from kdbg.protocol.grammars.proofs import FILE, of_brokers
+from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.views.render.coverage import KINDS
 
 from .brokers.releases import RELEASES
 from .evidence import tables

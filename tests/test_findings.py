@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from kdbg.cli import run
-from kdbg.findings import Finding, Kind
-from kdbg.messages.mistakes import MOST
+from kdbg.exchanges.messages.mistakes import MOST
+from kdbg.protocol.findings import Finding, Kind
+from kdbg.ui.cli import run
 
 from .traffic import Talk, client_hello, framed, pcap
 

@@ -25,8 +25,8 @@ from kdbg.errors import (
     UnknownCapture,
     UnknownVersion,
 )
-from kdbg.render.views import VIEWS
-from kdbg.tables.columns import TABLES
+from kdbg.views.render.views import VIEWS
+from kdbg.views.tables.columns import TABLES
 
 from .traffic import Talk, pcap
 
@@ -348,7 +348,7 @@ class TestExplainAndRender:
         assert kdbg.render(one, format, width=80) in done.stdout
 
     def test_render_is_a_function_whatever_was_imported(self) -> None:
-        import kdbg.render.tree
+        import kdbg.views.render.tree
 
         message = kdbg.decode(b"\0\6", api="heartbeat", version=0, direction="response", header=False)
         assert kdbg.render(message).startswith("Heartbeat response v0\n└── error_code  6  NOT_LEADER")

@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 
 from kdbg.errors import InputError
-from kdbg.filters.chosen import Filters
-from kdbg.filters.filter import Reads
-from kdbg.filters.table import FILTERS, Options
-from kdbg.render.views import VIEWS, view
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter import Reads
+from kdbg.exchanges.filters.table import FILTERS, Options
+from kdbg.views.render.views import VIEWS, view
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures"
 FIRST, ERRORS = CAPTURES / "first-contact.pcap", CAPTURES / "errors.pcap"
 SEGMENT = CAPTURES / "real-segments-4.4.0" / "money-0" / "00000000000000000000.log"
 ADDED = """
 import sys
-from kdbg.filters.filter import Filter, Form, Reads
-from kdbg.filters.table import FILTERS
-from kdbg.render.views import VIEWS, View
+from kdbg.exchanges.filters.filter import Filter, Form, Reads
+from kdbg.exchanges.filters.table import FILTERS
+from kdbg.views.render.views import VIEWS, View
 
 FILTERS["shortest"] = Filter(
     Form.COUNT, "Only exchanges of so many bytes.", Reads.HEADERS, lambda least, topics: lambda one: one.size >= least
@@ -41,7 +41,7 @@ def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def kdbg(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return run("from kdbg.cli import main\nmain()", *arguments)
+    return run("from kdbg.ui.cli import main\nmain()", *arguments)
 
 
 class TestAView:
@@ -92,7 +92,9 @@ class TestAFilter:
 
     def test_a_data_frame_of_captures_takes_it(self) -> None:
         pytest.importorskip("pyspark", reason="the extra spark is not installed")
-        script = "from kdbg.spark.source import Chosen\nprint(Chosen.of({'path': 'x', 'shortest': '7'}).filters.given)"
+        script = (
+            "from kdbg.scale.spark.source import Chosen\nprint(Chosen.of({'path': 'x', 'shortest': '7'}).filters.given)"
+        )
         assert run(script).stdout == "{'shortest': 7}\n"
 
 
@@ -101,7 +103,7 @@ class TestEveryFilter:
     def test_it_is_offered_by_decode_and_where_it_means_something_by_the_pipeline(self, name: str) -> None:
         from click.testing import CliRunner
 
-        from kdbg.cli import commands
+        from kdbg.ui.cli import commands
 
         option = f"--{name.replace('_', '-')}"
         assert option in CliRunner().invoke(commands, ["decode", "--help"]).output

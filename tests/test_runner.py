@@ -109,7 +109,7 @@ def test_what_tests_need_is_looked_for_by_name() -> None:
 
 def test_hints_name_a_distribution_and_extras_that_there_are() -> None:
     assert PROJECT["project"]["name"] == DISTRIBUTION
-    assert PROJECT["project"]["scripts"] == {"kdbg": "kdbg.cli:main"}
+    assert PROJECT["project"]["scripts"] == {"kdbg": "kdbg.ui.cli:main"}
     sources = [path.read_text(encoding="utf-8") for path in Path(kdbg.__file__).parent.rglob("*.py")]
     named = {name for source in sources for name in re.findall(r"install\(['\"](\w+)['\"]\)", source)}
     assert named == {"mock", "query", "otlp", "prometheus", "report", "schemas", "spark", "tls", "tui", "where"}
@@ -149,8 +149,8 @@ def test_kdbgs_own_licence_goes_with_it_and_the_manual_says_what_follows() -> No
     own, *others = PROJECT["project"]["license-files"]
     assert (TOP / own).read_text(encoding="utf-8").startswith("MIT License")
     assert all((TOP / licence).is_file() for licence in others), "those of what is carried along"
-    page = " ".join((TOP / "kdbg" / "guide" / "licensing.md").read_text(encoding="utf-8").split())
+    page = " ".join((TOP / "kdbg" / "ui" / "guide" / "licensing.md").read_text(encoding="utf-8").split())
     assert "| scapy | GPL-2.0-only |" in page
     assert "is, as a whole, under GPL-2.0 when you pass it on" in page
     readme = " ".join((TOP / "README.md").read_text(encoding="utf-8").split())
-    assert "scapy, a dependency, is GPL-2.0-only: see [licensing](kdbg/guide/licensing.md)" in readme
+    assert "scapy, a dependency, is GPL-2.0-only: see [licensing](kdbg/ui/guide/licensing.md)" in readme

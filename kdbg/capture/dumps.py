@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from kdbg.errors import InputError
-from kdbg.findings.amounts import count as amount
+from kdbg.protocol.findings.amounts import count as amount
 
 WIDEST = 4096  # characters in a dump's line: xxd can't do more than 1,100
 LONGEST = 256 * 2**20  # what `*` may stand for

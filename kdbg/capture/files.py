@@ -19,8 +19,8 @@ from kdbg.capture.links import RAW, Found, dissector
 from kdbg.capture.packet import Packet, Segment
 from kdbg.capture.pcap import RawPacket
 from kdbg.capture.source import Source, open_source
-from kdbg.findings import Finding, Kind
-from kdbg.findings.facts import CaptureTrouble
+from kdbg.protocol.findings import Finding, Kind
+from kdbg.protocol.findings.facts import CaptureTrouble
 
 FRAGMENTED = "an IP fragment whose other fragments are not in the capture"
 MOST_NOTES = 100

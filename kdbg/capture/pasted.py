@@ -14,7 +14,7 @@ from kdbg.capture.dumps import dumped
 from kdbg.capture.escapes import unescaped
 from kdbg.capture.packet import Segment
 from kdbg.errors import InputError
-from kdbg.findings.amounts import count
+from kdbg.protocol.findings.amounts import count
 
 FORMS = (
     "hex, base64, hexdumps (xxd, hexdump -C, od -t x1, tcpdump -X, Wireshark), "

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from kdbg.findings.amounts import count
+from kdbg.protocol.findings.amounts import count
 
 RawPacket: TypeAlias = tuple[int | None, int, int, int]
 """(nanoseconds since the epoch or None where the file tells no time; link type; where the packet begins and ends).

@@ -14,7 +14,7 @@ from math import gcd
 from typing import NamedTuple
 
 from kdbg.capture.pcap import LARGEST, RawPacket, Taken
-from kdbg.findings.amounts import count
+from kdbg.protocol.findings.amounts import count
 
 SECTION, INTERFACE, OBSOLETE, SIMPLE, STATISTICS, ENHANCED, SECRETS = 0x0A0D0D0A, 1, 2, 3, 5, 6, 10
 """Kinds of blocks that are looked into."""

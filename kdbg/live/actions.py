@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import BuildError, GrammarError, InputError, WireError
-from ..findings import Finding, Kind
-from ..grammars.errors import find
+from ..exchanges.messages.assign import Assignment, assign, parse
+from ..exchanges.messages.exchange import Exchange
 from ..library import encode
-from ..messages.assign import Assignment, assign, parse
-from ..messages.exchange import Exchange
-from ..wire.language.api import Direction
+from ..protocol.findings import Finding, Kind
+from ..protocol.grammars.errors import find
+from ..protocol.wire.language.api import Direction
 from .answers import only_asks, refusal, with_error
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m)?")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..messages.exchange import CapturedMessage
-from ..wire import Api
-from ..wire.nodes import Node, NullableStruct, WireArray, WireStruct
-from ..wire.readings.outline import PartitionOutline
+from ..exchanges.messages.exchange import CapturedMessage
+from ..protocol.wire import Api
+from ..protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct
+from ..protocol.wire.readings.outline import PartitionOutline
 
 ASKING = ("Describe", "List", "Get")
 """How the names of APIs begin that only ask, beside these."""

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeAlias, cast
 
-from ..filters.chosen import Filters
-from ..wire.language.api import Direction
+from ..exchanges.filters.chosen import Filters
+from ..protocol.wire.language.api import Direction
 from .addresses import Address
 from .faults import Applied
 from .holding import BOTH, Desk, Held

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from ..capture.write import Buffer
-from ..engine.requests import RequestHeader
-from ..wire import Api
-from ..wire.language.api import Direction
-from ..wire.readings.endpoints import EndpointsReader
+from ..exchanges.engine.requests import RequestHeader
+from ..protocol.wire import Api
+from ..protocol.wire.language.api import Direction
+from ..protocol.wire.readings.endpoints import EndpointsReader
 
 
 class Send(NamedTuple):

@@ -16,15 +16,15 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ..engine.names import Learner, tells_names
 from ..errors import InputError
-from ..filters.chosen import Filters
-from ..filters.table import FILTERS
+from ..exchanges.engine.names import Learner, tells_names
+from ..exchanges.filters.chosen import Filters
+from ..exchanges.filters.table import FILTERS
+from ..exchanges.messages.exchange import Exchange
+from ..exchanges.messages.peers import Peers
 from ..library import encode
-from ..messages.exchange import Exchange
-from ..messages.peers import Peers
-from ..wire import Api
-from ..wire.language.api import Direction
+from ..protocol.wire import Api
+from ..protocol.wire.language.api import Direction
 from .actions import ACTIONS, Action, Refuse, Turn
 from .effects import Asked, HangUp, Out, Send, Wait
 from .relay import SIZE

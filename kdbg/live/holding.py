@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from ..engine.names import Learner
 from ..errors import BuildError, GrammarError, InputError, WireError
-from ..filters.chosen import Filters
-from ..messages.exchange import CapturedMessage, Exchange
-from ..messages.peers import Peers
-from ..wire.language.api import Direction
+from ..exchanges.engine.names import Learner
+from ..exchanges.filters.chosen import Filters
+from ..exchanges.messages.exchange import CapturedMessage, Exchange
+from ..exchanges.messages.peers import Peers
+from ..protocol.wire.language.api import Direction
 from .actions import Set, Turn
 from .effects import Asked, Hold
 from .faults import Applied

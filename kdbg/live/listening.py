@@ -18,10 +18,10 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
 
-from ..client.settings import show
 from ..errors import InputError
-from ..findings.amounts import count
+from ..protocol.findings.amounts import count
 from .addresses import Address
+from .client.settings import show
 from .notices import Notices
 
 BACKLOG = 1024

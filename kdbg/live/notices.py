@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ..findings.amounts import count
+from ..protocol.findings.amounts import count
 
 EVERY = 1.0
 """Seconds between two lines."""

@@ -11,14 +11,14 @@ from functools import partial
 from ipaddress import ip_address
 from typing import NamedTuple
 
-from ..client.authenticate import authenticate
-from ..client.connection import Connection
-from ..client.settings import Settings, show
-from ..client.trust import check_trust
 from ..errors import InputError, KdbgError
-from ..findings.amounts import count
-from ..messages.peers import Peers
+from ..exchanges.messages.peers import Peers
+from ..protocol.findings.amounts import count
 from .addresses import MOST, Address, Addresses
+from .client.authenticate import authenticate
+from .client.connection import Connection
+from .client.settings import Settings, show
+from .client.trust import check_trust
 from .effects import Meddler
 from .holding import Desk
 from .listening import NO_ROOM, DescriptorLimit, Listener, Listening, Ports, accept, turns

@@ -12,7 +12,7 @@ from ..capture.pcap import file_header, packet_record
 from ..capture.write import RAW_IP, Buffer, Talks
 
 if TYPE_CHECKING:
-    from ..reading.exchange import Exchange
+    from ..views.reading.exchange import Exchange
 
 
 class Recorded:

@@ -12,12 +12,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Set
 
 from ..capture.write import Buffer
-from ..engine.prefixes import read_prefix
-from ..engine.requests import RequestHeader, read_header
-from ..messages.message import header_grammar
-from ..wire import Api
-from ..wire.readings.compiled import UNREADABLE
-from ..wire.readings.endpoints import Change, EndpointsReader, endpoints_reader, with_endpoints
+from ..exchanges.engine.prefixes import read_prefix
+from ..exchanges.engine.requests import RequestHeader, read_header
+from ..exchanges.messages.message import header_grammar
+from ..protocol.wire import Api
+from ..protocol.wire.readings.compiled import UNREADABLE
+from ..protocol.wire.readings.endpoints import Change, EndpointsReader, endpoints_reader, with_endpoints
 from .addresses import Address
 from .effects import Asked, Hold, Holder, Meddler, Out, Send
 from .frames import FRONT, Decision, Frames, Piece

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..client.settings import addresses, show
 from ..errors import InputError
 from .addresses import Address
+from .client.settings import addresses, show
 from .faults import Applied, Faults, Meddling
 from .listening import Listening
 from .proxy import Proxy, Upstream
@@ -16,7 +16,7 @@ from .recorded import Recorded
 from .threads import LoopThread
 
 if TYPE_CHECKING:
-    from ..reading.exchange import Exchange
+    from ..views.reading.exchange import Exchange
 
 
 def proxy(

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from uuid import UUID
 
-from ..engine.requests import read_header
-from ..messages.exchange import CapturedMessage, Exchange, Known
-from ..messages.peers import Peers
-from ..wire.language.api import Direction
+from ..exchanges.engine.requests import read_header
+from ..exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from ..exchanges.messages.peers import Peers
+from ..protocol.wire.language.api import Direction
 from .effects import Asked
 
 

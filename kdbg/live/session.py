@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ..budget import SMALL
 from ..capture.write import Buffer
-from ..messages.peers import Peers
+from ..exchanges.messages.peers import Peers
 from .addresses import Address
 from .effects import pending
 from .end import End

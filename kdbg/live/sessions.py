@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..messages.peers import End, Peers
+from ..exchanges.messages.peers import End, Peers
 
 OUTSIDE = {"session_id": 0, "session_epoch": -1, "forgotten_topics_data": []}
 """What a fetch says that is in no session."""

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import kdbg
-from kdbg.messages.exchange import CapturedMessage
-from kdbg.messages.message import grammar_of, header_grammar
-from kdbg.wire.readings.compiled import message_reader
+from kdbg.exchanges.messages.exchange import CapturedMessage
+from kdbg.exchanges.messages.message import grammar_of, header_grammar
+from kdbg.protocol.wire.readings.compiled import message_reader
 
 from .measure import microseconds
 from .results import Cell, Column, Table

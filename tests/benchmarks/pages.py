@@ -13,7 +13,7 @@ from .results import Results
 
 KEPT = Path(__file__).with_name("result.json")
 TOP = Path(__file__).parents[2]
-SPEED = TOP / "kdbg" / "guide" / "speed.md"
+SPEED = TOP / "kdbg" / "ui" / "guide" / "speed.md"
 PICTURE = SPEED.with_suffix(".svg")
 MARKS = {
     "views": ("views", "formats", "first lines"), "clients": ("clients",), "robustness": ("robustness", "connections"),

@@ -19,10 +19,10 @@ from pathlib import Path
 from threading import Event
 from typing import NamedTuple
 
-from kdbg.spark import session
-from kdbg.spark.archive.plan import plan
-from kdbg.spark.commit import Output
-from kdbg.spark.pipeline import Options, Pipeline
+from kdbg.scale.spark import session
+from kdbg.scale.spark.archive.plan import plan
+from kdbg.scale.spark.commit import Output
+from kdbg.scale.spark.pipeline import Options, Pipeline
 
 from . import archives
 from .results import Column, Table

@@ -107,7 +107,9 @@ def broker() -> Iterator[str]:
     if given := os.environ.get("KDBG_BROKER"):
         yield given
         return
-    code = "from kdbg.client.mock import mock_cluster\nwith mock_cluster('mock:') as a: print(a, flush=True); input()"
+    code = (
+        "from kdbg.live.client.mock import mock_cluster\nwith mock_cluster('mock:') as a: print(a, flush=True); input()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -17,11 +17,11 @@ from typing import TypeAlias
 
 from kdbg.capture import Capture, Packet
 from kdbg.capture.source import open_source
-from kdbg.engine.engine import Engine
-from kdbg.render.look import Look
-from kdbg.render.views import view
-from kdbg.tcp.stream import NOBODY
-from kdbg.tcp.table import Table as Connections
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.streams.tcp.stream import NOBODY
+from kdbg.streams.tcp.table import Table as Connections
+from kdbg.views.render.look import Look
+from kdbg.views.render.views import view
 
 from . import archives
 from .results import Column, Table

@@ -14,7 +14,7 @@ LITTLE = TOP / "captures" / "first-contact.pcap"
 WHOLE = "0000001700030001000000020004" + "6b646267" + "00000001" + "0003666f6f"
 BROKEN = "00000038" + "00000002" + "0000000100000001000f6b61666b612d312e6578616d706c6500002384ffff"
 """A Metadata request; a Metadata response that is cut off, and so might be one of many."""
-PARSE_ONE = "from kdbg.grammars import api; api('heartbeat').at('response', 0).parse(bytes(2))"
+PARSE_ONE = "from kdbg.protocol.grammars import api; api('heartbeat').at('response', 0).parse(bytes(2))"
 DECODE_ONE = "import kdbg; kdbg.decode(bytes(2), api='heartbeat', version=0, direction='response', header=False)"
 LEAST = 9
 """Rounds: one start takes no time."""

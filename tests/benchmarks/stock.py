@@ -6,7 +6,7 @@ from typing import Any
 
 import construct as c
 
-from kdbg.wire.nodes import (
+from kdbg.protocol.wire.nodes import (
     Fixed,
     Length,
     LengthPrefixed,
@@ -18,8 +18,8 @@ from kdbg.wire.nodes import (
     WireArray,
     WireStruct,
 )
-from kdbg.wire.records.node import RecordsNode
-from kdbg.wire.records.sets import RecordFormat
+from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.records.sets import RecordFormat
 
 FIXED = {
     "b": c.Int8sb, "B": c.Int8ub, "h": c.Int16sb, "H": c.Int16ub, "i": c.Int32sb, "I": c.Int32ub, "q": c.Int64sb,

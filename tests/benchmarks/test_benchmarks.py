@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 import kdbg
-from kdbg.wire.records.compression import CODECS, decompress
+from kdbg.protocol.wire.records.compression import CODECS, decompress
 
 from . import archives, disturbed, pages, proxied
 from .__main__ import LONG, PARTS, wanted

@@ -10,8 +10,8 @@ import time
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from kdbg import grammars
-from kdbg.client import Cluster, Settings
+from kdbg.live.client import Cluster, Settings
+from kdbg.protocol import grammars
 
 from .broker import Broker
 from .recordsets import body_of, record_set

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kdbg.client.producing import CODECS
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client.producing import CODECS
 
 NO_TIMESTAMP = -1
 FORMATS = ("v0", "v1", "v2")

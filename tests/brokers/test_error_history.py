@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.grammars.error_history import CHANGES
-from kdbg.grammars.errors import ERRORS
+from kdbg.protocol.grammars.error_history import CHANGES
+from kdbg.protocol.grammars.errors import ERRORS
 
 from .classpath import classpath
 from .java import QUICK, java

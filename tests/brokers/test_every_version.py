@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.client import Cluster, Connection, Settings
-from kdbg.client.settings import addresses
 from kdbg.errors import ClientError, Closed
-from kdbg.grammars.errors import ERRORS
-from kdbg.messages.exchange import Exchange
-from kdbg.wire import Api
-from kdbg.wire.language.api import DIRECTIONS
-from kdbg.wire.readings.outline import outline
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Cluster, Connection, Settings
+from kdbg.live.client.settings import addresses
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.errors import ERRORS
+from kdbg.protocol.wire import Api
+from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.readings.outline import outline
 
 from ..evidence.proofs import proved
 from ..peers.dice import Message

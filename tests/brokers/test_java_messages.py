@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.nodes import TAGGED, Node, WireStruct
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.nodes import TAGGED, Node, WireStruct
 
 from ..evidence.proofs import proved
 from ..evidence.releases import asked, claimed, lifetimes

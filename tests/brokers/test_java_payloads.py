@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import pytest
 
-from kdbg.grammars.payloads import payloads
-from kdbg.grammars.payloads.registry import ALIASES
-from kdbg.wire.language.payload import Payload
-from kdbg.wire.language.types import NEWEST
-from kdbg.wire.language.types import Release as Form
-from kdbg.wire.nodes import WireStruct, build
+from kdbg.protocol.grammars.payloads import payloads
+from kdbg.protocol.grammars.payloads.registry import ALIASES
+from kdbg.protocol.wire.language.payload import Payload
+from kdbg.protocol.wire.language.types import NEWEST
+from kdbg.protocol.wire.language.types import Release as Form
+from kdbg.protocol.wire.nodes import WireStruct, build
 
 from ..evidence.proofs import proved_payloads
 from ..peers.dice import Dice, RandomMaker

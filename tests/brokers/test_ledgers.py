@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from kdbg.analysis.ledgers import Ledgers, standing
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.ledgers import Ledgers, standing
+from kdbg.exchanges.engine.engine import Engine
 
 from ..incidents.foreign import CLIENTS
 from ..recording.tcpdump import recording

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
-from kdbg import grammars
-from kdbg.client import Cluster, Settings
-from kdbg.client.producing import CODECS, ZSTD_SINCE
-from kdbg.client.producing import FORMATS as CARRIED_BY
 from kdbg.errors import Closed
+from kdbg.live.client import Cluster, Settings
+from kdbg.live.client.producing import CODECS, ZSTD_SINCE
+from kdbg.live.client.producing import FORMATS as CARRIED_BY
+from kdbg.protocol import grammars
 
 from . import console, probe
 from .broker import Broker

@@ -24,9 +24,9 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.messages.exchange import Exchange
-from kdbg.messages.message import header_grammar
-from kdbg.wire.readings.endpoints import endpoints_reader, with_endpoints
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.message import header_grammar
+from kdbg.protocol.wire.readings.endpoints import endpoints_reader, with_endpoints
 
 from .classpath import classpath
 from .cluster import Cluster

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from kdbg.client import Cluster as Client
-from kdbg.client import Settings
-from kdbg.client.forms import create_topics, fetch, heartbeat, offset_commit, offset_fetch, produce
 from kdbg.errors import CannotConnect
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Cluster as Client
+from kdbg.live.client import Settings
+from kdbg.live.client.forms import create_topics, fetch, heartbeat, offset_commit, offset_fetch, produce
 
 from . import probe
 from .broker import Broker

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.client import Cluster as Client
-from kdbg.client import Sasl, Settings, Tls
 from kdbg.errors import ClientError, NotAuthenticated
+from kdbg.live.client import Cluster as Client
+from kdbg.live.client import Sasl, Settings, Tls
 
 from .broker import Broker
 from .cluster import Cluster

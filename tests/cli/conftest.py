@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.cli import run
-from kdbg.client.mock import mock_cluster
+from kdbg.live.client.mock import mock_cluster
+from kdbg.ui.cli import run
 
 from ..traffic import Talk, pcap
 from .calls import Outcome

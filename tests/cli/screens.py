@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 
 import kdbg
-from kdbg.cli.output import Writer
-from kdbg.cli.watching import Watching
-from kdbg.filters.chosen import Filters
-from kdbg.render.look import Look
-from kdbg.tui.dump import Dump
-from kdbg.tui.opened import Place, opened
-from kdbg.tui.taking import COPIES, Taken, hexed
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.ui.cli.output import Writer
+from kdbg.ui.cli.watching import Watching
+from kdbg.ui.tui.dump import Dump
+from kdbg.ui.tui.opened import Place, opened
+from kdbg.ui.tui.taking import COPIES, Taken, hexed
+from kdbg.views.render.look import Look
 
 
 def watch(path: Path, format: str, look: Look) -> None:

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-from kdbg import grammars
+from kdbg.protocol import grammars
 
 NEWEST = [api.versions[-1] for api in grammars.apis()]
 BEGINNING = f"""\

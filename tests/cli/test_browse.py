@@ -17,7 +17,7 @@ import pytest
 
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, call
 
-NO_TEXTUAL = "import sys; sys.modules['textual'] = None; from kdbg.cli import main; main()"
+NO_TEXTUAL = "import sys; sys.modules['textual'] = None; from kdbg.ui.cli import main; main()"
 PATIENCE = 60
 LOG = CAPTURES / "real-segments-4.4.0" / "money-0" / "00000000000000000000.log"
 

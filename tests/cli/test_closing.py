@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.cli import COMMANDS
+from kdbg.ui.cli import COMMANDS
 
 from .calls import CAPTURES, SHARED, Outcome
 

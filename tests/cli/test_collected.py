@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.engine.garbage import SELDOM, seldom_collected
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.engine.garbage import SELDOM, seldom_collected
 from tests.traffic import Talk, pcap
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from kdbg.cli import COMMANDS, commands
-from kdbg.cli.completing import FILTER_VALUES
-from kdbg.filters.table import FILTERS
-from kdbg.findings import Kind
-from kdbg.guide import topics
+from kdbg.exchanges.filters.table import FILTERS
+from kdbg.protocol.findings import Kind
+from kdbg.ui.cli import COMMANDS, commands
+from kdbg.ui.cli.completing import FILTER_VALUES
+from kdbg.ui.guide import topics
 
 from ..traffic import Talk
 from .calls import CAPTURES, ENVIRONMENT, MAIN, Outcome, call
@@ -90,7 +90,7 @@ def test_what_completes_filters_belongs_to_filters_that_are_there() -> None:
 
 def test_only_the_beginning_of_a_capture_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is cut off there is no error; and topics behind it are not offered."""
-    monkeypatch.setattr("kdbg.cli.completing.MOST_BYTES", ERRORS.stat().st_size // 2)
+    monkeypatch.setattr("kdbg.ui.cli.completing.MOST_BYTES", ERRORS.stat().st_size // 2)
     assert offered(f"kdbg decode {ERRORS} --client-id ar") == []
     assert offered(f"kdbg decode {ERRORS} --client-id sh") == ["shop"]
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from kdbg import grammars
-from kdbg.cli.coverage import PROOFS
-from kdbg.render import coverage
-from kdbg.render.coverage import KINDS
-from kdbg.render.look import Look
+from kdbg.protocol import grammars
+from kdbg.ui.cli.coverage import PROOFS
+from kdbg.views.render import coverage
+from kdbg.views.render.coverage import KINDS
+from kdbg.views.render.look import Look
 
 from .calls import MAIN, Outcome
 

@@ -54,7 +54,7 @@ class TestNoCapture:
         """Root, whom permissions do not stop, looks at it as somebody else, who may not even import modules."""
         program = """if True:
             import os, sys
-            from kdbg.cli import run
+            from kdbg.ui.cli import run
             run(["decode", sys.argv[1]])
             os.geteuid() or os.seteuid(65534)
             sys.exit(run(["decode", sys.argv[2]]))
@@ -202,7 +202,7 @@ class TestInterrupted:
         """The signal comes while the first byte is waited for."""
         program = """if True:
             import io, signal, sys
-            from kdbg.cli import main
+            from kdbg.ui.cli import main
             class Silent(io.RawIOBase):
                 def readable(self): return True
                 def readinto(self, buffer): signal.raise_signal(signal.SIGINT)

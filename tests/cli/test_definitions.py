@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
+from kdbg.protocol import grammars
 
 from ..traffic import Talk
 from .calls import FORMATS, Outcome, call
@@ -363,9 +363,8 @@ class TestSend:
 @pytest.mark.parametrize("program", ["kdbg.decode(data, api=3, version=1, direction='request')", "cli.run(['apis'])"])
 def test_nothing_of_it_is_imported_where_no_definition_is_given(program: str) -> None:
     data = kdbg.encode({}, api=3, version=1, direction="request", header={})
-    check = (
-        f"import sys, kdbg; from kdbg import cli; data = {data!r}; {program}; print('kdbg.definitions' in sys.modules)"
-    )
+    check = f"import sys, kdbg; from kdbg.ui import cli; data = {data!r}; {program}; "
+    check += "print('kdbg.protocol.definitions' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, check=True)
     assert done.stdout.decode().splitlines()[-1] == "False"
 

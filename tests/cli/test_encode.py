@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.cli import run
-from kdbg.cli.reencode import Reencoder
-from kdbg.messages.exchange import CapturedMessage
-from kdbg.render.jsonlines import json_line
-from kdbg.render.look import Look
+from kdbg.exchanges.messages.exchange import CapturedMessage
+from kdbg.protocol import grammars
+from kdbg.ui.cli import run
+from kdbg.ui.cli.reencode import Reencoder
+from kdbg.views.render.jsonlines import json_line
+from kdbg.views.render.look import Look
 
 MAIN = Path(__file__).resolve().parents[2]
 FOLDERS = (MAIN / "captures", MAIN.parent / "shared" / "captures", MAIN.parent / "shared" / "captures" / "public")

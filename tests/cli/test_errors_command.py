@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from kdbg.cli import run
-from kdbg.grammars.error_history import CHANGES
-from kdbg.grammars.errors import ERRORS
-from kdbg.render.errortext import error_object, several, table
-from kdbg.render.look import Look
+from kdbg.protocol.grammars.error_history import CHANGES
+from kdbg.protocol.grammars.errors import ERRORS
+from kdbg.ui.cli import run
+from kdbg.views.render.errortext import error_object, several, table
+from kdbg.views.render.look import Look
 
 NOT_LEADER = """\
 6 NOT_LEADER_OR_FOLLOWER

@@ -303,7 +303,7 @@ def test_an_unknown_version_keeps_its_header(explain: Any) -> None:
 
 def test_neither_scapy_nor_spark_nor_rich_is_imported() -> None:
     script = (
-        "import sys; from kdbg.cli import run; run(['explain', *sys.argv[1:]]); print(*sys.modules, file=sys.stderr)"
+        "import sys; from kdbg.ui.cli import run; run(['explain', *sys.argv[1:]]); print(*sys.modules, file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script, *WORDS], capture_output=True, text=True, check=True)
     assert done.stdout == WHOLE

@@ -9,9 +9,9 @@ import pytest
 
 import kdbg
 from kdbg.errors import UnknownApi
-from kdbg.grammars.payloads import payloads
-from kdbg.guess.named import names, structure
-from kdbg.wire.nodes import build
+from kdbg.exchanges.guess.named import names, structure
+from kdbg.protocol.grammars.payloads import payloads
+from kdbg.protocol.wire.nodes import build
 
 from ..grammars.subjects import PAYLOADS, Carried, full
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.cli.explain import as_number
+from kdbg.ui.cli.explain import as_number
 
 HTTP = """\
 1213486160 = 0x48545450, the bytes 48 54 54 50 "HTTP": an HTTP response

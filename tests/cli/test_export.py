@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kdbg.capture.frames import Frames
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.messages.exchange import Exchange
 
 from ..redact.seen import exchanges
 from .calls import CAPTURES, call

@@ -11,13 +11,13 @@ from itertools import takewhile
 
 import pytest
 
-from kdbg import grammars
-from kdbg.cli import run
-from kdbg.grammars.payloads import payloads
-from kdbg.render.grammartext import sheet_text
-from kdbg.render.look import Look
-from kdbg.render.payloadtext import payload_sheet
-from kdbg.render.sheets import frame_sheets, header_sheets, message_sheets, record_sheets
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.payloads import payloads
+from kdbg.ui.cli import run
+from kdbg.views.render.grammartext import sheet_text
+from kdbg.views.render.look import Look
+from kdbg.views.render.payloadtext import payload_sheet
+from kdbg.views.render.sheets import frame_sheets, header_sheets, message_sheets, record_sheets
 
 Kdbg = Callable[[str], str]
 NEWEST = grammars.api("Metadata").versions[-1]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.cli.compatible import the_one
-from kdbg.definitions.history import history
-from kdbg.render.compatibility import history_text
-from kdbg.render.look import Look
+from kdbg.protocol.definitions.history import history
+from kdbg.ui.cli.compatible import the_one
+from kdbg.views.render.compatibility import history_text
+from kdbg.views.render.look import Look
 
 from .calls import Outcome
 

@@ -9,14 +9,14 @@ from itertools import product
 
 import pytest
 
-from kdbg import grammars
-from kdbg.grammars.payloads import payloads
-from kdbg.render.sheets import frame_sheets, header_sheets, record_sheets
-from kdbg.render.typetext import NOTATION, WireType, type_named, types
-from kdbg.wire.language.api import DIRECTIONS
-from kdbg.wire.nodes import Node, WireArray, WireStruct, build
-from kdbg.wire.readings.fields import walk
-from kdbg.wire.records.node import RecordsNode
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.payloads import payloads
+from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.nodes import Node, WireArray, WireStruct, build
+from kdbg.protocol.wire.readings.fields import walk
+from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.views.render.sheets import frame_sheets, header_sheets, record_sheets
+from kdbg.views.render.typetext import NOTATION, WireType, type_named, types
 
 from ..facts import guide
 from .calls import Outcome

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from kdbg import grammars
-from kdbg.grammars.payloads import known, payloads
-from kdbg.render.sheets import special_sheets
-from kdbg.render.typetext import types
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.payloads import known, payloads
+from kdbg.views.render.sheets import special_sheets
+from kdbg.views.render.typetext import types
 
 from .calls import Outcome
 

@@ -7,9 +7,9 @@ import uuid
 
 import pytest
 
-from kdbg import grammars
 from kdbg.budget import MEMORY
-from kdbg.render.sources import SOURCES, source_of
+from kdbg.protocol import grammars
+from kdbg.views.render.sources import SOURCES, source_of
 
 from .calls import call
 

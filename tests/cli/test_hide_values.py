@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.cli import COMMANDS, commands
-from kdbg.cli.output import without_values
-from kdbg.grammars.records import record_format
-from kdbg.render.look import Look
-from kdbg.render.records.views import FORMATS
-from kdbg.render.views import VIEWS
-from kdbg.wire.records.build import build_set
+from kdbg.protocol.grammars.records import record_format
+from kdbg.protocol.wire.records.build import build_set
+from kdbg.ui.cli import COMMANDS, commands
+from kdbg.ui.cli.output import without_values
+from kdbg.views.render.look import Look
+from kdbg.views.render.records.views import FORMATS
+from kdbg.views.render.views import VIEWS
 
 from ..traffic import Talk
 from .calls import Outcome
@@ -148,8 +148,8 @@ def test_queries_show_what_records_hold_by_length(cli: Cli, write: Callable[...,
 def test_stored_tables_are_asked_without_values() -> None:
     import pyarrow as pa
 
-    from kdbg.query.database import Database
-    from kdbg.query.schemas import SCHEMAS
+    from kdbg.scale.query.database import Database
+    from kdbg.scale.query.schemas import SCHEMAS
 
     row = dict.fromkeys(SCHEMAS["records"].names) | {"key": KEY, "value": VALUE, "value_size": len(VALUE)}
     schema = SCHEMAS["records"].append(pa.field("date", pa.date32()))

@@ -15,29 +15,46 @@ from typing import NamedTuple
 
 import pytest
 
-from kdbg.cli import COMMANDS
+from kdbg.ui.cli import COMMANDS
 
-from ..test_rooms import FILES, imports
+from ..test_packages import FILES, imports
 from .calls import CAPTURES
 
 REPORT = """if True:
     import sys
     before = set(sys.modules)
-    from kdbg.cli import run
+    from kdbg.ui.cli import run
     status = run(sys.argv[1:])
     print(status, *sorted(set(sys.modules) - before), file=sys.stderr)
 """
-ROOMS = {"kdbg.client", "kdbg.definitions", "kdbg.report", "kdbg.query", "kdbg.segments", "kdbg.spark", "kdbg.tables"}
+ROOMS = {
+    "kdbg.live.client",
+    "kdbg.protocol.definitions",
+    "kdbg.views.report",
+    "kdbg.scale.query",
+    "kdbg.payloads.segments",
+    "kdbg.scale.spark",
+    "kdbg.views.tables",
+}
 OF_PYTHON = {"asyncio", "multiprocessing", "sqlite3", "ssl"}
 MESSAGES = {"construct", "fastcrc"}
 CODECS = {"cramjam", "lz4", "zstandard"}
 ARROW = {"pyarrow", "asyncio", "multiprocessing", "ssl"}
 """pyarrow brings the others."""
-PAGE = {*MESSAGES, "jinja2", "markupsafe", "sqlite3", "kdbg.report", "kdbg.tables"}
-ARCHIVES = {*MESSAGES, *ARROW, "orjson", "pandas", "pyspark", "kdbg.definitions", "kdbg.spark", "kdbg.tables"}
+PAGE = {*MESSAGES, "jinja2", "markupsafe", "sqlite3", "kdbg.views.report", "kdbg.views.tables"}
+ARCHIVES = {
+    *MESSAGES,
+    *ARROW,
+    "orjson",
+    "pandas",
+    "pyspark",
+    "kdbg.protocol.definitions",
+    "kdbg.scale.spark",
+    "kdbg.views.tables",
+}
 SENDING = {"opentelemetry", "requests", "google", "asyncio", "multiprocessing", "ssl"}
 """requests and the SDK bring the others."""
-QUESTIONS = {*MESSAGES, *ARROW, "duckdb", "orjson", "pandas", "rich", "kdbg.query", "kdbg.tables"}
+QUESTIONS = {*MESSAGES, *ARROW, "duckdb", "orjson", "pandas", "rich", "kdbg.scale.query", "kdbg.views.tables"}
 """pyarrow looks for pandas."""
 TLS = CAPTURES / "tls" / "real-tls-1.2.pcap"
 CAPTURE, SEGMENTS = CAPTURES / "first-contact.pcap", CAPTURES / "real-segments-4.4.0"
@@ -63,10 +80,10 @@ TABLE = [
     Row("decode", (CAPTURE, "-f", "json"), {*MESSAGES, "orjson"}),
     Row("decode", (CAPTURE, "--topic", "orders", "--color", "always"), {*MESSAGES, "rich"}),
     Row("decode", (CAPTURES / "real-codecs-4.4.0.pcap", "-f", "tree"), {*MESSAGES, *CODECS}),
-    Row("decode", (LOG,), {*MESSAGES, "orjson", "kdbg.segments"}),
+    Row("decode", (LOG,), {*MESSAGES, "orjson", "kdbg.payloads.segments"}),
     Row("watch", ("-i", "nowhere"), MESSAGES, status=2),
-    Row("records", (CAPTURE,), {*MESSAGES, "orjson", "kdbg.segments"}),
-    Row("records", (CAPTURE, "-f", "%k %s\\n", "--count"), {*MESSAGES, "orjson", "kdbg.segments"}),
+    Row("records", (CAPTURE,), {*MESSAGES, "orjson", "kdbg.payloads.segments"}),
+    Row("records", (CAPTURE, "-f", "%k %s\\n", "--count"), {*MESSAGES, "orjson", "kdbg.payloads.segments"}),
     Row("diff", (CAPTURE, CAPTURE), {*MESSAGES, "orjson", "rich"}),
     Row("diff", (f"{CAPTURE}#1", f"{CAPTURE}#2"), {*MESSAGES, "orjson", "rich"}),
     Row("diagnose", (CAPTURE,), {*MESSAGES, "orjson"}),
@@ -81,27 +98,28 @@ TABLE = [
     Row("explain", (REQUEST, "-f", "json"), {*MESSAGES, "orjson"}),
     Row("explain", (REQUEST[:-2], "--api", "metadata"), MESSAGES, status=1),
     Row("explain", ("trailing-bytes",), {"construct"}),
-    Row("explain", (f"@{LOG}",), {"construct", "fastcrc", "kdbg.segments"}, status=2),
-    Row("send", ("metadata", "--broker", "127.0.0.1:1"), {*MESSAGES, "asyncio", "ssl", "kdbg.client"}, status=1),
+    Row("explain", (f"@{LOG}",), {"construct", "fastcrc", "kdbg.payloads.segments"}, status=2),
+    Row("send", ("metadata", "--broker", "127.0.0.1:1"), {*MESSAGES, "asyncio", "ssl", "kdbg.live.client"}, status=1),
     Row("proxy", ("-b", "127.0.0.1:1", "-l", "203.0.113.1:1"),
-        {*MESSAGES, "asyncio", "ssl", "orjson", "kdbg.client"}, status=2),
-    Row("replay", (CAPTURE, "-b", "127.0.0.1:1"), {*MESSAGES, "asyncio", "ssl", "orjson", "kdbg.client"}, status=1),
-    Row("mock", (CAPTURE, "-l", "203.0.113.1:1"), {*MESSAGES, "asyncio", "ssl", "kdbg.client"}, status=2),
+        {*MESSAGES, "asyncio", "ssl", "orjson", "kdbg.live.client"}, status=2),
+    Row("replay", (CAPTURE, "-b", "127.0.0.1:1"),
+        {*MESSAGES, "asyncio", "ssl", "orjson", "kdbg.live.client"}, status=1),
+    Row("mock", (CAPTURE, "-l", "203.0.113.1:1"), {*MESSAGES, "asyncio", "ssl", "kdbg.live.client"}, status=2),
     Row("encode", ("metadata", "--version", 1, "--body", '{"topics": null}'), {*MESSAGES, "orjson"}),
     Row("encode", ("-",), {*MESSAGES, "orjson"}, stdin=b'{"request": null, "response": null}\n'),
-    Row("grammar", ("metadata", "--version", 4), {"construct", "orjson", "kdbg.definitions"}),
-    Row("grammar", ("fetch", "--diff", 3, 4), {"construct", "orjson", "kdbg.definitions"}),
+    Row("grammar", ("metadata", "--version", 4), {"construct", "orjson", "kdbg.protocol.definitions"}),
+    Row("grammar", ("fetch", "--diff", 3, 4), {"construct", "orjson", "kdbg.protocol.definitions"}),
     Row("errors", ("6",), {"construct", "orjson"}),
     Row("apis", (), {"construct", "orjson"}),
     Row("coverage", (), {"construct", "orjson"}),
     Row("pipeline", (CAPTURES / "nothing.pcap", "--out", "nowhere"), ARCHIVES, status=2),
-    Row("query", ("nowhere", "--ask", "lag", "--show-sql"), {"kdbg.tables"}),
+    Row("query", ("nowhere", "--ask", "lag", "--show-sql"), {"kdbg.views.tables"}),
     Row("query", (CAPTURE, "SELECT COUNT(*) FROM exchanges"), QUESTIONS),
     Row("query", (CAPTURES, "SELECT 1", "--master", "local[1]"), ARCHIVES, status=2),
     Row("export", (CAPTURE, os.devnull, "--api", "fetch"), MESSAGES),
-    Row("export", (CAPTURE, "--otlp", os.devnull), {*MESSAGES, "orjson", "kdbg.segments"}),
+    Row("export", (CAPTURE, "--otlp", os.devnull), {*MESSAGES, "orjson", "kdbg.payloads.segments"}),
     Row("export", (CAPTURE, "--otlp", "http://127.0.0.1:1"),
-        {*MESSAGES, *SENDING, "orjson", "kdbg.segments"}, status=2),
+        {*MESSAGES, *SENDING, "orjson", "kdbg.payloads.segments"}, status=2),
     Row("stats", (CAPTURE, "-f", "prometheus"), {*MESSAGES, *CODECS, "prometheus_client", "ssl"}),
     Row("redact", (CAPTURE, os.devnull), {*MESSAGES, *CODECS, "xxhash"}),
     Row("report", (CAPTURE, "-o", "-"), PAGE),
@@ -114,7 +132,7 @@ TABLE = [
 ]  # fmt: skip
 
 
-SHOWN_IN_HELP = {"query": {"kdbg.tables"}, "send": {"construct", "kdbg.client"}}
+SHOWN_IN_HELP = {"query": {"kdbg.views.tables"}, "send": {"construct", "kdbg.live.client"}}
 """The questions that are ready, without Spark; the APIs with options of their own, made of what sends them."""
 
 
@@ -170,7 +188,7 @@ def test_the_end_of_a_call_does_not_go_through_all_objects() -> None:
     """Frozen objects are left out of the collections with which Python ends."""
     ending = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > len(gc.get_objects())))"
     done = subprocess.run(
-        [sys.executable, "-c", f"{ending}\nfrom kdbg.cli import main; main()", "errors", "6"],
+        [sys.executable, "-c", f"{ending}\nfrom kdbg.ui.cli import main; main()", "errors", "6"],
         capture_output=True,
         text=True,
         check=True,

@@ -13,13 +13,13 @@ from uuid import UUID
 import pytest
 
 from kdbg.capture import open_capture, source
-from kdbg.cli.decoding import Run
-from kdbg.cli.output import Writer
-from kdbg.filters.chosen import Filters
-from kdbg.jobs import apart
-from kdbg.render.look import Look
-from kdbg.report import collected
-from kdbg.report.collected import Collected
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.jobs import apart
+from kdbg.ui.cli.decoding import Run
+from kdbg.ui.cli.output import Writer
+from kdbg.views.render.look import Look
+from kdbg.views.report import collected
+from kdbg.views.report.collected import Collected
 
 from ..traffic import Talk, pcap
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, SHARED, SHIPPED, call

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.cli import run
+from kdbg.ui.cli import run
 
 from ..traffic import Talk, framed, pcap
 
@@ -104,8 +104,8 @@ def by_decode(path: Path) -> list[int]:
 
 def by_report(path: Path) -> list[int]:
     from kdbg.capture import open_capture
-    from kdbg.filters.chosen import Filters
-    from kdbg.report.collected import Collected
+    from kdbg.exchanges.filters.chosen import Filters
+    from kdbg.views.report.collected import Collected
 
     with closing(Collected(Filters())) as collected, open_capture(path) as opened:
         collected.capture(opened)
@@ -119,12 +119,12 @@ def by_table(path: Path) -> list[int]:
 
 def by_spark(path: Path) -> list[int]:
     """What a task does that has a whole capture, without a cluster around it."""
-    from kdbg.filters.chosen import Filters
-    from kdbg.spark.alone import Alone
-    from kdbg.spark.archive.plan import plan
-    from kdbg.tables.cells import plain
-    from kdbg.tables.columns import TABLES
-    from kdbg.tables.told import Wanted
+    from kdbg.exchanges.filters.chosen import Filters
+    from kdbg.scale.spark.alone import Alone
+    from kdbg.scale.spark.archive.plan import plan
+    from kdbg.views.tables.cells import plain
+    from kdbg.views.tables.columns import TABLES
+    from kdbg.views.tables.told import Wanted
 
     sizes: list[int] = []
     place = list(TABLES["exchanges"]).index("response_bytes")

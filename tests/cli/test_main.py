@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 import kdbg
-from kdbg.cli import COMMANDS
-from kdbg.findings import Kind
+from kdbg.protocol.findings import Kind
+from kdbg.ui.cli import COMMANDS
 
 from .calls import CAPTURES, SHARED, SHIPPED, Outcome, call
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.grammars import api
-from kdbg.grammars.payloads.producer_snapshot import producer_snapshot
-from kdbg.grammars.records import record_format
-from kdbg.wire.readings.fields import walk
+from kdbg.protocol.grammars import api
+from kdbg.protocol.grammars.payloads.producer_snapshot import producer_snapshot
+from kdbg.protocol.grammars.records import record_format
+from kdbg.protocol.wire.readings.fields import walk
 
 from .calls import CAPTURES, Outcome
 

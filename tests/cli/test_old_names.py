@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.diagnosis.lint import LINTS
+from kdbg.analysis.diagnosis.lint import LINTS
 from kdbg.errors import InputError
-from kdbg.filters.where.expression import expression
-from kdbg.findings import Finding, Kind
-from kdbg.findings.kinds import OLD_NAMES
-from kdbg.render.findings import finding_object
-from kdbg.tables.columns import TABLES
-from kdbg.tables.rows import problem_columns
+from kdbg.exchanges.filters.where.expression import expression
+from kdbg.protocol.findings import Finding, Kind
+from kdbg.protocol.findings.kinds import OLD_NAMES
+from kdbg.views.render.findings import finding_object
+from kdbg.views.tables.columns import TABLES
+from kdbg.views.tables.rows import problem_columns
 
 from ..test_findings import IN_VAIN, MADE, OF_FILES, OF_THE_PROXY, ON_STDERR
 from ..traffic import pcap

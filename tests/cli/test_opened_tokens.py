@@ -180,7 +180,7 @@ def test_metrics_in_json_are_opentelemetrys_own(cli: Cli) -> None:
 
 
 def test_without_the_library_metrics_are_bytes_by_their_name() -> None:
-    without = "import sys; sys.modules['opentelemetry'] = None; from kdbg.cli import main; main()"
+    without = "import sys; sys.modules['opentelemetry'] = None; from kdbg.ui.cli import main; main()"
     command = [sys.executable, "-c", without, "decode", str(TELEMETRY), "--api", "PushTelemetry"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0

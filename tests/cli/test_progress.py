@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from kdbg.capture.source import open_source
-from kdbg.cli.output import Writer
-from kdbg.cli.progress import ERASE, Progress, amount, duration
+from kdbg.ui.cli.output import Writer
+from kdbg.ui.cli.progress import ERASE, Progress, amount, duration
 
 from .calls import CAPTURES, call
 from .terminal import END, on_terminal, screen

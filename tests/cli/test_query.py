@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.tables.questions import QUESTIONS
+from kdbg.views.tables.questions import QUESTIONS
 from tests.spark import asked
 from tests.traffic import Talk, pcap
 
@@ -158,7 +158,7 @@ def written(out: Path, capture: str) -> None:
     """Write the exchanges of a capture as `kdbg pipeline` does, and beside them a file of a run that was killed."""
     from pyarrow import parquet
 
-    from kdbg.spark.commit import Output
+    from kdbg.scale.spark.commit import Output
 
     output = Output(str(out))
     output.begin()

@@ -137,7 +137,7 @@ def test_without_options_nothing_of_it_is_imported(write: Write) -> None:
     import subprocess
 
     path = write(produce(batch({"value": FRAME + AVRO})))
-    code = "import sys; from kdbg.cli import run; run(['records', sys.argv[1]]); print(*sys.modules)"
+    code = "import sys; from kdbg.ui.cli import run; run(['records', sys.argv[1]]); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, env=dict(os.environ))
     assert not {"fastavro", "google.protobuf", "jsonschema", "msgpack", "confluent_kafka"} & set(done.stdout.split())
 

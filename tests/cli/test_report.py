@@ -17,7 +17,7 @@ import sys, importlib.util as util
 found = util.find_spec
 util.find_spec = lambda name, *more: None if name == "jinja2" else found(name, *more)
 import kdbg.cli
-sys.exit(kdbg.cli.run(sys.argv[1:]))
+sys.exit(kdbg.ui.cli.run(sys.argv[1:]))
 """
 
 

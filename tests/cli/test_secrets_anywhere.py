@@ -11,16 +11,16 @@ from uuid import UUID
 
 import pytest
 
-from kdbg.cli import COMMANDS
-from kdbg.grammars.payloads.registry import payload
-from kdbg.grammars.records import record_format
-from kdbg.render.look import Look
-from kdbg.render.records.views import FORMATS as RECORD_FORMATS
-from kdbg.render.views import VIEWS
-from kdbg.tables.columns import TABLES
-from kdbg.wire.nodes import build
-from kdbg.wire.records.build import build_set
-from kdbg.wire.records.sets import RecordFormat
+from kdbg.protocol.grammars.payloads.registry import payload
+from kdbg.protocol.grammars.records import record_format
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.records.build import build_set
+from kdbg.protocol.wire.records.sets import RecordFormat
+from kdbg.ui.cli import COMMANDS
+from kdbg.views.render.look import Look
+from kdbg.views.render.records.views import FORMATS as RECORD_FORMATS
+from kdbg.views.render.views import VIEWS
+from kdbg.views.tables.columns import TABLES
 
 from ..traffic import Talk
 from .calls import MAIN, Outcome

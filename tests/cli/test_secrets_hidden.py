@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.message import explain, read
-from kdbg.messages.peers import Peers
-from kdbg.render.look import Look
-from kdbg.render.tree import Tree
-from kdbg.render.views import view
-from kdbg.wire.language.api import Direction
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.message import explain, read
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.language.api import Direction
+from kdbg.views.render.look import Look
+from kdbg.views.render.tree import Tree
+from kdbg.views.render.views import view
 
 from ..traffic import Talk, forms, header_bytes
 from .calls import CAPTURES, FORMATS, MAIN, Outcome

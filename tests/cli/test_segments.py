@@ -15,11 +15,11 @@ import pytest
 import zstandard
 
 from kdbg.errors import BuildError
-from kdbg.grammars.payloads import payload
-from kdbg.grammars.records import record_format
-from kdbg.messages.rebuild import rebuild
-from kdbg.wire.nodes import build
-from kdbg.wire.records.build import build_set
+from kdbg.exchanges.messages.rebuild import rebuild
+from kdbg.protocol.grammars.payloads import payload
+from kdbg.protocol.grammars.records import record_format
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.records.build import build_set
 
 from ..segments.made import TIME, batch, flipped, message
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, Outcome, call

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
+from kdbg.protocol import grammars
 
 from .calls import CAPTURES, Outcome
 from .peers import API_VERSIONS
@@ -254,7 +254,7 @@ class TestBodies:
 
 def test_help_needs_no_network() -> None:
     """It is instant: what sockets want is imported when something is sent."""
-    program = "import sys; from kdbg.cli import run; run(['send', *sys.argv[1:], '--help']); print(*sys.modules)"
+    program = "import sys; from kdbg.ui.cli import run; run(['send', *sys.argv[1:], '--help']); print(*sys.modules)"
     for api in ([], ["produce"]):
         done = subprocess.run([sys.executable, "-c", program, *api], capture_output=True, check=True, text=True)
         assert not {"asyncio", "ssl", "confluent_kafka", "rich", "scapy"} & set(done.stdout.splitlines()[-1].split())

@@ -14,17 +14,17 @@ import click
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.cli.sending.apioptions import ABOUT, own_options, required
-from kdbg.cli.sending.captured import by_name, captured
-from kdbg.cli.sending.options import Options
-from kdbg.cli.sending.request import FromBody, FromOptions
-from kdbg.cli.sending.security import reach
-from kdbg.cli.sending.words import TIMES, Acks, Moment, Offset, Pair
-from kdbg.client.forms import FORMS
-from kdbg.client.settings import Sasl, Settings, Tls
 from kdbg.errors import InputError, KdbgError
-from kdbg.messages.assign import assign, in_order, parse
+from kdbg.exchanges.messages.assign import assign, in_order, parse
+from kdbg.live.client.forms import FORMS
+from kdbg.live.client.settings import Sasl, Settings, Tls
+from kdbg.protocol import grammars
+from kdbg.ui.cli.sending.apioptions import ABOUT, own_options, required
+from kdbg.ui.cli.sending.captured import by_name, captured
+from kdbg.ui.cli.sending.options import Options
+from kdbg.ui.cli.sending.request import FromBody, FromOptions
+from kdbg.ui.cli.sending.security import reach
+from kdbg.ui.cli.sending.words import TIMES, Acks, Moment, Offset, Pair
 
 from .calls import CAPTURES, COMMAND, ENVIRONMENT
 

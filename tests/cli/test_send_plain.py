@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.cli.sending.plain import written
-from kdbg.cli.sending.request import FromBody
 from kdbg.errors import InputError, NotServed
+from kdbg.protocol import grammars
+from kdbg.ui.cli.sending.plain import written
+from kdbg.ui.cli.sending.request import FromBody
 
 from ..client.brokers import Brokers
 from ..client.clusters import started
@@ -20,7 +20,7 @@ JOIN, FETCH, METADATA = (grammars.api(name) for name in ("join-group", "fetch", 
 
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdbg.client.cluster.PAUSES", (0,))
+    monkeypatch.setattr("kdbg.live.client.cluster.PAUSES", (0,))
 
 
 @in_loop

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import click
 import pytest
 
-from kdbg.cli import commands
-from kdbg.cli.output import SCREEN_OPTIONS
+from kdbg.ui.cli import commands
+from kdbg.ui.cli.output import SCREEN_OPTIONS
 
 from .calls import Outcome
 from .terminal import on_terminal

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import kdbg
-from kdbg.cli.output import FLUSH_AT, Writer
-from kdbg.cli.showing import ShownHere
-from kdbg.jobs.apart import FEW
-from kdbg.messages.exchange import Exchange
-from kdbg.render.look import Look
-from kdbg.render.views import ExchangeView, Text, view
-from kdbg.wire.readings.topic_names import NamesThen
+from kdbg.exchanges.jobs.apart import FEW
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.protocol.wire.readings.topic_names import NamesThen
+from kdbg.ui.cli.output import FLUSH_AT, Writer
+from kdbg.ui.cli.showing import ShownHere
+from kdbg.views.render.look import Look
+from kdbg.views.render.views import ExchangeView, Text, view
 
 FIRST_CONTACT = Path(__file__).parents[2] / "captures" / "first-contact.pcap"
 

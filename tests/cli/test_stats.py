@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from kdbg.cli import counting
-from kdbg.cli.completing import dimension_names, sort_names
-from kdbg.cli.counting import StatsRun, Wanted
-from kdbg.cli.output import Writer
-from kdbg.cli.stats import command
-from kdbg.filters.chosen import Filters
-from kdbg.render.look import Look
-from kdbg.stats.measures import MEASURES
-from kdbg.stats.table import Table
+from kdbg.analysis.stats.measures import MEASURES
+from kdbg.analysis.stats.table import Table
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.ui.cli import counting
+from kdbg.ui.cli.completing import dimension_names, sort_names
+from kdbg.ui.cli.counting import StatsRun, Wanted
+from kdbg.ui.cli.output import Writer
+from kdbg.ui.cli.stats import command
+from kdbg.views.render.look import Look
 
 from ..traffic import Talk, pcap
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, MAIN, Outcome, call

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.cli import run
-from kdbg.render.views import VIEWS
-from kdbg.tables.columns import TABLES
+from kdbg.ui.cli import run
+from kdbg.views.render.views import VIEWS
+from kdbg.views.tables.columns import TABLES
 
 from ..capture.files import enhanced, interface, option, section
 from ..traffic import RAW_IP, Talk, pcap

@@ -24,10 +24,10 @@ from .calls import ENVIRONMENT
 
 PROGRAM = """if True:
     import os, sys
-    from kdbg.cli import run
-    from kdbg.cli.output import Writer, look
-    from kdbg.cli.watching import Watching
-    from kdbg.filters.chosen import Filters
+    from kdbg.ui.cli import run
+    from kdbg.ui.cli.output import Writer, look
+    from kdbg.ui.cli.watching import Watching
+    from kdbg.exchanges.filters.chosen import Filters
     stream = os.dup(0)
     def stop():
         print("stopping", file=sys.stderr, flush=True)

@@ -10,14 +10,14 @@ import sys
 import click
 import pytest
 
-from kdbg.cli import commands
+from kdbg.ui.cli import commands
 
 WITHOUT = """if True:
     import sys
     from importlib.machinery import PathFinder
     found = PathFinder.find_spec
     PathFinder.find_spec = lambda name, *more: None if name.partition(".")[0] == "textual" else found(name, *more)
-    from kdbg.cli import main
+    from kdbg.ui.cli import main
     main()
 """
 GIVEN = {"proxy": ["-b", "127.0.0.1:1"], "watch": ["-i", "lo"]}

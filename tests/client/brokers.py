@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from uuid import UUID
 
-from kdbg.client.settings import Address, show
+from kdbg.live.client.settings import Address, show
 
 from .servers import Peer, Request, api_versions, dead_port, server
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.client.settings import Address
+from kdbg.live.client.settings import Address
 
 PASSWORD = "key-password"
 KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256")

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from kdbg.client import Cluster, Settings
-from kdbg.messages.exchange import Exchange
-from kdbg.wire.readings.outline import outline
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Cluster, Settings
+from kdbg.protocol.wire.readings.outline import outline
 
 from .brokers import Brokers
 from .servers import Peer

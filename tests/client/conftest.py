@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.client import cluster as room
+from kdbg.live.client import cluster as room
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from kdbg import grammars
-from kdbg.client import Connection, Settings
-from kdbg.client.settings import Address
 from kdbg.errors import ClientError
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Connection, Settings
+from kdbg.live.client.settings import Address
+from kdbg.protocol import grammars
 
 from .servers import Peer, metadata
 

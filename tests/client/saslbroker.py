@@ -10,7 +10,7 @@ from typing import Any
 
 from scramp import ScramException, ScramMechanism
 
-from kdbg.client.settings import Sasl
+from kdbg.live.client.settings import Sasl
 
 from .servers import Peer, Request, api_versions, metadata
 

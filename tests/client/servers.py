@@ -18,9 +18,9 @@ from ssl import SSLContext
 from typing import Any, ParamSpec
 
 import kdbg
-from kdbg import grammars
-from kdbg.client.settings import Address
-from kdbg.engine.requests import begins
+from kdbg.exchanges.engine.requests import begins
+from kdbg.live.client.settings import Address
+from kdbg.protocol import grammars
 
 HOST = "127.0.0.1"
 WATCHDOG = 20.0

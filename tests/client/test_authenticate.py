@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.client import Cluster, Connection, Sasl, Settings
-from kdbg.client.authenticate import authenticate
-from kdbg.client.settings import show
 from kdbg.errors import Closed, InputError, NotAuthenticated, WrongAnswer
-from kdbg.messages.exchange import Exchange
-from kdbg.render.look import Look
-from kdbg.render.views import VIEWS, view
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Cluster, Connection, Sasl, Settings
+from kdbg.live.client.authenticate import authenticate
+from kdbg.live.client.settings import show
+from kdbg.protocol import grammars
+from kdbg.views.render.look import Look
+from kdbg.views.render.views import VIEWS, view
 
 from ..traffic import forms
 from .saslbroker import MECHANISMS, SECRETS, USER, SaslBroker, good

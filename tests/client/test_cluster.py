@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.client import Cluster, Settings, Tls
-from kdbg.client.cluster import fitting
-from kdbg.client.mock import mock_cluster
 from kdbg.errors import CannotConnect, Closed, InputError, TimedOut, WrongAnswer
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Cluster, Settings, Tls
+from kdbg.live.client.cluster import fitting
+from kdbg.live.client.mock import mock_cluster
+from kdbg.protocol import grammars
 
 from .brokers import UNSUPPORTED_VERSION, Brokers
 from .clusters import QUICK, SETTINGS, errors, hangs_up, port_of, produce, started

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.client import Cluster, Settings
-from kdbg.client.defaults import waits
-from kdbg.client.settings import Sasl, show
 from kdbg.errors import CannotConnect, ClientError, TimedOut
+from kdbg.live.client import Cluster, Settings
+from kdbg.live.client.defaults import waits
+from kdbg.live.client.settings import Sasl, show
+from kdbg.protocol import grammars
 
 from .brokers import Brokers
 from .clusters import QUICK, SETTINGS, errors, port_of, produce, started

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.client import Cluster
-from kdbg.client import cluster as room
 from kdbg.errors import CannotConnect, Closed, NoTopicId, WrongAnswer
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Cluster
+from kdbg.live.client import cluster as room
+from kdbg.protocol import grammars
 
 from .brokers import ORDERS_ID, Brokers
 from .clusters import SETTINGS, errors, hangs_up, port_of, produce, started

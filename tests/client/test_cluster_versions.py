@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kdbg.client import Cluster
-from kdbg.client.settings import show
 from kdbg.errors import Closed, NotServed, TimedOut
+from kdbg.live.client import Cluster
+from kdbg.live.client.settings import show
 
 from .brokers import Brokers
 from .clusters import QUICK, SETTINGS, errors, port_of, produce, started

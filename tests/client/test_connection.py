@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.client import Connection, Settings
-from kdbg.client.settings import Address
-from kdbg.engine import pairing as conversation
 from kdbg.errors import BuildError, Closed, WrongAnswer
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.engine import pairing as conversation
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Connection, Settings
+from kdbg.live.client.settings import Address
+from kdbg.protocol import grammars
 
 from .servers import HOST, Peer, Serve, in_loop, metadata, server
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.client.defaults import DEFAULTS, filled
-from kdbg.client.forms import FORMS
-from kdbg.client.template import template
-from kdbg.wire import Api
-from kdbg.wire.nodes import Node, NullableStruct, WireArray, WireStruct, build
-from kdbg.wire.records.node import RecordsNode
+from kdbg.live.client.defaults import DEFAULTS, filled
+from kdbg.live.client.forms import FORMS
+from kdbg.live.client.template import template
+from kdbg.protocol import grammars
+from kdbg.protocol.wire import Api
+from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct, build
+from kdbg.protocol.wire.records.node import RecordsNode
 
 from .brokers import Brokers
 from .clusters import started

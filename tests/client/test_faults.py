@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from kdbg.client import Connection, Settings, Tls
-from kdbg.client.settings import Address
 from kdbg.errors import CannotConnect, Closed, TimedOut
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Connection, Settings, Tls
+from kdbg.live.client.settings import Address
 
 from .faults import HTTP, METADATA, PATIENT, QUICK, answered, ask, fails
 from .servers import HOST, Peer, Serve, dead_port, in_loop, metadata, server
@@ -136,7 +136,7 @@ async def test_a_broker_that_stops_reading() -> None:
 
 @in_loop
 async def test_hanging_up_on_a_broker_that_stops_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdbg.client.connection.GRACE", 0.1)
+    monkeypatch.setattr("kdbg.live.client.connection.GRACE", 0.1)
     async with server(Peer.stop_reading) as address:
         connection = await Connection.open(address, PATIENT)
         future = connection.send(METADATA, 1, data=bytes(16 << 20))

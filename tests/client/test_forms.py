@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.client.forms import FORMS, assignment, subscription
 from kdbg.errors import InputError
+from kdbg.live.client.forms import FORMS, assignment, subscription
+from kdbg.protocol import grammars
 
 GIVEN: dict[str, list[dict[str, Any]]] = {
     "Produce": [
@@ -71,7 +71,7 @@ CASES = [
     for version in grammars.api(name).versions
 ]
 TOPICS_BY_ID = {("Produce", 13), ("Fetch", 13), ("OffsetCommit", 10), ("OffsetFetch", 10)}
-"""From these versions on the client exchanges names for ids before it builds (kdbg/client/topics.py)."""
+"""From these versions on the client exchanges names for ids before it builds (kdbg/live/client/topics.py)."""
 
 
 def test_every_form_is_tried() -> None:

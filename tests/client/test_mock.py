@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from kdbg.client import Cluster, Settings
-from kdbg.client.mock import is_mock, mock_cluster
-from kdbg.client.settings import addresses
 from kdbg.errors import InputError
 from kdbg.extras import install
+from kdbg.live.client import Cluster, Settings
+from kdbg.live.client.mock import is_mock, mock_cluster
+from kdbg.live.client.settings import addresses
 
 from .servers import in_loop
 

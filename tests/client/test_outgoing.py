@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
 from kdbg.capture.write import CaptureWriter
-from kdbg.client import Cluster, Connection, Settings, Tls
-from kdbg.client.outgoing import TimedSocket
-from kdbg.client.settings import Address, show
 from kdbg.errors import Closed, TimedOut
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Cluster, Connection, Settings, Tls
+from kdbg.live.client.outgoing import TimedSocket
+from kdbg.live.client.settings import Address, show
+from kdbg.protocol import grammars
 
 from .certificates import Authority
 from .servers import HOST, Peer, in_loop, server
@@ -230,7 +230,7 @@ async def test_an_exchange_without_an_answer_keeps_the_times_it_was_delivered_wi
 @in_loop
 async def test_what_no_answer_is_due_to_is_done_when_it_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever hangs up at once cuts nothing off, however slowly the broker reads."""
-    monkeypatch.setattr("kdbg.client.connection.GRACE", 0.001)
+    monkeypatch.setattr("kdbg.live.client.connection.GRACE", 0.001)
     clock = Clock()
     async with server(lambda peer: read_late(peer, clock)) as address:
         async with Cluster(show(address), Settings(), direct=True) as cluster:

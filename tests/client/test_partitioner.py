@@ -10,8 +10,8 @@ from confluent_kafka import Message, Producer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.client.mock import mock_cluster
-from kdbg.client.partitioner import PARTITIONERS, murmur2
+from kdbg.live.client.mock import mock_cluster
+from kdbg.live.client.partitioner import PARTITIONERS, murmur2
 
 PUBLISHED = {
     b"21": -973932308, b"foobar": -790332482, b"a-little-bit-long-string": -985981536,

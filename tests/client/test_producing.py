@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.client.forms import FORMS
-from kdbg.client.producing import CODECS, carried_by
 from kdbg.errors import InputError
+from kdbg.live.client.forms import FORMS
+from kdbg.live.client.producing import CODECS, carried_by
+from kdbg.protocol import grammars
 
 PRODUCE = grammars.api("produce")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kdbg.client.properties import jaas, parse, read, settings
-from kdbg.client.settings import Sasl, Settings, Tls
 from kdbg.errors import InputError
+from kdbg.live.client.properties import jaas, parse, read, settings
+from kdbg.live.client.settings import Sasl, Settings, Tls
 
 PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 

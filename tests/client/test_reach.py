@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kdbg.client import Settings, Tls
-from kdbg.client.reach import look_up, reach
-from kdbg.client.settings import Address
 from kdbg.errors import CannotConnect, InputError, TimedOut
+from kdbg.live.client import Settings, Tls
+from kdbg.live.client.reach import look_up, reach
+from kdbg.live.client.settings import Address
 
 from .servers import HOST, Peer, dead_port, in_loop, server
 

@@ -10,8 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg import grammars
-from kdbg.client.routes import CONTROLLER, GROUP, LEADER, SHARE, TRANSACTION, Route, completed, partitions_of, route
+from kdbg.live.client.routes import (
+    CONTROLLER,
+    GROUP,
+    LEADER,
+    SHARE,
+    TRANSACTION,
+    Route,
+    completed,
+    partitions_of,
+    route,
+)
+from kdbg.protocol import grammars
 
 ID = UUID("12345678-1234-1234-1234-123456789abc")
 ANY = Route("any")

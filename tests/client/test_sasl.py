@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scramp import ScramMechanism
 
-from kdbg.client.sasl import MECHANISMS, Rejected, mechanism
-from kdbg.client.settings import Sasl
 from kdbg.errors import InputError
+from kdbg.live.client.sasl import MECHANISMS, Rejected, mechanism
+from kdbg.live.client.settings import Sasl
 
 SCRAM = [name for name in MECHANISMS if name.startswith("SCRAM")]
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
 from kdbg.capture.write import CaptureWriter
-from kdbg.client import Cluster, Connection, Settings
-from kdbg.client.settings import show
 from kdbg.errors import Closed
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Cluster, Connection, Settings
+from kdbg.live.client.settings import show
+from kdbg.protocol import grammars
 
 from .brokers import Brokers
 from .saslbroker import MECHANISMS, SaslBroker, good

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.client.settings import Address, Sasl, Settings, Tls, addresses, show
 from kdbg.errors import InputError
+from kdbg.live.client.settings import Address, Sasl, Settings, Tls, addresses, show
 
 
 @pytest.mark.parametrize(

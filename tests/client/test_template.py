@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.client.template import template
 from kdbg.errors import UnknownVersion
-from kdbg.wire.nodes import WireStruct
+from kdbg.live.client.template import template
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.nodes import WireStruct
 
 CASES = [pytest.param(api, version, id=f"{api.name}-v{version}") for api in grammars.apis() for version in api.versions]
 

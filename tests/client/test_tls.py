@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.client import Connection, Settings, Tls
-from kdbg.client.settings import Address
-from kdbg.client.tls import broken, context, refused
 from kdbg.errors import CannotConnect, ClientError, Closed, InputError, WrongAnswer
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Connection, Settings, Tls
+from kdbg.live.client.settings import Address
+from kdbg.live.client.tls import broken, context, refused
+from kdbg.protocol import grammars
 
 from .certificates import PASSWORD, Authority, alerting_server, encrypted
 from .servers import Peer, in_loop, metadata, server
@@ -217,7 +217,7 @@ async def test_no_tls_version_in_common(ours: Authority, monkeypatch: pytest.Mon
     there.minimum_version = ssl.TLSVersion.TLSv1_3
     older = context(Tls(ca=str(ours.ca)))
     older.maximum_version = ssl.TLSVersion.TLSv1_2
-    monkeypatch.setattr("kdbg.client.tls.context", lambda tls: older)
+    monkeypatch.setattr("kdbg.live.client.tls.context", lambda tls: older)
     with alerting_server(there) as address, pytest.raises(CannotConnect, match=r"TLS failed: .*VERSION"):
         await ask(address)
 

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from kdbg import grammars
-from kdbg.client.topics import by_id, unnamed
-from kdbg.wire.nodes import WireStruct, build
+from kdbg.live.client.topics import by_id, unnamed
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.nodes import WireStruct, build
 
 ORDERS, OTHER = UUID("12345678-1234-1234-1234-123456789abc"), UUID(int=7)
 IDS = {"orders": ORDERS}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg import grammars
-from kdbg.client.versions import choose
+from kdbg.live.client.versions import choose
+from kdbg.protocol import grammars
 
 METADATA = grammars.api("metadata")
 NEWEST = METADATA.versions[-1]

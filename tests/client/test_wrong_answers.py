@@ -7,9 +7,9 @@ import struct
 
 import pytest
 
-from kdbg.client import Connection, Settings
 from kdbg.errors import WrongAnswer
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.live.client import Connection, Settings
 
 from .faults import HTTP, METADATA, PATIENT, answered, ask, fails
 from .servers import Peer, Serve, in_loop, metadata, server

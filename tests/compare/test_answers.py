@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.compare.answers import Judge, worth_asking_again
-from kdbg.compare.counterparts import Counterparts
-from kdbg.compare.handed import KEPT, MEMBER, OFFSET
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.peers import Peers
+from kdbg.analysis.compare.answers import Judge, worth_asking_again
+from kdbg.analysis.compare.counterparts import Counterparts
+from kdbg.analysis.compare.handed import KEPT, MEMBER, OFFSET
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.protocol import grammars
 
 PEERS = Peers(1, ("127.0.0.1", 1), ("127.0.0.1", 9092))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import kdbg
-from kdbg.compare.captures import Row, rows
-from kdbg.compare.profile import Profile
+from kdbg.analysis.compare.captures import Row, rows
+from kdbg.analysis.compare.profile import Profile
 
 from ..traffic import Talk, pcap
 

@@ -8,9 +8,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg import grammars
-from kdbg.compare.counterparts import Counterparts
-from kdbg.compare.handed import (
+from kdbg.analysis.compare.counterparts import Counterparts
+from kdbg.analysis.compare.handed import (
     GENERATION,
     KEPT,
     LEADER_EPOCH,
@@ -20,8 +19,9 @@ from kdbg.compare.handed import (
     PRODUCER_EPOCH,
     TOPIC_ID,
 )
-from kdbg.messages.message import read
-from kdbg.wire.nodes import build
+from kdbg.exchanges.messages.message import read
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.nodes import build
 
 OLD, NEW = UUID(int=5), UUID(int=6)
 PLACE = {"topic": "orders", "partition": 0}
@@ -88,8 +88,8 @@ def test_payloads_speak_of_the_generation_of_now() -> None:
     grammar = api.at("request", version)
     subscription = {"payload": "ConsumerProtocolSubscription", "value": {
         "version": 2, "topics": ["orders"], "user_data": None, "owned_partitions": [], "generation_id": 3}}  # fmt: skip
-    from kdbg.messages.exchange import CapturedMessage
-    from kdbg.messages.rebuild import rebuild
+    from kdbg.exchanges.messages.exchange import CapturedMessage
+    from kdbg.exchanges.messages.rebuild import rebuild
 
     body = {"group_id": "g", "session_timeout_ms": 1, "rebalance_timeout_ms": 1, "member_id": "",
             "protocol_type": "consumer", "protocols": [{"name": "range", "metadata": subscription}]}  # fmt: skip

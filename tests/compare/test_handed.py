@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kdbg import grammars
-from kdbg.compare.aside import is_aside
-from kdbg.compare.handed import (
+from kdbg.analysis.compare.aside import is_aside
+from kdbg.analysis.compare.handed import (
     CHOSEN,
     HANDED,
     KINDS,
@@ -21,11 +20,12 @@ from kdbg.compare.handed import (
     handed,
     is_volatile,
 )
-from kdbg.grammars.errors import error_name
-from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.nodes import Node
-from kdbg.wire.nodes.children import children
-from kdbg.wire.records.node import RecordsNode
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.errors import error_name
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.nodes import Node
+from kdbg.protocol.wire.nodes.children import children
+from kdbg.protocol.wire.records.node import RecordsNode
 
 
 def fields(node: Node) -> Iterator[tuple[str, Node]]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import kdbg
-from kdbg.compare.messages import ABSENT, compare
-from kdbg.messages.exchange import Exchange
+from kdbg.analysis.compare.messages import ABSENT, compare
+from kdbg.exchanges.messages.exchange import Exchange
 
 from ..traffic import Talk, pcap
 

@@ -20,7 +20,7 @@ print(table(found))
 if "brokers only" in found:
     print(alone(found))
 if asked.write:
-    page = TOP / "kdbg" / "guide" / "incomplete.md"
+    page = TOP / "kdbg" / "ui" / "guide" / "incomplete.md"
     page.write_text(written(page.read_text(encoding="utf-8"), {"damage": table(found), "alone": alone(found)}))
 for kind, verdict in found.items():
     for note in verdict.notes[: asked.notes]:

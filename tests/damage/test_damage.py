@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import Exchange
 
 from .run import SHARED, captures, rows, table
 from .truth import whole
 from .variants import DAMAGE, variant
 from .verdict import Verdict, judge
 
-GUIDE = Path(__file__).resolve().parents[2] / "kdbg" / "guide" / "incomplete.md"
+GUIDE = Path(__file__).resolve().parents[2] / "kdbg" / "ui" / "guide" / "incomplete.md"
 HOSTILE = SHARED / "hostile"
 BEYOND = {"delay": 0.005, "mix": 0.005}
 """Kinds of damage that bring packets later than kdbg waits, and the share of what they may cost."""

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from kdbg.capture import Packet, open_capture
 from kdbg.capture.packet import ACK, SYN, reverse
-from kdbg.engine.engine import Engine
-from kdbg.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 
 MASK = 0xFFFFFFFF
 Way = tuple[int, bool]

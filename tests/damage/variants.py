@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 from kdbg.capture import Packet
-from kdbg.tcp.table import LATE
+from kdbg.streams.tcp.table import LATE
 
 from .truth import Whole
 

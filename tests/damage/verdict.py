@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
-from kdbg.engine.engine import Engine
-from kdbg.findings import Finding, Kind
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.peers import End, Peers
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.peers import End, Peers
+from kdbg.protocol.findings import Finding, Kind
 
 from .truth import Frame, Way, Whole, numbered
 from .variants import Kept

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.definitions import MessageDefinition, apis, declare, pairs, read
-from kdbg.wire.language.api import DIRECTIONS
-from kdbg.wire.nodes import WireArray, WireStruct, join
-from kdbg.wire.readings.bnf import structure
-from kdbg.wire.readings.layout import layout
+from kdbg.protocol import grammars
+from kdbg.protocol.definitions import MessageDefinition, apis, declare, pairs, read
+from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.nodes import WireArray, WireStruct, join
+from kdbg.protocol.wire.readings.bnf import structure
+from kdbg.protocol.wire.readings.layout import layout
 
 from .. import facts
 from ..facts import RELEASES

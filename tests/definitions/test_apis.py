@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.definitions import Given, apis, read
 from kdbg.errors import DefinitionError
-from kdbg.wire import Api
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.bnf import bnf
-from kdbg.wire.readings.secrets import has_secrets
+from kdbg.protocol import grammars
+from kdbg.protocol.definitions import Given, apis, read
+from kdbg.protocol.wire import Api
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.bnf import bnf
+from kdbg.protocol.wire.readings.secrets import has_secrets
 
 
 def definition(name: str, key: int, fields: list[dict[str, Any]], valid: str = "0-1", **top: Any) -> str:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.definitions import MessageDefinition, Versions, compare, read
-from kdbg.definitions.compatible import RULES, swapped
+from kdbg.protocol.definitions import MessageDefinition, Versions, compare, read
+from kdbg.protocol.definitions.compatible import RULES, swapped
 
 from .. import facts
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from kdbg.definitions import Declared, declare, declared, read
 from kdbg.errors import UnknownVersion
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.bnf import bnf
-from kdbg.wire.readings.compiled import reader
-from kdbg.wire.readings.layout import layout
+from kdbg.protocol.definitions import Declared, declare, declared, read
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.bnf import bnf
+from kdbg.protocol.wire.readings.compiled import reader
+from kdbg.protocol.wire.readings.layout import layout
 
 MADE = Path(__file__).parent / "made"
 

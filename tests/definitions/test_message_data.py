@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg import grammars
-from kdbg.definitions.apis import apis
-from kdbg.definitions.declaring import declare
-from kdbg.definitions.message_data import Message, MessageType
-from kdbg.definitions.reading import read
 from kdbg.errors import BuildError, GrammarError, Leftover, UnknownVersion, WireError
-from kdbg.wire.nodes import TAGGED
+from kdbg.protocol import grammars
+from kdbg.protocol.definitions.apis import apis
+from kdbg.protocol.definitions.declaring import declare
+from kdbg.protocol.definitions.message_data import Message, MessageType
+from kdbg.protocol.definitions.reading import read
+from kdbg.protocol.wire.nodes import TAGGED
 
 RULES = MessageType.defined(read("""{
   "apiKey": 9001, "type": "request", "name": "RulesRequest", "validVersions": "0-3", "flexibleVersions": "3+",

@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from kdbg import grammars
-from kdbg.definitions.every_version import Members
-from kdbg.definitions.message_data import MessageType
-from kdbg.definitions.model import MessageDefinition
-from kdbg.definitions.reading import read
 from kdbg.errors import BuildError
-from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.language.types import At
+from kdbg.protocol import grammars
+from kdbg.protocol.definitions.every_version import Members
+from kdbg.protocol.definitions.message_data import MessageType
+from kdbg.protocol.definitions.model import MessageDefinition
+from kdbg.protocol.definitions.reading import read
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language.types import At
 
 from .. import facts
 

@@ -14,11 +14,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdbg.definitions import declare, declared, read
 from kdbg.errors import DefinitionError
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.compiled import reader
-from kdbg.wire.readings.layout import LayoutRow, layout
+from kdbg.protocol.definitions import declare, declared, read
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.compiled import reader
+from kdbg.protocol.wire.readings.layout import LayoutRow, layout
 
 NEWEST, FLEXIBLE = 4, 2
 NUMBERS = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64", "uuid")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kdbg.definitions.model import ALL_VERSIONS, NO_VERSIONS, MessageDefinition, Versions
-from kdbg.definitions.reading import DEEPEST, MOST_FIELDS, read
 from kdbg.errors import DefinitionError
-from kdbg.wire.nodes import NO_DEFAULT
+from kdbg.protocol.definitions.model import ALL_VERSIONS, NO_VERSIONS, MessageDefinition, Versions
+from kdbg.protocol.definitions.reading import DEEPEST, MOST_FIELDS, read
+from kdbg.protocol.wire.nodes import NO_DEFAULT
 
 from .. import facts
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.definitions.text import DEEPEST, LARGEST, Entries, parse
 from kdbg.errors import DefinitionError
+from kdbg.protocol.definitions.text import DEEPEST, LARGEST, Entries, parse
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.text(st.characters(codec="utf-8")),

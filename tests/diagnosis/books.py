@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import kdbg
+from kdbg.analysis.ledgers import Ledgers
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.ledgers import Ledgers
+from kdbg.exchanges.engine.engine import Engine
 
 MAIN = Path(kdbg.__file__).resolve().parents[1]
 CAPTURES = MAIN / "captures"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from kdbg.diagnosis import Case
-from kdbg.diagnosis.rules import BY_CODE
-from kdbg.engine.engine import Engine
-from kdbg.ledgers import Ledgers
-from kdbg.ledgers.accounts import Failure
-from kdbg.ledgers.flows import Fetched, Polls, Sample, Written
-from kdbg.ledgers.groups import Event, Group, Member
-from kdbg.ledgers.marks import Mark, Seen
-from kdbg.ledgers.sessions import Session, Slow, Unanswered
-from kdbg.messages.peers import Peers
-from kdbg.tcp.paths import Closed, Path, Side
+from kdbg.analysis.diagnosis import Case
+from kdbg.analysis.diagnosis.rules import BY_CODE
+from kdbg.analysis.ledgers import Ledgers
+from kdbg.analysis.ledgers.accounts import Failure
+from kdbg.analysis.ledgers.flows import Fetched, Polls, Sample, Written
+from kdbg.analysis.ledgers.groups import Event, Group, Member
+from kdbg.analysis.ledgers.marks import Mark, Seen
+from kdbg.analysis.ledgers.sessions import Session, Slow, Unanswered
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.streams.tcp.paths import Closed, Path, Side
 
 MS, SECOND = 1_000_000, 1_000_000_000
 START = 1_795_000_000 * SECOND

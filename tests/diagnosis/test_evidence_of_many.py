@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from kdbg.ledgers.accounts import Pulse
+from kdbg.analysis.ledgers.accounts import Pulse
 
 from .facts import BROKER, MS, SECOND, START, Facts, cases, happened, mark, sampled, seen, slow, unanswered
 

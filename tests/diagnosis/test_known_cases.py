@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from kdbg.analysis.diagnosis import Case, diagnose
+from kdbg.analysis.diagnosis.rules import BY_CODE
+from kdbg.analysis.diagnosis.text import advice, case_object, sentence
+from kdbg.analysis.ledgers import Ledgers
 from kdbg.capture import open_capture
-from kdbg.diagnosis import Case, diagnose
-from kdbg.diagnosis.rules import BY_CODE
-from kdbg.diagnosis.text import advice, case_object, sentence
-from kdbg.engine.engine import Engine
-from kdbg.ledgers import Ledgers
+from kdbg.exchanges.engine.engine import Engine
 
 from .books import STAGED, truths
 from .golden import same

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from kdbg.analysis.diagnosis import diagnose
+from kdbg.analysis.diagnosis.lint import Linter
+from kdbg.analysis.diagnosis.lint.remark import remark_object
+from kdbg.analysis.diagnosis.stories import subjects, tell
+from kdbg.analysis.diagnosis.stories.text import about, sentence
+from kdbg.analysis.ledgers import Ledgers
 from kdbg.capture import open_capture
-from kdbg.diagnosis import diagnose
-from kdbg.diagnosis.lint import Linter
-from kdbg.diagnosis.lint.remark import remark_object
-from kdbg.diagnosis.stories import subjects, tell
-from kdbg.diagnosis.stories.text import about, sentence
-from kdbg.engine.engine import Engine
-from kdbg.ledgers import Ledgers
+from kdbg.exchanges.engine.engine import Engine
 
 from .books import CAPTURES, STAGED
 from .golden import same

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from kdbg.diagnosis.parties import OF_BROKERS, is_broker
-from kdbg.diagnosis.rules.api_version_unsupported import BASE
-from kdbg.grammars import name_of
-from kdbg.ledgers.clusters import Led
-from kdbg.tcp.paths import Closed
+from kdbg.analysis.diagnosis.parties import OF_BROKERS, is_broker
+from kdbg.analysis.diagnosis.rules.api_version_unsupported import BASE
+from kdbg.analysis.ledgers.clusters import Led
+from kdbg.protocol.grammars import name_of
+from kdbg.streams.tcp.paths import Closed
 
 from .facts import BROKER, MS, SECOND, START, Facts, cases, check, mark, sampled, seen, slow, unanswered
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kdbg.diagnosis import Who
-from kdbg.findings.kinds import Severity
-from kdbg.ledgers.clusters import Led
-from kdbg.tcp.paths import Stall
+from kdbg.analysis.diagnosis import Who
+from kdbg.analysis.ledgers.clusters import Led
+from kdbg.protocol.findings.kinds import Severity
+from kdbg.streams.tcp.paths import Stall
 
 from .facts import BROKER, FLOW, MS, SECOND, START, Facts, cases, check, mark, seen, slow, unanswered
 

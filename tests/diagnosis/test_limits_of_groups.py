@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kdbg.diagnosis import Who
-from kdbg.diagnosis.text import named
-from kdbg.ledgers.clusters import Led
+from kdbg.analysis.diagnosis import Who
+from kdbg.analysis.diagnosis.text import named
+from kdbg.analysis.ledgers.clusters import Led
 
 from .facts import MS, SECOND, START, Facts, cases, check, happened, mark, seen
 

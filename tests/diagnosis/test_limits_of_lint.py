@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdbg.diagnosis import Evidence, Who
-from kdbg.diagnosis.lint import Linter
-from kdbg.diagnosis.looking import api_name, by_ends, clients_of_host, evidence, failures, on_paths, span
-from kdbg.diagnosis.readiness import Missing, client_object, readiness, would_stop
-from kdbg.diagnosis.stories import Subject, tell
-from kdbg.diagnosis.stories.text import SENTENCES, about, given_to, spans
-from kdbg.diagnosis.text import duration, named
-from kdbg.ledgers.producers import Gap, Transaction
-from kdbg.messages.peers import Decrypted, endpoint
+from kdbg.analysis.diagnosis import Evidence, Who
+from kdbg.analysis.diagnosis.lint import Linter
+from kdbg.analysis.diagnosis.looking import api_name, by_ends, clients_of_host, evidence, failures, on_paths, span
+from kdbg.analysis.diagnosis.readiness import Missing, client_object, readiness, would_stop
+from kdbg.analysis.diagnosis.stories import Subject, tell
+from kdbg.analysis.diagnosis.stories.text import SENTENCES, about, given_to, spans
+from kdbg.analysis.diagnosis.text import duration, named
+from kdbg.analysis.ledgers.producers import Gap, Transaction
+from kdbg.exchanges.messages.peers import Decrypted, endpoint
 
 from .facts import BROKER, MS, SECOND, START, Facts, filled, mark, seen
 

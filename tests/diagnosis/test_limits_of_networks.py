@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdbg.findings.kinds import Severity
-from kdbg.ledgers.accounts import Pulse
-from kdbg.ledgers.clusters import Led
-from kdbg.tcp.paths import Stall
+from kdbg.analysis.ledgers.accounts import Pulse
+from kdbg.analysis.ledgers.clusters import Led
+from kdbg.protocol.findings.kinds import Severity
+from kdbg.streams.tcp.paths import Stall
 
 from .facts import BROKER, FLOW, MS, SECOND, START, Facts, cases, check, mark, slow
 

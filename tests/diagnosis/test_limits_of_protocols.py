@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdbg.diagnosis import Who
-from kdbg.diagnosis.advertised import answers, leads_to
-from kdbg.tcp.paths import Path
+from kdbg.analysis.diagnosis import Who
+from kdbg.analysis.diagnosis.advertised import answers, leads_to
+from kdbg.streams.tcp.paths import Path
 
 from .facts import BROKER, FLOW, SECOND, START, Facts, cases, check, mark, seen, unanswered
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdbg.diagnosis.rules.mistyped_topic_auto_created import alike
-from kdbg.diagnosis.text import sentence
-from kdbg.findings.kinds import Severity
-from kdbg.ledgers.producers import Began, Gap, Transaction, Transactional
+from kdbg.analysis.diagnosis.rules.mistyped_topic_auto_created import alike
+from kdbg.analysis.diagnosis.text import sentence
+from kdbg.analysis.ledgers.producers import Began, Gap, Transaction, Transactional
+from kdbg.protocol.findings.kinds import Severity
 
 from .facts import BROKER, SECOND, START, Facts, cases, check, mark, sampled, seen
 

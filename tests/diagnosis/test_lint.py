@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 import kdbg
+from kdbg.analysis.diagnosis.lint import LINTS, Linter, Remark
+from kdbg.analysis.diagnosis.lint.registry import ALL, BY_FINDING
+from kdbg.analysis.ledgers import Ledgers
 from kdbg.capture import open_capture
-from kdbg.diagnosis.lint import LINTS, Linter, Remark
-from kdbg.diagnosis.lint.registry import ALL, BY_FINDING
-from kdbg.engine.engine import Engine
-from kdbg.findings.kinds import Severity
-from kdbg.ledgers import Ledgers
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.protocol.findings.kinds import Severity
 
 from ..cli.calls import call
 from ..test_findings import MADE
 from ..traffic import Talk, pcap
 from .books import CAPTURES, STAGED
 
-GUIDE = (Path(kdbg.__file__).parent / "guide" / "lints.md").read_text()
+GUIDE = (Path(kdbg.__file__).parent / "ui" / "guide" / "lints.md").read_text()
 OFFERS = [{"api_key": 0, "min_version": 3, "max_version": 9}, {"api_key": 1, "min_version": 4, "max_version": 12},
           {"api_key": 3, "min_version": 0, "max_version": 9}]  # fmt: skip
 DOCUMENT = r"KIP-\d+(, KIP-\d+)*|Kafka protocol guide|Security: [a-zA-Z/ ]+SASL/PLAIN|\w+ configs: [a-z.]+"

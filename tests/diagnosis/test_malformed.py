@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.cli import run
-from kdbg.diagnosis import diagnose
-from kdbg.findings.kinds import Severity
+from kdbg.analysis.diagnosis import diagnose
+from kdbg.protocol.findings.kinds import Severity
+from kdbg.ui.cli import run
 from tests.diagnosis.books import MAIN, book
 
 STAGED = Path(__file__).parent / "malformed"

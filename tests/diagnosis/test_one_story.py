@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.filters.chosen import Filters
-from kdbg.report.collected import Collected
-from kdbg.report.sections import Report, report
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.views.report.collected import Collected
+from kdbg.views.report.sections import Report, report
 
 from ..cli.calls import call
 from .books import STAGED, truths

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.diagnosis.readiness import Client, readiness
+from kdbg.analysis.diagnosis.readiness import Client, readiness
 from kdbg.errors import InputError
-from kdbg.grammars import name_of, releases
+from kdbg.protocol.grammars import name_of, releases
 
 from ..cli.calls import call
 from ..traffic import Talk, pcap

@@ -14,16 +14,18 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.diagnosis import Evidence, Rule, Who
-from kdbg.diagnosis.rules import BY_CODE, NAMES, RULES
-from kdbg.diagnosis.text import SENTENCES, UNKNOWN
-from kdbg.findings.amounts import times
+from kdbg.analysis.diagnosis import Evidence, Rule, Who
+from kdbg.analysis.diagnosis.rules import BY_CODE, NAMES, RULES
+from kdbg.analysis.diagnosis.text import SENTENCES, UNKNOWN
+from kdbg.protocol.findings.amounts import times
 
 ROOT = Path(kdbg.__file__).parent
-GUIDE = (ROOT / "guide" / "causes.md").read_text()
-SHARED = "".join((ROOT / "diagnosis" / name).read_text() for name in ("advertised.py", "by_error.py", "malformed.py"))
+GUIDE = (ROOT / "ui" / "guide" / "causes.md").read_text()
+SHARED = "".join(
+    (ROOT / "analysis" / "diagnosis" / name).read_text() for name in ("advertised.py", "by_error.py", "malformed.py")
+)
 GIVEN = {"count", "times", "probably", *UNKNOWN}
-MODULES = {name: import_module(f"kdbg.diagnosis.rules.{name}") for name in NAMES}
+MODULES = {name: import_module(f"kdbg.analysis.diagnosis.rules.{name}") for name in NAMES}
 ALL = [
     pytest.param(module, name, id=f"{path}.{name}")
     for path, module in MODULES.items()
@@ -75,7 +77,7 @@ def test_what_it_explains_exists(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_its_templates_name_only_what_its_file_gives(rule: Rule) -> None:
-    path = ROOT / "diagnosis" / "rules" / f"{rule.code.replace('-', '_')}.py"
+    path = ROOT / "analysis" / "diagnosis" / "rules" / f"{rule.code.replace('-', '_')}.py"
     given = GIVEN | set(re.findall(r'"(\w+)":', path.read_text() + SHARED))
     for template in (rule.sentence, rule.advice, *rule.alternatives):
         names = {name for _, name, _, _ in Formatter().parse(template) if name}

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.diagnosis import Case, diagnose
-from kdbg.diagnosis.stories import STORIES, Event, subjects, tell
-from kdbg.diagnosis.stories.text import SENTENCES, event_object, sentence
-from kdbg.diagnosis.text import case_object
+from kdbg.analysis.diagnosis import Case, diagnose
+from kdbg.analysis.diagnosis.stories import STORIES, Event, subjects, tell
+from kdbg.analysis.diagnosis.stories.text import SENTENCES, event_object, sentence
+from kdbg.analysis.diagnosis.text import case_object
 
 from ..cli.calls import call
 from ..traffic import Talk, pcap
 from .books import CAPTURES, SHARED, STAGED, book, truths
 
-ROOM = Path(kdbg.__file__).parent / "diagnosis" / "stories"
+ROOM = Path(kdbg.__file__).parent / "analysis" / "diagnosis" / "stories"
 SUBJECTS = {"group": "group", "topic": "topic", "client": "client_id", "transaction": "transactional_id"}
 FEW = ("poll-too-late-java", "members-come-and-go", "transaction-timed-out-java", "transactional-id-of-two-java",
        "unknown-topic-consumer", "sasl-plain-wrong-password", "throttled-producer", "sequence-gap", "group-not-allowed",

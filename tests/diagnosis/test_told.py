@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kdbg.diagnosis import diagnose
-from kdbg.diagnosis.told import kept, told
-from kdbg.render.cases import CaseView, case_line
-from kdbg.render.look import Look
+from kdbg.analysis.diagnosis import diagnose
+from kdbg.analysis.diagnosis.told import kept, told
+from kdbg.views.render.cases import CaseView, case_line
+from kdbg.views.render.look import Look
 
 from .books import STAGED, book, truths
 

@@ -7,12 +7,12 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from kdbg.engine.framing import Framer
-from kdbg.engine.pairing import Pairing
-from kdbg.engine.search import MAX_FRAME
-from kdbg.engine.sides import RequestSide, ResponseSide
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.peers import Peers
+from kdbg.exchanges.engine.framing import Framer
+from kdbg.exchanges.engine.pairing import Pairing
+from kdbg.exchanges.engine.search import MAX_FRAME
+from kdbg.exchanges.engine.sides import RequestSide, ResponseSide
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.peers import Peers
 
 PEERS = Peers(1, ("10.0.0.1", 51514), ("10.0.0.2", 9092))
 FIRST_ID = 0x5A3C0700

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import kdbg
 from kdbg.capture.packet import ACK, FIN, PSH, SYN, Packet, reverse
-from kdbg.engine.engine import Engine
-from kdbg.findings import Finding
-from kdbg.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.protocol.findings import Finding
 
 CLIENT = "kdbg"
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.findings import Finding
-from kdbg.findings.facts import NobodyThere, TurnedDown
-from kdbg.findings.kinds import ATTEMPTS
-from kdbg.messages.attempts import Tried
-from kdbg.tcp.paths import Paths
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.attempts import Tried
+from kdbg.protocol.findings import Finding
+from kdbg.protocol.findings.facts import NobodyThere, TurnedDown
+from kdbg.protocol.findings.kinds import ATTEMPTS
+from kdbg.streams.tcp.paths import Paths
 
 from ..traffic import START, Talk, pcap
 

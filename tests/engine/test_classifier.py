@@ -8,13 +8,13 @@ import tracemalloc
 import pytest
 
 from kdbg.capture.packet import ACK, FIN, RST, SYN
-from kdbg.engine import classifier as opening
-from kdbg.engine.classifier import HELD, PATIENCE_MIDSTREAM, PATIENCE_WHOLE
-from kdbg.engine.engine import Engine
-from kdbg.engine.foreign import BEGINNINGS
-from kdbg.engine.identify import fits_any
-from kdbg.findings.facts import Foreign
-from kdbg.tcp.stream import LOOK, PATIENCE
+from kdbg.exchanges.engine import classifier as opening
+from kdbg.exchanges.engine.classifier import HELD, PATIENCE_MIDSTREAM, PATIENCE_WHOLE
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.engine.foreign import BEGINNINGS
+from kdbg.exchanges.engine.identify import fits_any
+from kdbg.protocol.findings.facts import Foreign
+from kdbg.streams.tcp.stream import LOOK, PATIENCE
 
 from .playbook import Lost, Playbook, flow, framed, opaque, request, response
 

@@ -15,16 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdbg.capture import Packet, open_capture
-from kdbg.engine import engine as room
-from kdbg.engine import outbox
-from kdbg.engine.classifier import Classifier, HeldSide
-from kdbg.engine.conversation import Conversation
-from kdbg.engine.engine import Engine
-from kdbg.engine.framing import Framer
-from kdbg.engine.side import HOLD
-from kdbg.filters.chosen import Filters
-from kdbg.messages.exchange import Exchange
-from kdbg.wire.readings import topic_names as topicnames
+from kdbg.exchanges.engine import engine as room
+from kdbg.exchanges.engine import outbox
+from kdbg.exchanges.engine.classifier import Classifier, HeldSide
+from kdbg.exchanges.engine.conversation import Conversation
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.engine.framing import Framer
+from kdbg.exchanges.engine.side import HOLD
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.protocol.wire.readings import topic_names as topicnames
 
 from .playbook import Lost, Playbook, flow, request, response, told
 

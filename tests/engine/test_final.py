@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg.capture import Packet, open_capture
-from kdbg.engine.driver import Drive
-from kdbg.engine.engine import Engine
-from kdbg.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.engine.driver import Drive
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 
 from ..traffic import Talk, pcap
 from .damage import FIRST_ID, Damaged, damage, messages

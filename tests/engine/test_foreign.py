@@ -9,8 +9,8 @@ import lz4.frame
 import pytest
 import zstandard
 
-from kdbg.engine.foreign import BEGINNINGS, TLS_RECORDS, TLS_VERSIONS, is_tls, looks_like, number, recognise
-from kdbg.engine.search import MAX_FRAME
+from kdbg.exchanges.engine.foreign import BEGINNINGS, TLS_RECORDS, TLS_VERSIONS, is_tls, looks_like, number, recognise
+from kdbg.exchanges.engine.search import MAX_FRAME
 
 
 @pytest.mark.parametrize("beginning", BEGINNINGS)

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdbg.engine.framing import LONG
-from kdbg.engine.search import MAX_FRAME
-from kdbg.engine.times import Times
-from kdbg.messages.exchange import CapturedMessage
+from kdbg.exchanges.engine.framing import LONG
+from kdbg.exchanges.engine.search import MAX_FRAME
+from kdbg.exchanges.engine.times import Times
+from kdbg.exchanges.messages.exchange import CapturedMessage
 
 from .damage import FIRST_ID, Damaged, Line, damage, messages
 from .playbook import request, response

@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.engine.names import SEARCHED, Learner
-from kdbg.messages.exchange import CapturedMessage, Exchange, Known
-from kdbg.messages.peers import Peers
+from kdbg.exchanges.engine.names import SEARCHED, Learner
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.protocol import grammars
 
 PEERS = Peers(1, ("10.0.0.1", 51514), ("10.0.0.2", 9092))
 ORDERS = UUID("00112233-4455-6677-8899-aabbccddeeff")

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.engine import in_flight as room
-from kdbg.engine.pairing import Pairing
-from kdbg.engine.requests import RequestHeader
-from kdbg.engine.stragglers import LATE
-from kdbg.findings.facts import (
+from kdbg.exchanges.engine import in_flight as room
+from kdbg.exchanges.engine.pairing import Pairing
+from kdbg.exchanges.engine.requests import RequestHeader
+from kdbg.exchanges.engine.stragglers import LATE
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.protocol.findings.facts import (
     AnsweredTooLate,
     AnsweredUnasked,
     AnsweredUnaskedLate,
@@ -23,9 +25,7 @@ from kdbg.findings.facts import (
     PassedOverMany,
     ResponsesLost,
 )  # fmt: skip
-from kdbg.grammars import by_key
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.peers import Peers
+from kdbg.protocol.grammars import by_key
 
 from .damage import Line
 from .playbook import Lost, Playbook, answer, framed, opaque, request, response, told

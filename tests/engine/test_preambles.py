@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.engine.preambles import SIGNATURE, Over, begins
-from kdbg.messages.peers import Via
+from kdbg.exchanges.engine.preambles import SIGNATURE, Over, begins
+from kdbg.exchanges.messages.peers import Via
 
 from ..cli.calls import call
 from ..traffic import Talk, client_hello, pcap

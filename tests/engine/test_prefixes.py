@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdbg.capture.packet import Packet
-from kdbg.engine import prefixes as room
-from kdbg.engine import requests
-from kdbg.engine.engine import Engine
-from kdbg.engine.framing import Framer
-from kdbg.engine.prefixes import Prefix, Prefixes, read_prefix
-from kdbg.engine.requests import RequestHeader, read_header
-from kdbg.engine.sides import RequestSide, ResponseSide
-from kdbg.findings import Finding
-from kdbg.grammars import by_key
+from kdbg.exchanges.engine import prefixes as room
+from kdbg.exchanges.engine import requests
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.engine.framing import Framer
+from kdbg.exchanges.engine.prefixes import Prefix, Prefixes, read_prefix
+from kdbg.exchanges.engine.requests import RequestHeader, read_header
+from kdbg.exchanges.engine.sides import RequestSide, ResponseSide
+from kdbg.protocol.findings import Finding
+from kdbg.protocol.grammars import by_key
 
 from .playbook import Lost, Playbook, answer, framed, opaque, request, response
 from .test_engine import harm, packets_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 
 from kdbg.capture import Packet, open_capture
-from kdbg.engine.engine import Engine
-from kdbg.engine.quiescent import quiescent_at
-from kdbg.tcp.connection import Connection
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.engine.quiescent import quiescent_at
+from kdbg.streams.tcp.connection import Connection
 from tests.traffic import Talk, pcap
 
 

@@ -7,9 +7,9 @@ import struct
 import pytest
 
 import kdbg
-from kdbg.engine import requests
-from kdbg.engine.requests import AnyRequest, begins, prove, read_header
-from kdbg.engine.search import MAX_FRAME
+from kdbg.exchanges.engine import requests
+from kdbg.exchanges.engine.requests import AnyRequest, begins, prove, read_header
+from kdbg.exchanges.engine.search import MAX_FRAME
 
 from .playbook import opaque, request
 

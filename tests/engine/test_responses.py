@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdbg.engine.responses import LOOK_ALIKES, find, pattern
-from kdbg.engine.search import MAX_FRAME
+from kdbg.exchanges.engine.responses import LOOK_ALIKES, find, pattern
+from kdbg.exchanges.engine.search import MAX_FRAME
 
 
 def by_pattern(ids: list[int], data: bytes, start: int) -> int:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kdbg.engine.search import HEADER, MAX_PENDING, Buffer, Search
+from kdbg.exchanges.engine.search import HEADER, MAX_PENDING, Buffer, Search
 
 
 class Letters:

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.message import explain
-from kdbg.tcp import Connection, Table
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.message import explain
+from kdbg.streams.tcp import Connection, Table
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "captures"
 APART = {"tls", "hostile", "client-id"}

@@ -6,12 +6,12 @@ import struct
 
 import pytest
 
-from kdbg.engine.pairing import Pairing
-from kdbg.engine.responses import GROUPS
-from kdbg.engine.search import MAX_FRAME, WEAK_FRAME
-from kdbg.engine.sides import RequestSide, ResponseSide
-from kdbg.messages.exchange import Exchange
-from kdbg.messages.peers import Peers
+from kdbg.exchanges.engine.pairing import Pairing
+from kdbg.exchanges.engine.responses import GROUPS
+from kdbg.exchanges.engine.search import MAX_FRAME, WEAK_FRAME
+from kdbg.exchanges.engine.sides import RequestSide, ResponseSide
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.peers import Peers
 
 from .playbook import Lost, Playbook, answer, framed, opaque, request, response
 

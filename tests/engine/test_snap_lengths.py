@@ -9,8 +9,8 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.capture.packet import Packet
-from kdbg.engine.engine import Engine
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import Exchange
 
 from ..traffic import Talk, pcap
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.engine.states import (
+from kdbg.exchanges.engine.states import (
     CLASSIFICATION,
     ENDS,
     FRAMING,

@@ -8,10 +8,10 @@ import struct
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.engine.search import MAX_FRAME, REFUSED
-from kdbg.findings import Finding, Kind
-from kdbg.findings.facts import RequestTooLarge
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.engine.search import MAX_FRAME, REFUSED
+from kdbg.protocol.findings import Finding, Kind
+from kdbg.protocol.findings.facts import RequestTooLarge
 
 from ..traffic import Talk, pcap
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.engine.validation import CLOSE_LOOK, excess, extent, fits, may_fit
-from kdbg.grammars import by_key
-from kdbg.messages.message import opaque_api
-from kdbg.wire import Api, Dialect, Int16, Int32, Int64, Struct
+from kdbg.exchanges.engine.validation import CLOSE_LOOK, excess, extent, fits, may_fit
+from kdbg.exchanges.messages.message import opaque_api
+from kdbg.protocol.grammars import by_key
+from kdbg.protocol.wire import Api, Dialect, Int16, Int32, Int64, Struct
 
 from .playbook import request, response
 

@@ -4,6 +4,6 @@
     python -m tests.evidence java               ask the classes of Kafka's releases as well
     python -m tests.evidence java brokers       and send every version to a broker of every release
 
-kdbg reads them in kdbg/grammars/generated, and the tests hold them to what they were made of. What a run cannot find
+kdbg reads them in grammars/generated, and the tests hold them to what they were made of. What a run cannot find
 out stays as it was, and the run says so.
 """

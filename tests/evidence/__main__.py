@@ -6,8 +6,8 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from kdbg import grammars
-from kdbg.grammars.generated import spans
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.generated import spans
 
 from ..conftest import SHARED
 from . import proofs, releases

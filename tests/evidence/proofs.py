@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import kdbg
-from kdbg import grammars
-from kdbg.grammars.payloads import payloads
-from kdbg.grammars.proofs import of_api, of_brokers, of_payload, of_payloads
-from kdbg.wire.language.api import Direction
-from kdbg.wire.readings.layout import layout
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.payloads import payloads
+from kdbg.protocol.grammars.proofs import of_api, of_brokers, of_payload, of_payloads
+from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.readings.layout import layout
 
 from .. import facts
 from ..conftest import SHARED
@@ -85,7 +85,7 @@ def clients() -> Evidence:
 
 def payload_layouts() -> Payloads:
     """Payloads laid out as Kafka's definitions say, each as the release that its row was taken from has it."""
-    from kdbg.grammars.payloads import payload
+    from kdbg.protocol.grammars.payloads import payload
 
     from ..grammars.payloads.test_layouts import release, version_of
     from ..grammars.test_layouts import expected
@@ -101,7 +101,7 @@ def payload_layouts() -> Payloads:
 
 def payload_clients() -> Payloads:
     """Payloads whose bytes real clients and brokers wrote: in the captures, and those collected by hand."""
-    from kdbg.grammars.payloads import payloads
+    from kdbg.protocol.grammars.payloads import payloads
 
     from ..grammars.payloads.test_real_bytes import BROKERS, CLIENTS, CONNECT, STREAMS
 

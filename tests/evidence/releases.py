@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kdbg import grammars
-from kdbg.grammars.releases import dated, since, until
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.releases import dated, since, until
 
 from ..facts import apis
 

@@ -11,10 +11,10 @@ import pytest
 
 import kdbg
 from kdbg.capture import open_capture
-from kdbg.filters.chosen import Filters
-from kdbg.filters.filter import Form
-from kdbg.filters.table import FILTERS
-from kdbg.report.collected import Collected
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter import Form
+from kdbg.exchanges.filters.table import FILTERS
+from kdbg.views.report.collected import Collected
 
 from ..cli.calls import call
 
@@ -75,7 +75,7 @@ def report(name: str, value: Any) -> Found:
 def data_source(name: str, value: Any) -> Found:
     """What a worker of Spark does for a data frame of captures, without a cluster around it."""
     pytest.importorskip("pyspark", reason="the extra spark is not installed")
-    from kdbg.spark.source import Captures, Chosen
+    from kdbg.scale.spark.source import Captures, Chosen
 
     given = "true" if value is True else str(value)
     reader = Captures(Chosen.of({"path": str(asked_of(name)), name: given}))

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from kdbg.engine.engine import Engine
 from kdbg.errors import UnknownApi
-from kdbg.filters.chosen import Filters
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.messages.exchange import Exchange
 
 from ..engine.playbook import Playbook, answer, flow, opaque, request, response
 

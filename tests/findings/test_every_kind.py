@@ -9,10 +9,10 @@ import struct
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.findings import Finding, Kind, Severity, faults, pack, unpack
-from kdbg.findings import facts as of
-from kdbg.findings.quirks import FALLBACK
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.protocol.findings import Finding, Kind, Severity, faults, pack, unpack
+from kdbg.protocol.findings import facts as of
+from kdbg.protocol.findings.quirks import FALLBACK
 from tests.segments.made import pieces
 from tests.test_findings import MADE, OF_FILES, OF_THE_PROXY
 from tests.traffic import START, client_hello, pcap

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.cli import run
-from kdbg.engine.engine import Engine
-from kdbg.findings import Finding, Severity
-from kdbg.findings.quirks import QUIRKS, Sure, quirk_of
-from kdbg.messages.exchange import Exchange
-from kdbg.messages.packed import Parcels
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.packed import Parcels
+from kdbg.protocol.findings import Finding, Severity
+from kdbg.protocol.findings.quirks import QUIRKS, Sure, quirk_of
+from kdbg.ui.cli import run
 
 from ..traffic import Talk, pcap
 
-GUIDE = Path(__file__).parents[2] / "kdbg" / "guide" / "findings.md"
+GUIDE = Path(__file__).parents[2] / "kdbg" / "ui" / "guide" / "findings.md"
 ALL_TOPICS = bytes.fromhex("00000000 01 00 00")
 """The body of librdkafka's Metadata v13 for all topics: a null of four bytes, two options, no tagged fields."""
 SUBSCRIPTION = bytes.fromhex("0001 00000001 0001 74 00000000")

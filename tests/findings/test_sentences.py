@@ -11,11 +11,11 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 import kdbg
-from kdbg.findings import Finding, Kind, faults
-from kdbg.findings import facts as of
-from kdbg.findings.amounts import rounded
-from kdbg.findings.sentences import SENTENCES, sentence
-from kdbg.findings.text import beside
+from kdbg.protocol.findings import Finding, Kind, faults
+from kdbg.protocol.findings import facts as of
+from kdbg.protocol.findings.amounts import rounded
+from kdbg.protocol.findings.sentences import SENTENCES, sentence
+from kdbg.protocol.findings.text import beside
 
 ROOT = Path(kdbg.__file__).parent
 FILES = sorted(path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] != "findings")

@@ -11,40 +11,40 @@ from pathlib import Path
 from typing import Any
 
 import kdbg
+from kdbg.analysis.diagnosis import diagnose
+from kdbg.analysis.diagnosis.stories import subjects, tell
+from kdbg.analysis.diagnosis.stories.text import event_object
+from kdbg.analysis.diagnosis.text import case_object
+from kdbg.analysis.ledgers import Ledgers
+from kdbg.analysis.pasted.search import find
 from kdbg.capture import open_capture
 from kdbg.capture.keylog import KeyLog, Secrets
 from kdbg.capture.packet import reverse
-from kdbg.cli import Modules
-from kdbg.definitions import declare, read
-from kdbg.diagnosis import diagnose
-from kdbg.diagnosis.stories import subjects, tell
-from kdbg.diagnosis.stories.text import event_object
-from kdbg.diagnosis.text import case_object
-from kdbg.engine.engine import Engine
 from kdbg.errors import GrammarError, WireError
-from kdbg.filters.where.expression import Expression
-from kdbg.grammars.records import FetchedRecords
-from kdbg.ledgers import Ledgers
-from kdbg.messages.message import read as read_message
-from kdbg.messages.message import read_slowly
-from kdbg.messages.payloads import open_payloads
-from kdbg.pasted.search import find
-from kdbg.places.common import Comparison
-from kdbg.places.merge import Merger
-from kdbg.places.telling import PlacedEngine
-from kdbg.render.cases import CaseView
-from kdbg.render.look import Look
-from kdbg.render.views import VIEWS
-from kdbg.signals.metrics import Metrics
-from kdbg.signals.otlp_json import line
-from kdbg.signals.prometheus import text
-from kdbg.signals.traces import Traces
-from kdbg.wire.language.types import At
-from kdbg.wire.readings.compiled import UNREADABLE, reader
-from kdbg.wire.readings.extent import end_of
-from kdbg.wire.readings.spans import inspect
-from kdbg.wire.records.checksum import crc32c
-from kdbg.wire.records.compression import CODECS, decompress
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.filters.where.expression import Expression
+from kdbg.exchanges.messages.message import read as read_message
+from kdbg.exchanges.messages.message import read_slowly
+from kdbg.exchanges.messages.payloads import open_payloads
+from kdbg.exchanges.places.common import Comparison
+from kdbg.exchanges.places.merge import Merger
+from kdbg.exchanges.places.telling import PlacedEngine
+from kdbg.protocol.definitions import declare, read
+from kdbg.protocol.grammars.records import FetchedRecords
+from kdbg.protocol.wire.language.types import At
+from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
+from kdbg.protocol.wire.readings.extent import end_of
+from kdbg.protocol.wire.readings.spans import inspect
+from kdbg.protocol.wire.records.checksum import crc32c
+from kdbg.protocol.wire.records.compression import CODECS, decompress
+from kdbg.scale.signals.metrics import Metrics
+from kdbg.scale.signals.otlp_json import line
+from kdbg.scale.signals.prometheus import text
+from kdbg.scale.signals.traces import Traces
+from kdbg.ui.cli import Modules
+from kdbg.views.render.cases import CaseView
+from kdbg.views.render.look import Look
+from kdbg.views.render.views import VIEWS
 
 from ..capture.files import pcap
 from ..grammars.subjects import MESSAGES, PAYLOADS
@@ -164,8 +164,8 @@ def views(data: bytes) -> None:
 
 def redacted(data: bytes) -> None:
     """Write a capture that can be shared, with all that can be replaced."""
-    from kdbg.cli.redacting import Redaction
-    from kdbg.redact.substitutes import Substitutes
+    from kdbg.ui.cli.redacting import Redaction
+    from kdbg.views.redact.substitutes import Substitutes
 
     with _file(data) as name, redirect_stderr(io.StringIO()):
         Redaction(Substitutes("seed", names=True, addresses=True)).run(name, f"{name}.out")
@@ -369,11 +369,11 @@ def segment(data: bytes) -> None:
 
 def value(data: bytes) -> None:
     """Read a key or value by a reader, which the first byte stands for, with its schema if it wants one."""
-    from kdbg.schemas.given import ForTopic, Given
-    from kdbg.values.chosen import Choice, Chosen
-    from kdbg.values.table import READERS
-    from kdbg.values.unasked import unasked
-    from kdbg.values.value import Asked
+    from kdbg.payloads.schemas.given import ForTopic, Given
+    from kdbg.payloads.values.chosen import Choice, Chosen
+    from kdbg.payloads.values.table import READERS
+    from kdbg.payloads.values.unasked import unasked
+    from kdbg.payloads.values.value import Asked
 
     from ..values.test_readers import ORDER, PARCEL, PROTO
 

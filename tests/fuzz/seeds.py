@@ -165,8 +165,8 @@ def texts() -> Iterator[bytes]:
 
 def record_sets() -> Iterator[bytes]:
     """Batches and messages of every format and codec."""
-    from kdbg.grammars.records import record_format
-    from kdbg.wire.records.build import build_set
+    from kdbg.protocol.grammars.records import record_format
+    from kdbg.protocol.wire.records.build import build_set
 
     headers = [{"key": "trace", "value": b"1"}]
     for codec in range(5):
@@ -180,7 +180,7 @@ def record_sets() -> Iterator[bytes]:
 
 def compressed() -> Iterator[bytes]:
     """A byte that names the codec and the format around it, then compressed bytes."""
-    from kdbg.wire.records.compression import CODECS, compress
+    from kdbg.protocol.wire.records.compression import CODECS, compress
 
     for magic in (0, 1, 2):
         for codec in CODECS:
@@ -237,7 +237,7 @@ def segments() -> Iterator[bytes]:
 
 def values() -> Iterator[bytes]:
     """A byte that stands for a reader, and what it reads."""
-    from kdbg.values.table import READERS
+    from kdbg.payloads.values.table import READERS
 
     from ..values.test_readers import GOOD
 

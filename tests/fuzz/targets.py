@@ -32,38 +32,72 @@ SEVEN = 7 * SECONDS
 TARGETS: dict[str, Target] = {
     "pcap": Target(readers.capture, seeds.pcaps, ("capture/pcap.py", "capture/everyday.py")),
     "pcapng": Target(readers.capture, seeds.pcapngs, ("capture/pcapng.py",)),
-    "places": Target(readers.places, seeds.pcaps, ("places",), short=6),
+    "places": Target(readers.places, seeds.pcaps, ("exchanges/places",), short=6),
     "gzip": Target(readers.capture, seeds.gzipped, ("capture/source.py",)),
     "zstd": Target(readers.capture, seeds.zstandards, ("capture/source.py",)),
     "packets": Target(
-        readers.packets, seeds.packets,
-        ("capture/links.py", "capture/tunnels.py", "capture/fragments.py", "tcp/table.py", "tcp/stream.py"), short=30,
+        readers.packets,
+        seeds.packets,
+        (
+            "capture/links.py",
+            "capture/tunnels.py",
+            "capture/fragments.py",
+            "streams/tcp/table.py",
+            "streams/tcp/stream.py",
+        ),
+        short=30,
     ),
     "connections": Target(
-        readers.connection, seeds.talks,
-        ("tcp/stream.py", "engine/classifier.py", "engine/framing.py", "engine/pairing.py", "engine/search.py"),
+        readers.connection,
+        seeds.talks,
+        (
+            "streams/tcp/stream.py",
+            "exchanges/engine/classifier.py",
+            "exchanges/engine/framing.py",
+            "exchanges/engine/pairing.py",
+            "exchanges/engine/search.py",
+        ),
     ),
     "views": Target(
-        readers.views, seeds.pcaps, ("render", "stats", "tables", "messages", "records"), short=5,
+        readers.views,
+        seeds.pcaps,
+        ("views/render", "analysis/stats", "views/tables", "exchanges/messages", "payloads/records"),
+        short=5,
         seconds=SEVEN,
     ),
-    "diagnosis": Target(readers.diagnosed, seeds.pcaps, ("diagnosis", "ledgers", "tcp/paths.py"), short=10),
-    "signals": Target(readers.signals, seeds.pcaps, ("signals/traces.py", "signals/metrics.py"), short=6),
-    "redact": Target(readers.redacted, seeds.pcaps, ("redact",), short=6),
-    "messages": Target(
-        readers.message, seeds.messages, ("wire/readings/spans.py", "render/drawn", "tables/straight.py"),
+    "diagnosis": Target(
+        readers.diagnosed, seeds.pcaps, ("analysis/diagnosis", "analysis/ledgers", "streams/tcp/paths.py"), short=10
     ),
-    "payloads": Target(readers.payload, seeds.payloads, ("wire/readings/spans.py", "wire/language/payload.py")),
-    "record sets": Target(readers.record_set, seeds.record_sets, ("wire/records/sets.py", "wire/records/spans.py")),
-    "compressed": Target(readers.compressed, seeds.compressed, ("wire/records/compression.py",)),
-    "definitions": Target(readers.definition, seeds.definitions, ("definitions/reading.py", "definitions/text.py")),
-    "pasted": Target(readers.pasted, seeds.texts, ("pasted", "guess"), longest=4096, short=8),
-    "bytes": Target(readers.explained, seeds.whole_messages, ("guess", "mistakes"), longest=4096, short=10),
-    "tls": Target(readers.tls, seeds.tls, ("tls/cutter.py", "tls/hello.py", "tls/side.py", "engine/tls.py")),
-    "preambles": Target(readers.tls, seeds.preambles, ("engine/preambles.py", "engine/proxied.py")),
+    "signals": Target(readers.signals, seeds.pcaps, ("scale/signals/traces.py", "scale/signals/metrics.py"), short=6),
+    "redact": Target(readers.redacted, seeds.pcaps, ("views/redact",), short=6),
+    "messages": Target(
+        readers.message,
+        seeds.messages,
+        ("protocol/wire/readings/spans.py", "views/render/drawn", "views/tables/straight.py"),
+    ),
+    "payloads": Target(
+        readers.payload, seeds.payloads, ("protocol/wire/readings/spans.py", "protocol/wire/language/payload.py")
+    ),
+    "record sets": Target(
+        readers.record_set, seeds.record_sets, ("protocol/wire/records/sets.py", "protocol/wire/records/spans.py")
+    ),
+    "compressed": Target(readers.compressed, seeds.compressed, ("protocol/wire/records/compression.py",)),
+    "definitions": Target(
+        readers.definition, seeds.definitions, ("protocol/definitions/reading.py", "protocol/definitions/text.py")
+    ),
+    "pasted": Target(readers.pasted, seeds.texts, ("analysis/pasted", "exchanges/guess"), longest=4096, short=8),
+    "bytes": Target(
+        readers.explained, seeds.whole_messages, ("exchanges/guess", "exchanges/mistakes"), longest=4096, short=10
+    ),
+    "tls": Target(
+        readers.tls,
+        seeds.tls,
+        ("streams/tls/cutter.py", "streams/tls/hello.py", "streams/tls/side.py", "exchanges/engine/tls.py"),
+    ),
+    "preambles": Target(readers.tls, seeds.preambles, ("exchanges/engine/preambles.py", "exchanges/engine/proxied.py")),
     "key logs": Target(readers.key_log, seeds.key_logs, ("capture/keylog.py",)),
-    "logs": Target(readers.log, seeds.logs, ("logs",), longest=4096),
-    "where": Target(readers.where, seeds.expressions, ("filters/where",), longest=1024),
-    "segments": Target(readers.segment, seeds.segments, ("segments",)),
-    "values": Target(readers.value, seeds.values, ("values",)),
-}  # fmt: skip
+    "logs": Target(readers.log, seeds.logs, ("analysis/logs",), longest=4096),
+    "where": Target(readers.where, seeds.expressions, ("exchanges/filters/where",), longest=1024),
+    "segments": Target(readers.segment, seeds.segments, ("payloads/segments",)),
+    "values": Target(readers.value, seeds.values, ("payloads/values",)),
+}

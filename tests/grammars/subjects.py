@@ -12,15 +12,15 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import kdbg
-from kdbg import grammars
 from kdbg.errors import WireError
-from kdbg.findings import Finding
-from kdbg.grammars.payloads import payloads
-from kdbg.messages.message import header_grammar, read
-from kdbg.wire.language.api import DIRECTIONS, Api, Direction
-from kdbg.wire.language.payload import Payload
-from kdbg.wire.nodes import WireStruct, build
-from kdbg.wire.readings.spans import inspect
+from kdbg.exchanges.messages.message import header_grammar, read
+from kdbg.protocol import grammars
+from kdbg.protocol.findings import Finding
+from kdbg.protocol.grammars.payloads import payloads
+from kdbg.protocol.wire.language.api import DIRECTIONS, Api, Direction
+from kdbg.protocol.wire.language.payload import Payload
+from kdbg.protocol.wire.nodes import WireStruct, build
+from kdbg.protocol.wire.readings.spans import inspect
 
 from . import values
 from .values import Maker, Value

@@ -22,7 +22,7 @@ EVERY_API = (
     "tests/cli/test_apis.py", "tests/cli/test_coverage.py", "tests/cli/test_grammar.py", "tests/client/test_routes.py",
     "tests/definitions/test_against_kafka.py", "tests/grammars/test_form.py", "tests/grammars/test_layouts.py",
     "tests/grammars/test_meanings.py", "tests/grammars/test_registry.py", "tests/grammars/test_releases.py",
-    "tests/grammars/test_serving.py", "tests/test_evidence.py", "tests/test_rooms.py",
+    "tests/grammars/test_serving.py", "tests/test_evidence.py", "tests/test_packages.py",
 )  # fmt: skip
 """The tests that look at all of the registry."""
 EVERY_VERSION = ("tests/grammars/test_every_version.py", "tests/grammars/test_dialects.py", "tests/render/test_tree.py")
@@ -69,7 +69,7 @@ class Checkout:
 
     def change(self, file: str, *changes: tuple[str, str]) -> None:
         """Put one text in the place of another that stands in the file once."""
-        path = self.folder / "kdbg" / "grammars" / file
+        path = self.folder / "kdbg" / "protocol" / "grammars" / file
         text = path.read_text()
         for old, new in changes:
             assert text.count(old) == 1, old
@@ -117,7 +117,7 @@ def add_version(checkout: Checkout) -> None:
 
 def add_api(checkout: Checkout) -> None:
     """A grammar file, and its line in the registry."""
-    (checkout.folder / "kdbg" / "grammars" / "beacon.py").write_text(BEACON)
+    (checkout.folder / "kdbg" / "protocol" / "grammars" / "beacon.py").write_text(BEACON)
     checkout.change("registry.py", ("))\nKEYS", f"{LINE}))\nKEYS"))
 
 
@@ -163,12 +163,14 @@ def test_a_new_api_leaves_every_test_green(checkout: Checkout) -> None:
 
 def test_the_command_that_dates_versions_says_what_it_cannot_find_out(checkout: Checkout) -> None:
     add_version(checkout)
-    before = {path.name: path.read_text() for path in (checkout.folder / "kdbg/grammars/generated").glob("*.json")}
+    before = {
+        path.name: path.read_text() for path in (checkout.folder / "kdbg/protocol/grammars/generated").glob("*.json")
+    }
     command = [sys.executable, "-m", "tests.evidence"]
     done = subprocess.run(
         command, cwd=checkout.folder, env=checkout.environment, capture_output=True, text=True, check=True
     )
     assert "Metadata 14: in no release that was looked at" in done.stderr
     assert "not asked, so left as it was: java" in done.stderr
-    after = {name: (checkout.folder / "kdbg/grammars/generated" / name).read_text() for name in before}
+    after = {name: (checkout.folder / "kdbg/protocol/grammars/generated" / name).read_text() for name in before}
     assert after == before, "what no source knows is not made up, and what was known stays"

@@ -14,12 +14,12 @@ import construct
 import pytest
 
 from kdbg.errors import GrammarError, Truncated
-from kdbg.grammars import metadata
-from kdbg.wire import Int32, Struct
-from kdbg.wire.language.api import Api
-from kdbg.wire.nodes import build
-from kdbg.wire.nodes.children import contains
-from kdbg.wire.records.node import RecordsNode
+from kdbg.protocol.grammars import metadata
+from kdbg.protocol.wire import Int32, Struct
+from kdbg.protocol.wire.language.api import Api
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.nodes.children import contains
+from kdbg.protocol.wire.records.node import RecordsNode
 
 from ..benchmarks.stock import stock
 from .subjects import MESSAGES, SUBJECTS, Spoken, Subject, variants

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
 from kdbg.errors import Truncated, UnknownVersion
-from kdbg.grammars import api_versions, offset_commit
-from kdbg.messages.message import Message, explain, read
-from kdbg.wire.language.types import NEWEST, At
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.layout import layout
+from kdbg.exchanges.messages.message import Message, explain, read
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars import api_versions, offset_commit
+from kdbg.protocol.wire.language.types import NEWEST, At
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.layout import layout
 
 ITEMS = [{"api_key": 18, "min_version": 0, "max_version": 3}]
 REFUSAL = {"error_code": 35, "api_keys": ITEMS}

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.messages.message import read
-from kdbg.wire.language.api import Api, Dialect
-from kdbg.wire.language.types import NEWEST, At
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.layout import layout
+from kdbg.exchanges.messages.message import read
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.language.api import Api, Dialect
+from kdbg.protocol.wire.language.types import NEWEST, At
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.layout import layout
 
 from ..facts import conflicts
 from .values import variants

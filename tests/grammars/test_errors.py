@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from kdbg.grammars.error_history import CHANGES
-from kdbg.grammars.errors import ERRORS, JAVA_CLASSES, describe, find
+from kdbg.protocol.grammars.error_history import CHANGES
+from kdbg.protocol.grammars.errors import ERRORS, JAVA_CLASSES, describe, find
 
 from .. import facts
 

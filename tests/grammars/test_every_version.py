@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
 from kdbg.errors import Truncated
-from kdbg.findings.quirks import spare
-from kdbg.wire.nodes import TAGGED, build
-from kdbg.wire.readings.compiled import UNREADABLE, reader
-from kdbg.wire.readings.spans import Inspection, inspect
+from kdbg.protocol import grammars
+from kdbg.protocol.findings.quirks import spare
+from kdbg.protocol.wire.nodes import TAGGED, build
+from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
+from kdbg.protocol.wire.readings.spans import Inspection, inspect
 
 from .subjects import MESSAGES, PAYLOADS, SUBJECTS, Spoken, Subject, full, variants
 from .values import UNKNOWN_TAGS, Maker, essentials, stretchable, with_unknown_tags

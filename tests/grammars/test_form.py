@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.grammars import headers
-from kdbg.wire import Dialect, Struct
-from kdbg.wire.language.api import Api, snake_case
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars import headers
+from kdbg.protocol.wire import Dialect, Struct
+from kdbg.protocol.wire.language.api import Api, snake_case
 
-FOLDER = Path(kdbg.__file__).parent / "grammars"
+FOLDER = Path(kdbg.__file__).parent / "protocol" / "grammars"
 SHARED_FILES = {
     "__init__",
     "client_names",
@@ -91,7 +91,7 @@ def test_it_imports_the_words_it_is_written_in_and_nothing_else(name: str) -> No
 @every_file
 def test_what_it_declares_is_what_the_api_reads(name: str) -> None:
     api = grammars.api(name)
-    module = import_module(f"kdbg.grammars.{snake_case(name)}")
+    module = import_module(f"kdbg.protocol.grammars.{snake_case(name)}")
     assert isinstance(module.api, Api)
     assert (api.request, api.response) == (module.request, module.response)
     read = {node.id for node in ast.walk(tree(name)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}

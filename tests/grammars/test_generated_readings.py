@@ -14,24 +14,24 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 
-from kdbg.messages.message import read, read_slowly
-from kdbg.messages.payloads import open_payloads
-from kdbg.render.drawn import drawing
-from kdbg.render.drawn.texts import Texts
-from kdbg.render.dumped import Texts as DumpTexts
-from kdbg.render.dumped import dumping
-from kdbg.render.hexdump import hexdump
-from kdbg.render.json_source import json_writer
-from kdbg.render.jsonlines import as_json, json_body, plain
-from kdbg.render.look import Look
-from kdbg.render.tree import Tree
-from kdbg.tables.straight import reader_of
-from kdbg.tables.told import Wanted, told
-from kdbg.wire.nodes import UnreadStruct
-from kdbg.wire.readings.compiled import UNREADABLE
-from kdbg.wire.readings.facts import facts_reader
-from kdbg.wire.readings.outline import outline
-from kdbg.wire.readings.topic_names import ALWAYS
+from kdbg.exchanges.messages.message import read, read_slowly
+from kdbg.exchanges.messages.payloads import open_payloads
+from kdbg.protocol.wire.nodes import UnreadStruct
+from kdbg.protocol.wire.readings.compiled import UNREADABLE
+from kdbg.protocol.wire.readings.facts import facts_reader
+from kdbg.protocol.wire.readings.outline import outline
+from kdbg.protocol.wire.readings.topic_names import ALWAYS
+from kdbg.views.render.drawn import drawing
+from kdbg.views.render.drawn.texts import Texts
+from kdbg.views.render.dumped import Texts as DumpTexts
+from kdbg.views.render.dumped import dumping
+from kdbg.views.render.hexdump import hexdump
+from kdbg.views.render.json_source import json_writer
+from kdbg.views.render.jsonlines import as_json, json_body, plain
+from kdbg.views.render.look import Look
+from kdbg.views.render.tree import Tree
+from kdbg.views.tables.straight import reader_of
+from kdbg.views.tables.told import Wanted, told
 
 from .subjects import MESSAGES, Spoken, full, variants
 

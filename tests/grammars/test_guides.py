@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import pytest
 
-from kdbg import grammars
-from kdbg.grammars import headers, offset_commit, records
-from kdbg.wire.language.types import At
-from kdbg.wire.nodes import WireStruct
-from kdbg.wire.readings.bnf import bnf
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars import headers, offset_commit, records
+from kdbg.protocol.wire.language.types import At
+from kdbg.protocol.wire.nodes import WireStruct
+from kdbg.protocol.wire.readings.bnf import bnf
 
 from ..facts import guide
 from .guide import Layout, Production, blocks, layout

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.wire.language.api import DIRECTIONS, Direction, snake_case
-from kdbg.wire.readings.layout import LayoutRow, layout
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction, snake_case
+from kdbg.protocol.wire.readings.layout import LayoutRow, layout
 
 from ..facts import apis, layouts
 

@@ -13,15 +13,15 @@ import construct
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.grammars.payloads import forwarded, payloads, telemetry
-from kdbg.render.grammartext import nullable
-from kdbg.wire import Array, Int32, Nullable, Since, Struct, Tag
-from kdbg.wire.language.api import DIRECTIONS
-from kdbg.wire.language.payload import Payload
-from kdbg.wire.language.types import rules_of
-from kdbg.wire.nodes import WireStruct
-from kdbg.wire.readings.fields import walk
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.payloads import forwarded, payloads, telemetry
+from kdbg.protocol.wire import Array, Int32, Nullable, Since, Struct, Tag
+from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.language.payload import Payload
+from kdbg.protocol.wire.language.types import rules_of
+from kdbg.protocol.wire.nodes import WireStruct
+from kdbg.protocol.wire.readings.fields import walk
+from kdbg.views.render.grammartext import nullable
 
 from ..facts import copied, quoted
 

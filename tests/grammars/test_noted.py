@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.findings import Finding, Kind
-from kdbg.messages.exchange import CapturedMessage, Exchange, Known
-from kdbg.messages.peers import Peers
-from kdbg.render.exchanges import TreeView
-from kdbg.render.hex_view import HexView
-from kdbg.render.json_view import JsonView
-from kdbg.render.jsonlines import json_line
-from kdbg.render.look import Look
-from kdbg.render.summary import Summary
-from kdbg.wire.language.api import DIRECTIONS
-from kdbg.wire.nodes import UnreadStruct
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.protocol import grammars
+from kdbg.protocol.findings import Finding, Kind
+from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.nodes import UnreadStruct
+from kdbg.views.render.exchanges import TreeView
+from kdbg.views.render.hex_view import HexView
+from kdbg.views.render.json_view import JsonView
+from kdbg.views.render.jsonlines import json_line
+from kdbg.views.render.look import Look
+from kdbg.views.render.summary import Summary
 
 from .subjects import Spoken, full, variants
 from .values import holds_records

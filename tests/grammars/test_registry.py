@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kdbg import grammars
-from kdbg.grammars import registry
-from kdbg.grammars.registry import ENTRIES, KEYS, Entry, by_key, by_name
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars import registry
+from kdbg.protocol.grammars.registry import ENTRIES, KEYS, Entry, by_key, by_name
 
 PRODUCE, FETCH = Entry(0, "Produce", ("Send",)), Entry(1, "Fetch")
 
@@ -61,9 +61,10 @@ def test_the_mapping_is_known_without_a_grammar_being_read() -> None:
     import subprocess
     import sys
 
-    script = "import sys, kdbg.grammars; print(sum(name.startswith('kdbg.grammars.') for name in sys.modules))"
+    script = "import sys, kdbg.protocol.grammars as grammars; "
+    script += "print(sum(name.startswith(grammars.__name__ + '.') for name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "1", "kdbg.grammars.registry"
+    assert done.stdout.strip() == "1", "kdbg.protocol.grammars.registry"
 
 
 def test_every_key_and_name_is_found() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kdbg import grammars
-from kdbg.grammars.releases import FILE, since, until
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.releases import FILE, since, until
 
 from ..evidence import tables
 from ..evidence.releases import Lifetime, age, claimed, followed, lifetimes, tabled

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg import grammars
-from kdbg.engine import requests
 from kdbg.errors import UnknownApi
-from kdbg.messages.message import opaque_api
-from kdbg.messages.message import read as read_message
-from kdbg.render.values import api_key
-from kdbg.wire import Api, Int8, Struct
-from kdbg.wire.language.types import Unread
+from kdbg.exchanges.engine import requests
+from kdbg.exchanges.messages.message import opaque_api
+from kdbg.exchanges.messages.message import read as read_message
+from kdbg.protocol import grammars
+from kdbg.protocol.wire import Api, Int8, Struct
+from kdbg.protocol.wire.language.types import Unread
+from kdbg.views.render.values import api_key
 
 LAMP = Api(901, "Lamp", Struct("bar" / Int8), Struct("baz" / Int8), range(2))
 REQUEST = bytes.fromhex("0385 0001 00000007 ffff 05")

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.grammars.guides import FORMER_NAMES
-from kdbg.messages.message import Message, read
-from kdbg.wire.language.api import DIRECTIONS, snake_case
-from kdbg.wire.nodes import Node, NullableStruct, WireArray, WireStruct
-from kdbg.wire.records.build import build_set
-from kdbg.wire.records.node import RecordsNode
+from kdbg.exchanges.messages.message import Message, read
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.guides import FORMER_NAMES
+from kdbg.protocol.wire.language.api import DIRECTIONS, snake_case
+from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct
+from kdbg.protocol.wire.records.build import build_set
+from kdbg.protocol.wire.records.node import RecordsNode
 
 from .. import facts
 from ..conftest import SHARED

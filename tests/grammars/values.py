@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import count, product
 from typing import Any
 
-from kdbg.wire.nodes import (
+from kdbg.protocol.wire.nodes import (
     TAGGED,
     Fixed,
     Node,
@@ -23,9 +23,9 @@ from kdbg.wire.nodes import (
     WireArray,
     WireStruct,
 )
-from kdbg.wire.records.compression import CODECS
-from kdbg.wire.records.node import RecordsNode
-from kdbg.wire.records.sets import APPEND_TIME, CONTROL, TRANSACTIONAL
+from kdbg.protocol.wire.records.compression import CODECS
+from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.records.sets import APPEND_TIME, CONTROL, TRANSACTIONAL
 
 Value = Any
 

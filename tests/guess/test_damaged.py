@@ -7,10 +7,10 @@ import random
 import pytest
 
 import kdbg
-from kdbg.guess.infer import infer
-from kdbg.guess.pieces import pieces
-from kdbg.guess.sure import Sure, sureness
-from kdbg.guess.told import Guess, Told
+from kdbg.exchanges.guess.infer import infer
+from kdbg.exchanges.guess.pieces import pieces
+from kdbg.exchanges.guess.sure import Sure, sureness
+from kdbg.exchanges.guess.told import Guess, Told
 
 from ..grammars.test_vectors import SOURCES, Vector, Vectors
 

@@ -12,10 +12,10 @@ from functools import cache
 
 import pytest
 
-from kdbg.guess.pieces import pieces
-from kdbg.guess.sure import Sure, sureness
-from kdbg.guess.told import Guess, Told
-from kdbg.pasted.search import takes_of
+from kdbg.analysis.pasted.search import takes_of
+from kdbg.exchanges.guess.pieces import pieces
+from kdbg.exchanges.guess.sure import Sure, sureness
+from kdbg.exchanges.guess.told import Guess, Told
 
 from ..grammars.subjects import MESSAGES, Spoken, full
 from ..pasted.forms import FORMS, log

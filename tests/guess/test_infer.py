@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.engine.foreign import looks_like, number
-from kdbg.guess.infer import infer
-from kdbg.guess.pieces import pieces
-from kdbg.guess.reason import Reason
-from kdbg.guess.told import Guess, Told
-from kdbg.messages.message import forms
-from kdbg.wire.readings.compiled import message_reader
+from kdbg.exchanges.engine.foreign import looks_like, number
+from kdbg.exchanges.guess.infer import infer
+from kdbg.exchanges.guess.pieces import pieces
+from kdbg.exchanges.guess.reason import Reason
+from kdbg.exchanges.guess.told import Guess, Told
+from kdbg.exchanges.messages.message import forms
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.readings.compiled import message_reader
 
 from ..grammars.test_vectors import SOURCES, Vector, Vectors
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sys
 
-from kdbg.guide import topics
+from kdbg.ui.guide import topics
 
 from .blocks import TOP
 from .console import rewritten
 from .generated import PARTS, filled
 
-FOLDER = TOP / "kdbg" / "guide"
+FOLDER = TOP / "kdbg" / "ui" / "guide"
 
 
 def main(wanted: list[str]) -> None:

@@ -9,16 +9,16 @@ from functools import partial
 
 import click
 
-from kdbg.cli import commands
-from kdbg.diagnosis.lint.registry import ALL
-from kdbg.diagnosis.rules import RULES
-from kdbg.filters.table import FILTERS
-from kdbg.filters.where.vocabulary import TERMS
-from kdbg.findings import Kind
-from kdbg.findings.kinds import OLD_NAMES
-from kdbg.guide import text
-from kdbg.signals.families import FAMILIES
-from kdbg.tables import columns
+from kdbg.analysis.diagnosis.lint.registry import ALL
+from kdbg.analysis.diagnosis.rules import RULES
+from kdbg.exchanges.filters.table import FILTERS
+from kdbg.exchanges.filters.where.vocabulary import TERMS
+from kdbg.protocol.findings import Kind
+from kdbg.protocol.findings.kinds import OLD_NAMES
+from kdbg.scale.signals.families import FAMILIES
+from kdbg.ui.cli import commands
+from kdbg.ui.guide import text
+from kdbg.views.tables import columns
 
 from .blocks import TOP
 

@@ -22,20 +22,20 @@ from rich.text import Text
 from textual.pilot import Pilot
 
 import kdbg
-from kdbg.cli import sitting
-from kdbg.filters.chosen import Filters
+from kdbg.exchanges.filters.chosen import Filters
 from kdbg.live.control import SIZE
 from kdbg.live.holding import Held
-from kdbg.render.look import Look
-from kdbg.tui.app import Browser
-from kdbg.tui.feed import Feed
-from kdbg.tui.intercepting import Intercepting
+from kdbg.ui.cli import sitting
+from kdbg.ui.tui.app import Browser
+from kdbg.ui.tui.feed import Feed
+from kdbg.ui.tui.intercepting import Intercepting
+from kdbg.views.render.look import Look
 from tests.cli.terminal import on_terminal
 from tests.tui.driving import drive, press, until
 
 from .blocks import TOP
 
-FOLDER = TOP / "kdbg" / "guide" / "screens"
+FOLDER = TOP / "kdbg" / "ui" / "guide" / "screens"
 SIZES = ((80, 24), (160, 50))
 """Columns and rows of the terminals."""
 SCREENS = {

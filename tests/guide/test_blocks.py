@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.cli import commands
-from kdbg.guide import text, topics
+from kdbg.ui.cli import commands
+from kdbg.ui.guide import text, topics
 
 from .blocks import LANGUAGES, TOP, Block, blocks, check_console, check_python, kdbg_commands, link
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.cli import COMMANDS as COMMAND_HELP
-from kdbg.findings import Kind
-from kdbg.guide import FORMER, groups, headings, section, text, topics
+from kdbg.protocol.findings import Kind
+from kdbg.ui.cli import COMMANDS as COMMAND_HELP
+from kdbg.ui.guide import FORMER, groups, headings, section, text, topics
 
 from ..cli.calls import Outcome, call
 from .blocks import TOP, blocks, environment
 from .generated import COMMANDS
 
-FOLDER = TOP / "kdbg" / "guide"
+FOLDER = TOP / "kdbg" / "ui" / "guide"
 WITHOUT_COMMAND = {"changelog", "licensing", "screenshots"}
 GROUPS = ["Start", "Tasks", "Commands", "Reference", "Background", "Project"]
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")

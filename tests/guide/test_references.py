@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.guide import section, text
+from kdbg.ui.guide import section, text
 
 from ..cli.calls import CAPTURES, SHIPPED, Outcome
 from .blocks import TOP
@@ -37,7 +37,7 @@ def test_every_column_says_what_it_is() -> None:
 def test_the_schema_shown_is_the_schema() -> None:
     shown = re.search(r"<!-- heartbeat -->\n```text\n(.*?)```\n<!-- /heartbeat -->", text("adding"), re.DOTALL)
     assert shown is not None
-    assert shown[1] == (TOP / "kdbg" / "grammars" / "heartbeat.py").read_text(encoding="utf-8")
+    assert shown[1] == (TOP / "kdbg" / "protocol" / "grammars" / "heartbeat.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("package", sorted(path.parent.name for path in (TOP / "kdbg").glob("*/__init__.py")))

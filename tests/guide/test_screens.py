@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.guide import text
+from kdbg.ui.guide import text
 
 from .screens import ALL, FOLDER, SCREENS, letters, path, printed, said
 

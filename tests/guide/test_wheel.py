@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kdbg import __version__
-from kdbg.guide import topics
+from kdbg.ui.guide import topics
 
 from .blocks import TOP, blocks
 
@@ -38,7 +38,7 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_every_topic_is_in_the_wheel(distributions: dict[str, Path]) -> None:
     names = set(zipfile.ZipFile(distributions["wheel"]).namelist())
-    assert {f"kdbg/guide/{name}.md" for name in (*topics(), "README")} <= names
+    assert {f"kdbg/ui/guide/{name}.md" for name in (*topics(), "README")} <= names
 
 
 def test_the_source_distribution_has_what_the_readme_needs(distributions: dict[str, Path]) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from kdbg.analysis.diagnosis import Case, diagnose
+from kdbg.analysis.diagnosis.text import case_object
+from kdbg.analysis.ledgers import Ledgers
 from kdbg.capture import open_capture
-from kdbg.diagnosis import Case, diagnose
-from kdbg.diagnosis.text import case_object
-from kdbg.engine.engine import Engine
-from kdbg.findings.kinds import Severity
-from kdbg.ledgers import Ledgers
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.protocol.findings.kinds import Severity
 
 CAPTURES = Path(__file__).parent / "captures"
 TRUTH: list[dict[str, Any]] = [json.loads(line) for line in (CAPTURES / "truth.jsonl").read_text().splitlines()]

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from kdbg.jobs import forks
-from kdbg.jobs.forks import DEPTH, MOST_READ, Forks, Show
+from kdbg.exchanges.jobs import forks
+from kdbg.exchanges.jobs.forks import DEPTH, MOST_READ, Forks, Show
 
 PIECES = list(range(40))
 
@@ -156,7 +156,7 @@ def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, memory: bool) -
 
 ORPHANS = """
 import os, time
-from kdbg.jobs.forks import Forks
+from kdbg.exchanges.jobs.forks import Forks
 class Work:
     def pack(self, piece, copy): return [b"."]
     def do_packed(self, packed, show): return os.getpid()

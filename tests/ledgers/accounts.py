@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
 
-from kdbg.findings import Finding
-from kdbg.ledgers import Ledgers
-from kdbg.ledgers.marks import Mark, Seen
-from kdbg.ledgers.sessions import Session
-from kdbg.messages.peers import Peers, endpoint
-from kdbg.tcp.paths import Path, Paths
+from kdbg.analysis.ledgers import Ledgers
+from kdbg.analysis.ledgers.marks import Mark, Seen
+from kdbg.analysis.ledgers.sessions import Session
+from kdbg.exchanges.messages.peers import Peers, endpoint
+from kdbg.protocol.findings import Finding
+from kdbg.streams.tcp.paths import Path, Paths
 
 EARLIEST = 1_000_000_000_000_000_000
 """Greater numbers are times in nanoseconds, of any capture."""

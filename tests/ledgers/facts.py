@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kdbg.engine.engine import Engine
-from kdbg.ledgers import Ledgers
-from kdbg.ledgers.marks import Mark, Seen
-from kdbg.ledgers.sessions import Session
-from kdbg.messages.peers import Peers
+from kdbg.analysis.ledgers import Ledgers
+from kdbg.analysis.ledgers.marks import Mark, Seen
+from kdbg.analysis.ledgers.sessions import Session
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.peers import Peers
 
 BROKER = ("10.0.0.2", 9092)
 PEERS = Peers(1, ("10.0.0.1", 50000), BROKER, 1)

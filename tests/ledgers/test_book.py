@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from kdbg.analysis.ledgers import Ledgers
+from kdbg.analysis.ledgers.sessions import Session
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.ledgers import Ledgers
-from kdbg.ledgers.sessions import Session
+from kdbg.exchanges.engine.engine import Engine
 
 from ..traffic import START, Talk, pcap
 

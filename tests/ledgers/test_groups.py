@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from kdbg.ledgers.groups import Group
+from kdbg.analysis.ledgers.groups import Group
 
 
 def test_the_latest_offset_counts_in_whatever_order_responses_come() -> None:

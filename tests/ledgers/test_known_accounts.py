@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from kdbg.analysis.ledgers import standing
+from kdbg.analysis.ledgers.timed import Timed
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.ledgers import standing
-from kdbg.ledgers.timed import Timed
+from kdbg.exchanges.engine.engine import Engine
 
 from ..diagnosis.books import STAGED, book
 from ..diagnosis.golden import same

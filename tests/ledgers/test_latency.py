@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import kdbg
+from kdbg.analysis.ledgers.latency import Latencies
+from kdbg.analysis.ledgers.timed import Timed
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.ledgers.latency import Latencies
-from kdbg.ledgers.timed import Timed
-from kdbg.messages.latency import Split, Timing
-from kdbg.messages.lines import UNTIMED
-from kdbg.render.jsonlines import json_line
-from kdbg.tcp.paths import Paths
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.latency import Split, Timing
+from kdbg.exchanges.messages.lines import UNTIMED
+from kdbg.streams.tcp.paths import Paths
+from kdbg.views.render.jsonlines import json_line
 
 from ..cli.calls import call
 from ..traffic import Talk, pcap

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from kdbg.engine.engine import Engine
-from kdbg.ledgers import Ledgers, accounts, flows, groups, producers
-from kdbg.ledgers.clusters import Clusters, Led
-from kdbg.ledgers.flows import Fetched, Polls, Sample, Samples, Written
-from kdbg.ledgers.groups import Event, Group, Member, assignment_of, few_of, subscription_of
-from kdbg.ledgers.marks import Bounded, Seen
-from kdbg.ledgers.producers import Gap, Kept, Producer, Transaction, Transactional
-from kdbg.ledgers.readers.flows import AT_ONCE
-from kdbg.ledgers.sessions import Session, Slow, offered_by
+from kdbg.analysis.ledgers import Ledgers, accounts, flows, groups, producers
+from kdbg.analysis.ledgers.clusters import Clusters, Led
+from kdbg.analysis.ledgers.flows import Fetched, Polls, Sample, Samples, Written
+from kdbg.analysis.ledgers.groups import Event, Group, Member, assignment_of, few_of, subscription_of
+from kdbg.analysis.ledgers.marks import Bounded, Seen
+from kdbg.analysis.ledgers.producers import Gap, Kept, Producer, Transaction, Transactional
+from kdbg.analysis.ledgers.readers.flows import AT_ONCE
+from kdbg.analysis.ledgers.sessions import Session, Slow, offered_by
+from kdbg.exchanges.engine.engine import Engine
 
 from .facts import BROKER, PEERS, book, mark, seen
 

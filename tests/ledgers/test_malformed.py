@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from kdbg.findings import Finding, Kind, Severity
-from kdbg.findings.facts import MessageMistake
-from kdbg.ledgers.malformed import Mistakes
-from kdbg.ledgers.marks import Mark
+from kdbg.analysis.ledgers.malformed import Mistakes
+from kdbg.analysis.ledgers.marks import Mark
+from kdbg.protocol.findings import Finding, Kind, Severity
+from kdbg.protocol.findings.facts import MessageMistake
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from kdbg.engine.engine import Engine
-from kdbg.ledgers import Ledgers
-from kdbg.ledgers.groups import Event, Group, Member
-from kdbg.ledgers.marks import Mark
-from kdbg.ledgers.readers import READERS
-from kdbg.messages.peers import Peers
+from kdbg.analysis.ledgers import Ledgers
+from kdbg.analysis.ledgers.groups import Event, Group, Member
+from kdbg.analysis.ledgers.marks import Mark
+from kdbg.analysis.ledgers.readers import READERS
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.peers import Peers
 
 JOIN, HEARTBEAT, LEAVE, SYNC, CONSUMER = 11, 12, 13, 14, 68
 Body = dict[str, Any]

@@ -6,9 +6,9 @@ from itertools import permutations
 
 import pytest
 
-from kdbg.ledgers.groups import Group
-from kdbg.ledgers.marks import Mark
-from kdbg.ledgers.producers import Transactional
+from kdbg.analysis.ledgers.groups import Group
+from kdbg.analysis.ledgers.marks import Mark
+from kdbg.analysis.ledgers.producers import Transactional
 
 TOLD = [(10, 0), (30, 1), (50, 2), (70, 3)]
 """When an offset was told, and of which partition."""

@@ -6,12 +6,12 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
-from kdbg.grammars.errors import ERRORS
-from kdbg.ledgers.flows import Fetched, Polls, Sample, Written
-from kdbg.ledgers.groups import Event, Group
-from kdbg.ledgers.producers import Began, Gap, Kept, Transaction
-from kdbg.ledgers.readers import COUNTERS, READERS
-from kdbg.ledgers.readers.flows import AT_ONCE
+from kdbg.analysis.ledgers.flows import Fetched, Polls, Sample, Written
+from kdbg.analysis.ledgers.groups import Event, Group
+from kdbg.analysis.ledgers.producers import Began, Gap, Kept, Transaction
+from kdbg.analysis.ledgers.readers import COUNTERS, READERS
+from kdbg.analysis.ledgers.readers.flows import AT_ONCE
+from kdbg.protocol.grammars.errors import ERRORS
 
 from .facts import book, mark
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from kdbg.engine.engine import Engine
-from kdbg.ledgers import Ledgers, standing
-from kdbg.ledgers.groups import Group, Member, Offset
-from kdbg.ledgers.marks import Mark
-from kdbg.ledgers.producers import Began, Kept, Producer, Transaction, Transactional
-from kdbg.ledgers.sessions import Session
-from kdbg.messages.peers import Peers
+from kdbg.analysis.ledgers import Ledgers, standing
+from kdbg.analysis.ledgers.groups import Group, Member, Offset
+from kdbg.analysis.ledgers.marks import Mark
+from kdbg.analysis.ledgers.producers import Began, Kept, Producer, Transaction, Transactional
+from kdbg.analysis.ledgers.sessions import Session
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.peers import Peers
 
 SECOND = 1_000_000_000
 NOW = 100 * SECOND

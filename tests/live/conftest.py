@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.client.mock import mock_cluster
+from kdbg.live.client.mock import mock_cluster
 
 from .watches import Watch
 

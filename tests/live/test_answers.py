@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import kdbg
-from kdbg import grammars
+from kdbg.exchanges.messages.exchange import Known
 from kdbg.live.mocking.batches import LARGEST, BatchMistake, batch_mistake
 from kdbg.live.mocking.echo import echoed
 from kdbg.live.mocking.fetches import FetchLog
@@ -14,8 +14,8 @@ from kdbg.live.mocking.groups import for_member
 from kdbg.live.mocking.rejections import Reaction, is_topic, rejections
 from kdbg.live.mocking.requests import header_of, read_request
 from kdbg.live.mocking.unrecorded import base, commits
-from kdbg.messages.exchange import Known
-from kdbg.wire.nodes import WireStruct
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.nodes import WireStruct
 
 from .test_replaying import NEW, OLD
 

@@ -15,13 +15,13 @@ import pytest
 
 from kdbg.budget import MEMORY, SMALL
 from kdbg.capture import blocks
-from kdbg.cli.proxy import command
 from kdbg.live import overflow
 from kdbg.live.addresses import Addresses
 from kdbg.live.load import Load
 from kdbg.live.notices import Notices
 from kdbg.live.outflow import Outflow
 from kdbg.live.overflow import Overflow
+from kdbg.ui.cli.proxy import command
 
 from .proxies import broker, running
 from .test_limits import echo, is_served

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from scapy.utils import RawPcapNgReader
 
-from kdbg.filters.chosen import Filters
+from kdbg.exchanges.filters.chosen import Filters
 from kdbg.live.capturing import Outcome, Wanted
 from kdbg.live.control import Hand, Office, channel
 from kdbg.live.effects import Hold

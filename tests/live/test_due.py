@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg import grammars
 from kdbg.errors import InputError
 from kdbg.live.answers import only_asks, refusal, skeleton, with_error
 from kdbg.live.mocking.answers import Answers
@@ -17,7 +16,8 @@ from kdbg.live.mocking.meaning import closeness, features
 from kdbg.live.mocking.recording import Recording
 from kdbg.live.mocking.rejections import Rejection
 from kdbg.live.mocking.responses import as_rejected, has_errors, with_partition_errors
-from kdbg.wire.readings.outline import outline
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.readings.outline import outline
 
 from .test_answers import at
 from .test_replaying import OLD, exchange, half

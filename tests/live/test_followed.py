@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.client.settings import Sasl, Settings, Tls, show
-from kdbg.client.trust import check_trust, is_trusted
 from kdbg.errors import CannotConnect
 from kdbg.live.addresses import UNLISTED, Address, Addresses
+from kdbg.live.client.settings import Sasl, Settings, Tls, show
+from kdbg.live.client.trust import check_trust, is_trusted
 from kdbg.live.listening import Listening, Ports
 from kdbg.live.proxy import Upstream
 

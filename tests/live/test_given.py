@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import kdbg
+from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.live.mocking.answers import HANG_UP, Answers, Reply
 from kdbg.live.mocking.recording import Recording
-from kdbg.messages.exchange import Exchange
 
 from .test_replaying import OLD, exchange
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import pytest
 
 import kdbg
-from kdbg.findings import Kind
+from kdbg.protocol.findings import Kind
 
 from ..cli.calls import CAPTURES, COMMAND, ENVIRONMENT
 from .proxies import PATIENCE, asked, read_frame

@@ -212,7 +212,7 @@ def test_how_often_a_rule_is_done() -> None:
     assert [(rule.times, rule.chance) for rule in faults.rules] == [(3, 0.2), (1, 0.125), (None, 1.0)]
     assert 0 <= faults.seed < 1 << 32
     assert Faults([], seed=7).seed == 7
-    produce_api, fetch, other = (kdbg.grammars.api(name) for name in ("Produce", "Fetch", "Metadata"))
+    produce_api, fetch, other = (kdbg.protocol.grammars.api(name) for name in ("Produce", "Fetch", "Metadata"))
     assert [[rule.concerns(api) for api in (produce_api, fetch, other, None)] for rule in faults.rules] == [
         [True, False, False, False], [True] * 4, [False, True, False, False]]  # fmt: skip
     assert not Faults(["Produce: drop 0 times"]).concerns(produce_api)

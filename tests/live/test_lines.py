@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.client.settings import show
 from kdbg.errors import InputError
+from kdbg.live.client.settings import show
 from kdbg.live.load import Load
 from kdbg.live.notices import Notices
 from kdbg.live.proxy import Upstream

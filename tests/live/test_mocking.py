@@ -16,15 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg import grammars
 from kdbg.errors import CaptureError, InputError
+from kdbg.exchanges.messages.message import Message
 from kdbg.live.listening import Listening
 from kdbg.live.mocking.answers import Answers
 from kdbg.live.mocking.recording import Recording
 from kdbg.live.mocking.running import RunningMock
 from kdbg.live.mocking.serve import Mock
 from kdbg.live.mocking.unrecorded import NEEDED
-from kdbg.messages.message import Message
+from kdbg.protocol import grammars
 
 CAPTURES = Path("captures")
 REAL = ["real-4.4.0-new-group", "real-3.9.2-rebalance", "real-go", "real-javascript", "kafka-python", "aiokafka",
@@ -91,7 +91,7 @@ def test_whatever_is_offered_can_be_asked(name: str) -> None:
     assert versions
     with kdbg.read_capture(CAPTURES / f"{name}.pcap") as reading:
         requests = {exchange.api.key: exchange for exchange in reading if exchange.api is not None}
-    from kdbg.messages.reshape import Reshaper
+    from kdbg.exchanges.messages.reshape import Reshaper
 
     names = of.recording.names
     unrecorded = {offered["api_key"] for offered in versions} - requests.keys()

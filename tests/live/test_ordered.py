@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.compare.counterparts import Counterparts
+from kdbg.analysis.compare.counterparts import Counterparts
 from kdbg.errors import BuildError, InputError
-from kdbg.grammars.sasl import api as SASL_TOKEN
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.peers import Peers
 from kdbg.live.actions import Refuse, Set, Turn
 from kdbg.live.replaying.nodes import brokers_in
 from kdbg.live.replaying.plan import Plan, left_out, unfit
@@ -18,8 +18,8 @@ from kdbg.live.replaying.replay import waits_of
 from kdbg.live.replaying.topics import Wanted, wanted
 from kdbg.live.replaying.words import Sent, Words, nearest
 from kdbg.live.sessions import FetchSessions, parts_of, topics_of
-from kdbg.messages.exchange import Exchange
-from kdbg.messages.peers import Peers
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.sasl import api as SASL_TOKEN
 
 from .test_replaying import NEW, OLD, exchange, heartbeat, planned, produce
 

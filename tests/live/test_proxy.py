@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.client.mock import mock_cluster
+from kdbg.live.client.mock import mock_cluster
 from kdbg.live.listening import Listening, turns
 from kdbg.live.proxy import Proxy, Upstream
 from kdbg.live.running import RunningProxy

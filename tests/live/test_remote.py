@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from kdbg.cli.interface import expression
 from kdbg.errors import InputError
 from kdbg.live.capturing import Wanted
 from kdbg.live.remote import SHELL, WAYS, command
+from kdbg.ui.cli.interface import expression
 
 from ..cli.calls import call
 from .watches import names, port, produce

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg import grammars
-from kdbg.compare.counterparts import Counterparts
-from kdbg.compare.handed import PRODUCER, SESSION, TOPIC_ID
+from kdbg.analysis.compare.counterparts import Counterparts
+from kdbg.analysis.compare.handed import PRODUCER, SESSION, TOPIC_ID
 from kdbg.errors import BuildError, InputError
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.peers import Peers
 from kdbg.live.replaying.plan import LEFT_OUT, Plan, Step
 from kdbg.live.replaying.topics import Wanted, wanted
 from kdbg.live.replaying.words import Words
 from kdbg.live.sessions import FetchSessions
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.peers import Peers
+from kdbg.protocol import grammars
 
 OLD, NEW = UUID(int=5), UUID(int=6)
 SASL = "captured SASL login; the replay uses its own options"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
 from kdbg.live.mocking.running import RunningMock
+from kdbg.protocol import grammars
 
 from ..cli.calls import Outcome
 from ..cli.conftest import cli, write

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 from kdbg.budget import SMALL
+from kdbg.exchanges.messages.peers import Peers
 from kdbg.live.effects import Asked, Send
 from kdbg.live.end import End
 from kdbg.live.load import Load
 from kdbg.live.relay import Relay
 from kdbg.live.session import Session
-from kdbg.messages.peers import Peers
 
 from .test_ends import Transport, hold, run
 from .test_relay import produce, produced

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from kdbg.cli.watch import command
+from kdbg.ui.cli.watch import command
 
 from ..cli.calls import COMMAND, ENVIRONMENT, call
 from ..cli.test_watching import waits_to_write

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.logs.dialects import DIALECTS, said
-from kdbg.logs.printed import printed
+from kdbg.analysis.logs.dialects import DIALECTS, said
+from kdbg.analysis.logs.printed import printed
 
 from ..cli.calls import Outcome, call
 

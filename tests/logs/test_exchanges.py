@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.logs import conversations as module
-from kdbg.logs.conversations import Conversations
-from kdbg.logs.dialects import DIALECTS
-from kdbg.logs.lines import Told
-from kdbg.logs.said import Said
-from kdbg.logs.told import UNVERSIONED, line_of
-from kdbg.messages.exchange import Exchange
-from kdbg.messages.lines import UNNUMBERED, UNTIMED, Line
+from kdbg.analysis.logs import conversations as module
+from kdbg.analysis.logs.conversations import Conversations
+from kdbg.analysis.logs.dialects import DIALECTS
+from kdbg.analysis.logs.lines import Told
+from kdbg.analysis.logs.said import Said
+from kdbg.analysis.logs.told import UNVERSIONED, line_of
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.lines import UNNUMBERED, UNTIMED, Line
+from kdbg.protocol import grammars
 
 METADATA, PRODUCE = grammars.api("Metadata"), grammars.api("Produce")
 DIALECT = DIALECTS["librdkafka"]

@@ -6,11 +6,11 @@ import base64
 from typing import Any
 from uuid import UUID
 
-from kdbg import grammars
-from kdbg.logs.fitting import OTHERS, RANGES, fitting
-from kdbg.messages.message import grammar_of
-from kdbg.wire.language.api import Direction
-from kdbg.wire.nodes import (
+from kdbg.analysis.logs.fitting import OTHERS, RANGES, fitting
+from kdbg.exchanges.messages.message import grammar_of
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.nodes import (
     BOOLEAN,
     FLOAT64,
     INT8,

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.logs import join as module
-from kdbg.logs.dialects import DIALECTS
-from kdbg.logs.join import APART, FARTHEST_ZONE, QUARTER, SOON, Join
-from kdbg.logs.lines import Told
-from kdbg.logs.said import Said
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.peers import Peers
+from kdbg.analysis.logs import join as module
+from kdbg.analysis.logs.dialects import DIALECTS
+from kdbg.analysis.logs.join import APART, FARTHEST_ZONE, QUARTER, SOON, Join
+from kdbg.analysis.logs.lines import Told
+from kdbg.analysis.logs.said import Said
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.protocol import grammars
 
 METADATA, PRODUCE = grammars.api("Metadata"), grammars.api("Produce")
 SECOND = 10**9

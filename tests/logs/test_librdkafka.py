@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import kdbg
-from kdbg.logs.librdkafka import read
+from kdbg.analysis.logs.librdkafka import read
 
 pytest.importorskip("confluent_kafka")
 

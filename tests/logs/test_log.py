@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import kdbg
+from kdbg.analysis.logs.lines import MOST, Lines
 from kdbg.errors import UnknownCapture
-from kdbg.logs.lines import MOST, Lines
 
 from ..cli.calls import call
 

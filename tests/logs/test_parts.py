@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kdbg.analysis.logs import lines as module
+from kdbg.analysis.logs.lines import Lines, blocks
+from kdbg.analysis.logs.log import FARTHEST, Log, has_lines
+from kdbg.analysis.logs.objects import number, object_in, text
+from kdbg.analysis.logs.printed import printed
+from kdbg.analysis.logs.stamps import stamp
 from kdbg.capture.source import open_source
-from kdbg.logs import lines as module
-from kdbg.logs.lines import Lines, blocks
-from kdbg.logs.log import FARTHEST, Log, has_lines
-from kdbg.logs.objects import number, object_in, text
-from kdbg.logs.printed import printed
-from kdbg.logs.stamps import stamp
 
 NOON = 1_795_348_800
 """2026-11-22 12:00:00 UTC, in seconds."""

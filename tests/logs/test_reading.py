@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.logs import broker, java, kafka_python, kafkajs, librdkafka, sarama
-from kdbg.logs.dialects import DIALECTS, said
-from kdbg.logs.said import Said, end_of
-from kdbg.wire import Api
+from kdbg.analysis.logs import broker, java, kafka_python, kafkajs, librdkafka, sarama
+from kdbg.analysis.logs.dialects import DIALECTS, said
+from kdbg.analysis.logs.said import Said, end_of
+from kdbg.protocol import grammars
+from kdbg.protocol.wire import Api
 
 NOON = 1_795_348_800_000_000_000
 """2026-11-22 12:00:00 UTC."""

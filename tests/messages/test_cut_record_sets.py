@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.cli import run
+from kdbg.ui.cli import run
 
 from ..traffic import Talk, pcap
 

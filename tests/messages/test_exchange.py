@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kdbg.grammars import by_key
-from kdbg.messages import message as room
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.peers import Peers
+from kdbg.exchanges.messages import message as room
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.protocol.grammars import by_key
 
 from ..engine.playbook import request, response
 

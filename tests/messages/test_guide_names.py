@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
 from kdbg.errors import BuildError
-from kdbg.grammars.guides import GUIDES, LATER
-from kdbg.messages.guide_names import guide_names, understood
-from kdbg.wire import Api
-from kdbg.wire.language.api import Direction
-from kdbg.wire.readings.fields import walk
+from kdbg.exchanges.messages.guide_names import guide_names, understood
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.guides import GUIDES, LATER
+from kdbg.protocol.wire import Api
+from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.readings.fields import walk
 
 from ..facts import guide
 from ..grammars.guide import Production, blocks

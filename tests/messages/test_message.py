@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg import grammars
 from kdbg.errors import BadLength, BuildError, Leftover, Truncated, UnknownApi, UnknownVersion, WireError
-from kdbg.findings import Kind
-from kdbg.grammars import sasl
-from kdbg.messages.message import Message, explain, opaque_api, read, read_slowly, strict
-from kdbg.wire.language.api import Direction
-from kdbg.wire.nodes import TAGGED
+from kdbg.exchanges.messages.message import Message, explain, opaque_api, read, read_slowly, strict
+from kdbg.protocol import grammars
+from kdbg.protocol.findings import Kind
+from kdbg.protocol.grammars import sasl
+from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.nodes import TAGGED
 
 METADATA = grammars.api("Metadata")
 HEADER = {"correlation_id": 7, "client_id": "me"}

@@ -15,12 +15,12 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg.cli import run
-from kdbg.messages.message import Message
-from kdbg.messages.message import read as read_message
-from kdbg.tables.cells import plain
-from kdbg.tables.rows import Rows
-from kdbg.tables.told import Wanted
+from kdbg.exchanges.messages.message import Message
+from kdbg.exchanges.messages.message import read as read_message
+from kdbg.ui.cli import run
+from kdbg.views.tables.cells import plain
+from kdbg.views.tables.rows import Rows
+from kdbg.views.tables.told import Wanted
 from tests.traffic import Talk, framed, packed, pcap
 
 PASSWORD = b"hunter2"
@@ -59,7 +59,7 @@ def shows_password(text: str) -> bool:
 
 def broken(api: str) -> Message:
     version, body = SENT[api]
-    return read_message(kdbg.grammars.api(api), version, "request", body, header=False)
+    return read_message(kdbg.protocol.grammars.api(api), version, "request", body, header=False)
 
 
 @pytest.mark.parametrize("api", SENT)
@@ -124,7 +124,9 @@ def test_what_is_aligned_is_shown() -> None:
 
 
 def test_a_broken_message_without_secrets_is_shown() -> None:
-    message = read_message(kdbg.grammars.api("Metadata"), 1, "request", COUNT + packed(b"orders") + b"!", header=False)
+    message = read_message(
+        kdbg.protocol.grammars.api("Metadata"), 1, "request", COUNT + packed(b"orders") + b"!", header=False
+    )
     assert [finding.kind for finding in message.findings] == ["trailing-bytes"]
     assert not message.misaligned
     assert message.open_body == {"topics": [{"name": "orders"}]}

@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.packed import Packed, Parcels, unpack
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.packed import Packed, Parcels, unpack
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "captures").glob("*.pcap*"))
 

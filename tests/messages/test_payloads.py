@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.grammars.payloads import TOPICS, payload
-from kdbg.messages.exchange import Exchange
-from kdbg.messages.message import explain
-from kdbg.messages.payloads import open_inspection
-from kdbg.wire.language.payload import Opened, Sealed
-from kdbg.wire.nodes import build
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.message import explain
+from kdbg.exchanges.messages.payloads import open_inspection
+from kdbg.protocol.grammars.payloads import TOPICS, payload
+from kdbg.protocol.wire.language.payload import Opened, Sealed
+from kdbg.protocol.wire.nodes import build
 
 from ..cli.calls import SHARED, SHIPPED
 from ..engine.playbook import Playbook, request, response

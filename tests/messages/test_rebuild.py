@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.messages.rebuild import rebuild
-from kdbg.render.jsonlines import dump
-from kdbg.wire.language.payload import Opened
+from kdbg.exchanges.messages.rebuild import rebuild
+from kdbg.protocol.wire.language.payload import Opened
+from kdbg.views.render.jsonlines import dump
 
 from ..cli.calls import SHARED, SHIPPED
 

@@ -8,13 +8,13 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg import grammars
 from kdbg.errors import BuildError
-from kdbg.messages.reshape import FOLDED, Reshaper
-from kdbg.wire import Api
-from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.nodes import WireArray, WireStruct, build
-from kdbg.wire.readings.compiled import read_whole
+from kdbg.exchanges.messages.reshape import FOLDED, Reshaper
+from kdbg.protocol import grammars
+from kdbg.protocol.wire import Api
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.nodes import WireArray, WireStruct, build
+from kdbg.protocol.wire.readings.compiled import read_whole
 
 TOPIC = UUID(int=77)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdbg.grammars.meanings import AclOperations
-from kdbg.guess.headerless import records_api
-from kdbg.messages.score import score
-from kdbg.wire.nodes import Node
+from kdbg.exchanges.guess.headerless import records_api
+from kdbg.exchanges.messages.score import score
+from kdbg.protocol.grammars.meanings import AclOperations
+from kdbg.protocol.wire.nodes import Node
 
 RECORDS: Node = records_api.at("response", 0).fields[0].node
 

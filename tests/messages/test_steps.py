@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.grammars import api
-from kdbg.grammars.errors import error_name
-from kdbg.messages.steps import NORMAL_STEPS, errors_of, is_normal_step
+from kdbg.exchanges.messages.steps import NORMAL_STEPS, errors_of, is_normal_step
+from kdbg.protocol.grammars import api
+from kdbg.protocol.grammars.errors import error_name
 
 from ..engine.playbook import Playbook, request, response
 

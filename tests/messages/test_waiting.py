@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kdbg.grammars import api, apis
-from kdbg.messages.exchange import Exchange
-from kdbg.messages.message import grammar_of
-from kdbg.messages.waiting import WAITS, asked_to_wait, beyond_wait
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.message import grammar_of
+from kdbg.exchanges.messages.waiting import WAITS, asked_to_wait, beyond_wait
+from kdbg.protocol.grammars import api, apis
 
 from ..engine.playbook import Playbook, request, response
 

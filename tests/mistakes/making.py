@@ -12,11 +12,11 @@ from typing import NamedTuple
 from fastcrc.crc32 import iscsi
 
 import kdbg
-from kdbg import grammars
-from kdbg.messages.message import explain, header_grammar
-from kdbg.wire.nodes import Fixed, Sized, Varint, WireArray, WireStruct
-from kdbg.wire.readings.extent import end_of
-from kdbg.wire.readings.inspection import Span
+from kdbg.exchanges.messages.message import explain, header_grammar
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.nodes import Fixed, Sized, Varint, WireArray, WireStruct
+from kdbg.protocol.wire.readings.extent import end_of
+from kdbg.protocol.wire.readings.inspection import Span
 
 from .messages import Sample, batch, message_set, plain, records, uvarint, with_records
 
@@ -458,7 +458,7 @@ def _(chance: random.Random) -> tuple[bytes, bytes]:
 
 @in_batch("codec not declared", "undeclared-codec")
 def _(chance: random.Random) -> tuple[bytes, bytes]:
-    from kdbg.wire.records.compression import compress
+    from kdbg.protocol.wire.records.compression import compress
 
     codec = chance.choice([1, 2, 3, 4])
     pack = gzip.compress if codec == 1 else lambda data: compress(codec, data)

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from fastcrc.crc32 import iscsi
 
 import kdbg
-from kdbg import grammars
-from kdbg.grammars.errors import ERRORS
-from kdbg.messages.message import header_grammar
-from kdbg.wire import Api
-from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.nodes import Fixed, Node, NullableStruct, Sized, UuidNode, Varint, WireArray, WireStruct
-from kdbg.wire.records.node import RecordsNode
+from kdbg.exchanges.messages.message import header_grammar
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.errors import ERRORS
+from kdbg.protocol.wire import Api
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.nodes import Fixed, Node, NullableStruct, Sized, UuidNode, Varint, WireArray, WireStruct
+from kdbg.protocol.wire.records.node import RecordsNode
 
 from .. import facts
 from ..conftest import SHARED

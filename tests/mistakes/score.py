@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from kdbg.findings.quirks import Sure
-from kdbg.guess.pieces import pieces
-from kdbg.mistakes import Mistake, examine, find_frame_mistake
+from kdbg.exchanges.guess.pieces import pieces
+from kdbg.exchanges.mistakes import Mistake, examine, find_frame_mistake
+from kdbg.protocol.findings.quirks import Sure
 
 from .making import ANY, BATCH, Made, cases
 from .messages import Sample, captured, generated, own_mistakes, public, recorded

@@ -6,13 +6,13 @@ import random
 
 import pytest
 
-from kdbg import grammars
-from kdbg.guess.pieces import pieces
-from kdbg.mistakes import examine
-from kdbg.mistakes.finder import LONGEST
-from kdbg.mistakes.search import STEPS, Budget, Search
-from kdbg.render.look import Look
-from kdbg.render.mistakes import mistake_lines
+from kdbg.exchanges.guess.pieces import pieces
+from kdbg.exchanges.mistakes import examine
+from kdbg.exchanges.mistakes.finder import LONGEST
+from kdbg.exchanges.mistakes.search import STEPS, Budget, Search
+from kdbg.protocol import grammars
+from kdbg.views.render.look import Look
+from kdbg.views.render.mistakes import mistake_lines
 
 from .messages import batch, with_records, zigzag
 

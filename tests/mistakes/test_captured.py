@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.findings import Kind
+from kdbg.protocol.findings import Kind
 
 from ..traffic import Talk, pcap
 from .making import ANY, BATCH, Made, cases

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.findings import Kind
-from kdbg.messages.message import explain
+from kdbg.exchanges.messages.message import explain
+from kdbg.protocol.findings import Kind
 
 from .making import ANY, BATCH, Made, cases
 from .score import samples

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from kdbg import grammars
-from kdbg.cli import run
-from kdbg.findings.quirks import Sure
-from kdbg.guess.pieces import pieces
-from kdbg.mistakes import Mistake, RequestOrder, find_missing_size
+from kdbg.exchanges.guess.pieces import pieces
+from kdbg.exchanges.mistakes import Mistake, RequestOrder, find_missing_size
+from kdbg.protocol import grammars
+from kdbg.protocol.findings.quirks import Sure
+from kdbg.ui.cli import run
 
 from .messages import Sample, generated, header
 

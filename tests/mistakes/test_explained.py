@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.cli import run
-from kdbg.findings.quirks import quirk_of
-from kdbg.grammars import api
-from kdbg.guess.pieces import pieces
-from kdbg.messages.message import read
+from kdbg.exchanges.guess.pieces import pieces
+from kdbg.exchanges.messages.message import read
+from kdbg.protocol.findings.quirks import quirk_of
+from kdbg.protocol.grammars import api
+from kdbg.ui.cli import run
 
 from ..conftest import SHARED
 from .making import ANY, cases

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.guess.pieces import pieces
+from kdbg.exchanges.guess.pieces import pieces
 
 METADATA = bytes.fromhex("0003 0001 00000002 0004 6b646267 00000001 0003 666f6f")
 VERSIONS = bytes.fromhex("0012 0003 00000001 0006 746573742d31 00 056b616661 0431 2e30 00".replace(" ", ""))

@@ -12,9 +12,9 @@ from functools import cache
 
 import pytest
 
-from kdbg import grammars
-from kdbg.findings.mistakes import MISTAKES
-from kdbg.mistakes import examine
+from kdbg.exchanges.mistakes import examine
+from kdbg.protocol import grammars
+from kdbg.protocol.findings.mistakes import MISTAKES
 
 from .making import ANY, BATCH, NAMES, cases, fields
 from .messages import Sample, batch, plain, records

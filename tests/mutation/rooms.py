@@ -20,7 +20,8 @@ class Room(NamedTuple):
     @property
     def modules(self) -> list[str]:
         """The room's files, as paths from the project's top."""
-        found = sorted((TOP / "kdbg" / self.name).rglob("*.py"))
+        folders = {*(TOP / "kdbg").glob(self.name), *(TOP / "kdbg").glob(f"*/{self.name}")}
+        found = sorted(path for folder in folders for path in folder.rglob("*.py"))
         return [str(path.relative_to(TOP)) for path in found if path.name != "__init__.py"]
 
     @property

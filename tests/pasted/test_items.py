@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from kdbg.cli import run
-from kdbg.grammars.client_names import named
-from kdbg.grammars.errors import ERRORS
-from kdbg.pasted.error_texts import TEXTS, code_of
-from kdbg.pasted.phrases import GROUPS, PHRASES, matches
-from kdbg.render.phrases import statements
+from kdbg.analysis.pasted.error_texts import TEXTS, code_of
+from kdbg.analysis.pasted.phrases import GROUPS, PHRASES, matches
+from kdbg.protocol.grammars.client_names import named
+from kdbg.protocol.grammars.errors import ERRORS
+from kdbg.ui.cli import run
+from kdbg.views.render.phrases import statements
 
 from .items import WRAPPERS, Item, items
 

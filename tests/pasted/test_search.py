@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kdbg.analysis.pasted.search import find, takes_of
 from kdbg.errors import InputError
-from kdbg.pasted.search import find, takes_of
 
 from ..grammars.test_vectors import SOURCES
 from .forms import FORMS, LINES, log

@@ -11,13 +11,13 @@ from random import Random
 from typing import Any, NamedTuple
 
 import kdbg
-from kdbg import grammars
-from kdbg.grammars.records import Records
-from kdbg.wire.language.api import Direction
-from kdbg.wire.language.types import At
-from kdbg.wire.nodes import Field, Node, NullableStruct, WireArray, WireStruct
-from kdbg.wire.records.build import build_set
-from kdbg.wire.records.node import RecordsNode
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.records import Records
+from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.language.types import At
+from kdbg.protocol.wire.nodes import Field, Node, NullableStruct, WireArray, WireStruct
+from kdbg.protocol.wire.records.build import build_set
+from kdbg.protocol.wire.records.node import RecordsNode
 
 from ..grammars.values import BLOBS, NUMBERS, RECORD_SETS, TEXTS, Maker
 

@@ -13,7 +13,7 @@ from warnings import catch_warnings, simplefilter
 
 import pytest
 
-from kdbg.wire.nodes import Node, NullableStruct, WireArray, WireStruct
+from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct
 
 from .dice import Dice, Message, RandomMaker, all_fields, comparable
 

@@ -21,8 +21,8 @@ from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import UnexpectedNull
 from kio.static.constants import EntityType, uuid_zero
 
-from kdbg.wire.language.api import DIRECTIONS
-from kdbg.wire.nodes import Node, NullableStruct, WireArray, WireStruct
+from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct
 
 from .dice import Dice, Message, RandomMaker, all_fields, comparable
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kdbg.messages.places import Bounds
-from kdbg.places.clocks import AGE, DOUBTS, DRIFT, Apart, Way
+from kdbg.exchanges.messages.places import Bounds
+from kdbg.exchanges.places.clocks import AGE, DOUBTS, DRIFT, Apart, Way
 
 
 def known(low: int = 40, high: int = 100) -> Apart:

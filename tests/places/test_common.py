@@ -7,8 +7,8 @@ from zlib import crc32
 import pytest
 
 from kdbg.capture.packet import reverse
-from kdbg.places import common
-from kdbg.places.common import ENOUGH, LEAST, SAME, Comparison, Together
+from kdbg.exchanges.places import common
+from kdbg.exchanges.places.common import ENOUGH, LEAST, SAME, Comparison, Together
 
 from .packets import BACK, FORTH, flow, packet
 

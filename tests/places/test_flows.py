@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kdbg.capture.packet import ACK, SYN, Packet
-from kdbg.messages.places import Bounds
-from kdbg.places.clocks import DRIFT, Apart
-from kdbg.places.flows import AGREED, BEHIND, NEAR, OLD, SETTLED, Conversation, Flow, Path
-from kdbg.places.guess import opener
+from kdbg.exchanges.messages.places import Bounds
+from kdbg.exchanges.places.clocks import DRIFT, Apart
+from kdbg.exchanges.places.flows import AGREED, BEHIND, NEAR, OLD, SETTLED, Conversation, Flow, Path
+from kdbg.exchanges.places.guess import opener
 
 FORTH = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + (50_000).to_bytes(2, "big") + (9092).to_bytes(2, "big")
 BACK = bytes([10, 0, 0, 2, 10, 0, 0, 1]) + (9092).to_bytes(2, "big") + (50_000).to_bytes(2, "big")

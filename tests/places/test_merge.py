@@ -8,10 +8,10 @@ from itertools import pairwise
 import pytest
 
 from kdbg.capture.packet import ACK, FIN, PSH, RST, SYN, Packet, reverse
-from kdbg.messages.places import Bounds
-from kdbg.places import merge as module
-from kdbg.places.flows import Sight
-from kdbg.places.merge import BLOCK, KEEP, MANY, MOST_BYTES, OVERHEAD, STEP, WAIT, Feed, Merger
+from kdbg.exchanges.messages.places import Bounds
+from kdbg.exchanges.places import merge as module
+from kdbg.exchanges.places.flows import Sight
+from kdbg.exchanges.places.merge import BLOCK, KEEP, MANY, MOST_BYTES, OVERHEAD, STEP, WAIT, Feed, Merger
 
 from .packets import BACK, FORTH, flow, packet
 

@@ -14,9 +14,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.messages.exchange import Exchange
-from kdbg.reading.merged import Merged
-from kdbg.reading.places import grouped
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.views.reading.merged import Merged
+from kdbg.views.reading.places import grouped
 
 from .sites import CAPTURES, MILLISECOND, Seen, Way, pcap, places, written
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import kdbg
 from kdbg.capture.packet import reverse
-from kdbg.grammars import find
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.peers import Peers
-from kdbg.messages.places import Bounds, Half, Place, Places
-from kdbg.places.flows import Conversation, Path, Run, Sight
-from kdbg.places.merge import Feed, Merger
-from kdbg.places.telling import tell
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.exchanges.messages.places import Bounds, Half, Place, Places
+from kdbg.exchanges.places.flows import Conversation, Path, Run, Sight
+from kdbg.exchanges.places.merge import Feed, Merger
+from kdbg.exchanges.places.telling import tell
+from kdbg.protocol.grammars import find
 
 from .packets import BACK, FORTH, flow
 

@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 
 from kdbg.errors import InputError
-from kdbg.query.bounds import Bounds
-from kdbg.query.database import Database
+from kdbg.scale.query.bounds import Bounds
+from kdbg.scale.query.database import Database
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT, call
 
 ERRORS = CAPTURES / "errors.pcap"
@@ -104,7 +104,7 @@ def test_a_question_has_so_many_seconds(tmp_path: Path) -> None:
 def test_a_question_takes_no_more_memory_than_is_allowed(sql: str) -> None:
     """Neither in rows nor in one value; where this fails the guard below ends the process."""
     program = (
-        "import sys; from kdbg.cli import run; status = run(sys.argv[1:]);"
+        "import sys; from kdbg.ui.cli import run; status = run(sys.argv[1:]);"
         "lines = open('/proc/self/status').read().splitlines();"  # getrusage has the peak of who forked, too
         "print(next(line.split()[1] for line in lines if line.startswith('VmHWM')), status)"
     )

@@ -17,13 +17,13 @@ pytest.importorskip("duckdb", reason="DuckDB is not installed")
 import kdbg
 from kdbg.capture import open_capture
 from kdbg.errors import InputError
-from kdbg.filters.chosen import Filters
-from kdbg.messages.waiting import beyond_wait
-from kdbg.query import captures, database
-from kdbg.query.captures import Decoded
-from kdbg.query.database import Database
-from kdbg.tables.columns import ABOUT, TABLES
-from kdbg.tables.questions import QUESTIONS
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.messages.waiting import beyond_wait
+from kdbg.scale.query import captures, database
+from kdbg.scale.query.captures import Decoded
+from kdbg.scale.query.database import Database
+from kdbg.views.tables.columns import ABOUT, TABLES
+from kdbg.views.tables.questions import QUESTIONS
 from tests.cli.calls import SHIPPED
 from tests.spark import asked, members
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from random import Random
 
 from kdbg.capture import open_capture
-from kdbg.filters.chosen import Filters
-from kdbg.report.collected import Collected
-from kdbg.report.page import page
-from kdbg.report.sections import report
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.views.report.collected import Collected
+from kdbg.views.report.page import page
+from kdbg.views.report.sections import report
 from tests.report.browser import DESKTOP, PHONE, chromium, size
 from tests.traffic import Talk, pcap
 

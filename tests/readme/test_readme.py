@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.cli import COMMANDS
+from kdbg.ui.cli import COMMANDS
 
 from ..guide.blocks import LANGUAGES, TOP, Block, blocks, check_console, check_python, link
 from ..guide.screens import letters, said

@@ -9,14 +9,14 @@ from typing import Any
 import orjson
 import pytest
 
-from kdbg.engine.driver import Drive
-from kdbg.engine.engine import Engine
-from kdbg.reading.files import open_any
-from kdbg.records.exchanges import Records
-from kdbg.records.record import CapturedRecord
-from kdbg.render.jsonlines import json_line
-from kdbg.render.records.rows import JsonRecords
-from kdbg.values.chosen import PLAIN
+from kdbg.exchanges.engine.driver import Drive
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.payloads.records.exchanges import Records
+from kdbg.payloads.records.record import CapturedRecord
+from kdbg.payloads.values.chosen import PLAIN
+from kdbg.views.reading.files import open_any
+from kdbg.views.render.jsonlines import json_line
+from kdbg.views.render.records.rows import JsonRecords
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = sorted(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import kdbg
 from kdbg.capture import blocks
-from kdbg.wire.records.compression import compress
+from kdbg.protocol.wire.records.compression import compress
 
 from ..traffic import RAW_IP, START, Talk, client_hello, ip, packed, pcap
 from .seen import seen

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.messages.exchange import Exchange
-from kdbg.messages.message import explain
-from kdbg.messages.payloads import open_inspection
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.message import explain
+from kdbg.exchanges.messages.payloads import open_inspection
 
 NAMES = frozenset({
     "name", "topic", "topics", "topic_name", "topic_names", "group", "group_id", "groups", "group_ids", "groups_names",

@@ -6,11 +6,11 @@ import io
 from collections.abc import Iterator
 
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.messages.exchange import CapturedMessage
-from kdbg.redact.filling import Effort
-from kdbg.redact.message import redact
-from kdbg.redact.substitutes import Substitutes
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import CapturedMessage
+from kdbg.views.redact.filling import Effort
+from kdbg.views.redact.message import redact
+from kdbg.views.redact.substitutes import Substitutes
 
 
 def halves(capture: bytes) -> Iterator[CapturedMessage]:

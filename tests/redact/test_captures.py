@@ -15,10 +15,10 @@ from kdbg.atomic import AtomicFile
 from kdbg.capture import open_capture
 from kdbg.capture.frames import Dissectors, Frames
 from kdbg.capture.saved import FrameWriter
-from kdbg.cli import commands, run
-from kdbg.engine.engine import Engine
-from kdbg.findings import Kind
-from kdbg.messages.exchange import Exchange
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.protocol.findings import Kind
+from kdbg.ui.cli import commands, run
 
 from ..cli.calls import CAPTURES, SHARED, SHIPPED
 from ..traffic import Segment, Talk, ip, pcap, record

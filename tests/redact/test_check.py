@@ -13,21 +13,21 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import kdbg.cli.redacting
-import kdbg.redact.edits
-import kdbg.redact.layers
-import kdbg.redact.message
-import kdbg.redact.packets
-from kdbg.cli import commands
+import kdbg.ui.cli.redacting
+import kdbg.views.redact.edits
+import kdbg.views.redact.layers
+import kdbg.views.redact.message
+import kdbg.views.redact.packets
 from kdbg.errors import CaptureError
-from kdbg.redact.edits import Edit, edits
-from kdbg.redact.layers import Layers
-from kdbg.redact.packets import rewritten
-from kdbg.redact.replaced import LIMIT, Replaced, ReplacedValues, Sample
-from kdbg.redact.search import LeakSearch
-from kdbg.redact.streams import Places
-from kdbg.redact.substitutes import Substitutes
-from kdbg.wire.records.compression import compress
+from kdbg.protocol.wire.records.compression import compress
+from kdbg.ui.cli import commands
+from kdbg.views.redact.edits import Edit, edits
+from kdbg.views.redact.layers import Layers
+from kdbg.views.redact.packets import rewritten
+from kdbg.views.redact.replaced import LIMIT, Replaced, ReplacedValues, Sample
+from kdbg.views.redact.search import LeakSearch
+from kdbg.views.redact.streams import Places
+from kdbg.views.redact.substitutes import Substitutes
 
 from ..traffic import Talk, ip, packed
 from .leaks import MAC, PACKED, SECRET, WHERE, WHO, batch, ethernet, of, one_record, talk, udp, with_options
@@ -109,18 +109,18 @@ def with_payload(link: int, data: bytes, packet: Any, payload: bytes, made: Subs
 
 SWITCHES: dict[str, tuple[object, str, object, Replaced]] = {
     "names": (Substitutes, "name", lambda self, text: text.encode(), Replaced.NAME),
-    "edits of names": (kdbg.redact.message, "edits", without(Replaced.NAME), Replaced.NAME),
-    "edits of values": (kdbg.redact.message, "edits", without(Replaced.VALUE), Replaced.VALUE),
-    "edits of secrets": (kdbg.redact.message, "edits", without(Replaced.SECRET), Replaced.SECRET),
-    "JSON": (kdbg.redact.edits, "_json_blanked", lambda data: data, Replaced.VALUE),
+    "edits of names": (kdbg.views.redact.message, "edits", without(Replaced.NAME), Replaced.NAME),
+    "edits of values": (kdbg.views.redact.message, "edits", without(Replaced.VALUE), Replaced.VALUE),
+    "edits of secrets": (kdbg.views.redact.message, "edits", without(Replaced.SECRET), Replaced.SECRET),
+    "JSON": (kdbg.views.redact.edits, "_json_blanked", lambda data: data, Replaced.VALUE),
     "IP addresses": (Substitutes, "_address", same, Replaced.ADDRESS),
     "hardware addresses": (Substitutes, "_hardware", same, Replaced.HARDWARE),
-    "addresses of packets": (kdbg.redact.packets, "_hide", lambda *args: None, Replaced.ADDRESS),
-    "options": (kdbg.redact.layers, "_keep_number", len, Replaced.NAME),
+    "addresses of packets": (kdbg.views.redact.packets, "_hide", lambda *args: None, Replaced.ADDRESS),
+    "options": (kdbg.views.redact.layers, "_keep_number", len, Replaced.NAME),
     "what is no TCP": (Layers, "__init__", all_kept, Replaced.OTHER),
     "bytes between messages": (Places, "replaced", seen_through, Replaced.OTHER),
-    "other connections": (kdbg.cli.redacting, "rewritten", with_payload, Replaced.OTHER),
-    "misread messages": (kdbg.redact.message, "edits", without(Replaced.OTHER), Replaced.OTHER),
+    "other connections": (kdbg.ui.cli.redacting, "rewritten", with_payload, Replaced.OTHER),
+    "misread messages": (kdbg.views.redact.message, "edits", without(Replaced.OTHER), Replaced.OTHER),
 }
 
 
@@ -148,7 +148,7 @@ def test_values_that_are_left_in_compressed_records_are_noticed(
     codec: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert redacted(tmp_path, everything(codec), *NAMES) == ""
-    monkeypatch.setattr(kdbg.redact.message, "edits", without(Replaced.VALUE, compressed=True))
+    monkeypatch.setattr(kdbg.views.redact.message, "edits", without(Replaced.VALUE, compressed=True))
     assert Replaced.VALUE.value in redacted(tmp_path, everything(codec), *NAMES)
 
 
@@ -157,7 +157,7 @@ def test_a_name_that_two_packets_share_is_noticed(tmp_path: Path, monkeypatch: p
     capture = of(*(ethernet(segment.data) for segment in one.segments))
     cut = [segment.data[40:] for segment in one.segments]
     assert not any(word in data for data in cut for word in (b"warehouse", b"customer"))
-    monkeypatch.setattr(kdbg.redact.message, "edits", without(Replaced.NAME))
+    monkeypatch.setattr(kdbg.views.redact.message, "edits", without(Replaced.NAME))
     assert "the message that ends in packet" in redacted(tmp_path, capture)
 
 

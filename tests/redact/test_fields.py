@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kdbg.grammars import apis
-from kdbg.grammars.payloads import payloads
-from kdbg.grammars.payloads.sasl_tokens import TOKENS
-from kdbg.redact.fields import FIELDS, Holds, holds, is_kept
-from kdbg.wire.language.api import DIRECTIONS
-from kdbg.wire.nodes import Node, Sized
-from kdbg.wire.nodes.children import children
+from kdbg.protocol.grammars import apis
+from kdbg.protocol.grammars.payloads import payloads
+from kdbg.protocol.grammars.payloads.sasl_tokens import TOKENS
+from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.nodes import Node, Sized
+from kdbg.protocol.wire.nodes.children import children
+from kdbg.views.redact.fields import FIELDS, Holds, holds, is_kept
 
 INSIDE = {
     "auth_bytes": TOKENS.values(), "token": TOKENS.values(), "value": list(payloads()),

@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kdbg.budget import MEMORY
-from kdbg.redact import filling
-from kdbg.redact.filling import Effort, Plain, Room, fill_frames, fill_gzip, refill
-from kdbg.redact.snappy import elements, longer
-from kdbg.wire.records.compression import compress, decompress
+from kdbg.protocol.wire.records.compression import compress, decompress
+from kdbg.views.redact import filling
+from kdbg.views.redact.filling import Effort, Plain, Room, fill_frames, fill_gzip, refill
+from kdbg.views.redact.snappy import elements, longer
 
 VALUES = st.one_of(
     st.binary(max_size=60),

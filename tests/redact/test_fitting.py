@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 
-from kdbg.redact.filling import Effort, Plain, Room, fill_frames, fill_gzip, refill
-from kdbg.redact.snappy import Copy, Literal, elements, longer, plainer, snappy_packer
-from kdbg.wire.records.compression import compress, decompress
+from kdbg.protocol.wire.records.compression import compress, decompress
+from kdbg.views.redact.filling import Effort, Plain, Room, fill_frames, fill_gzip, refill
+from kdbg.views.redact.snappy import Copy, Literal, elements, longer, plainer, snappy_packer
 
 
 def nothing(data: bytearray) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.cli import run
-from kdbg.redact.fronts import Front, Fronts
+from kdbg.ui.cli import run
+from kdbg.views.redact.fronts import Front, Fronts
 
 from ..traffic import Talk, pcap
 from .seen import seen

@@ -10,10 +10,10 @@ import pytest
 
 from kdbg.capture.frames import Dissectors, Frame
 from kdbg.capture.write import checksum
-from kdbg.redact.packets import rewritten
-from kdbg.redact.replaced import Replaced, ReplacedValues
-from kdbg.redact.search import LeakSearch
-from kdbg.redact.substitutes import Substitutes
+from kdbg.views.redact.packets import rewritten
+from kdbg.views.redact.replaced import Replaced, ReplacedValues
+from kdbg.views.redact.search import LeakSearch
+from kdbg.views.redact.substitutes import Substitutes
 
 from ..traffic import ip
 from .leaks import MAC, ethernet, outer, udp

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kdbg.capture.write import checksum
-from kdbg.redact.layers import Layers
-from kdbg.redact.packets import rewritten
-from kdbg.redact.substitutes import Substitutes
+from kdbg.views.redact.layers import Layers
+from kdbg.views.redact.packets import rewritten
+from kdbg.views.redact.substitutes import Substitutes
 
 from ..traffic import ip
 from .leaks import MAC, ethernet, outer, udp

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import pytest
 
 import kdbg
-from kdbg.messages.exchange import CapturedMessage
-from kdbg.redact.edits import _json_blanked
-from kdbg.redact.filling import Effort
-from kdbg.redact.message import Redacted, redact
-from kdbg.redact.replaced import Replaced
-from kdbg.redact.substitutes import Substitutes
-from kdbg.wire.records.checksum import crc32, crc32c
-from kdbg.wire.records.compression import compress, decompress
+from kdbg.exchanges.messages.exchange import CapturedMessage
+from kdbg.protocol.wire.records.checksum import crc32, crc32c
+from kdbg.protocol.wire.records.compression import compress, decompress
+from kdbg.views.redact.edits import _json_blanked
+from kdbg.views.redact.filling import Effort
+from kdbg.views.redact.message import Redacted, redact
+from kdbg.views.redact.replaced import Replaced
+from kdbg.views.redact.substitutes import Substitutes
 
 from ..traffic import Talk, framed, header_bytes, packed, pcap
 from .leaks import batch, fetched, oauth, one_record, produced, sasl, scram, talk

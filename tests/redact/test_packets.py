@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kdbg.capture.frames import Dissectors, Frame
-from kdbg.redact.packets import rewritten
-from kdbg.redact.substitutes import Substitutes
+from kdbg.views.redact.packets import rewritten
+from kdbg.views.redact.substitutes import Substitutes
 
 scapy = pytest.importorskip("scapy.all", reason="scapy is not installed")
 SECRET, OTHER = b"what was said", b"xxxxxxxxxxxxx"

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kdbg.capture.frames import Frames
-from kdbg.cli import commands, run
+from kdbg.ui.cli import commands, run
 
 from ..traffic import Segment, Talk, pcap
 from .seen import seen

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 from itertools import pairwise
 
-from kdbg.messages.exchange import CapturedMessage
-from kdbg.redact.fronts import Front
-from kdbg.redact.streams import Expected, Places
+from kdbg.exchanges.messages.exchange import CapturedMessage
+from kdbg.views.redact.fronts import Front
+from kdbg.views.redact.streams import Expected, Places
 
 MESSAGES = ((104, b"first", 0), (113, b"behind it", 0), (140, b"last", 3))
 """Where messages begin, what stands in place of their bytes, and how many of them are missing."""

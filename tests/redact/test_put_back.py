@@ -16,10 +16,10 @@ import pytest
 
 from kdbg.capture.frames import Frame, Frames
 from kdbg.capture.saved import FrameWriter
-from kdbg.cli.redacting import Redaction
 from kdbg.errors import CaptureError
-from kdbg.redact.replaced import FEWEST
-from kdbg.redact.substitutes import Substitutes
+from kdbg.ui.cli.redacting import Redaction
+from kdbg.views.redact.replaced import FEWEST
+from kdbg.views.redact.substitutes import Substitutes
 
 from .cases import CASES
 from .leaks import MAC, PACKED, Case

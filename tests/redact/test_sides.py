@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kdbg.messages.exchange import CapturedMessage
-from kdbg.redact.fronts import Fronts
-from kdbg.redact.streams import Expected, Locator, Places, Side
-from kdbg.tcp.stream import Stream
+from kdbg.exchanges.messages.exchange import CapturedMessage
+from kdbg.streams.tcp.stream import Stream
+from kdbg.views.redact.fronts import Fronts
+from kdbg.views.redact.streams import Expected, Locator, Places, Side
 
 FIRST = 100
 """The position of the first byte."""

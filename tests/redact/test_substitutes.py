@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.redact.replaced import Replaced
-from kdbg.redact.substitutes import Substitutes
+from kdbg.views.redact.replaced import Replaced
+from kdbg.views.redact.substitutes import Substitutes
 
 SEED = "a seed"
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.render.answers import cell, csv_line, json_line, table
-from kdbg.render.look import Look
-from kdbg.render.values import cells
+from kdbg.views.render.answers import cell, csv_line, json_line, table
+from kdbg.views.render.look import Look
+from kdbg.views.render.values import cells
 
 NARROW = Look(width=80)
 WHOLE = Look(width=80, long_lines=True)

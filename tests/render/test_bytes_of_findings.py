@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import kdbg
-from kdbg.findings import Finding
-from kdbg.messages.exchange import CapturedMessage
-from kdbg.render.findings import finding_object
-from kdbg.render.hexdump import hexdump
-from kdbg.render.look import Look
-from kdbg.wire.readings.topic_names import ALWAYS
+from kdbg.exchanges.messages.exchange import CapturedMessage
+from kdbg.protocol.findings import Finding
+from kdbg.protocol.wire.readings.topic_names import ALWAYS
+from kdbg.views.render.findings import finding_object
+from kdbg.views.render.hexdump import hexdump
+from kdbg.views.render.look import Look
 
 from ..mistakes.making import ANY, cases
 from ..mistakes.score import samples

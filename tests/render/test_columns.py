@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kdbg.render.columns import LEAST, aligned, wrap
-from kdbg.render.look import Look
+from kdbg.views.render.columns import LEAST, aligned, wrap
+from kdbg.views.render.look import Look
 
 ROWS = [("a", "1", "a lamp"), ("bcd", "20", "two lamps of the same kind, and a third")]
 

@@ -11,15 +11,15 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.grammars.payloads import TOPICS
-from kdbg.messages.exchange import CapturedMessage, Exchange, Known
-from kdbg.render.drawn import Drawing
-from kdbg.render.exchanges import TreeView
-from kdbg.render.look import Look
-from kdbg.render.values import quote
-from kdbg.wire.language.api import Api, Direction
-from kdbg.wire.readings.topic_names import Topics
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.payloads import TOPICS
+from kdbg.protocol.wire.language.api import Api, Direction
+from kdbg.protocol.wire.readings.topic_names import Topics
+from kdbg.views.render.drawn import Drawing
+from kdbg.views.render.exchanges import TreeView
+from kdbg.views.render.look import Look
+from kdbg.views.render.values import quote
 
 from ..grammars.values import CUT_OFF, append_time, batch, control, message, record
 

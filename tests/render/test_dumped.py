@@ -9,19 +9,19 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg.cli.decoding import Run
-from kdbg.cli.output import Writer
-from kdbg.filters.chosen import Filters
-from kdbg.grammars.payloads import TOPICS
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.peers import Peers
-from kdbg.render.dumped import Dumping
-from kdbg.render.hex_view import HexView
-from kdbg.render.look import Look
-from kdbg.render.values import quote
-from kdbg.render.views import LONG
-from kdbg.wire.language.api import Api, Direction
-from kdbg.wire.readings.topic_names import NamesThen, Topics
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.protocol.grammars.payloads import TOPICS
+from kdbg.protocol.wire.language.api import Api, Direction
+from kdbg.protocol.wire.readings.topic_names import NamesThen, Topics
+from kdbg.ui.cli.decoding import Run
+from kdbg.ui.cli.output import Writer
+from kdbg.views.render.dumped import Dumping
+from kdbg.views.render.hex_view import HexView
+from kdbg.views.render.look import Look
+from kdbg.views.render.values import quote
+from kdbg.views.render.views import LONG
 
 from ..grammars.values import CUT_OFF, append_time, batch, control, message, record
 from .test_drawn import CAPTURES, captured, fetched, halves, produce

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.grammars.errors import ERRORS
-from kdbg.render.errortext import near, one, several
-from kdbg.render.look import Look
+from kdbg.protocol.grammars.errors import ERRORS
+from kdbg.views.render.errortext import near, one, several
+from kdbg.views.render.look import Look
 
 TEXT = ERRORS[74].text
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import kdbg
-from kdbg.engine.foreign import TELNET
-from kdbg.guess.infer import Told
-from kdbg.guess.pieces import pieces
-from kdbg.render.explained import hex_text, tree_text
-from kdbg.render.look import Look
-from kdbg.render.numbers import number_facts
+from kdbg.exchanges.engine.foreign import TELNET
+from kdbg.exchanges.guess.infer import Told
+from kdbg.exchanges.guess.pieces import pieces
+from kdbg.views.render.explained import hex_text, tree_text
+from kdbg.views.render.look import Look
+from kdbg.views.render.numbers import number_facts
 
 NO_SIZE = (
     "The sender probably uses another protocol, or the bytes are inside a TLS stream or compressed data. Give the "

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kdbg.render.grammartext import note
-from kdbg.wire import Array, Default, Int8, Int16, Nullable, Secret, String, Struct, Tag
-from kdbg.wire.language.primitives import ApiKey, Boolean, Bytes, Duration, ErrorCode, Timestamp
-from kdbg.wire.language.types import At, Bits, Enum, Holds
+from kdbg.protocol.wire import Array, Default, Int8, Int16, Nullable, Secret, String, Struct, Tag
+from kdbg.protocol.wire.language.primitives import ApiKey, Boolean, Bytes, Duration, ErrorCode, Timestamp
+from kdbg.protocol.wire.language.types import At, Bits, Enum, Holds
+from kdbg.views.render.grammartext import note
 
 CODECS = "bits 0-2 codec (1 gzip, 2 snappy, 3 lz4, 4 zstd)"
 

@@ -7,12 +7,12 @@ import io
 import pytest
 
 import kdbg
-from kdbg.findings import Finding, Kind
-from kdbg.findings.facts import Foreign
-from kdbg.messages.exchange import Exchange
-from kdbg.render.findings import finding_line
-from kdbg.render.heading import Headings, endpoint, findings_of, latency, moment
-from kdbg.render.look import Look
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.protocol.findings import Finding, Kind
+from kdbg.protocol.findings.facts import Foreign
+from kdbg.views.render.findings import finding_line
+from kdbg.views.render.heading import Headings, endpoint, findings_of, latency, moment
+from kdbg.views.render.look import Look
 
 from ..traffic import Talk, framed, pcap
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.render.hex_view import HexView
-from kdbg.render.hexdump import hexdump, plain_hexdump, shortened, size_finding
-from kdbg.render.look import Look
+from kdbg.protocol import grammars
+from kdbg.views.render.hex_view import HexView
+from kdbg.views.render.hexdump import hexdump, plain_hexdump, shortened, size_finding
+from kdbg.views.render.look import Look
 
 METADATA = bytes.fromhex("0003 0001 00000002 0004 6b646267 00000001 0003 666f6f")
 WHOLE = """\

@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg.render.json_view import JsonView
-from kdbg.render.jsonlines import json_line
-from kdbg.render.look import Look
+from kdbg.views.render.json_view import JsonView
+from kdbg.views.render.jsonlines import json_line
+from kdbg.views.render.look import Look
 
 from ..traffic import Talk, pcap
 

@@ -15,14 +15,14 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.grammars.errors import error_name
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.message import read
-from kdbg.render.jsonlines import dump, json_body, json_line, text
-from kdbg.render.look import Look
-from kdbg.wire.language.api import Direction
-from kdbg.wire.readings.secrets import Hidden
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.message import read
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.errors import error_name
+from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.readings.secrets import Hidden
+from kdbg.views.render.jsonlines import dump, json_body, json_line, text
+from kdbg.views.render.look import Look
 
 from ..traffic import START, Talk, framed, pcap
 
@@ -193,9 +193,9 @@ class TestLines:
             dump(object())
 
     def test_notes_are_strings_whatever_they_tell_of(self) -> None:
-        from kdbg.findings import Finding, Kind
-        from kdbg.findings.facts import Foreign
-        from kdbg.messages.peers import Peers
+        from kdbg.exchanges.messages.peers import Peers
+        from kdbg.protocol.findings import Finding, Kind
+        from kdbg.protocol.findings.facts import Foreign
 
         exchange = Exchange(Peers(1, ("10.0.0.1", 1), ("10.0.0.2", 2)), None, 0, 0, "\udcff")
         exchange.findings = [Finding(Kind.NOT_KAFKA, facts=Foreign("\udcff\x1b\n"))]

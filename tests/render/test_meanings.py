@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.grammars import records
-from kdbg.grammars.payloads import payload
-from kdbg.messages.exchange import Exchange
-from kdbg.render.look import Look
-from kdbg.render.meanings import named
-from kdbg.render.tree import Tree
-from kdbg.render.views import view
-from kdbg.wire import Array, Int8, Int32, Nullable, String, Struct
-from kdbg.wire.language.types import At
-from kdbg.wire.nodes import WireStruct
-from kdbg.wire.readings.bnf import structure
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.protocol.grammars import records
+from kdbg.protocol.grammars.payloads import payload
+from kdbg.protocol.wire import Array, Int8, Int32, Nullable, String, Struct
+from kdbg.protocol.wire.language.types import At
+from kdbg.protocol.wire.nodes import WireStruct
+from kdbg.protocol.wire.readings.bnf import structure
+from kdbg.views.render.look import Look
+from kdbg.views.render.meanings import named
+from kdbg.views.render.tree import Tree
+from kdbg.views.render.views import view
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 DECLARED = Struct(

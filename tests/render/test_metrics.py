@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
-from kdbg.grammars.payloads.telemetry import metrics_data
-from kdbg.render.look import Look
-from kdbg.render.tree import Tree
+from kdbg.protocol.grammars.payloads.telemetry import metrics_data
+from kdbg.views.render.look import Look
+from kdbg.views.render.tree import Tree
 
 TIMES = {"start_time_unix_nano": "1700000000000000000", "time_unix_nano": "1700000001500000000"}
 SPAN = "2023-11-14 22:13:20.000 UTC to 2023-11-14 22:13:21.500 UTC"

@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg.messages.steps import went_wrong
-from kdbg.render.jsonlines import json_line
-from kdbg.render.look import Look
-from kdbg.render.views import view
+from kdbg.exchanges.messages.steps import went_wrong
+from kdbg.views.render.jsonlines import json_line
+from kdbg.views.render.look import Look
+from kdbg.views.render.views import view
 
 MAIN = Path(__file__).resolve().parents[2]
 SHARED = MAIN.parent / "shared"

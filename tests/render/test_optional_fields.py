@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.messages.message import read
-from kdbg.render.hexdump import hexdump
-from kdbg.render.look import Look
-from kdbg.render.tree import Tree
-from kdbg.wire.language.api import Api
-from kdbg.wire.language.primitives import Int8, Int16, String
-from kdbg.wire.language.types import Array, Nullable, Optional, Struct
-from kdbg.wire.nodes import TAGGED, build
+from kdbg.exchanges.messages.message import read
+from kdbg.protocol.wire.language.api import Api
+from kdbg.protocol.wire.language.primitives import Int8, Int16, String
+from kdbg.protocol.wire.language.types import Array, Nullable, Optional, Struct
+from kdbg.protocol.wire.nodes import TAGGED, build
+from kdbg.views.render.hexdump import hexdump
+from kdbg.views.render.look import Look
+from kdbg.views.render.tree import Tree
 
 RESPONSE = Struct(
     "agent" / Optional(1, Nullable(String)),

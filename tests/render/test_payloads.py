@@ -10,13 +10,13 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg.grammars.payloads import payload
-from kdbg.grammars.records import record_format
-from kdbg.messages.exchange import Exchange
-from kdbg.render.look import Look
-from kdbg.render.views import VIEWS, view
-from kdbg.wire.nodes import build
-from kdbg.wire.records.build import build_set
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.protocol.grammars.payloads import payload
+from kdbg.protocol.grammars.records import record_format
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.records.build import build_set
+from kdbg.views.render.look import Look
+from kdbg.views.render.views import VIEWS, view
 
 from ..engine.playbook import Playbook, request, response
 

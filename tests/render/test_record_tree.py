@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.messages.message import read
-from kdbg.render.look import Look
-from kdbg.render.tree import Tree
+from kdbg.exchanges.messages.message import read
+from kdbg.protocol import grammars
+from kdbg.views.render.look import Look
+from kdbg.views.render.tree import Tree
 
 PIPE, TERMINAL = Look(), Look(width=80, full=False)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.render.look import Look
-from kdbg.render.views import view
+from kdbg.views.render.look import Look
+from kdbg.views.render.views import view
 
 from ..segments.made import TIME, batch, message, opened
 

@@ -10,9 +10,9 @@ import pytest
 import kdbg
 from kdbg import decode
 from kdbg.errors import InputError
-from kdbg.render.look import Look
-from kdbg.render.shown import html, render
-from kdbg.render.views import VIEWS, view
+from kdbg.views.render.look import Look
+from kdbg.views.render.shown import html, render
+from kdbg.views.render.views import VIEWS, view
 
 from ..traffic import Talk, pcap
 

@@ -12,10 +12,10 @@ import pytest
 from rich.cells import cell_len
 
 import kdbg
-from kdbg.engine.engine import Engine
-from kdbg.findings import Finding, Kind
-from kdbg.render.look import Look
-from kdbg.render.summary import Summary, header, short, size
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.protocol.findings import Finding, Kind
+from kdbg.views.render.look import Look
+from kdbg.views.render.summary import Summary, header, short, size
 
 from ..traffic import START, Talk, framed, pcap
 

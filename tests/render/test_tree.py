@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.messages.message import read
-from kdbg.render.look import Look
-from kdbg.render.tree import Tree
-from kdbg.wire.language.api import Direction
-from kdbg.wire.language.primitives import Int16, Int32, String
-from kdbg.wire.language.types import Array, At, Nullable, Struct
-from kdbg.wire.nodes import WireStruct
+from kdbg.exchanges.messages.message import read
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.language.primitives import Int16, Int32, String
+from kdbg.protocol.wire.language.types import Array, At, Nullable, Struct
+from kdbg.protocol.wire.nodes import WireStruct
+from kdbg.views.render.look import Look
+from kdbg.views.render.tree import Tree
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 ZERO = uuid.UUID(int=0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.render.look import Look
-from kdbg.render.typetext import NOTATION, examples, type_listing, types
+from kdbg.views.render.look import Look
+from kdbg.views.render.typetext import NOTATION, examples, type_listing, types
 
 EXAMPLES = {
     "BOOLEAN": [("true", "01"), ("false", "00")],

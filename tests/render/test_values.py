@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kdbg.render import values
-from kdbg.render.values import LONGEST_KEPT, MOST_KEPT, Memo, cells, cut, escape, quote
-from kdbg.wire.nodes import INT8, INT16, INT32, INT64
-from kdbg.wire.readings.secrets import Hidden
+from kdbg.protocol.wire.nodes import INT8, INT16, INT32, INT64
+from kdbg.protocol.wire.readings.secrets import Hidden
+from kdbg.views.render import values
+from kdbg.views.render.values import LONGEST_KEPT, MOST_KEPT, Memo, cells, cut, escape, quote
 
 
 class TestEscape:

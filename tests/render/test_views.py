@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.cli import run
 from kdbg.errors import InputError
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.render.look import Look
-from kdbg.render.views import VIEWS, view
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.ui.cli import run
+from kdbg.views.render.look import Look
+from kdbg.views.render.views import VIEWS, view
 
 MAIN = Path(__file__).resolve().parents[2]
 CAPTURES = sorted(path for path in (MAIN / "captures").iterdir() if path.suffix in (".pcap", ".pcapng"))

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.filters.chosen import Filters
-from kdbg.report.ask import Ask
-from kdbg.report.collected import Collected
-from kdbg.report.moving import moving
-from kdbg.report.page import page
-from kdbg.report.sections import report
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.views.report.ask import Ask
+from kdbg.views.report.collected import Collected
+from kdbg.views.report.moving import moving
+from kdbg.views.report.page import page
+from kdbg.views.report.sections import report
 
 from .browser import chromium
 from .scripted import scripted

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.report.cells import LONGEST, duration, shown, size, table, when
-from kdbg.report.facts import Listing
+from kdbg.views.report.cells import LONGEST, duration, shown, size, table, when
+from kdbg.views.report.facts import Listing
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.capture import open_capture
-from kdbg.filters.chosen import Filters
-from kdbg.report import facts
-from kdbg.report.ask import LONGEST, MOST_BINS, WIDTHS, Bins, rounded
-from kdbg.report.collected import Collected
-from kdbg.report.lag import lag
-from kdbg.report.sections import report
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.views.report import facts
+from kdbg.views.report.ask import LONGEST, MOST_BINS, WIDTHS, Bins, rounded
+from kdbg.views.report.collected import Collected
+from kdbg.views.report.lag import lag
+from kdbg.views.report.sections import report
 from tests.cli.calls import SHIPPED
 
 from .conftest import Asking

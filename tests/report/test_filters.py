@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kdbg.report.cells import Table
-from kdbg.report.sections import Report, report
+from kdbg.views.report.cells import Table
+from kdbg.views.report.sections import Report, report
 
 from .browser import DESKTOP, PHONE, chromium_path, complaints, size
 from .conftest import Asking

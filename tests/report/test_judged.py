@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.filters.chosen import Filters
-from kdbg.report.collected import Collected
-from kdbg.report.judged import MOST_EVENTS, Judged, said
-from kdbg.report.moving import moving
-from kdbg.report.page import page
-from kdbg.report.sections import Report, report
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.views.report.collected import Collected
+from kdbg.views.report.judged import MOST_EVENTS, Judged, said
+from kdbg.views.report.moving import moving
+from kdbg.views.report.page import page
+from kdbg.views.report.sections import Report, report
 
 from ..cli.calls import call
 from ..diagnosis.books import STAGED

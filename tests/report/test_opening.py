@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.report.cells import Table
-from kdbg.report.opening import Point, command, worth_looking
-from kdbg.report.outstanding import Worth
-from kdbg.report.sections import Report, report
+from kdbg.views.report.cells import Table
+from kdbg.views.report.opening import Point, command, worth_looking
+from kdbg.views.report.outstanding import Worth
+from kdbg.views.report.sections import Report, report
 from tests.cli.calls import CAPTURES
 from tests.traffic import Talk, pcap
 

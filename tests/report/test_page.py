@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.report import moving as moving_room
-from kdbg.report.moving import moving as moving_of
-from kdbg.report.page import MARK
-from kdbg.report.sections import report
+from kdbg.views.report import moving as moving_room
+from kdbg.views.report.moving import moving as moving_of
+from kdbg.views.report.page import MARK
+from kdbg.views.report.sections import report
 from tests.traffic import Talk, forms, pcap
 
 from .conftest import Asking

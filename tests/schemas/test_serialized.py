@@ -14,10 +14,10 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.type_pb2 import Type
 
-from kdbg.schemas.given import Given
-from kdbg.values.chosen import Chosen
-from kdbg.values.schema import Reference, Schema
-from kdbg.values.value import Asked, Unread
+from kdbg.payloads.schemas.given import Given
+from kdbg.payloads.values.chosen import Chosen
+from kdbg.payloads.values.schema import Reference, Schema
+from kdbg.payloads.values.value import Asked, Unread
 
 VALUE = Asked("value", "orders")
 FRAME = b"\0\0\0\0\x07\0"

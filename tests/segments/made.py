@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from kdbg.grammars.records import record_format
-from kdbg.segments import File, Piece, open_file
-from kdbg.segments.piece import Read
-from kdbg.wire.records.build import build_set
+from kdbg.payloads.segments import File, Piece, open_file
+from kdbg.payloads.segments.piece import Read
+from kdbg.protocol.grammars.records import record_format
+from kdbg.protocol.wire.records.build import build_set
 
 TIME = 1_700_000_000_000
 

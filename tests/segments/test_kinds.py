@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.segments import Piece, place_of
-from kdbg.segments.kinds import KINDS, SUFFIXES, recognise
-from kdbg.wire.records.checksum import crc32c
+from kdbg.payloads.segments import Piece, place_of
+from kdbg.payloads.segments.kinds import KINDS, SUFFIXES, recognise
+from kdbg.protocol.wire.records.checksum import crc32c
 
 from .made import TIME, batch, findings, message, opened, pieces
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.segments import LogLocation, place_of
+from kdbg.payloads.segments import LogLocation, place_of
 
 LOG = "00000000000000000042.log"
 DELETED = "orders-0.0123456789abcdef0123456789abcdef-delete"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.segments.piece import LARGEST
-from kdbg.segments.walk import CREDIT, CREDIT_PER_BYTE, MOST_DAMAGE, Walk
+from kdbg.payloads.segments.piece import LARGEST
+from kdbg.payloads.segments.walk import CREDIT, CREDIT_PER_BYTE, MOST_DAMAGE, Walk
 
 from .made import batch, findings, flipped, message, opened, pieces, reading
 

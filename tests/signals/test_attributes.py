@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from kdbg.messages.exchange import Exchange
-from kdbg.messages.peers import Peers
-from kdbg.signals.attributes import About, clean, of_connection, of_exchange, of_peers, said
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.scale.signals.attributes import About, clean, of_connection, of_exchange, of_peers, said
 
 from ..live.test_replaying import OLD, exchange
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from kdbg.errors import CannotConnect, InputError, WrongAnswer
-from kdbg.signals import sinks
-from kdbg.signals.collector import Collector, address
-from kdbg.signals.sinks import Behind
-from kdbg.signals.span import Event, Kind, Link, Span
+from kdbg.scale.signals import sinks
+from kdbg.scale.signals.collector import Collector, address
+from kdbg.scale.signals.sinks import Behind
+from kdbg.scale.signals.span import Event, Kind, Link, Span
 
 from ..cli.calls import CAPTURES, SHIPPED, Outcome, call
 from .received import Receiver, collecting, request_of
@@ -176,7 +176,7 @@ def test_without_the_sdk_a_line_says_what_to_install() -> None:
     program = """if True:
         import sys
         sys.modules["opentelemetry"] = None
-        from kdbg.cli import run
+        from kdbg.ui.cli import run
         sys.exit(run(sys.argv[1:]))
     """
     command = [sys.executable, "-c", program, "export", str(ERRORS), "--otlp"]

@@ -13,10 +13,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kdbg.errors import InputError
-from kdbg.signals import metrics as module
-from kdbg.signals.families import BUCKETS, FAMILIES
-from kdbg.signals.metrics import Metrics, Totals
-from kdbg.signals.prometheus import place, serve, text
+from kdbg.scale.signals import metrics as module
+from kdbg.scale.signals.families import BUCKETS, FAMILIES
+from kdbg.scale.signals.metrics import Metrics, Totals
+from kdbg.scale.signals.prometheus import place, serve, text
 
 from ..cli.calls import CAPTURES, SHIPPED, Outcome
 from ..traffic import Talk

@@ -13,23 +13,23 @@ import requests
 
 from kdbg import __version__
 from kdbg.errors import CannotConnect, InputError, WrongAnswer
-from kdbg.findings import Finding, Severity
-from kdbg.findings import Kind as Kinds
-from kdbg.grammars import sasl
-from kdbg.messages.exchange import Exchange
-from kdbg.messages.latency import Split, Timing
-from kdbg.signals import metrics as module
-from kdbg.signals import spans as sending
-from kdbg.signals.collector import Collector
-from kdbg.signals.families import BUCKETS
-from kdbg.signals.http import Asking, Nobody, reason
-from kdbg.signals.metrics import Metrics, Spread, Totals
-from kdbg.signals.otlp_json import line
-from kdbg.signals.prometheus import check, serve, text
-from kdbg.signals.sinks import Behind, CollectorSink, FileSink
-from kdbg.signals.span import Event, Kind, Link, Span, moment
-from kdbg.signals.spans import Spans
-from kdbg.wire.readings.topic_names import NamesThen
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.latency import Split, Timing
+from kdbg.protocol.findings import Finding, Severity
+from kdbg.protocol.findings import Kind as Kinds
+from kdbg.protocol.grammars import sasl
+from kdbg.protocol.wire.readings.topic_names import NamesThen
+from kdbg.scale.signals import metrics as module
+from kdbg.scale.signals import spans as sending
+from kdbg.scale.signals.collector import Collector
+from kdbg.scale.signals.families import BUCKETS
+from kdbg.scale.signals.http import Asking, Nobody, reason
+from kdbg.scale.signals.metrics import Metrics, Spread, Totals
+from kdbg.scale.signals.otlp_json import line
+from kdbg.scale.signals.prometheus import check, serve, text
+from kdbg.scale.signals.sinks import Behind, CollectorSink, FileSink
+from kdbg.scale.signals.span import Event, Kind, Link, Span, moment
+from kdbg.scale.signals.spans import Spans
 
 from ..live.test_replaying import OLD, exchange, heartbeat
 from .received import Receiver, request_of
@@ -157,7 +157,7 @@ def test_64_batches_wait_and_more_are_lost() -> None:
 
 
 def test_what_a_collector_has_not_taken_in_the_end_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdbg.signals.sinks.PATIENCE", 0.01)
+    monkeypatch.setattr("kdbg.scale.signals.sinks.PATIENCE", 0.01)
     slow, said = Slow(), list[str]()
     slow.close = lambda: None  # type: ignore[method-assign]  # not even then
     behind = Behind(cast(Collector, slow), said.append)

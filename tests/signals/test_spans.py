@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kdbg.messages.latency import SPLIT_NAMES
-from kdbg.messages.steps import NORMAL_STEPS
-from kdbg.signals import attributes, traces
-from kdbg.signals.links import parent_of
+from kdbg.exchanges.messages.latency import SPLIT_NAMES
+from kdbg.exchanges.messages.steps import NORMAL_STEPS
+from kdbg.scale.signals import attributes, traces
+from kdbg.scale.signals.links import parent_of
 
 from ..cli.calls import CAPTURES, SHIPPED, Outcome
 from ..traffic import Talk

@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from kdbg.findings import Finding, Kind
-from kdbg.grammars import sasl
-from kdbg.messages.exchange import Exchange
-from kdbg.messages.latency import Split, Tcp, Timing
-from kdbg.messages.lines import UNNUMBERED, UNTIMED
-from kdbg.messages.peers import Decrypted, Peers, Process, Via
-from kdbg.signals import links as linked
-from kdbg.signals import traces as module
-from kdbg.signals.attributes import of_connection
-from kdbg.signals.links import Contexts, Links, parent_of
-from kdbg.signals.span import Event, Link, Span
-from kdbg.signals.span import Kind as Side
-from kdbg.signals.traces import Traces
-from kdbg.wire.readings.topic_names import NamesThen
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.latency import Split, Tcp, Timing
+from kdbg.exchanges.messages.lines import UNNUMBERED, UNTIMED
+from kdbg.exchanges.messages.peers import Decrypted, Peers, Process, Via
+from kdbg.protocol.findings import Finding, Kind
+from kdbg.protocol.grammars import sasl
+from kdbg.protocol.wire.readings.topic_names import NamesThen
+from kdbg.scale.signals import links as linked
+from kdbg.scale.signals import traces as module
+from kdbg.scale.signals.attributes import of_connection
+from kdbg.scale.signals.links import Contexts, Links, parent_of
+from kdbg.scale.signals.span import Event, Link, Span
+from kdbg.scale.signals.span import Kind as Side
+from kdbg.scale.signals.traces import Traces
 
 from ..live.test_replaying import exchange, heartbeat
 from .test_attributes import PEERS, of

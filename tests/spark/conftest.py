@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from kdbg.errors import SparkError
-from kdbg.spark import session
-from kdbg.spark.archive.plan import plan
-from kdbg.spark.commit import Output
-from kdbg.spark.pipeline import Options, Outcome, Pipeline
+from kdbg.scale.spark import session
+from kdbg.scale.spark.archive.plan import plan
+from kdbg.scale.spark.commit import Output
+from kdbg.scale.spark.pipeline import Options, Outcome, Pipeline
 
 REQUIRED = ("CI", "KDBG_REQUIRE_BROKERS")
 Run = Callable[..., tuple[Path, Outcome]]

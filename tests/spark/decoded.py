@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 import kdbg
-from kdbg.messages.exchange import CapturedMessage
+from kdbg.exchanges.messages.exchange import CapturedMessage
 from tests.cli.calls import call
 
 Row = tuple[Any, ...]

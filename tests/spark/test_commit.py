@@ -16,13 +16,13 @@ import pytest
 
 import kdbg
 from kdbg.errors import CaptureRefused, SparkError
-from kdbg.spark.commit import Output
-from kdbg.spark.follow.followed import Followed
-from kdbg.spark.parquet import MOST_OPEN, ROWS, Tables
-from kdbg.tables.arrow import TABLES as SCHEMAS
-from kdbg.tables.columns import TABLES
-from kdbg.tables.rows import Rows
-from kdbg.tables.told import Wanted
+from kdbg.scale.spark.commit import Output
+from kdbg.scale.spark.follow.followed import Followed
+from kdbg.scale.spark.parquet import MOST_OPEN, ROWS, Tables
+from kdbg.views.tables.arrow import TABLES as SCHEMAS
+from kdbg.views.tables.columns import TABLES
+from kdbg.views.tables.rows import Rows
+from kdbg.views.tables.told import Wanted
 from tests.cli.calls import MAIN, SHIPPED
 
 from .decoded import ask
@@ -147,7 +147,7 @@ def test_numbers_that_count_are_kept_as_differences_and_words_once(tmp_path: Pat
 class TestTwoRunsAtOnce:
     def test_the_second_one_is_refused_and_a_killed_one_blocks_nobody(self, tmp_path: Path) -> None:
         out = tmp_path / "out"
-        code = "import sys; from kdbg.spark.commit import Output\n"
+        code = "import sys; from kdbg.scale.spark.commit import Output\n"
         code += "with Output(sys.argv[1]).alone(): print(1, flush=True); input()"
         with subprocess.Popen(
             [sys.executable, "-c", code, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

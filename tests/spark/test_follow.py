@@ -14,8 +14,8 @@ from random import Random
 import pytest
 
 from kdbg.errors import SparkError
-from kdbg.spark.follow.followed import Followed
-from kdbg.spark.follow.tail import TailPosition, points, strangers, stretches
+from kdbg.scale.spark.follow.followed import Followed
+from kdbg.scale.spark.follow.tail import TailPosition, points, strangers, stretches
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT
 
 from .archives import HEAD, concatenated, rolled, write

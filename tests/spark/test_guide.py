@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.guide import text, topics
+from kdbg.ui.guide import text, topics
 
 from ..guide.blocks import Block, blocks, check_python, link
 

@@ -12,9 +12,9 @@ import pytest
 
 import kdbg
 from kdbg.capture.frames import Frames
-from kdbg.filters.chosen import Filters
+from kdbg.exchanges.filters.chosen import Filters
 from kdbg.library import read_definitions
-from kdbg.spark import pipeline
+from kdbg.scale.spark import pipeline
 from tests.capture.files import RAW, block, enhanced, interface, option, section
 from tests.cli.calls import MAIN, SHARED, SHIPPED, call
 from tests.traffic import Talk, pcap

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kdbg.errors import CaptureError, CaptureRefused
-from kdbg.spark.archive.plan import File, Plan, in_order, plan, whole
-from kdbg.spark.archive.store import identity
+from kdbg.scale.spark.archive.plan import File, Plan, in_order, plan, whole
+from kdbg.scale.spark.archive.store import identity
 from tests.capture.files import pcap, pcapng
 from tests.traffic import START
 

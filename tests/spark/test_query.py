@@ -12,13 +12,13 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.errors import SparkError
-from kdbg.filters.chosen import Filters
-from kdbg.query.captures import Decoded
-from kdbg.query.database import Database
-from kdbg.query.stored import show
-from kdbg.spark.query.sql import ADAPTIVE, answer, name_tables
-from kdbg.tables.columns import TABLES
-from kdbg.tables.questions import QUESTIONS
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.scale.query.captures import Decoded
+from kdbg.scale.query.database import Database
+from kdbg.scale.query.stored import show
+from kdbg.scale.spark.query.sql import ADAPTIVE, answer, name_tables
+from kdbg.views.tables.columns import TABLES
+from kdbg.views.tables.questions import QUESTIONS
 from tests.cli.calls import MAIN, SHIPPED
 from tests.query.worked_out import CHECKS, COMINGS_AND_GOINGS, FIRST, Answers
 

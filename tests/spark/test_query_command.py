@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from kdbg.spark.archive.plan import plan
-from kdbg.spark.commit import Output
-from kdbg.spark.pipeline import Options, Pipeline
+from kdbg.scale.spark.archive.plan import plan
+from kdbg.scale.spark.commit import Output
+from kdbg.scale.spark.pipeline import Options, Pipeline
 from tests.cli.calls import COMMAND, ENVIRONMENT, Outcome, call
 from tests.traffic import Talk, pcap
 

@@ -10,13 +10,13 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.errors import SparkError
-from kdbg.filters.chosen import Filters
-from kdbg.report.ask import Ask
-from kdbg.report.collected import Collected
-from kdbg.report.moving import moving
-from kdbg.report.sections import Report, report
-from kdbg.spark.query.sql import ADAPTIVE
-from kdbg.spark.query.views import asking
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.scale.spark.query.sql import ADAPTIVE
+from kdbg.scale.spark.query.views import asking
+from kdbg.views.report.ask import Ask
+from kdbg.views.report.collected import Collected
+from kdbg.views.report.moving import moving
+from kdbg.views.report.sections import Report, report
 from tests.cli.calls import CAPTURES
 from tests.report.scripted import scripted
 

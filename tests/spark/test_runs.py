@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from kdbg.capture import Packet, open_capture
 from kdbg.capture.packet import reverse
-from kdbg.engine.engine import Engine
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.spark.archive.plan import plan
-from kdbg.spark.stages import runs, tasks
-from kdbg.spark.stages.pieces import Pieces, exchanges
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.scale.spark.archive.plan import plan
+from kdbg.scale.spark.stages import runs, tasks
+from kdbg.scale.spark.stages.pieces import Pieces, exchanges
 from tests.cli.calls import SHARED, SHIPPED
 
 FLOWS = [bytes([10, 0, 0, n, 10, 0, 0, 9, 200, n, 35, 132]) for n in range(3)] + [bytes(range(36))]

@@ -18,9 +18,9 @@ from pyspark.sql.datasource import EqualTo, Filter, LessThan
 import kdbg
 import kdbg.spark
 from kdbg.errors import SparkError
-from kdbg.spark.source import Captures, Chosen, DefaultSource, KdbgSource, PushedDown, Whole
-from kdbg.tables.columns import TABLES
-from kdbg.tables.told import Wanted
+from kdbg.scale.spark.source import Captures, Chosen, DefaultSource, KdbgSource, PushedDown, Whole
+from kdbg.views.tables.columns import TABLES
+from kdbg.views.tables.told import Wanted
 from tests.cli.calls import CAPTURES, ENVIRONMENT, MAIN, SHARED, SHIPPED, call
 
 from .archives import START, concatenated, records, rolled, write
@@ -133,7 +133,7 @@ def test_what_spark_finds_by_itself_pushes_nothing_down() -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_spark_finds_it_where_it_is_installed(tmp_path: Path) -> None:
-    shutil.copy(MAIN / "kdbg/spark/discovered.py", tmp_path / "pyspark_kdbg.py")
+    shutil.copy(MAIN / "kdbg/scale/spark/discovered.py", tmp_path / "pyspark_kdbg.py")
     program = f"""
 from kdbg.spark import session
 spark = session.start("local[1]", {{"spark.sql.python.filterPushdown.enabled": "false"}})

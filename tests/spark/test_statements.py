@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kdbg.errors import InputError
-from kdbg.spark.query.statements import check
-from kdbg.tables.questions import QUESTIONS
+from kdbg.scale.spark.query.statements import check
+from kdbg.views.tables.questions import QUESTIONS
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

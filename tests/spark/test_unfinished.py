@@ -15,16 +15,16 @@ import pyarrow as pa
 import pytest
 
 from kdbg.capture import Packet, open_capture
-from kdbg.filters.chosen import Filters
-from kdbg.findings import Finding, Kind
-from kdbg.findings.facts import BytesMissing
-from kdbg.spark.follow import unfinished
-from kdbg.spark.follow.unfinished import Rest, Told, follow, waited
-from kdbg.spark.stages.making import Making
-from kdbg.spark.stages.pieces import exchanges
-from kdbg.spark.stages.runs import runs
-from kdbg.spark.stages.tasks import IN_ROW, RUNS, run_batch
-from kdbg.tables.told import Wanted
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.protocol.findings import Finding, Kind
+from kdbg.protocol.findings.facts import BytesMissing
+from kdbg.scale.spark.follow import unfinished
+from kdbg.scale.spark.follow.unfinished import Rest, Told, follow, waited
+from kdbg.scale.spark.stages.making import Making
+from kdbg.scale.spark.stages.pieces import exchanges
+from kdbg.scale.spark.stages.runs import runs
+from kdbg.scale.spark.stages.tasks import IN_ROW, RUNS, run_batch
+from kdbg.views.tables.told import Wanted
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import Talk, pcap
 

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from kdbg import grammars
-from kdbg.stats.cells import Cells
-from kdbg.wire.readings.outline import Outline
+from kdbg.analysis.stats.cells import Cells
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.readings.outline import Outline
 
 FETCH, JOIN, OFFSETS, DESCRIBE = (
     grammars.api(name) for name in ("Fetch", "JoinGroup", "OffsetFetch", "DescribeGroups")

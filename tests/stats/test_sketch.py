@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.stats.sketch import EXACT, WITHIN, Sketch
+from kdbg.analysis.stats.sketch import EXACT, WITHIN, Sketch
 
 NUMBERS = st.lists(st.one_of(st.integers(0, 300), st.integers(0, 1 << 45)), min_size=1, max_size=60)
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from kdbg.analysis.stats.measures import ON, SPENT
+from kdbg.analysis.stats.tally import PARTS, Tally
 from kdbg.capture import open_capture
-from kdbg.filters.chosen import Filters
-from kdbg.query.database import Database
-from kdbg.report.collected import Collected
-from kdbg.report.facts import spent
-from kdbg.stats.measures import ON, SPENT
-from kdbg.stats.tally import PARTS, Tally
-from kdbg.tables.columns import TIMES
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.scale.query.database import Database
+from kdbg.views.report.collected import Collected
+from kdbg.views.report.facts import spent
+from kdbg.views.tables.columns import TIMES
 
 from ..cli.calls import CAPTURES, call
 from ..diagnosis.books import STAGED

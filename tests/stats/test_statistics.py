@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from kdbg.analysis.stats import statistics as module
+from kdbg.analysis.stats.dimensions import DIMENSIONS, dimensions
+from kdbg.analysis.stats.measures import MEASURES
+from kdbg.analysis.stats.overview import Overview
+from kdbg.analysis.stats.statistics import Statistics
+from kdbg.analysis.stats.table import Table, folded
+from kdbg.analysis.stats.tally import Tally
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
 from kdbg.errors import InputError
-from kdbg.messages.exchange import Exchange
-from kdbg.messages.steps import is_normal_step
-from kdbg.messages.waiting import beyond_wait
-from kdbg.stats import statistics as module
-from kdbg.stats.dimensions import DIMENSIONS, dimensions
-from kdbg.stats.measures import MEASURES
-from kdbg.stats.overview import Overview
-from kdbg.stats.statistics import Statistics
-from kdbg.stats.table import Table, folded
-from kdbg.stats.tally import Tally
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.steps import is_normal_step
+from kdbg.exchanges.messages.waiting import beyond_wait
 
 from ..cli.calls import CAPTURES, SHARED, SHIPPED
 

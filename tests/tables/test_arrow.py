@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 import kdbg
-from kdbg.tables import rows as module
-from kdbg.tables.arrow import TABLES, TYPES, batch
-from kdbg.tables.cells import LAYOUTS, SHARED, WIDTHS, plain
-from kdbg.tables.columns import TABLES as COLUMNS
-from kdbg.tables.rows import Rows
-from kdbg.tables.told import Wanted
+from kdbg.views.tables import rows as module
+from kdbg.views.tables.arrow import TABLES, TYPES, batch
+from kdbg.views.tables.cells import LAYOUTS, SHARED, WIDTHS, plain
+from kdbg.views.tables.columns import TABLES as COLUMNS
+from kdbg.views.tables.rows import Rows
+from kdbg.views.tables.told import Wanted
 from tests.cli.calls import SHIPPED
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kdbg.tables.columns import TABLES, WHAT, WHO
-from kdbg.tables.record_rows import record_rows
-from kdbg.wire.language.payload import Opened, Sealed
-from kdbg.wire.nodes import WireStruct
+from kdbg.protocol.wire.language.payload import Opened, Sealed
+from kdbg.protocol.wire.nodes import WireStruct
+from kdbg.views.tables.columns import TABLES, WHAT, WHO
+from kdbg.views.tables.record_rows import record_rows
 
 COLUMNS = list(TABLES["records"])[len(WHO | WHAT) :]
 COLUMNS = COLUMNS[COLUMNS.index("offset") :]

@@ -13,13 +13,13 @@ import pytest
 
 import kdbg
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.messages.exchange import Exchange
-from kdbg.render.jsonlines import json_line
-from kdbg.tables.cells import plain
-from kdbg.tables.columns import TABLES
-from kdbg.tables.rows import Rows
-from kdbg.tables.told import Wanted
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.views.render.jsonlines import json_line
+from kdbg.views.tables.cells import plain
+from kdbg.views.tables.columns import TABLES
+from kdbg.views.tables.rows import Rows
+from kdbg.views.tables.told import Wanted
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import START, Talk, pcap
 

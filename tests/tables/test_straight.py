@@ -10,13 +10,13 @@ from uuid import UUID
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.engine.engine import Engine
-from kdbg.tables import rows as module
-from kdbg.tables.cells import plain
-from kdbg.tables.columns import TABLES
-from kdbg.tables.rows import Rows
-from kdbg.tables.told import Wanted
-from kdbg.wire.readings.topic_names import ALWAYS
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.protocol.wire.readings.topic_names import ALWAYS
+from kdbg.views.tables import rows as module
+from kdbg.views.tables.cells import plain
+from kdbg.views.tables.columns import TABLES
+from kdbg.views.tables.rows import Rows
+from kdbg.views.tables.told import Wanted
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import Talk, pcap
 

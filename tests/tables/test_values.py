@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.tables.values import moment, timestamp
+from kdbg.views.tables.values import moment, timestamp
 
 
 @pytest.mark.parametrize(

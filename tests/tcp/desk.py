@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdbg.capture.packet import ACK, PSH, SYN, reverse
-from kdbg.tcp import Connection, Receiver, Table
+from kdbg.streams.tcp import Connection, Receiver, Table
 
 CLIENT, BROKER = ("10.0.0.1", 51514), ("10.0.0.2", 9092)
 FLOW = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + (51514).to_bytes(2, "big") + (9092).to_bytes(2, "big")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kdbg.tcp.stream import MASK, Stream
+from kdbg.streams.tcp.stream import MASK, Stream
 
 
 class Gap(NamedTuple):

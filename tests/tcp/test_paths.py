@@ -9,7 +9,7 @@ import pytest
 from kdbg.capture.everyday import segments
 from kdbg.capture.links import dissector
 from kdbg.capture.packet import ACK, RST, SHUT, SYN, Packet, reverse
-from kdbg.tcp.paths import Path, Paths, Shut
+from kdbg.streams.tcp.paths import Path, Paths, Shut
 
 CLIENT = bytes((10, 0, 0, 1, 10, 0, 0, 2)) + struct.pack(">HH", 51514, 9092)
 BROKER = reverse(CLIENT)

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from kdbg.tcp.stream import MASK, PATIENCE, Stream
+from kdbg.streams.tcp.stream import MASK, PATIENCE, Stream
 
 from .feeder import Feeder, Gap, Recorder
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdbg.tcp.stream import MASK, PATIENCE
+from kdbg.streams.tcp.stream import MASK, PATIENCE
 
 from .feeder import Feeder, Gap
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kdbg.capture.packet import ACK, FIN, RST, SYN
-from kdbg.tcp.stream import PATIENCE
-from kdbg.tcp.table import SHUFFLED
+from kdbg.streams.tcp.stream import PATIENCE
+from kdbg.streams.tcp.table import SHUFFLED
 
 from .desk import BACK, BROKER, CLIENT, DATA, FLOW, Desk
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from kdbg.capture import Packet
 from kdbg.capture.packet import ACK, FIN, RST, SYN, reverse
-from kdbg.tcp import Connection, Receiver, Table
-from kdbg.tcp.stream import MASK
+from kdbg.streams.tcp import Connection, Receiver, Table
+from kdbg.streams.tcp.stream import MASK
 
 from .desk import BACK, DATA, FLOW, Desk, Side, ports
 

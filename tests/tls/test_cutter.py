@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdbg.tls.cutter import Cutter, Record
+from kdbg.streams.tls.cutter import Cutter, Record
 
 from .records import DATA, HANDSHAKE, record
 

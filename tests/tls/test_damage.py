@@ -12,10 +12,10 @@ import pytest
 import kdbg
 from kdbg.capture import open_capture
 from kdbg.capture.keylog import KeyLog
-from kdbg.engine.engine import Engine
-from kdbg.tls import Session as Decrypting
-from kdbg.tls.cutter import LARGEST
-from kdbg.tls.side import Side
+from kdbg.exchanges.engine.engine import Engine
+from kdbg.streams.tls import Session as Decrypting
+from kdbg.streams.tls.cutter import LARGEST
+from kdbg.streams.tls.side import Side
 
 from ..traffic import PCAP_HEADER, Segment, record
 from .talks import TlsTalk, ends

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kdbg.tls.hello import (
+from kdbg.streams.tls.hello import (
     Hello,
     Messages,
     certificate_names,

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from kdbg.tls.derive import expand_label, prf
-from kdbg.tls.openers import Chained12, Sealed12, Sealed13, openers_12
-from kdbg.tls.suites import NAMES, Suite, suite, suite_name, version_name
+from kdbg.streams.tls.derive import expand_label, prf
+from kdbg.streams.tls.openers import Chained12, Sealed12, Sealed13, openers_12
+from kdbg.streams.tls.suites import NAMES, Suite, suite, suite_name, version_name
 
 from .records import DATA, seal
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.tls.hello import RETRY
+from kdbg.streams.tls.hello import RETRY
 
 from ..traffic import PCAP_HEADER, Segment, Talk, pcap, record
 from .peers import CLIENT, SERVER, Peers

@@ -6,10 +6,10 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from kdbg.tls import About, Session, Why
-from kdbg.tls.derive import expand_label
-from kdbg.tls.hello import RETRY
-from kdbg.tls.session import ALERTS
+from kdbg.streams.tls import About, Session, Why
+from kdbg.streams.tls.derive import expand_label
+from kdbg.streams.tls.hello import RETRY
+from kdbg.streams.tls.session import ALERTS
 
 from . import records
 from .records import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.cli import run
+from kdbg.ui.cli import run
 
 FOLDER = Path(__file__).parents[2] / "captures" / "tls"
 

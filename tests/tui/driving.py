@@ -11,12 +11,12 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from kdbg.cli.browsing import Files, jobs, parsed
-from kdbg.filters.chosen import Filters
-from kdbg.render.look import Look
-from kdbg.tui.app import Browser
-from kdbg.tui.feed import Feed
-from kdbg.tui.processes import Over
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.ui.cli.browsing import Files, jobs, parsed
+from kdbg.ui.tui.app import Browser
+from kdbg.ui.tui.feed import Feed
+from kdbg.ui.tui.processes import Over
+from kdbg.views.render.look import Look
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 PATIENCE = 60

@@ -15,18 +15,18 @@ from typing import Any
 
 import kdbg
 from kdbg.errors import InputError
-from kdbg.render.look import Look
-from kdbg.tui import feed as feeding
-from kdbg.tui.contents import Looked
-from kdbg.tui.feed import Feed
-from kdbg.tui.index import Parcel
-from kdbg.tui.opened import LONGEST, Opened, Part, Place, opened
-from kdbg.tui.opening import Opening
-from kdbg.tui.pieces import Piece
-from kdbg.tui.processes import BEHIND, Causes, Note, Over, Progress
-from kdbg.tui.stored import MORE, Beside, Original, TableRows
-from kdbg.tui.taking import COPIES, Taken, json, send
-from kdbg.tui.terminal import Output, is_hung_up
+from kdbg.ui.tui import feed as feeding
+from kdbg.ui.tui.contents import Looked
+from kdbg.ui.tui.feed import Feed
+from kdbg.ui.tui.index import Parcel
+from kdbg.ui.tui.opened import LONGEST, Opened, Part, Place, opened
+from kdbg.ui.tui.opening import Opening
+from kdbg.ui.tui.pieces import Piece
+from kdbg.ui.tui.processes import BEHIND, Causes, Note, Over, Progress
+from kdbg.ui.tui.stored import MORE, Beside, Original, TableRows
+from kdbg.ui.tui.taking import COPIES, Taken, json, send
+from kdbg.ui.tui.terminal import Output, is_hung_up
+from kdbg.views.render.look import Look
 
 from .driving import CAPTURES, told, wait
 

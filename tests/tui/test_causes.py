@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kdbg.cli import sitting
-from kdbg.cli.browsing import Files
-from kdbg.filters.chosen import Filters
-from kdbg.render.look import Look
-from kdbg.tui.app import Browser
-from kdbg.tui.causes import CausePane
-from kdbg.tui.feed import Feed
-from kdbg.tui.index import WRONG
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.ui.cli import sitting
+from kdbg.ui.cli.browsing import Files
+from kdbg.ui.tui.app import Browser
+from kdbg.ui.tui.causes import CausePane
+from kdbg.ui.tui.feed import Feed
+from kdbg.ui.tui.index import WRONG
+from kdbg.views.render.look import Look
 
 from ..cli.calls import call
 from ..incidents import CAPTURES as INCIDENTS

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.cli.browsing import Files
-from kdbg.filters.chosen import Filters
-from kdbg.render.jsonlines import json_line
-from kdbg.render.look import Look
-from kdbg.tui.feed import Feed
-from kdbg.tui.index import HALF, NOTHING, WRONG
-from kdbg.wire.readings.topic_names import names_by_then
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.protocol.wire.readings.topic_names import names_by_then
+from kdbg.ui.cli.browsing import Files
+from kdbg.ui.tui.feed import Feed
+from kdbg.ui.tui.index import HALF, NOTHING, WRONG
+from kdbg.views.render.jsonlines import json_line
+from kdbg.views.render.look import Look
 
 from ..cli.calls import call
 from .driving import CAPTURES, told, wait, whole

@@ -10,10 +10,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kdbg.errors import InputError
-from kdbg.messages.exchange import Exchange
-from kdbg.tui.held import Heard, HeldMessage
-from kdbg.tui.intercepting import HOLDS, Intercepting
-from kdbg.tui.opened import Place
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.ui.tui.held import Heard, HeldMessage
+from kdbg.ui.tui.intercepting import HOLDS, Intercepting
+from kdbg.ui.tui.opened import Place
 
 from .driving import CAPTURES, drive, lines, press, until
 from .test_panes import held

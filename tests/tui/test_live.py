@@ -16,16 +16,16 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import kdbg
-from kdbg.cli import proxying, sitting
-from kdbg.cli.proxying import Options, Relaying
-from kdbg.client.mock import mock_cluster
-from kdbg.filters.chosen import Filters
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.live.client.mock import mock_cluster
 from kdbg.live.proxy import Listening, Upstream
-from kdbg.render.look import Look
-from kdbg.tui.feed import Feed
-from kdbg.tui.intercepting import Intercepting
-from kdbg.tui.keys import HOLD_KEYS, KEYS
-from kdbg.tui.pages import Page, help_text
+from kdbg.ui.cli import proxying, sitting
+from kdbg.ui.cli.proxying import Options, Relaying
+from kdbg.ui.tui.feed import Feed
+from kdbg.ui.tui.intercepting import Intercepting
+from kdbg.ui.tui.keys import HOLD_KEYS, KEYS
+from kdbg.ui.tui.pages import Page, help_text
+from kdbg.views.render.look import Look
 
 from ..live.test_relay import METADATA, produce, request
 from .driving import PATIENCE, lines, until

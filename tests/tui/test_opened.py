@@ -8,11 +8,11 @@ import pytest
 from textual.pilot import Pilot
 
 import kdbg
-from kdbg.render.look import Look
-from kdbg.tui.app import Browser
-from kdbg.tui.branches import Branches, everything
-from kdbg.tui.dump import Dump
-from kdbg.tui.opened import Opened, opened
+from kdbg.ui.tui.app import Browser
+from kdbg.ui.tui.branches import Branches, everything
+from kdbg.ui.tui.dump import Dump
+from kdbg.ui.tui.opened import Opened, opened
+from kdbg.views.render.look import Look
 
 from ..cli.calls import call
 from ..traffic import Talk, pcap

@@ -10,14 +10,14 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from kdbg.tui.held import HeldList
-from kdbg.tui.opened import Opened, Place
-from kdbg.tui.pages import Page
-from kdbg.tui.pane import Pane
-from kdbg.tui.panes import Bytes as BytesPane
-from kdbg.tui.panes import Fields
-from kdbg.tui.pieces import Piece
-from kdbg.tui.table import Heading
+from kdbg.ui.tui.held import HeldList
+from kdbg.ui.tui.opened import Opened, Place
+from kdbg.ui.tui.pages import Page
+from kdbg.ui.tui.pane import Pane
+from kdbg.ui.tui.panes import Bytes as BytesPane
+from kdbg.ui.tui.panes import Fields
+from kdbg.ui.tui.pieces import Piece
+from kdbg.ui.tui.table import Heading
 
 from .test_panes import held
 from .test_pieces import dumped, small

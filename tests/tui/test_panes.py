@@ -7,15 +7,15 @@ from typing import Any
 from textual.geometry import Size
 
 import kdbg
-from kdbg.findings.kinds import Severity
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.peers import Peers
-from kdbg.render.clock import Clock
-from kdbg.tui.causes import CauseLine, CausePane
-from kdbg.tui.held import HeldList, HeldMessage
-from kdbg.tui.intercepting import _value
-from kdbg.tui.pieces import Piece
-from kdbg.tui.processes import Causes
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.protocol.findings.kinds import Severity
+from kdbg.ui.tui.causes import CauseLine, CausePane
+from kdbg.ui.tui.held import HeldList, HeldMessage
+from kdbg.ui.tui.intercepting import _value
+from kdbg.ui.tui.pieces import Piece
+from kdbg.ui.tui.processes import Causes
+from kdbg.views.render.clock import Clock
 
 from .test_pieces import CAPTURES
 

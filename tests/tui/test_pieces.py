@@ -9,21 +9,21 @@ from typing import Any
 from rich.text import Text
 
 import kdbg
-from kdbg.messages.exchange import Exchange
-from kdbg.render.look import Look
-from kdbg.render.values import cells
-from kdbg.tui.branches import MANY, Branch, Branches
-from kdbg.tui.dump import WIDE, Cell, Dump, Line, per_line
-from kdbg.tui.foot import Shown, cropped, field_text, keys_text, title
-from kdbg.tui.keys import FOOT, HOLD_KEYS, KEYS, SHORT, sections
-from kdbg.tui.lines import Column, columns, fitted
-from kdbg.tui.opened import Bytes, Opened, OpenedField, Part, Place, opened
-from kdbg.tui.pages import help_text, notes_text
-from kdbg.tui.panes import Bytes as BytesPane
-from kdbg.tui.panes import Fields, shortened
-from kdbg.tui.pieces import Piece
-from kdbg.tui.stored import said
-from kdbg.tui.taking import Taken, hexed, send
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.ui.tui.branches import MANY, Branch, Branches
+from kdbg.ui.tui.dump import WIDE, Cell, Dump, Line, per_line
+from kdbg.ui.tui.foot import Shown, cropped, field_text, keys_text, title
+from kdbg.ui.tui.keys import FOOT, HOLD_KEYS, KEYS, SHORT, sections
+from kdbg.ui.tui.lines import Column, columns, fitted
+from kdbg.ui.tui.opened import Bytes, Opened, OpenedField, Part, Place, opened
+from kdbg.ui.tui.pages import help_text, notes_text
+from kdbg.ui.tui.panes import Bytes as BytesPane
+from kdbg.ui.tui.panes import Fields, shortened
+from kdbg.ui.tui.pieces import Piece
+from kdbg.ui.tui.stored import said
+from kdbg.ui.tui.taking import Taken, hexed, send
+from kdbg.views.render.look import Look
+from kdbg.views.render.values import cells
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 

@@ -14,22 +14,22 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg.cli.browsing import Files
-from kdbg.filters.chosen import Filters
-from kdbg.messages.exchange import Exchange
-from kdbg.render.jsonlines import json_line
-from kdbg.render.look import Look
-from kdbg.tui import lines as module
-from kdbg.tui.contents import Messages
-from kdbg.tui.index import COLUMNS, HALF, WRONG, Batch, Index, Parcel, Who
-from kdbg.tui.jobs import fitting, numbers
-from kdbg.tui.lines import RowTexts, columns
-from kdbg.tui.opened import SIZE, Place, opened
-from kdbg.tui.pieces import Piece
-from kdbg.tui.processes import LARGEST, PART, Causes, Note, Over, Progress, _tell, exactly, write_all
-from kdbg.tui.rows import LONGEST, MOST, groups_of, producers_of, topics_of
-from kdbg.tui.spool import Chunk, SpoolReader, SpoolWalk, SpoolWriter, new_file
-from kdbg.wire.readings.topic_names import NamesThen
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.protocol.wire.readings.topic_names import NamesThen
+from kdbg.ui.cli.browsing import Files
+from kdbg.ui.tui import lines as module
+from kdbg.ui.tui.contents import Messages
+from kdbg.ui.tui.index import COLUMNS, HALF, WRONG, Batch, Index, Parcel, Who
+from kdbg.ui.tui.jobs import fitting, numbers
+from kdbg.ui.tui.lines import RowTexts, columns
+from kdbg.ui.tui.opened import SIZE, Place, opened
+from kdbg.ui.tui.pieces import Piece
+from kdbg.ui.tui.processes import LARGEST, PART, Causes, Note, Over, Progress, _tell, exactly, write_all
+from kdbg.ui.tui.rows import LONGEST, MOST, groups_of, producers_of, topics_of
+from kdbg.ui.tui.spool import Chunk, SpoolReader, SpoolWalk, SpoolWriter, new_file
+from kdbg.views.render.jsonlines import json_line
+from kdbg.views.render.look import Look
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 ERRORS, SHARED = CAPTURES / "errors.pcap", CAPTURES / "group-rebalance.pcap"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kdbg.tui import app as module
-from kdbg.tui.app import Browser
-from kdbg.tui.processes import Over
-from kdbg.tui.shell import SHARES, TICK
+from kdbg.ui.tui import app as module
+from kdbg.ui.tui.app import Browser
+from kdbg.ui.tui.processes import Over
+from kdbg.ui.tui.shell import SHARES, TICK
 
 from .driving import CAPTURES, drive, press, settled
 

@@ -20,11 +20,11 @@ from functools import partial
 import pytest
 from textual.pilot import Pilot
 
-from kdbg.cli import proxying, sitting
-from kdbg.cli.browsing import MOST as BATCH
 from kdbg.live.outflow import Outflow
-from kdbg.tui.feed import STALLED
-from kdbg.tui.intercepting import Intercepting
+from kdbg.ui.cli import proxying, sitting
+from kdbg.ui.cli.browsing import MOST as BATCH
+from kdbg.ui.tui.feed import STALLED
+from kdbg.ui.tui.intercepting import Intercepting
 
 from ..cli.calls import COMMAND, ENVIRONMENT
 from ..live.test_relay import produce, request

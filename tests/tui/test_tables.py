@@ -18,23 +18,23 @@ from textual.widgets import Input
 pytest.importorskip("duckdb", reason="tables are not read without DuckDB")
 
 import kdbg
-from kdbg.cli import tabled
-from kdbg.cli.original import files_of, original
 from kdbg.errors import InputError
-from kdbg.filters.chosen import Filters
-from kdbg.query.database import Database
-from kdbg.render.jsonlines import json_line
-from kdbg.render.look import Look
-from kdbg.spark.alone import Alone
-from kdbg.spark.archive.plan import plan
-from kdbg.spark.commit import Output
-from kdbg.spark.parquet import Tables
-from kdbg.tables.told import Wanted
-from kdbg.tui.app import Browser
-from kdbg.tui.feed import Feed
-from kdbg.tui.index import NOTHING, WRONG
-from kdbg.tui.keys import KEYS
-from kdbg.tui.stored import TableRows
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.scale.query.database import Database
+from kdbg.scale.spark.alone import Alone
+from kdbg.scale.spark.archive.plan import plan
+from kdbg.scale.spark.commit import Output
+from kdbg.scale.spark.parquet import Tables
+from kdbg.ui.cli import tabled
+from kdbg.ui.cli.original import files_of, original
+from kdbg.ui.tui.app import Browser
+from kdbg.ui.tui.feed import Feed
+from kdbg.ui.tui.index import NOTHING, WRONG
+from kdbg.ui.tui.keys import KEYS
+from kdbg.ui.tui.stored import TableRows
+from kdbg.views.render.jsonlines import json_line
+from kdbg.views.render.look import Look
+from kdbg.views.tables.told import Wanted
 
 from ..traffic import Talk, pcap
 from .driving import CAPTURES, lines, told, until, wait

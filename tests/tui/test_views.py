@@ -12,12 +12,12 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher
 
-from kdbg.tui import views
-from kdbg.tui.app import Browser
-from kdbg.tui.keys import KEYS
-from kdbg.tui.pages import help_text
-from kdbg.tui.pane import Pane
-from kdbg.tui.views import VIEWS, View, When
+from kdbg.ui.tui import views
+from kdbg.ui.tui.app import Browser
+from kdbg.ui.tui.keys import KEYS
+from kdbg.ui.tui.pages import help_text
+from kdbg.ui.tui.pane import Pane
+from kdbg.ui.tui.views import VIEWS, View, When
 
 from .driving import CAPTURES, drive, lines, press
 
@@ -27,7 +27,7 @@ ADDED = """
 import asyncio, sys
 from pathlib import Path
 from textual.widgets import Static
-from kdbg.tui import views
+from kdbg.ui.tui import views
 
 def count(shell):
     shell.query_one("#count", Static).update(f"there are {len(shell.feed.index)}")
@@ -95,7 +95,7 @@ def test_what_happens_brings_those_up_to_date_that_say_so(monkeypatch: pytest.Mo
 
     noted = tuple(noting(view) for view in VIEWS)
     for module in ("views", "shell", "app"):
-        monkeypatch.setattr(f"kdbg.tui.{module}.VIEWS", noted)
+        monkeypatch.setattr(f"kdbg.ui.tui.{module}.VIEWS", noted)
 
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         for shown in noted:

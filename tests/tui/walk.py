@@ -11,7 +11,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from kdbg.tui.app import Browser
+from kdbg.ui.tui.app import Browser
 
 from .driving import CAPTURES, drive, lines, press, until
 

@@ -11,11 +11,11 @@ import fastavro
 import msgpack
 import pytest
 
-from kdbg.schemas.given import ForTopic, Given
-from kdbg.values.chosen import Choice, Chosen
-from kdbg.values.schema import Reference, Schema
-from kdbg.values.table import READERS
-from kdbg.values.value import Asked, Value
+from kdbg.payloads.schemas.given import ForTopic, Given
+from kdbg.payloads.values.chosen import Choice, Chosen
+from kdbg.payloads.values.schema import Reference, Schema
+from kdbg.payloads.values.table import READERS
+from kdbg.payloads.values.value import Asked, Value
 
 VALUE = Asked("value", "orders")
 ORDER = Schema("AVRO", json.dumps({
@@ -51,7 +51,7 @@ class Registry:
         self.schemas, self.asked = schemas, list[Any]()
 
     def by_id(self, schema_id: int | UUID) -> Schema:
-        from kdbg.values.value import Unread
+        from kdbg.payloads.values.value import Unread
 
         self.asked.append(schema_id)
         if schema_id not in self.schemas:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from kdbg.findings.amounts import count
+from kdbg.protocol.findings.amounts import count
 
 from .allowed import FILE, allowed, left
 from .rules import sorted_by_rule, violations

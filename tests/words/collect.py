@@ -12,12 +12,16 @@ from string import Formatter
 from .texts import Hole, Kind, Text
 
 TOP = Path(__file__).resolve().parents[2]
-CODE_WRITERS = "kdbg/render/drawn/", "kdbg/render/dumped/"
+CODE_WRITERS = "kdbg/views/render/drawn/", "kdbg/views/render/dumped/"
 """Their texts are source code, which is compiled."""
 PAGES_LEFT = {"changelog.md"}
 """Old words are the subject of the changelog."""
-FINDINGS = {"kdbg/findings/sentences.py", "kdbg/findings/mistakes.py", "kdbg/findings/quirks.py"}
-PHRASES = "kdbg/pasted/phrases.py"
+FINDINGS = {
+    "kdbg/protocol/findings/sentences.py",
+    "kdbg/protocol/findings/mistakes.py",
+    "kdbg/protocol/findings/quirks.py",
+}
+PHRASES = "kdbg/analysis/pasted/phrases.py"
 COUNTING = {"count", "counted", "many", "_many", "number", "plural", "times", "_times"}
 """Functions that write a number with its noun."""
 PATTERNS = {"compile", "match", "fullmatch", "search", "sub", "finditer", "findall"}
@@ -102,7 +106,7 @@ class _Visitor:
         self.kind = (
             Kind.FINDING if file in FINDINGS
             else Kind.FACT if "diagnosis/rules/" in file
-            else Kind.MEANING if file.startswith("kdbg/grammars/")
+            else Kind.MEANING if file.startswith("kdbg/protocol/grammars/")
             else Kind.OTHER
         )  # fmt: skip
 
@@ -125,7 +129,7 @@ class _Visitor:
                 self._command(node)  # type: ignore[arg-type]
             elif sort is ast.Raise:
                 kind = Kind.ERROR
-            elif sort is ast.ClassDef and self.file == "kdbg/findings/kinds.py":
+            elif sort is ast.ClassDef and self.file == "kdbg/protocol/findings/kinds.py":
                 kind = Kind.EXPLANATION
             for inner in node.__dict__.values():
                 for one in inner if type(inner) is list else (inner,):
@@ -136,7 +140,7 @@ class _Visitor:
         name = _name(node.func)
         self.visit(node.func, kind)
         known = ARGUMENTS.get(name, {})
-        if name == "Column" and self.file == "kdbg/tui/lines.py":
+        if name == "Column" and self.file == "kdbg/ui/tui/lines.py":
             known = {1: Kind.HEAD}
         if name in ERRORS:
             kind = Kind.ERROR

@@ -115,7 +115,7 @@ HEDGE = re.compile(r"\b(?:probably|possibly|may|might)\b|\{probably\}")
 def violations(paths: list[Path] | None = None) -> list[Violation]:
     """Return what is wrong of the texts of files and folders; of all of kdbg without any."""
     found = [one for text in texts(paths) for one in check(text)]
-    for path in paths or [TOP / "kdbg" / "diagnosis" / "rules"]:
+    for path in paths or [TOP / "kdbg" / "analysis" / "diagnosis" / "rules"]:
         for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
             if file.resolve().parent.name == "rules":
                 found += hedged(file.read_text(), file.resolve().relative_to(TOP).as_posix())

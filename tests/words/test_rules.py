@@ -158,7 +158,7 @@ PLAIN, HEDGED = "broker {broker} is down", "broker {broker} is probably down"
 ])  # fmt: skip
 def test_a_cause_that_is_not_certain_has_a_hedge(sentence: str, fact: str, certainty: str, reported: bool) -> None:
     source = CAUSE.format(sentence=sentence, fact=fact, certainty=certainty)
-    assert [one.rule for one in hedged(source, "kdbg/diagnosis/rules/some.py")] == ["hedge"] * reported
+    assert [one.rule for one in hedged(source, "kdbg/analysis/diagnosis/rules/some.py")] == ["hedge"] * reported
 
 
 def test_docstrings_keys_patterns_and_code_are_no_texts() -> None:
@@ -179,7 +179,7 @@ class Kind:
 
 def test_patterns_of_other_programs_are_no_texts() -> None:
     source = 'TABLE = (("Java", "was told: {count} bytes", "an answer", "Look."),)'
-    assert [one.template for one in of_code(source, "kdbg/pasted/phrases.py")] == ["an answer"]
+    assert [one.template for one in of_code(source, "kdbg/analysis/pasted/phrases.py")] == ["an answer"]
     assert len(of_code(source, "kdbg/some.py")) == 2
 
 
@@ -196,7 +196,7 @@ def command():
     kdbg told captures/
     """
 '''
-    found = list(of_code(source, "kdbg/cli/some.py"))
+    found = list(of_code(source, "kdbg/ui/cli/some.py"))
     assert [(one.line, one.kind, one.template) for one in found] == [
         (4, Kind.SUMMARY, "Show nobody."), (6, Kind.COMMAND, "Told in two lines."),
     ]  # fmt: skip
@@ -211,7 +211,7 @@ def test_texts_inside_of_placeholders_are_collected() -> None:
 
 def test_code_on_pages_does_not_count() -> None:
     page = "```console\n$ kdbg told\n```\nThe field `told` is a name.\nIt was told.\n"
-    assert [(text.line, one.word) for text in of_page(page, "kdbg/guide/some.md") for one in check(text)] == [
+    assert [(text.line, one.word) for text in of_page(page, "kdbg/ui/guide/some.md") for one in check(text)] == [
         (5, "told")
     ]
 
@@ -224,7 +224,7 @@ def test_texts_of_templates_are_collected_without_tags_and_expressions() -> None
 
 def test_meanings_of_fields_keep_their_tone_except_for_what_is_always_wrong() -> None:
     source = 'fields = "the broker answers at once", "whom the quota is for"'
-    found = [one.rule for text in of_code(source, "kdbg/grammars/some.py") for one in check(text)]
+    found = [one.rule for text in of_code(source, "kdbg/protocol/grammars/some.py") for one in check(text)]
     assert found == ["banned: whom"]
 
 

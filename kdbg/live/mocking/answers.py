@@ -10,22 +10,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ...compare.fields import inside, nodes
-from ...engine.requests import RequestHeader
+from ...analysis.compare.fields import inside, nodes
 from ...errors import BuildError, GrammarError, InputError, WireError
-from ...findings.amounts import count
-from ...grammars import by_key
-from ...grammars.errors import error_name
+from ...exchanges.engine.requests import RequestHeader
+from ...exchanges.messages.exchange import CapturedMessage, Known
+from ...exchanges.messages.message import Message, header_grammar
+from ...exchanges.messages.reshape import Reshaper
+from ...exchanges.mistakes import find_frame_mistake, find_mistake
 from ...library import encode
-from ...messages.exchange import CapturedMessage, Known
-from ...messages.message import Message, header_grammar
-from ...messages.reshape import Reshaper
-from ...mistakes import find_frame_mistake, find_mistake
-from ...wire import Api
-from ...wire.nodes import WireStruct
-from ...wire.readings.compiled import UNREADABLE
-from ...wire.readings.endpoints import Change, with_endpoints
-from ...wire.readings.outline import PartitionOutline
+from ...protocol.findings.amounts import count
+from ...protocol.grammars import by_key
+from ...protocol.grammars.errors import error_name
+from ...protocol.wire import Api
+from ...protocol.wire.nodes import WireStruct
+from ...protocol.wire.readings.compiled import UNREADABLE
+from ...protocol.wire.readings.endpoints import Change, with_endpoints
+from ...protocol.wire.readings.outline import PartitionOutline
 from ..answers import refusal, skeleton, with_error
 from .assemble import Asked, assemble, keyed
 from .echo import echoed

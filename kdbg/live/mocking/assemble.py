@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ...compare.fields import inside
-from ...wire.nodes import Field, Node, WireArray, WireStruct
-from ...wire.readings.outline import PartitionOutline
+from ...analysis.compare.fields import inside
+from ...protocol.wire.nodes import Field, Node, WireArray, WireStruct
+from ...protocol.wire.readings.outline import PartitionOutline
 
 
 class Asked(NamedTuple):

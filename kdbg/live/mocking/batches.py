@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ...findings import Finding, Kind
-from ...findings.amounts import count
-from ...findings.facts import Stopped
-from ...findings.faults import LengthUnfilled
-from ...findings.mistakes import mistake_sentence
-from ...findings.quirks import Sure
-from ...wire.records.sets import CODEC_MASK, CONTROL
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.amounts import count
+from ...protocol.findings.facts import Stopped
+from ...protocol.findings.faults import LengthUnfilled
+from ...protocol.findings.mistakes import mistake_sentence
+from ...protocol.findings.quirks import Sure
+from ...protocol.wire.records.sets import CODEC_MASK, CONTROL
 
 UNKNOWN_SERVER_ERROR, NONE, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, UNSUPPORTED_CODEC, INVALID_RECORD = -1, 0, 2, 10, 76, 87
 INVALID_TIMESTAMP: Final = 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...wire.language.payload import Opened
+from ...protocol.wire.language.payload import Opened
 
 ECHOED: Final = frozenset({
     "member_id", "group_id", "group_instance_id", "instance_id", "transactional_id", "v3_and_below_transactional_id",

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ...wire.nodes import WireStruct
-from ...wire.readings.outline import parts
+from ...protocol.wire.nodes import WireStruct
+from ...protocol.wire.readings.outline import parts
 
 
 class Piece(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...wire import Api
+from ...protocol.wire import Api
 
 
 def for_member(api: Api, body: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:

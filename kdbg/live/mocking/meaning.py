@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from ...compare.fields import inside, nodes
-from ...compare.handed import OFFSET, handed
-from ...wire.language.payload import Opened
-from ...wire.nodes import Node, WireStruct
-from ...wire.records.node import RecordsNode
+from ...analysis.compare.fields import inside, nodes
+from ...analysis.compare.handed import OFFSET, handed
+from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.nodes import Node, WireStruct
+from ...protocol.wire.records.node import RecordsNode
 
 Features: TypeAlias = frozenset[tuple[str, Any, int]]
 """Path, value and weight of each."""

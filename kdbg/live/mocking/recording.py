@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from ...compare.handed import TRANSIENT
+from ...analysis.compare.handed import TRANSIENT
 from ...errors import BuildError, InputError
-from ...findings import Kind
-from ...grammars import by_key
-from ...messages.exchange import Exchange
-from ...messages.message import Message
-from ...messages.reshape import Reshaper
-from ...wire import Api
-from ...wire.language.api import Direction
-from ...wire.readings.outline import outline
+from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.message import Message
+from ...exchanges.messages.reshape import Reshaper
+from ...protocol.findings import Kind
+from ...protocol.grammars import by_key
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import Direction
+from ...protocol.wire.readings.outline import outline
 from .fetches import FetchLog
 from .meaning import Features, closeness, features
 from .unrecorded import NEEDED

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ...findings import Finding, Kind
-from ...findings.facts import Stopped
-from ...findings.mistakes import mistake_sentence
-from ...findings.quirks import Sure
-from ...findings.text import beside
-from ...messages.message import Message
+from ...exchanges.messages.message import Message
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import Stopped
+from ...protocol.findings.mistakes import mistake_sentence
+from ...protocol.findings.quirks import Sure
+from ...protocol.findings.text import beside
 from .batches import batch_mistake
 
 INVALID_TOPIC, INVALID_ACKS, INCONSISTENT_PROTOCOL, INVALID_GROUP, INVALID_SESSION = 17, 21, 23, 24, 26

@@ -6,13 +6,13 @@ import struct
 import time
 from typing import NamedTuple
 
-from ...engine.requests import RequestHeader, read_header
-from ...findings import Finding
-from ...findings.facts import Stopped
-from ...findings.faults import NegativeLength, NoBoolean
-from ...grammars import find
-from ...messages.exchange import CapturedMessage, Known
-from ...messages.message import Message
+from ...exchanges.engine.requests import RequestHeader, read_header
+from ...exchanges.messages.exchange import CapturedMessage, Known
+from ...exchanges.messages.message import Message
+from ...protocol.findings import Finding
+from ...protocol.findings.facts import Stopped
+from ...protocol.findings.faults import NegativeLength, NoBoolean
+from ...protocol.grammars import find
 
 API_VERSIONS = 18
 FRONT = struct.Struct(">hhih")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...wire import Api
-from ...wire.readings.outline import outline
+from ...protocol.wire import Api
+from ...protocol.wire.readings.outline import outline
 
 BESIDE: Final[Mapping[str, Any]] = {
     "base_offset": -1, "log_append_time_ms": -1, "log_start_offset": -1, "high_watermark": -1, "generation_id": -1,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...budget import MEMORY
-from ...client.settings import show
 from ...errors import CaptureError, InputError
 from ...library import read_capture
 from ..addresses import Address
+from ..client.settings import show
 from ..listening import Listening
 from ..recorded import Recorded
 from ..threads import LoopThread
@@ -19,7 +19,7 @@ from .recording import NOTHING, Recording
 from .serve import Mock
 
 if TYPE_CHECKING:
-    from ...reading.exchange import Exchange
+    from ...views.reading.exchange import Exchange
 
 MOST_PROBLEMS = 10_000
 """Lines of `problems` that are kept."""

@@ -12,10 +12,10 @@ from functools import partial
 from typing import cast
 
 from ...capture.packet import Endpoint
-from ...client.settings import show
-from ...engine.requests import read_header
 from ...errors import InputError
+from ...exchanges.engine.requests import read_header
 from ..addresses import Addresses
+from ..client.settings import show
 from ..frames import FRONT, Decision, Frames
 from ..listening import DescriptorLimit, Listener, Listening, Ports, accept, turns
 from ..notices import Notices

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...capture.packet import Endpoint
-from ...messages.exchange import Exchange
+from ...exchanges.messages.exchange import Exchange
 
 
 def brokers_in(exchanges: Iterable[Exchange]) -> dict[int, Endpoint]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ...errors import InputError
-from ...findings import Kind
-from ...messages.exchange import Exchange
+from ...exchanges.messages.exchange import Exchange
+from ...protocol.findings import Kind
 
 Moment: TypeAlias = tuple[int, int]
 """A time, and the number of a packet, which says what came first within one tick of the clock."""

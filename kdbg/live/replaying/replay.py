@@ -9,17 +9,17 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ... import grammars
-from ...client import Cluster, Settings
-from ...client.connection import Connection, Tap
-from ...client.defaults import waits
-from ...client.pool import Pool
-from ...client.routes import KEY_TYPES, route
-from ...client.settings import Address
-from ...compare.answers import Judge, Outcome, Verdict, shared_groups, worth_asking_again
-from ...compare.handed import NODE
+from ...analysis.compare.answers import Judge, Outcome, Verdict, shared_groups, worth_asking_again
+from ...analysis.compare.handed import NODE
 from ...errors import BuildError, ClientError, KdbgError
-from ...messages.exchange import Exchange
+from ...exchanges.messages.exchange import Exchange
+from ...protocol import grammars
+from ..client import Cluster, Settings
+from ..client.connection import Connection, Tap
+from ..client.defaults import waits
+from ..client.pool import Pool
+from ..client.routes import KEY_TYPES, route
+from ..client.settings import Address
 from .nodes import brokers_in
 from .plan import Plan, Step, Talk
 from .topics import Wanted

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ...messages.exchange import Exchange
+from ...exchanges.messages.exchange import Exchange
 from .plan import Step
 
 INTERNAL = "__"

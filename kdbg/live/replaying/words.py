@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ...compare.answers import asked_around
-from ...compare.counterparts import Counterparts
-from ...compare.handed import KEPT, PRODUCER, PRODUCER_EPOCH, SEQUENCE, SESSION, TOPIC_ID
+from ...analysis.compare.answers import asked_around
+from ...analysis.compare.counterparts import Counterparts
+from ...analysis.compare.handed import KEPT, PRODUCER, PRODUCER_EPOCH, SEQUENCE, SESSION, TOPIC_ID
 from ...errors import BuildError
-from ...messages.exchange import CapturedMessage, Exchange
-from ...messages.reshape import Reshaper
-from ...wire import Api
-from ...wire.nodes import Node
-from ...wire.nodes.children import children, contains
+from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.reshape import Reshaper
+from ...protocol.wire import Api
+from ...protocol.wire.nodes import Node
+from ...protocol.wire.nodes.children import children, contains
 from ..sessions import FetchSessions
 
 Versions = Mapping[int, tuple[int, int]]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.filters.chosen import Filters
-from kdbg.filters.filter import Reads
-from kdbg.messages import exchange as room
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter import Reads
+from kdbg.exchanges.messages import exchange as room
 
 pytest.importorskip("cel_expr_python", reason="the extra where is not installed")
 ERRORS = Path(kdbg.__file__).resolve().parents[1] / "captures" / "errors.pcap"
@@ -78,7 +78,7 @@ def test_other_filters_come_first_where_they_are_cheaper(read: list[Any]) -> Non
 
 
 def test_how_much_is_read_depends_on_the_expression() -> None:
-    from kdbg.filters.table import FILTERS
+    from kdbg.exchanges.filters.table import FILTERS
 
     reads_of = FILTERS["where"].reads_of
     assert reads_of is not None

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.grammars import apis
-from kdbg.messages.exchange import CapturedMessage, Exchange
-from kdbg.messages.message import grammar_of
-from kdbg.messages.peers import Peers
-from kdbg.wire import Api
-from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.nodes import WireArray, WireStruct
-from kdbg.wire.readings.bnf import structure
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.message import grammar_of
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.protocol.grammars import apis
+from kdbg.protocol.wire import Api
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.nodes import WireArray, WireStruct
+from kdbg.protocol.wire.readings.bnf import structure
 
 from ...grammars.values import full
 
 pytest.importorskip("cel_expr_python", reason="the extra where is not installed")
-from kdbg.filters.where.expression import Expression
+from kdbg.exchanges.filters.where.expression import Expression
 
 APIS = [api for api in apis() if len(api.versions)]
 

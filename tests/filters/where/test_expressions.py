@@ -182,13 +182,13 @@ def test_there_are_enough_of_them() -> None:
                                   "latency_ms", "late_ms", "waited_ms", "size", "request_size", "response_size",
                                   "finding_kinds", "packet", "packets", "topic_names", "time"])  # fmt: skip
 def test_handy_names_are_there(name: str) -> None:
-    from kdbg.filters.where.vocabulary import TERMS
+    from kdbg.exchanges.filters.where.vocabulary import TERMS
 
     for one in kdbg.read(FILES[0]):
         TERMS[name].read(one, {})
 
 
 def test_every_name_of_json_is_one() -> None:
-    from kdbg.filters.where.vocabulary import TERMS
+    from kdbg.exchanges.filters.where.vocabulary import TERMS
 
     assert {name for path in FILES for line in lines(path) for name in line} <= TERMS.keys()

@@ -12,12 +12,12 @@ from uuid import UUID
 import pytest
 
 pytest.importorskip("cel_expr_python", reason="the extra where is not installed")
-from kdbg.filters.where import library, semantics
-from kdbg.filters.where.closures import Asking, written
-from kdbg.filters.where.semantics import Undecided
-from kdbg.filters.where.shapes import OPEN
-from kdbg.filters.where.tree import decoded
-from kdbg.filters.where.vocabulary import TERMS, Term
+from kdbg.exchanges.filters.where import library, semantics
+from kdbg.exchanges.filters.where.closures import Asking, written
+from kdbg.exchanges.filters.where.semantics import Undecided
+from kdbg.exchanges.filters.where.shapes import OPEN
+from kdbg.exchanges.filters.where.tree import decoded
+from kdbg.exchanges.filters.where.vocabulary import TERMS, Term
 
 VALUES: list[Any] = [
     None, True, False, 0, 1, -1, 2, 2**63 - 1, -(2**63), 0.0, 1.0, -0.5, 1e300, math.inf, math.nan, "", "a", "ab", "é",

@@ -8,7 +8,7 @@ import pytest
 
 import kdbg
 from kdbg.errors import InputError
-from kdbg.filters.where.expression import Expression
+from kdbg.exchanges.filters.where.expression import Expression
 
 from ...cli.calls import call
 
@@ -125,7 +125,7 @@ def test_without_the_library_it_says_what_to_install() -> None:
     import subprocess
     import sys
 
-    script = "import sys; sys.modules['cel_expr_python'] = None; from kdbg.cli import main; main()"
+    script = "import sys; sys.modules['cel_expr_python'] = None; from kdbg.ui.cli import main; main()"
     command = [sys.executable, "-c", script, "decode", str(ERRORS), "--where", "number == 1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from kdbg.definitions import Declared, MessageDefinition, declare, read
-from kdbg.grammars.payloads import payload
-from kdbg.wire.language.api import DIRECTIONS
-from kdbg.wire.language.payload import Payload
-from kdbg.wire.language.types import Array, Release, Struct, rules_of
-from kdbg.wire.nodes import join
-from kdbg.wire.readings.layout import layout
+from kdbg.protocol.definitions import Declared, MessageDefinition, declare, read
+from kdbg.protocol.grammars.payloads import payload
+from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.language.payload import Payload
+from kdbg.protocol.wire.language.types import Array, Release, Struct, rules_of
+from kdbg.protocol.wire.nodes import join
+from kdbg.protocol.wire.readings.layout import layout
 
 from ...definitions.test_against_kafka import fields
 from ...facts import definitions

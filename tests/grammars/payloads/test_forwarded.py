@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.definitions import apis, read
-from kdbg.definitions.model import MessageDefinition
 from kdbg.errors import WireError
-from kdbg.findings import Finding
-from kdbg.grammars import serving
-from kdbg.grammars.payloads.forwarded import Forwarded, message, named, request, response
-from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.language.payload import Opened
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.compiled import read_whole
-from kdbg.wire.readings.secrets import Hidden, hide
+from kdbg.protocol.definitions import apis, read
+from kdbg.protocol.definitions.model import MessageDefinition
+from kdbg.protocol.findings import Finding
+from kdbg.protocol.grammars import serving
+from kdbg.protocol.grammars.payloads.forwarded import Forwarded, message, named, request, response
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language.payload import Opened
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.compiled import read_whole
+from kdbg.protocol.wire.readings.secrets import Hidden, hide
 
 TOPIC = {"name": "orders", "num_partitions": 1, "replication_factor": 1}
 

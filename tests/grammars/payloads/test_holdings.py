@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
 from kdbg.errors import UnknownPayload
-from kdbg.grammars.payloads import about, payload, payloads
-from kdbg.wire.language.api import Direction
-from kdbg.wire.nodes import Node, NullableStruct, Sized, WireArray, WireStruct
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.payloads import about, payload, payloads
+from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.nodes import Node, NullableStruct, Sized, WireArray, WireStruct
 
 
 def held(grammar: WireStruct, path: str) -> Sized:

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from kdbg.grammars import headers
-from kdbg.grammars.payloads import payload, payloads
-from kdbg.messages.payloads import Context, Opener
-from kdbg.wire.language.payload import Opened, Payload
-from kdbg.wire.language.types import Release
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.layout import layout
+from kdbg.exchanges.messages.payloads import Context, Opener
+from kdbg.protocol.grammars import headers
+from kdbg.protocol.grammars.payloads import payload, payloads
+from kdbg.protocol.wire.language.payload import Opened, Payload
+from kdbg.protocol.wire.language.types import Release
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.layout import layout
 
 from ...facts import conflicts as conflicts_of_all
 from ...facts import payload_layouts

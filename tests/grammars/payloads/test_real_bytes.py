@@ -11,12 +11,12 @@ from uuid import UUID
 
 import pytest
 
-from kdbg.findings.facts import KnownQuirk
-from kdbg.grammars.payloads import TOPICS, payload
-from kdbg.messages.payloads import Context, Opener
-from kdbg.wire.language.payload import Opened
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.compiled import reader
+from kdbg.exchanges.messages.payloads import Context, Opener
+from kdbg.protocol.findings.facts import KnownQuirk
+from kdbg.protocol.grammars.payloads import TOPICS, payload
+from kdbg.protocol.wire.language.payload import Opened
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.compiled import reader
 
 OWNED = [{"topic": "orders", "partitions": [0, 2]}, {"topic": "billing", "partitions": [1]}]
 OWNED_BYTES = "00000002 0006 6f7264657273 00000002 00000000 00000002 0007 62696c6c696e67 00000001 00000001"

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.errors import WireError
-from kdbg.grammars.payloads.holdings import client_token, server_token
-from kdbg.grammars.payloads.sasl_tokens import TOKENS, named
-from kdbg.wire.language.payload import Holding, Reading
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.compiled import read_whole
-from kdbg.wire.readings.secrets import Hidden, hide
-from kdbg.wire.readings.spans import inspect
+from kdbg.protocol.grammars.payloads.holdings import client_token, server_token
+from kdbg.protocol.grammars.payloads.sasl_tokens import TOKENS, named
+from kdbg.protocol.wire.language.payload import Holding, Reading
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.compiled import read_whole
+from kdbg.protocol.wire.readings.secrets import Hidden, hide
+from kdbg.protocol.wire.readings.spans import inspect
 
 HIDDEN = object()
 """Stands for a secret in what a token shows."""

@@ -13,13 +13,13 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 import kdbg
 from kdbg.errors import BadValue, BuildError
-from kdbg.grammars.payloads.telemetry import NAMES, metrics, metrics_data, named
-from kdbg.wire.language.payload import Opened
-from kdbg.wire.nodes import build
-from kdbg.wire.nodes.otlp import LIMIT, ResourceMetrics, installed
-from kdbg.wire.readings.compiled import read_whole
-from kdbg.wire.readings.spans import inspect
-from kdbg.wire.records.compression import CODECS, compress
+from kdbg.protocol.grammars.payloads.telemetry import NAMES, metrics, metrics_data, named
+from kdbg.protocol.wire.language.payload import Opened
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.nodes.otlp import LIMIT, ResourceMetrics, installed
+from kdbg.protocol.wire.readings.compiled import read_whole
+from kdbg.protocol.wire.readings.spans import inspect
+from kdbg.protocol.wire.records.compression import CODECS, compress
 
 # resource_metrics { scope_metrics { metrics { name: "m" gauge { data_points { time_unix_nano: 1 as_double: 0.5 }}}}}
 BY_HAND = bytes.fromhex("0a1d 121b 1219 0a016d 2a14 0a12 190100000000000000 21000000000000e03f")

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.errors import Truncated, WireError
-from kdbg.grammars.payloads import CONTROL, TOPICS, payload
-from kdbg.wire.language.payload import Holding, Payload, Readable, Reading, RecordPayloads
-from kdbg.wire.nodes import UVARINT, build
+from kdbg.protocol.grammars.payloads import CONTROL, TOPICS, payload
+from kdbg.protocol.wire.language.payload import Holding, Payload, Readable, Reading, RecordPayloads
+from kdbg.protocol.wire.nodes import UVARINT, build
 
 from ...facts import payload_layouts
 

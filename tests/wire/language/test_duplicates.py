@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.wire import (
+from kdbg.protocol.wire import (
     Array,
     BeforeRelease,
     Between,
@@ -21,7 +21,7 @@ from kdbg.wire import (
     Tag,
     Until,
 )
-from kdbg.wire.language.types import At, Optional
+from kdbg.protocol.wire.language.types import At, Optional
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.errors import BuildError, WireError
-from kdbg.wire.language.api import Api
-from kdbg.wire.language.primitives import (
+from kdbg.protocol.wire.language.api import Api
+from kdbg.protocol.wire.language.primitives import (
     Boolean,
     Bytes,
     Float64,
@@ -27,8 +27,8 @@ from kdbg.wire.language.primitives import (
     UInt32,
     Uuid,
 )
-from kdbg.wire.language.types import Array, At, Default, Nullable, Optional, Secret, Struct
-from kdbg.wire.nodes import (
+from kdbg.protocol.wire.language.types import Array, At, Default, Nullable, Optional, Secret, Struct
+from kdbg.protocol.wire.nodes import (
     TAGGED,
     Fixed,
     Node,
@@ -39,11 +39,11 @@ from kdbg.wire.nodes import (
     WireStruct,
     build,
 )
-from kdbg.wire.readings.bnf import bnf
-from kdbg.wire.readings.compiled import UNREADABLE, reader
-from kdbg.wire.readings.layout import compare, layout
-from kdbg.wire.readings.secrets import Hidden, hide
-from kdbg.wire.readings.spans import Inspection, inspect
+from kdbg.protocol.wire.readings.bnf import bnf
+from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
+from kdbg.protocol.wire.readings.layout import compare, layout
+from kdbg.protocol.wire.readings.secrets import Hidden, hide
+from kdbg.protocol.wire.readings.spans import Inspection, inspect
 
 FOO = Struct(
     "user_agent" / Optional(0x0001, Default(Nullable(String), None)),

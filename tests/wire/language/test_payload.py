@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kdbg.errors import BadValue
-from kdbg.wire import BeforeRelease, Int8, Int16, Struct
-from kdbg.wire.language.payload import Mistaken, Payload
+from kdbg.protocol.wire import BeforeRelease, Int8, Int16, Struct
+from kdbg.protocol.wire.language.payload import Mistaken, Payload
 
 LAMP = Payload(
     "Lamp",

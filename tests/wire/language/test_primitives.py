@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kdbg.wire.language import primitives
-from kdbg.wire.language.types import At, Struct
+from kdbg.protocol.wire.language import primitives
+from kdbg.protocol.wire.language.types import At, Struct
 
 
 @pytest.mark.parametrize(

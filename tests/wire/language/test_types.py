@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kdbg.wire.language import api as apis
-from kdbg.wire.language import primitives, types
-from kdbg.wire.language.primitives import Boolean, Bytes, Int8, Int16, Int32, String, VarintBytes
-from kdbg.wire.language.types import (
+from kdbg.protocol.wire.language import api as apis
+from kdbg.protocol.wire.language import primitives, types
+from kdbg.protocol.wire.language.primitives import Boolean, Bytes, Int8, Int16, Int32, String, VarintBytes
+from kdbg.protocol.wire.language.types import (
     FOREVER,
     Array,
     At,
@@ -29,7 +29,7 @@ from kdbg.wire.language.types import (
     Tag,
     Until,
 )
-from kdbg.wire.nodes import Node, NullableStruct, Rest, Sized, WireArray, WireStruct, build
+from kdbg.protocol.wire.nodes import Node, NullableStruct, Rest, Sized, WireArray, WireStruct, build
 
 
 def names(declared: Struct, version: int, *, flexible: bool = False) -> list[str]:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, final
 import pytest
 
 from kdbg.errors import BadLength, BuildError, Truncated
-from kdbg.wire.nodes import Node, build
-from kdbg.wire.readings.compiled import UNREADABLE, reader
-from kdbg.wire.readings.spans import inspect
+from kdbg.protocol.wire.nodes import Node, build
+from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
+from kdbg.protocol.wire.readings.spans import inspect
 
 Example = tuple[str, Any]
 """Bytes in hexadecimal, written by hand, and the value they stand for."""

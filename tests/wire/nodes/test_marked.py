@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.errors import BadLength, BadValue, BuildError
-from kdbg.wire import Struct
-from kdbg.wire.language.types import At
-from kdbg.wire.nodes import Node, WireStruct, build
-from kdbg.wire.nodes.der import DerLength, ObjectId
-from kdbg.wire.nodes.marked import STEP, Each, Marked
-from kdbg.wire.readings.compiled import reader
-from kdbg.wire.readings.spans import inspect
+from kdbg.protocol.wire import Struct
+from kdbg.protocol.wire.language.types import At
+from kdbg.protocol.wire.nodes import Node, WireStruct, build
+from kdbg.protocol.wire.nodes.der import DerLength, ObjectId
+from kdbg.protocol.wire.nodes.marked import STEP, Each, Marked
+from kdbg.protocol.wire.readings.compiled import reader
+from kdbg.protocol.wire.readings.spans import inspect
 
 from .contracts import Contract, Example
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
 from kdbg.errors import BuildError
-from kdbg.grammars.errors import ERRORS
-from kdbg.wire import Bits, Enum, Int8, Int32
-from kdbg.wire.nodes import Fixed, Node, build
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.errors import ERRORS
+from kdbg.protocol.wire import Bits, Enum, Int8, Int32
+from kdbg.protocol.wire.nodes import Fixed, Node, build
 
 KINDS = Enum(Int8, {0: "UNKNOWN", 2: "SAFE_DOWNGRADE", -1: "ALL"})
 RIGHTS = Bits(Int32, {3: "READ", 8: "DESCRIBE", 10: "DESCRIBE_CONFIGS"})

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kdbg.errors import BadLength, BadValue, BuildError, Truncated
-from kdbg.wire.language import primitives, types
-from kdbg.wire.language.types import At
-from kdbg.wire.nodes import (
+from kdbg.protocol.wire.language import primitives, types
+from kdbg.protocol.wire.language.types import At
+from kdbg.protocol.wire.nodes import (
     INT8,
     INT32,
     TAGGED,
@@ -28,8 +28,8 @@ from kdbg.wire.nodes import (
     WireStruct,
     build,
 )
-from kdbg.wire.readings.compiled import UNREADABLE, reader
-from kdbg.wire.readings.spans import inspect
+from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
+from kdbg.protocol.wire.readings.spans import inspect
 
 from .contracts import Contract, LengthContract, NullContract
 

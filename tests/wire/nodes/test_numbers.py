@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.errors import BadValue
-from kdbg.wire.language import primitives
-from kdbg.wire.nodes import UVARINT, VARINT, VARLONG, Varint, build
-from kdbg.wire.readings.compiled import UNREADABLE, reader
-from kdbg.wire.readings.spans import inspect
+from kdbg.protocol.wire.language import primitives
+from kdbg.protocol.wire.nodes import UVARINT, VARINT, VARLONG, Varint, build
+from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
+from kdbg.protocol.wire.readings.spans import inspect
 
 from .contracts import Contract
 

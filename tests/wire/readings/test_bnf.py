@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from kdbg import grammars
-from kdbg.grammars import records
-from kdbg.wire.language.primitives import Int8, Int16, Int32, String
-from kdbg.wire.language.types import Array, At, Nullable, Prefixed, Struct, Tag
-from kdbg.wire.nodes import WireStruct
-from kdbg.wire.readings.bnf import bnf, head, productions, structure, word
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars import records
+from kdbg.protocol.wire.language.primitives import Int8, Int16, Int32, String
+from kdbg.protocol.wire.language.types import Array, At, Nullable, Prefixed, Struct, Tag
+from kdbg.protocol.wire.nodes import WireStruct
+from kdbg.protocol.wire.readings.bnf import bnf, head, productions, structure, word
 
 
 def printed(text: str) -> str:

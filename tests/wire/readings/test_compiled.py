@@ -18,13 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg import grammars
 from kdbg.errors import WireError
-from kdbg.grammars import headers, records
-from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.language.primitives import Boolean, Bytes, Int16, Int64, String, Uuid
-from kdbg.wire.language.types import Array, At, Nullable, Struct, Tag
-from kdbg.wire.nodes import (
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars import headers, records
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language.primitives import Boolean, Bytes, Int16, Int64, String, Uuid
+from kdbg.protocol.wire.language.types import Array, At, Nullable, Struct, Tag
+from kdbg.protocol.wire.nodes import (
     INT8,
     INT32,
     UVARINT,
@@ -37,8 +37,8 @@ from kdbg.wire.nodes import (
     WireStruct,
     build,
 )
-from kdbg.wire.readings.compiled import UNREADABLE, items_reader, message_reader, reader
-from kdbg.wire.readings.spans import inspect
+from kdbg.protocol.wire.readings.compiled import UNREADABLE, items_reader, message_reader, reader
+from kdbg.protocol.wire.readings.spans import inspect
 
 
 @cache

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kdbg.grammars import apis
-from kdbg.wire.nodes import Node, WireStruct
-from kdbg.wire.nodes.children import children, contains
-from kdbg.wire.readings.endpoints import endpoints_reader, is_host, with_endpoints
+from kdbg.protocol.grammars import apis
+from kdbg.protocol.wire.nodes import Node, WireStruct
+from kdbg.protocol.wire.nodes.children import children, contains
+from kdbg.protocol.wire.readings.endpoints import endpoints_reader, is_host, with_endpoints
 from tests.grammars.subjects import MESSAGES, Spoken, full
 
 NOT_OF_NODES = {

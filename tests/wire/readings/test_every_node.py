@@ -16,23 +16,17 @@ from typing import Any
 import orjson
 import pytest
 
-from kdbg.filters.chosen import Filters
-from kdbg.grammars.meanings import Host, Port
-from kdbg.grammars.payloads import consumer_protocol, subscription
-from kdbg.grammars.records import Records
-from kdbg.messages.exchange import CapturedMessage, Exchange, Known
-from kdbg.messages.message import NO_HEADER, explain
-from kdbg.messages.payloads import may_hold_payloads
-from kdbg.messages.peers import Peers
-from kdbg.messages.score import score
-from kdbg.messages.weigh import weigh
-from kdbg.render.jsonlines import record_sets
-from kdbg.render.look import Look
-from kdbg.render.views import view
-from kdbg.tables.cells import plain
-from kdbg.tables.rows import Rows
-from kdbg.tables.told import Wanted
-from kdbg.wire import (
+from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from kdbg.exchanges.messages.message import NO_HEADER, explain
+from kdbg.exchanges.messages.payloads import may_hold_payloads
+from kdbg.exchanges.messages.peers import Peers
+from kdbg.exchanges.messages.score import score
+from kdbg.exchanges.messages.weigh import weigh
+from kdbg.protocol.grammars.meanings import Host, Port
+from kdbg.protocol.grammars.payloads import consumer_protocol, subscription
+from kdbg.protocol.grammars.records import Records
+from kdbg.protocol.wire import (
     Api,
     Array,
     Bytes,
@@ -52,18 +46,24 @@ from kdbg.wire import (
     TopicName,
     UVarint,
 )
-from kdbg.wire.language.types import At
-from kdbg.wire.nodes import Node, WireStruct, build
-from kdbg.wire.nodes.children import children
-from kdbg.wire.readings.bnf import productions
-from kdbg.wire.readings.compiled import UNREADABLE, read_whole
-from kdbg.wire.readings.endpoints import endpoints_reader, with_endpoints
-from kdbg.wire.readings.extent import end_of
-from kdbg.wire.readings.facts import facts_reader
-from kdbg.wire.readings.layout import layout
-from kdbg.wire.readings.outline import outline, relevant
-from kdbg.wire.readings.secrets import has_secrets, hide
-from kdbg.wire.readings.topic_names import ALWAYS, MOST, learn, topic_names
+from kdbg.protocol.wire.language.types import At
+from kdbg.protocol.wire.nodes import Node, WireStruct, build
+from kdbg.protocol.wire.nodes.children import children
+from kdbg.protocol.wire.readings.bnf import productions
+from kdbg.protocol.wire.readings.compiled import UNREADABLE, read_whole
+from kdbg.protocol.wire.readings.endpoints import endpoints_reader, with_endpoints
+from kdbg.protocol.wire.readings.extent import end_of
+from kdbg.protocol.wire.readings.facts import facts_reader
+from kdbg.protocol.wire.readings.layout import layout
+from kdbg.protocol.wire.readings.outline import outline, relevant
+from kdbg.protocol.wire.readings.secrets import has_secrets, hide
+from kdbg.protocol.wire.readings.topic_names import ALWAYS, MOST, learn, topic_names
+from kdbg.views.render.jsonlines import record_sets
+from kdbg.views.render.look import Look
+from kdbg.views.render.views import view
+from kdbg.views.tables.cells import plain
+from kdbg.views.tables.rows import Rows
+from kdbg.views.tables.told import Wanted
 
 Place = tuple[Callable[[Any], Struct], Callable[[Any], dict[str, Any]]]
 """A declaration around a type, and the value of it around a value of that type."""
@@ -348,7 +348,8 @@ def test_every_class_of_node_that_holds_others_is_among_the_places() -> None:
     holding = {
         one
         for one in Node.__subclasses__()
-        if one.__module__.startswith("kdbg.wire") and {"item", "struct", "fields"} & one.__init__.__annotations__.keys()
+        if one.__module__.startswith("kdbg.protocol.wire")
+        and {"item", "struct", "fields"} & one.__init__.__annotations__.keys()
     }
     assert len(holding) == 4
     assert holding <= seen

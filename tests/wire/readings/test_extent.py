@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg import grammars
-from kdbg.grammars.payloads import payloads
-from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.language.payload import Payload
-from kdbg.wire.nodes import Node, build
-from kdbg.wire.readings.compiled import UNREADABLE
-from kdbg.wire.readings.extent import end_of
-from kdbg.wire.readings.spans import inspect
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars.payloads import payloads
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language.payload import Payload
+from kdbg.protocol.wire.nodes import Node, build
+from kdbg.protocol.wire.readings.compiled import UNREADABLE
+from kdbg.protocol.wire.readings.extent import end_of
+from kdbg.protocol.wire.readings.spans import inspect
 
 from .test_compiled import Message, damaged, messages
 

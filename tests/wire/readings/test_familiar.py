@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.grammars.records import FetchedRecords, Records
-from kdbg.messages.message import grammar_of, header_grammar
-from kdbg.wire.language.types import At
-from kdbg.wire.nodes import INT16, INT32, Field, Length, Node, WireArray, WireStruct, build
-from kdbg.wire.readings import familiar
-from kdbg.wire.readings.familiar import sound_part
-from kdbg.wire.readings.spans import Inspection, inspect
+from kdbg.exchanges.messages.message import grammar_of, header_grammar
+from kdbg.protocol.grammars.records import FetchedRecords, Records
+from kdbg.protocol.wire.language.types import At
+from kdbg.protocol.wire.nodes import INT16, INT32, Field, Length, Node, WireArray, WireStruct, build
+from kdbg.protocol.wire.readings import familiar
+from kdbg.protocol.wire.readings.familiar import sound_part
+from kdbg.protocol.wire.readings.spans import Inspection, inspect
 
 CAPTURES = sorted((Path(__file__).parents[3] / "captures").glob("*.pcap*"))
 MESSAGES, DAMAGES = 12, 6

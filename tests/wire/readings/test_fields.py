@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.wire.language.primitives import Int8, String
-from kdbg.wire.language.types import Array, At, Nullable, Prefixed, Struct, Tag
-from kdbg.wire.nodes import INT32
-from kdbg.wire.readings.fields import tails, walk
+from kdbg.protocol.wire.language.primitives import Int8, String
+from kdbg.protocol.wire.language.types import Array, At, Nullable, Prefixed, Struct, Tag
+from kdbg.protocol.wire.nodes import INT32
+from kdbg.protocol.wire.readings.fields import tails, walk
 
 LAMPS = Struct(
     "room" / String,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.messages.message import front_of
-from kdbg.wire.language.api import DIRECTIONS, Direction
+from kdbg.exchanges.messages.message import front_of
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
 
 
 @pytest.mark.parametrize("api", [api for api in grammars.apis() if api.key >= 0], ids=lambda api: api.name)

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from kdbg import grammars
-from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.language.primitives import Int8, Int16, String
-from kdbg.wire.language.types import Array, At, Nullable, Prefixed, Since, Struct, Tag, Until
-from kdbg.wire.readings.layout import Change, LayoutRow, compare, layout
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language.primitives import Int8, Int16, String
+from kdbg.protocol.wire.language.types import Array, At, Nullable, Prefixed, Since, Struct, Tag, Until
+from kdbg.protocol.wire.readings.layout import Change, LayoutRow, compare, layout
 
 DECLARED = Struct(
     "id" / Int8,

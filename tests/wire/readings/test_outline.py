@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
-from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.outline import Outline, Part, count_records, outline, parts, relevant
-from kdbg.wire.readings.spans import inspect
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.outline import Outline, Part, count_records, outline, parts, relevant
+from kdbg.protocol.wire.readings.spans import inspect
 
 ID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kdbg.grammars.records import Records
-from kdbg.wire.language.payload import Opened
-from kdbg.wire.language.primitives import Bytes, Int8, Int16, String
-from kdbg.wire.language.types import Array, At, Secret, Struct
-from kdbg.wire.nodes import WireStruct, build
-from kdbg.wire.readings.payload_spans import lay_open
-from kdbg.wire.readings.spans import Inspection, Span, inspect
+from kdbg.protocol.grammars.records import Records
+from kdbg.protocol.wire.language.payload import Opened
+from kdbg.protocol.wire.language.primitives import Bytes, Int8, Int16, String
+from kdbg.protocol.wire.language.types import Array, At, Secret, Struct
+from kdbg.protocol.wire.nodes import WireStruct, build
+from kdbg.protocol.wire.readings.payload_spans import lay_open
+from kdbg.protocol.wire.readings.spans import Inspection, Span, inspect
 
 Row = tuple[str, str, str, int]
 

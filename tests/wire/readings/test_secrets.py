@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.messages.message import explain
-from kdbg.wire.language.api import DIRECTIONS, Direction
-from kdbg.wire.language.payload import Opened, Sealed
-from kdbg.wire.language.primitives import Boolean, Bytes, Int8, SecretRemainder, String
-from kdbg.wire.language.types import Array, At, Nullable, Secret, Struct, Tag
-from kdbg.wire.nodes import WireStruct
-from kdbg.wire.readings.secrets import Hidden, has_secrets, hide, hide_all, is_secret, veil
+from kdbg.exchanges.messages.message import explain
+from kdbg.protocol import grammars
+from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language.payload import Opened, Sealed
+from kdbg.protocol.wire.language.primitives import Boolean, Bytes, Int8, SecretRemainder, String
+from kdbg.protocol.wire.language.types import Array, At, Nullable, Secret, Struct, Tag
+from kdbg.protocol.wire.nodes import WireStruct
+from kdbg.protocol.wire.readings.secrets import Hidden, has_secrets, hide, hide_all, is_secret, veil
 
 
 def grammar(name: str, direction: Direction, version: int) -> WireStruct:
@@ -61,7 +61,7 @@ class TestHide:
         }  # fmt: skip
 
     def test_the_token_behind_a_sasl_handshake_is_hidden(self) -> None:
-        from kdbg.grammars.sasl import api
+        from kdbg.protocol.grammars.sasl import api
 
         assert hide(api.at("request", 0), {"token": b"abc"}) == {"token": Hidden(3)}
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from kdbg import grammars
 from kdbg.errors import BadLength, BadValue, Truncated
-from kdbg.grammars import headers
-from kdbg.wire.language.primitives import Boolean, Int8, Int16, Int32, String
-from kdbg.wire.language.types import Array, At, Nullable, Prefixed, Struct, Tag
-from kdbg.wire.nodes import TAGGED, Field, Sized, WireStruct, build
-from kdbg.wire.readings.spans import Inspection, inspect
+from kdbg.protocol import grammars
+from kdbg.protocol.grammars import headers
+from kdbg.protocol.wire.language.primitives import Boolean, Int8, Int16, Int32, String
+from kdbg.protocol.wire.language.types import Array, At, Nullable, Prefixed, Struct, Tag
+from kdbg.protocol.wire.nodes import TAGGED, Field, Sized, WireStruct, build
+from kdbg.protocol.wire.readings.spans import Inspection, inspect
 
 METADATA = grammars.api("Metadata").at("request", 12)
 DECLARED = Struct(

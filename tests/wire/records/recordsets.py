@@ -8,12 +8,12 @@ from typing import Any
 
 import google_crc32c
 
-from kdbg.grammars.records import FetchedRecords, Records
-from kdbg.wire.language.types import At
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.compiled import UNREADABLE, reader
-from kdbg.wire.readings.spans import Inspection, inspect
-from kdbg.wire.records.node import RecordsNode
+from kdbg.protocol.grammars.records import FetchedRecords, Records
+from kdbg.protocol.wire.language.types import At
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
+from kdbg.protocol.wire.readings.spans import Inspection, inspect
+from kdbg.protocol.wire.records.node import RecordsNode
 
 FETCHED = FetchedRecords.at(At(0, False), nullable=True)
 PRODUCED = Records.at(At(0, False))

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdbg.errors import BadValue, BuildError
-from kdbg.wire.records.compression import CODECS, compress, decompress
+from kdbg.protocol.wire.records.compression import CODECS, compress, decompress
 
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
 PACKED = [GZIP, SNAPPY, LZ4, ZSTD]
@@ -283,7 +283,7 @@ def test_one_frame_of_a_gigabyte_stops_at_the_limit_with_flat_memory():
     script = (
         "import sys, resource\n"
         "from kdbg.errors import BadValue\n"
-        "from kdbg.wire.records.compression import compress, decompress\n"
+        "from kdbg.protocol.wire.records.compression import compress, decompress\n"
         "data = sys.stdin.buffer.read()\n"
         "decompress(4, compress(4, b'warm'))\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
@@ -345,8 +345,7 @@ def test_garbage_gives_bytes_or_badvalue(codec, start, rest, magic):
 
 
 def test_importing_the_module_leaves_the_heavy_packages_alone():
-    script = (
-        "import sys, kdbg.wire.records.compression; print({'cramjam', 'lz4', 'zstandard', 'xxhash'} & set(sys.modules))"
-    )
+    script = "import sys, kdbg.protocol.wire.records.compression; "
+    script += "print({'cramjam', 'lz4', 'zstandard', 'xxhash'} & set(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "set()"

@@ -13,10 +13,10 @@ import google_crc32c
 import pytest
 
 from kdbg.errors import BadLength, BuildError
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.compiled import reader
-from kdbg.wire.records.compression import compress
-from kdbg.wire.records.sets import APPEND_TIME, CONTROL, MAX_NESTING, TRANSACTIONAL, entries
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.compiled import reader
+from kdbg.protocol.wire.records.compression import compress
+from kdbg.protocol.wire.records.sets import APPEND_TIME, CONTROL, MAX_NESTING, TRANSACTIONAL, entries
 
 from .recordsets import (
     COMPACT,

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.errors import BadValue, Truncated
-from kdbg.grammars.records import record_format
-from kdbg.wire.nodes import build
-from kdbg.wire.readings.spans import Inspection, inspect
-from kdbg.wire.records.compression import compress
-from kdbg.wire.records.node import RecordsNode
-from kdbg.wire.records.sets import APPEND_TIME, INTERPRETED, decode
+from kdbg.protocol.grammars.records import record_format
+from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.spans import Inspection, inspect
+from kdbg.protocol.wire.records.compression import compress
+from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.records.sets import APPEND_TIME, INTERPRETED, decode
 
 from .recordsets import (
     COMPACT,

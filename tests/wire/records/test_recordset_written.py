@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg.errors import BuildError, WireError
-from kdbg.wire.records.compression import compress
+from kdbg.protocol.wire.records.compression import compress
 
 from .recordsets import (
     GZIP,

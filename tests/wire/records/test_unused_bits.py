@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 import kdbg
-from kdbg import grammars
-from kdbg.findings import Severity
-from kdbg.grammars.records import record_format
-from kdbg.messages.message import read
-from kdbg.render.values import attributes
-from kdbg.wire import Int8
-from kdbg.wire.readings.compiled import UNREADABLE, reader
+from kdbg.exchanges.messages.message import read
+from kdbg.protocol import grammars
+from kdbg.protocol.findings import Severity
+from kdbg.protocol.grammars.records import record_format
+from kdbg.protocol.wire import Int8
+from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
+from kdbg.views.render.values import attributes
 
 from .recordsets import FETCHED, KEY_AND_VALUE, TWO_RECORDS, explained, new_batch, old_message, packed, sized
 

@@ -1,0 +1,1 @@
+"""What exchanges mean together: ledgers, causes, stories, lints, statistics, differences, application logs. No I/O."""

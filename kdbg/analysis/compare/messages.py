@@ -1,0 +1,153 @@
+"""Two exchanges, field by field: what each side says that the other does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, NamedTuple, TypeAlias
+from uuid import UUID
+
+from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.message import header_grammar
+from ...exchanges.messages.without_values import without_values
+from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.nodes import Node, WireStruct, join
+from .aside import is_aside
+from .fields import inside, nodes
+
+
+class Absent(Enum):
+    """Stands for a field that a side has not got, in its version or at all."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
+RESOURCE, ACL = ("resource_type", "resource_name"), ("principal", "host", "operation", "permission_type")
+KEYS: Final = (
+    ("topic",), ("topic_name",), ("name",), ("topic_id",), ("partition",), ("partition_index",), ("index",),
+    ("group_id",), ("api_key",), ("node_id",), ("broker_id",), ("key",), ("member_id",), ("transactional_id",),
+    ("user",), (*RESOURCE, "pattern_type", *ACL), (*RESOURCE, "pattern_type"), RESOURCE, ACL,
+    ("entity_type", "entity_name"), ("producer_id",), ("mechanism",), ("log_dir",),
+)  # fmt: skip
+"""Names of the fields that items of an array are identified by: the first that identify those of both arrays."""
+
+
+Part: TypeAlias = tuple[Mapping[str, Any], WireStruct | None]
+"""A structure of values, and its grammar."""
+
+
+class Difference(NamedTuple):
+    """One field: where it stands, the node that it was read by, and its value on each side."""
+
+    direction: Direction
+    path: str
+    node: Node | None
+    a: Any
+    b: Any
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What two exchanges differ in, and how many fields are the same or were left out."""
+
+    differences: list[Difference] = field(default_factory=list)
+    same: int = 0
+    aside: int = 0
+
+
+def compare(a: Exchange, b: Exchange, *, ids: bool = False, secrets: bool = False, values: bool = True) -> Comparison:
+    """Compare two exchanges, headers and bodies; `ids` looks at ids, times and checksums too.
+
+    Items of arrays are paired by topic, partition, name or group where they have any in common, else by position.
+    Secrets are hidden unless `secrets` is set, records without `values`: two of one length are then the same.
+    """
+    found = Comparison()
+    sides: tuple[tuple[Direction, CapturedMessage | None, CapturedMessage | None], ...] = (
+        ("request", a.request, b.request), ("response", a.response, b.response),
+    )  # fmt: skip
+    for direction, one, other in sides:
+        walk = _Walk(found, direction, ids)
+        for ours, theirs, path in zip(
+            _parts(one, secrets, values), _parts(other, secrets, values), ("header", ""), strict=True
+        ):
+            walk.structures(*ours, *theirs, path)
+    return found
+
+
+def _parts(half: CapturedMessage | None, secrets: bool, values: bool) -> tuple[Part, Part]:
+    """Return header and body of a message, each with its grammar."""
+    message = half.message() if half is not None else None
+    if message is None:
+        return ({}, None), ({}, None)
+    header = header_grammar(message.api, message.version, message.direction) if message.header is not None else None
+    body = message.body if secrets else message.open_body
+    shown = body if values else without_values(message.grammar, body)
+    return (message.header or {}, header), (shown, message.grammar)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Goes through two values side by side, and writes down what differs."""
+
+    found: Comparison
+    direction: Direction
+    ids: bool
+
+    def structures(
+        self, a: Mapping[str, Any], of_a: WireStruct | None, b: Mapping[str, Any], of_b: WireStruct | None, path: str
+    ) -> None:
+        """Compare two structures, field by field in the order of the first."""
+        for name in dict.fromkeys((*a, *b)):
+            node = nodes(of_a).get(name) or nodes(of_b).get(name)
+            if is_aside(name, node) and not self.ids:
+                self.found.aside += 1
+                continue
+            self.values(a.get(name, ABSENT), b.get(name, ABSENT), node, nodes(of_b).get(name), join(path, name))
+
+    def values(self, a: Any, b: Any, of_a: Node | None, of_b: Node | None, path: str) -> None:
+        """Compare two values of a field."""
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            self.structures(a, inside(of_a), b, inside(of_b), path)
+        elif isinstance(a, Opened) and isinstance(b, Opened):
+            self.structures(a.value, a.grammar, b.value, b.grammar, path)
+        elif isinstance(a, list) and isinstance(b, list) and any(isinstance(item, Mapping) for item in (*a, *b)):
+            for index, one, other in paired(a, b):
+                self.values(one, other, of_a, of_b, f"{path}[{index}]")
+        elif a == b and type(a) is type(b):
+            self.found.same += 1
+        else:
+            self.found.differences.append(Difference(self.direction, path, of_a, a, b))
+
+
+def paired(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield (index or key, item, item) of two arrays; `ABSENT` stands where one of them has no such item."""
+    key = common_key(a, b)
+    if key is None:
+        for i in range(max(len(a), len(b))):
+            yield i, a[i] if i < len(a) else ABSENT, b[i] if i < len(b) else ABSENT
+        return
+    ours, theirs = ({_identity(item, key): item for item in items} for items in (a, b))
+    for value in dict.fromkeys((*ours, *theirs)):
+        shown = value[0] if len(value) == 1 else " ".join(map(str, value))
+        yield shown, ours.get(value, ABSENT), theirs.get(value, ABSENT)
+
+
+def common_key(a: Sequence[Any], b: Sequence[Any]) -> tuple[str, ...] | None:
+    """Return the fields that identify the items of both arrays, and have values in common on both sides."""
+    for key in KEYS:
+        ours, theirs = ([_identity(item, key) for item in items] for items in (a, b))
+        if all(_tells_apart(values) for values in (ours, theirs)) and not set(ours).isdisjoint(theirs):
+            return key
+    return None
+
+
+def _identity(item: Any, key: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(item.get(name) if isinstance(item, Mapping) else None for name in key)
+
+
+def _tells_apart(values: Sequence[tuple[Any, ...]]) -> bool:
+    named = all(isinstance(part, (str, int, UUID)) and part != -1 for value in values for part in value)
+    return named and len(set(values)) == len(values)

@@ -1,0 +1,96 @@
+"""What a rule is, and what it finds: a cause as data, from which the sentences are made last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from ...protocol.findings.kinds import Severity
+
+if TYPE_CHECKING:
+    from ..ledgers import Ledgers
+
+Certainty = Literal["certain", "likely", "guess"]
+NO_FACTS: Mapping[str, Any] = {}
+CERTAINTIES: tuple[Certainty, ...] = ("certain", "likely", "guess")
+
+
+class Who(NamedTuple):
+    """Whom it is about; None for what does not matter or is not known. Ends are `address:port`."""
+
+    client_id: str | None = None
+    host: str | None = None
+    broker: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+    group: str | None = None
+    user: str | None = None
+    transactional_id: str | None = None
+    listener: str | None = None
+    """The address that a broker was said to have."""
+    cluster_id: str | None = None
+
+
+class Evidence(NamedTuple):
+    """Where to look: exchanges by number, packets by number, the fields that tell."""
+
+    exchanges: tuple[int, ...] = ()
+    packets: tuple[int, ...] = ()
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One cause that a rule found.
+
+    `since` and `until` are nanoseconds since the epoch, `count` how often it was seen. `facts` fill the rule's
+    sentence and advice. `weight` orders cases of one severity: how much harm it does, 1 by default. `because` is the
+    code of the cause that this is an after-effect of, "" for none.
+    """
+
+    rule: Rule
+    who: Who
+    since: int
+    until: int
+    count: int
+    evidence: Evidence
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    certainty: Certainty = "certain"
+    weight: float = 1.0
+    severity: Severity = Severity.ERROR
+    because: str = ""
+
+    @property
+    def code(self) -> str:
+        """The code of the cause."""
+        return self.rule.code
+
+
+Find: TypeAlias = "Callable[[Ledgers], Iterator[Case]]"
+
+
+class Rule(NamedTuple):
+    """How one cause is found, and told.
+
+    `sentence` and `advice` are templates, filled with a case's facts and with who it is about. `document` is where to
+    read on. `alternatives` say what else it might be. `explains` are codes of causes that follow from this one: found
+    beside it, they are after-effects.
+    """
+
+    code: str
+    severity: Severity
+    title: str
+    sentence: str
+    advice: str
+    document: str
+    find: Find
+    alternatives: tuple[str, ...] = ()
+    explains: frozenset[str] = frozenset()
+
+    def case(
+        self, who: Who, since: int, until: int, count: int, evidence: Evidence, facts: Mapping[str, Any] = NO_FACTS,
+        **more: Any,
+    ) -> Case:  # fmt: skip
+        """Return a case of this rule; of its severity, unless another is given."""
+        return Case(self, who, since, until, count, evidence, facts, **{"severity": self.severity, **more})

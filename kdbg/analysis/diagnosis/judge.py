@@ -1,0 +1,83 @@
+"""All rules over the ledgers: what they find, in the order of its weight, after-effects told apart from causes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...protocol.findings.kinds import Severity
+from .case import CERTAINTIES, Case, Who
+from .rules import RULES
+
+if TYPE_CHECKING:
+    from ..ledgers import Ledgers
+
+SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+BEFORE = 1_000_000_000
+"""Nanoseconds that an after-effect may seem to begin before its cause: what was asked before is answered after it."""
+MOST = 1000
+"""Cases of one rule that are told."""
+SAME: tuple[str, ...] = ("client_id", "topic", "group", "transactional_id")
+"""What a cause and its after-effect have in common, where both say it."""
+
+
+def diagnose(book: Ledgers) -> list[Case]:
+    """Return the causes that the rules find in the ledgers, the weightiest first."""
+    cases: list[Case] = []
+    for rule in RULES:
+        for number, case in enumerate(rule.find(book)):
+            if number >= MOST:
+                break
+            cases.append(case)
+    return sorted(after_effects(after_mistakes(cases, book)), key=weight)
+
+
+def after_mistakes(cases: list[Case], book: Ledgers) -> list[Case]:
+    """Return the cases, those as notes that blame somebody for what a malformed message explains itself.
+
+    Such a case has a malformed message as its first evidence, and in half of all.
+    """
+    mistaken = {number: f"malformed-{side}" for session in book.sessions.values()
+                for number, side in session.mistakes.exchanges.items()}  # fmt: skip
+    return [_after_mistake(case, mistaken) for case in cases] if mistaken else cases
+
+
+def _after_mistake(case: Case, mistaken: Mapping[int, str]) -> Case:
+    numbers = case.evidence.exchanges
+    because = mistaken.get(numbers[0]) if numbers else None
+    if because is None or case.code in mistaken.values():
+        return case
+    if 2 * sum(number in mistaken for number in numbers) < len(numbers):
+        return case
+    return replace(case, severity=Severity.NOTE, because=because)
+
+
+def after_effects(cases: list[Case]) -> list[Case]:
+    """Return the cases, those that another explains as notes that name it."""
+    causes = [case for case in cases if case.rule.explains and case.severity is not Severity.NOTE]
+    found: list[Case] = []
+    for case in cases:
+        cause = next((one for one in causes if one is not case and _explains(one, case)), None)
+        found.append(case if cause is None else replace(case, severity=Severity.NOTE, because=cause.code))
+    return found
+
+
+def _explains(cause: Case, case: Case) -> bool:
+    if case.code not in cause.rule.explains or cause.code in case.rule.explains:
+        return False
+    if cause.since and case.until and case.until + BEFORE < cause.since:
+        return False
+    return not any(_differ(cause.who, case.who, name) for name in SAME)
+
+
+def _differ(one: Who, other: Who, name: str) -> bool:
+    mine, its = getattr(one, name), getattr(other, name)
+    return mine is not None and its is not None and mine != its
+
+
+def weight(case: Case) -> tuple[int, float, int, int]:
+    """Return what cases are ordered by: the weightiest has the least."""
+    return (
+        SEVERITIES.index(case.severity), -case.weight, CERTAINTIES.index(case.certainty), case.since,
+    )  # fmt: skip

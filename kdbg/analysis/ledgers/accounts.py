@@ -1,0 +1,122 @@
+"""The accounts that are kept: sessions, errors, clusters, groups, producers, and what is read and written."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from ...exchanges.messages.peers import End, Peers
+from ...protocol.findings import Finding
+from ...protocol.wire.readings.topic_names import NamesThen
+from ...streams.tcp.paths import Path, Paths
+from .clusters import Clusters
+from .flows import Fetched, Polls, Written
+from .groups import Group
+from .marks import Bounded, Mark, Seen
+from .producers import Producers
+from .sessions import Session
+
+MOST_SESSIONS = 65_536
+MOST_ERRORS = 8192
+MOST_FLOWS = 16_384
+MOST_SILENCES = 1024
+SILENT = 1_000_000_000
+"""Nanoseconds without any answer that are worth remembering."""
+
+
+class Failure:
+    """An error code, as one connection got it from one API for one topic, group or other subject."""
+
+    __slots__ = ("api_key", "code", "partitions", "seen", "session", "subject")
+
+    def __init__(self, code: int, api_key: int, subject: str, session: Session) -> None:
+        self.code: int = code
+        self.api_key: int = api_key
+        self.subject: str = subject
+        self.session: Session = session
+        self.seen: Seen = Seen()
+        self.partitions: set[int] = set()
+
+
+class Pulse:
+    """When a broker answers, on all its connections together: its silences are times without any answer."""
+
+    __slots__ = ("last", "silences")
+
+    def __init__(self) -> None:
+        self.last: int = 0
+        self.silences: list[tuple[int, int]] = []
+        """From the last answer before a silence to the first behind it, in nanoseconds; those of a second or more."""
+
+    def beat(self, time: int, mark: Mark) -> None:
+        """Take an answer."""
+        if self.last and time - self.last >= SILENT and len(self.silences) < MOST_SILENCES:
+            self.silences.append((self.last, time))
+        self.last = max(self.last, time)
+
+
+class Accounts:
+    """What is known by now. `names` are the names of topic ids as an engine learns them.
+
+    Memory is bounded: what comes beyond an account's bound is counted in its `refused`.
+    """
+
+    def __init__(self, names: NamesThen) -> None:
+        self.names: NamesThen = names
+        self.paths: Paths = Paths()
+        self.sessions: Bounded[int, Session] = Bounded(MOST_SESSIONS)
+        self._by_packet: dict[int, Session] = {}
+        self.failures: Bounded[tuple[int, int, str, int], Failure] = Bounded(MOST_ERRORS)
+        self.clusters: Clusters = Clusters()
+        self.groups: Bounded[str, Group] = Bounded(1024)
+        self.producers: Producers = Producers()
+        self.fetched: Bounded[tuple[int, str, int], Fetched] = Bounded(MOST_FLOWS)
+        self.polls: Bounded[int, Polls] = Bounded(MOST_SESSIONS)
+        self.written: Bounded[tuple[int, str, int], Written] = Bounded(MOST_FLOWS)
+        self.pulses: dict[End, Pulse] = {}
+        self.left: list[tuple[Peers, Finding]] = []
+        self.exchanges: int = 0
+        self.first_time: int = 0
+        self.last_time: int = 0
+
+    def session(self, peers: Peers) -> Session | None:
+        """Return the entry of a connection."""
+        return self.sessions.entry(peers.number, partial(self._met, peers))
+
+    def _met(self, peers: Peers) -> Session:
+        found = self._by_packet[peers.first_packet] = Session(peers, self.paths.begun_by(peers.first_packet))
+        return found
+
+    def topic(self, name: Any, topic_id: Any = None) -> str:
+        """Return a topic's name, by its id where only that is told; the id itself where nobody told its name."""
+        if name:
+            return str(name)
+        return str(self.names.get(topic_id, topic_id))
+
+    def failed(self, code: int, api_key: int, subject: str, session: Session, mark: Mark, number: int = -1) -> None:
+        """Count an error code."""
+        key = code, api_key, subject, session.peers.number
+        failure = self.failures.entry(key, lambda: Failure(code, api_key, subject, session))
+        if failure is not None:
+            failure.seen.add(mark)
+            if number >= 0 and len(failure.partitions) < 64:
+                failure.partitions.add(number)
+
+    def group(self, name: str) -> Group | None:
+        """Return the entry of a group."""
+        return self.groups.entry(name, lambda: Group(name))
+
+    def pulse(self, broker: End) -> Pulse:
+        """Return when a broker answers."""
+        found = self.pulses.get(broker)
+        if found is None:
+            found = self.pulses[broker] = Pulse()
+        return found
+
+    def session_on(self, path: Path) -> Session | None:
+        """Return what Kafka was spoken on a path."""
+        return self._by_packet.get(path.first_packet)
+
+    def ends(self) -> set[End]:
+        """Return the addresses and ports of all brokers that Kafka was spoken with."""
+        return {session.broker for session in self.sessions.values()}

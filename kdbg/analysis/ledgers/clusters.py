@@ -1,0 +1,148 @@
+"""What metadata tells: brokers and where they say that they are, topics, leaders, replicas, clusters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from ...exchanges.messages.peers import End
+from .marks import Bounded, Mark, Seen
+
+MOST = 4096
+MOST_CHANGES = 64
+
+
+class Advertised:
+    """An address that a broker was said to have, by whom, to whom."""
+
+    def __init__(self, node_id: int, host: str, port: int) -> None:
+        self.node_id: int = node_id
+        self.host: str = host
+        self.port: int = port
+        self.seen: Seen = Seen()
+        self.told_by: Counter[End] = Counter()
+        self.told_to: dict[str, Mark] = {}
+        self.clients: Counter[str] = Counter()
+
+
+class Led(NamedTuple):
+    """Who led a partition from `time` on, as metadata told: a node, -1 for none, and the in-sync replicas."""
+
+    time: int
+    leader: int
+    replicas: int
+    in_sync: int
+
+
+class Topic:
+    """What was said of a topic."""
+
+    def __init__(self, name: str) -> None:
+        self.name: str = name
+        self.asked: dict[str, Seen] = {}
+        """Who asked for it by name in Metadata, by client id."""
+        self.errors: dict[int, Seen] = {}
+        """Error codes that Metadata gave for it."""
+        self.found: Seen = Seen()
+        self.partitions: dict[int, list[Led]] = {}
+        self.creating: Seen = Seen()
+        """Requests that ask for it and let the broker create it."""
+        self.created: Seen = Seen()
+        """CreateTopics that made it."""
+
+    def asked_by(self, client: str, mark: Mark) -> None:
+        """Count a request for it."""
+        seen = self.asked.get(client)
+        if seen is None:
+            if len(self.asked) >= MOST_CHANGES:
+                return
+            seen = self.asked[client] = Seen()
+        seen.add(mark)
+
+    def failed(self, code: int, mark: Mark) -> None:
+        """Count an error that was told of it."""
+        self.errors.setdefault(code, Seen()).add(mark)
+
+    def leader(self, partition: int) -> int | None:
+        """Return who led a partition last, as far as was told."""
+        led = self.partitions.get(partition)
+        return led[-1].leader if led else None
+
+
+class Clusters:
+    """What metadata told, of all clusters that were spoken with."""
+
+    def __init__(self) -> None:
+        self.advertised: Bounded[tuple[int, str, int], Advertised] = Bounded(MOST)
+        self.topics: Bounded[str, Topic] = Bounded(MOST)
+        self.ids: dict[str, Seen] = {}
+        self.ids_by_broker: dict[End, Counter[str]] = {}
+        self.ids_by_client: Bounded[str, dict[str, Seen]] = Bounded(MOST)
+        """The clusters that each client was told it speaks with, by client id."""
+        self.refreshed: Bounded[str, list[int]] = Bounded(MOST)
+        """When each client asked for metadata, by client id: the last times."""
+
+    def topic(self, name: Any) -> Topic | None:
+        """Return the entry of a topic."""
+        key = str(name)
+        return self.topics.entry(key, lambda: Topic(key))
+
+    def advertise(self, node_id: int, host: str, port: int, by: End, to: str, mark: Mark) -> None:
+        """Note that a broker was said to be there."""
+        entry = self.advertised.entry((node_id, host, port), lambda: Advertised(node_id, host, port))
+        if entry is not None:
+            entry.seen.add(mark)
+            entry.told_by[by] += 1
+            entry.clients[to] += 1
+
+    def node(self, node_id: int) -> tuple[str, int] | None:
+        """Return the address that a node was said to have most often."""
+        entries = [entry for entry in self.advertised.values() if entry.node_id == node_id]
+        best = max(entries, key=lambda entry: entry.seen.count, default=None)
+        return None if best is None else (best.host, best.port)
+
+    def metadata(self, asked: dict[str, Any], told: dict[str, Any], by: End, to: str, mark: Mark) -> None:
+        """Take an exchange of Metadata."""
+        names = asked.get("topics")
+        create = asked.get("allow_auto_topic_creation", True)
+        for entry in names or ():
+            name = entry.get("name") if isinstance(entry, dict) else entry
+            if name and (topic := self.topic(name)) is not None:
+                topic.asked_by(to, mark)
+                if create:
+                    topic.creating.add(mark)
+        times = self.refreshed.entry(to, list)
+        if times is not None:
+            times.append(mark.time)
+            del times[:-MOST_CHANGES]
+        for broker in told.get("brokers") or ():
+            self.advertise(broker.get("node_id", -1), broker.get("host") or "", broker.get("port", 0), by, to, mark)
+        cluster = told.get("cluster_id")
+        if cluster:
+            self.ids.setdefault(cluster, Seen()).add(mark)
+            self.ids_by_broker.setdefault(by, Counter())[cluster] += 1
+            own = self.ids_by_client.entry(to, dict) if to else None
+            if own is not None:
+                own.setdefault(cluster, Seen()).add(mark)
+        for entry in told.get("topics") or ():
+            self._told(entry, mark)
+
+    def _told(self, entry: dict[str, Any], mark: Mark) -> None:
+        name = entry.get("name")
+        topic = self.topic(name) if name else None
+        if topic is None:
+            return
+        code = entry.get("error_code", 0)
+        if code:
+            topic.failed(code, mark)
+        else:
+            topic.found.add(mark)
+        for partition in entry.get("partitions") or ():
+            led = topic.partitions.setdefault(partition.get("partition_index", -1), [])
+            now = Led(
+                mark.time, partition.get("leader_id", -1),
+                len(partition.get("replica_nodes") or ()), len(partition.get("isr_nodes") or ()),
+            )  # fmt: skip
+            if not led or led[-1][1:] != now[1:]:
+                led.append(now)
+                del led[:-MOST_CHANGES]

@@ -1,0 +1,280 @@
+"""Produce and Fetch: what is written to partitions, and read from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..flows import Fetched, Polls, Sample, Written
+from ..marks import Seen
+from ..producers import Kept
+
+if TYPE_CHECKING:
+    from ....exchanges.messages.exchange import Exchange
+    from ....protocol.wire.readings.outline import Outline
+    from ..accounts import Accounts
+    from ..marks import Mark
+    from ..sessions import Session
+
+Body = dict[str, Any]
+MOST_TIMES = 4096
+MOST_SERVED = 128
+AT_ONCE = 5_000_000
+"""Nanoseconds: an answer that comes sooner was not waited for."""
+CODEC = 0x07
+PRODUCE = 0
+OFFSET_OUT_OF_RANGE = 1
+
+
+def produce(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of Produce."""
+    acks = asked.get("acks")
+    transactional = asked.get("transactional_id")
+    if transactional:
+        session.used(PRODUCE).transactional = True
+    answers = {
+        (book.topic(topic.get("name"), topic.get("topic_id")), partition.get("index", -1)): partition
+        for topic in told.get("responses") or ()
+        for partition in topic.get("partition_responses") or ()
+    }
+    for topic in asked.get("topic_data") or ():
+        name = book.topic(topic.get("name"), topic.get("topic_id"))
+        for partition in topic.get("partition_data") or ():
+            index = partition.get("index", -1)
+            entry = book.written.entry((session.peers.number, name, index), Written)
+            if entry is None:
+                continue
+            entry.requests.add(mark)
+            if acks is not None:
+                entry.acks[acks] += 1
+            for batch in partition.get("records") or ():
+                _wrote(book, session, mark, entry, name, index, batch, transactional)
+                _keeps(book, mark, name, index, batch, transactional, answers.get((name, index)))
+    for (name, index), answer in answers.items():
+        code = answer.get("error_code", 0)
+        if not code:
+            continue
+        entry = book.written.get((session.peers.number, name, index))
+        if entry is not None:
+            entry.errors.setdefault(code, Seen()).add(mark)
+        if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
+            txn.failed(0, code, mark)
+    if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
+        txn.last = mark
+
+
+def _wrote(
+    book: Accounts, session: Session, mark: Mark, entry: Written, name: str, index: int, batch: Any,
+    transactional: str | None,
+) -> None:  # fmt: skip
+    if not isinstance(batch, dict):
+        return
+    count = batch.get("records_count")
+    if count is None:
+        count = len(batch["records"]) if isinstance(batch.get("records"), list) else 1
+    entry.batches += 1
+    entry.records += count
+    entry.bytes += batch.get("batch_length") or batch.get("message_size") or 0
+    entry.singles += count == 1
+    codec = (batch.get("attributes") or 0) & CODEC
+    entry.codecs[codec] += 1
+    entry.uncompressed += not codec
+    first, last = batch.get("base_timestamp"), batch.get("max_timestamp")
+    if first is not None and last is not None:
+        entry.timestamps = min(entry.timestamps[0], first), max(entry.timestamps[1], last)
+    producer_id = batch.get("producer_id", -1)
+    if producer_id is not None and producer_id >= 0 and (producer := book.producers.producer(producer_id)) is not None:
+        producer.client_id = producer.client_id or session.client_id
+        producer.transactional_id = producer.transactional_id or transactional
+        producer.produced.add(mark)
+        if not session.sampled:
+            producer.wrote(name, index, batch.get("producer_epoch", -1), batch.get("base_sequence", -1), count, mark)
+        if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
+            txn.opened(mark)
+
+
+def _keeps(
+    book: Accounts, mark: Mark, name: str, index: int, batch: Any, transactional: str | None, answer: Body | None
+) -> None:  # fmt: skip
+    """Take what a partition remembers of a batch's producer, by what the broker answered."""
+    producer = book.producers.by_id.get(batch.get("producer_id", -1)) if isinstance(batch, dict) else None
+    if producer is None or (answer is not None and answer.get("error_code", 0)):
+        return
+    epoch, first = batch.get("producer_epoch", -1), batch.get("base_sequence", -1)
+    start: int | None = -1
+    since = mark.end
+    txn = book.producers.transactions_of(transactional) if transactional else None
+    if txn is not None and answer is not None:
+        txn.who(producer.producer_id, epoch)
+        txn.holds(name, index, mark)
+        before = producer.kept.get((name, index))
+        over = before is None or before.epoch != epoch or (txn.ended is not None and before.time < txn.ended[0])
+        if before is not None and not over and before.start != -1:
+            start, since = before.start, before.since
+        else:
+            start = answer.get("base_offset", -1)
+    last = None if answer is None else first + batch.get("last_offset_delta", 0) & 0x7FFF_FFFF
+    start = start if last is not None else None
+    producer.keeps(name, index, Kept(epoch, last, start, since, mark.end, mark.connection))
+
+
+def fetch(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of Fetch."""
+    polls = book.polls.entry(session.peers.number, Polls)
+    if polls is None:
+        return
+    _asked(polls, mark, asked)
+    offsets = dict[tuple[str, int], int]()
+    for topic in asked.get("topics") or ():
+        name = book.topic(topic.get("topic"), topic.get("topic_id"))
+        for partition in topic.get("partitions") or ():
+            index = partition.get("partition", -1)
+            offsets[name, index] = offset = partition.get("fetch_offset", -1)
+            entry = book.fetched.entry((session.peers.number, name, index), Fetched)
+            if entry is None:
+                continue
+            entry.requests.add(mark)
+            entry.limit = partition.get("partition_max_bytes", 0)
+            entry.isolation = asked.get("isolation_level") or 0
+            if entry.first_offset < 0:
+                entry.first_offset = offset
+    polls.partitions = max(polls.partitions, len(offsets))
+    anything, failed = False, bool(told.get("error_code"))
+    for topic in told.get("responses") or ():
+        name = book.topic(topic.get("topic"), topic.get("topic_id"))
+        for partition in topic.get("partitions") or ():
+            got, wrong = _got(book, session, mark, name, partition, offsets)
+            anything, failed = anything or got, failed or wrong
+    if told:
+        polls.last_end = mark.end
+        if told.get("session_id") is not None:
+            polls.sessions[told["session_id"]] += 1
+            if asked.get("session_epoch") == 0 and not told["session_id"]:
+                polls.full_sessions.add(mark)
+        if failed and told.get("error_code"):
+            polls.session_errors.setdefault(told["error_code"], Seen()).add(mark)
+        if not anything and not failed:
+            polls.empty.add(mark)
+            latency = exchange.latency
+            if latency is not None and latency < AT_ONCE:
+                polls.empty_at_once.add(mark)
+
+
+def _asked(polls: Polls, mark: Mark, asked: Body) -> None:
+    if polls.last_end and mark.time > polls.last_end:
+        pause = mark.time - polls.last_end
+        polls.idle += pause
+        if pause > polls.idle_longest[0]:
+            polls.idle_longest = pause, polls.last_end
+    polls.requests.add(mark)
+    polls.times.append(mark.time)
+    if len(polls.times) > 2 * MOST_TIMES:
+        del polls.times[:MOST_TIMES]
+    if not asked:
+        return
+    polls.max_wait_ms, polls.min_bytes = asked.get("max_wait_ms", 0), asked.get("min_bytes", 0)
+    polls.max_bytes = asked.get("max_bytes", 0)
+    state = asked.get("replica_state")
+    polls.replica = state.get("replica_id", -1) if isinstance(state, dict) else asked.get("replica_id", polls.replica)
+
+
+def _served(entry: Fetched, offset: int, mark: Mark) -> None:
+    """Take note that data was sent from an offset: where it had been before, the consumer came back to it."""
+    if offset < 0:
+        return
+    served = entry.served
+    if offset in served:
+        served[offset] += 1
+        entry.stuck.add(mark)
+        if served[offset] >= served.get(entry.stuck_at, 0):
+            entry.stuck_at = offset
+    else:
+        served[offset] = 1
+        if len(served) > MOST_SERVED:
+            del served[next(iter(served))]
+
+
+def _got(
+    book: Accounts, session: Session, mark: Mark, name: str, partition: Body, offsets: dict[tuple[str, int], int]
+) -> tuple[bool, bool]:
+    """Take one partition of an answer; return whether it had records, and whether an error."""
+    index = partition.get("partition_index", -1)
+    entry = book.fetched.entry((session.peers.number, name, index), Fetched)
+    if entry is None:
+        return False, False
+    code = partition.get("error_code", 0)
+    if code:
+        entry.errors.setdefault(code, Seen()).add(mark)
+        if code == OFFSET_OUT_OF_RANGE and entry.out_of_range < 0:
+            entry.out_of_range = offsets.get((name, index), -1)
+    records = partition.get("records") or ()
+    size = count = 0
+    last = -1
+    for batch in records:
+        if not isinstance(batch, dict):
+            continue
+        size += (batch.get("batch_length") or batch.get("message_size") or 0) + 12
+        count += batch.get("records_count", 1)
+        if "base_offset" in batch:
+            last = batch["base_offset"] + batch.get("last_offset_delta", 0)
+    high, stable = partition.get("high_watermark", -1), partition.get("last_stable_offset")
+    start = partition.get("log_start_offset", -1)
+    if start is not None and start >= 0:
+        entry.log_start = start
+    if size:
+        entry.with_data.add(mark)
+        _served(entry, offsets.get((name, index), -1), mark)
+        entry.records += count
+        entry.bytes += size
+        if entry.limit and size > entry.limit:
+            entry.oversized.add(mark)
+    offset = offsets.get((name, index), entry.samples.last.offset if entry.samples.last is not None else -1)
+    if high is not None and high >= 0:
+        here = last + 1 if last >= 0 else offset
+        entry.samples.add(Sample(mark.time, here, high, high if stable is None or stable < 0 else stable))
+    return bool(size), bool(code)
+
+
+def count_produce(
+    book: Accounts, session: Session, mark: Mark, facts: tuple[Outline, Outline], latency: int | None
+) -> None:
+    """Count a Produce that is not read closely, as the ones before it were."""
+    for name, index, _, records in facts[0][0]:
+        entry = book.written.get((session.peers.number, book.topic(None, name), index if index is not None else -1))
+        if entry is None:
+            continue
+        entry.requests.add(mark)
+        if records:
+            entry.records += records
+            entry.batches += 1
+            entry.singles += records == 1
+            entry.uncompressed += entry.uncompressed > 0
+            entry.bytes += entry.bytes // entry.batches
+
+
+def count_fetch(
+    book: Accounts, session: Session, mark: Mark, facts: tuple[Outline, Outline], latency: int | None
+) -> None:
+    """Count a Fetch that is not read closely."""
+    polls = book.polls.get(session.peers.number)
+    if polls is None:
+        return
+    _asked(polls, mark, {})
+    polls.last_end = mark.end
+    data = False
+    for name, index, _, records in facts[1][0]:
+        entry = book.fetched.get((session.peers.number, book.topic(None, name), index if index is not None else -1))
+        if entry is not None:
+            entry.requests.add(mark)
+            if records:
+                data = True
+                entry.with_data.add(mark)
+                entry.records += records
+    if not data:
+        polls.empty.add(mark)
+        if latency is not None and latency < AT_ONCE:
+            polls.empty_at_once.add(mark)
+
+
+READERS = {0: produce, 1: fetch}
+COUNTERS = {0: count_produce, 1: count_fetch}
+"""What counts those exchanges of an API that are not read closely, by its key."""

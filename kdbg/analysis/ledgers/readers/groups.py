@@ -1,0 +1,227 @@
+"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup and ConsumerGroupHeartbeat: what happens in groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..groups import LONGEST_REASON, Event, Group, Member, assignment_of, few_of, subscription_of
+from ..marks import Seen
+
+if TYPE_CHECKING:
+    from ....exchanges.messages.exchange import CapturedMessage, Exchange
+    from ..accounts import Accounts
+    from ..marks import Mark
+    from ..sessions import Session
+
+Body = dict[str, Any]
+REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID = 27, 25
+NEW = 2
+"""The highest epoch with which a broker begins a group: some count its first look at the topics, too."""
+
+
+def group_of(book: Accounts, session: Session, mark: Mark, asked: Body) -> Group | None:
+    """Return the entry of the group that a request is about, used by the client that asks."""
+    group = book.group(asked["group_id"]) if asked.get("group_id") else None
+    if group is not None and (client := session.client_id) and len(group.clients) < 256:
+        group.clients.setdefault(client, Seen()).add(mark)
+    return group
+
+
+def _opened(half: CapturedMessage | None) -> Body:
+    """Return a message with its payloads opened."""
+    message = half.message() if half is not None else None
+    return message.body if message is not None and not message.misaligned and isinstance(message.body, dict) else {}
+
+
+def join(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of JoinGroup."""
+    group = group_of(book, session, mark, asked)
+    if group is None:
+        return
+    asked, told = _opened(exchange.request), _opened(exchange.response) or told
+    code = told.get("error_code", 0)
+    member_id = told.get("member_id") or asked.get("member_id") or ""
+    member = group.member(member_id, session.client_id, session.peers.client[0])
+    group.failed(11, code, mark)
+    group.protocol_type = asked.get("protocol_type") or group.protocol_type
+    generation = told.get("generation_id", -1)
+    if member is not None:
+        member.instance_id = asked.get("group_instance_id") or member.instance_id
+        member.session_timeout_ms = asked.get("session_timeout_ms", 0)
+        member.rebalance_timeout_ms = asked.get("rebalance_timeout_ms", member.session_timeout_ms)
+        protocols = asked.get("protocols") or ()
+        member.protocols = tuple(str(one.get("name")) for one in protocols)
+        member.topics = subscription_of(protocols) or member.topics
+        member.failed(code, mark)
+        member.sign(mark)
+        if not code and told:
+            member.joined.add(mark)
+    if not told:
+        group.moves(mark.time)
+    if not code and generation >= 0:
+        group.generations.setdefault(generation, mark)
+        _formed(group, generation, member, told, mark)
+    reason = (asked.get("reason") or "")[:LONGEST_REASON]
+    group.happened(Event(mark, "join", member_id, generation, code, reason=reason))
+
+
+def _formed(group: Group, generation: int, member: Member | None, told: Body, mark: Mark) -> None:
+    """Take what a member is told of a generation that it joined; its leader is told of all members."""
+    found = group.formed(generation, mark)
+    if member is not None:
+        member.confirm(generation, mark)
+    if found is None:
+        return
+    found.formed = max(found.formed, mark.end)
+    found.protocol = told.get("protocol_name") or found.protocol
+    if told.get("leader") == told.get("member_id") and told.get("members"):
+        found.listed = {one.get("member_id", ""): one.get("group_instance_id") for one in told["members"]}
+
+
+def sync(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of SyncGroup."""
+    group = group_of(book, session, mark, asked)
+    if group is None:
+        return
+    told = _opened(exchange.response) or told
+    code = told.get("error_code", 0)
+    group.failed(14, code, mark)
+    member = group.member(asked.get("member_id") or "", session.client_id, session.peers.client[0])
+    if member is not None:
+        member.failed(code, mark)
+        member.sign(mark)
+        if told and not code:
+            member.synced.add(mark)
+            assigned = told.get("assignment")
+            member.assigned = assignment_of(assigned) if assigned else {}
+            member.ever_assigned = member.ever_assigned or bool(member.assigned)
+            member.assigned_in = asked.get("generation_id", -1)
+            member.confirm(member.assigned_in, mark)
+    if told and not code and (found := group.formed(asked.get("generation_id", -1), mark)) is not None:
+        found.given = True
+        found.protocol = found.protocol or told.get("protocol_name")
+    given = few_of(member.assigned) if member is not None and told and not code else ((), 0)
+    group.happened(Event(mark, "sync", asked.get("member_id") or "", asked.get("generation_id", -1), code, *given))
+
+
+def heartbeat(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of Heartbeat."""
+    group = group_of(book, session, mark, asked)
+    if group is None:
+        return
+    code = told.get("error_code", 0)
+    group.failed(12, code, mark)
+    member = group.member(asked.get("member_id") or "", session.client_id, session.peers.client[0])
+    if member is not None:
+        member.instance_id = asked.get("group_instance_id") or member.instance_id
+        member.beats.add(mark)
+        member.sign(mark)
+        member.failed(code, mark)
+        if told:
+            _confirmed(group, member, asked.get("generation_id", -1), code, mark)
+    if code:
+        group.happened(Event(mark, "heartbeat", asked.get("member_id") or "", asked.get("generation_id", -1), code))
+
+
+def _confirmed(group: Group, member: Member, generation: int, code: int, mark: Mark) -> None:
+    """Take what a coordinator says of a member's generation."""
+    if code == UNKNOWN_MEMBER_ID:
+        member.confirm(-1, mark)
+    elif code == REBALANCE_IN_PROGRESS and (group.round is None or generation >= group.round.number):
+        group.moves(mark.end)
+    if code in (0, REBALANCE_IN_PROGRESS) and generation >= 0 and group.formed(generation, mark) is not None:
+        member.confirm(generation, mark)
+
+
+def leave(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of LeaveGroup: of the member itself, or of an administrator who removes members."""
+    group = group_of(book, session, mark, asked)
+    if group is None:
+        return
+    code = told.get("error_code", 0)
+    group.failed(13, code, mark)
+    for entry in asked.get("members") or [asked]:
+        member_id = entry.get("member_id") or ""
+        member = group.members.get(member_id)
+        if member is None and entry.get("group_instance_id"):
+            named = [one for one in group.members.values() if one.instance_id == entry["group_instance_id"]]
+            member = named[-1] if named else None
+        if member is not None:
+            member.go(mark)
+            member.reason = entry.get("reason") or ""
+            if not code and told:
+                group.moves(mark.end)
+            member.left_by_other = bool(member.client_id) and member.client_id != session.client_id
+        reason = (entry.get("reason") or "")[:LONGEST_REASON]
+        member_id = member_id or (member.member_id if member is not None else "")
+        group.happened(Event(mark, "leave", member_id, -1, code, reason=reason))
+
+
+def consumer_heartbeat(
+    book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange
+) -> None:
+    """Take an exchange of ConsumerGroupHeartbeat (KIP-848)."""
+    group = group_of(book, session, mark, asked)
+    if group is None:
+        return
+    group.new_protocol = True
+    code, epoch = told.get("error_code", 0), asked.get("member_epoch", 0)
+    group.failed(68, code, mark)
+    member_id = told.get("member_id") or asked.get("member_id") or ""
+    member = group.member(member_id, session.client_id, session.peers.client[0])
+    if member is None:
+        return
+    _beat(book, member, mark, asked, told)
+    member.failed(code, mark)
+    _at_epoch(group, member, epoch, code, told, mark)
+    if epoch < 0:
+        member.go(mark)
+        group.happened(Event(mark, "leave", member_id, epoch, code))
+    elif epoch == 0 or code:
+        if not code:
+            member.joined.add(mark)
+        kind = "join" if epoch == 0 else "heartbeat"
+        group.happened(Event(mark, kind, member_id, told.get("member_epoch", -1), code))
+    if isinstance(told.get("assignment"), dict):
+        group.happened(
+            Event(mark, "sync", member_id, told.get("member_epoch", -1), code, *few_of(member.assigned))
+        )  # fmt: skip
+    if not code and told.get("member_epoch", -1) > 0:
+        group.generations.setdefault(told["member_epoch"], mark)
+
+
+def _at_epoch(group: Group, member: Member, epoch: int, code: int, told: Body, mark: Mark) -> None:
+    """Take what a coordinator says of a member's epoch."""
+    if code == UNKNOWN_MEMBER_ID:
+        member.confirm(-1, mark)
+    if code or not told:
+        return
+    if epoch <= 0:
+        first = not any(one.epoch >= 0 for one in group.members.values())
+        given = isinstance(told.get("assignment"), dict) and bool(member.assigned)
+        group.begun |= epoch == 0 and first and (told["member_epoch"] == 1 or (told["member_epoch"] == NEW and given))
+        group.moves(mark.end)
+    if epoch >= 0:
+        member.confirm(told.get("member_epoch", -1), mark)
+
+
+def _beat(book: Accounts, member: Member, mark: Mark, asked: Body, told: Body) -> None:
+    member.beats.add(mark)
+    member.sign(mark)
+    member.instance_id = asked.get("instance_id") or member.instance_id
+    if (asked.get("rebalance_timeout_ms") or -1) > 0:
+        member.rebalance_timeout_ms = asked["rebalance_timeout_ms"]
+    if asked.get("subscribed_topic_names"):
+        member.topics = tuple(str(name) for name in asked["subscribed_topic_names"])
+    assignment = told.get("assignment")
+    if isinstance(assignment, dict):
+        member.assigned = {
+            book.topic(None, entry.get("topic_id")): tuple(entry.get("partitions") or ())
+            for entry in assignment.get("topic_partitions") or ()
+        }
+        member.ever_assigned = member.ever_assigned or bool(member.assigned)
+        member.assigned_in = told.get("member_epoch", -1)
+        member.synced.add(mark)
+
+
+READERS = {11: join, 12: heartbeat, 13: leave, 14: sync, 68: consumer_heartbeat}

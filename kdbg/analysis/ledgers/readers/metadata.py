@@ -1,0 +1,79 @@
+"""Metadata, FindCoordinator, DescribeCluster, CreateTopics and ApiVersions: clusters, and software."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....exchanges.messages.software import software_of
+from ..sessions import offered_by
+
+if TYPE_CHECKING:
+    from ....exchanges.messages.exchange import Exchange
+    from ..accounts import Accounts
+    from ..marks import Mark
+    from ..sessions import Session
+
+Body = dict[str, Any]
+
+
+def metadata(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of Metadata."""
+    book.clusters.metadata(asked, told, session.broker, _client(session), mark)
+
+
+def coordinator(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of FindCoordinator: also where a broker is said to be."""
+    names = asked.get("coordinator_keys") or ([asked["key"]] if asked.get("key") else [])
+    entries = told.get("coordinators") or ([told] if "node_id" in told else [])
+    for place, entry in enumerate(entries):
+        code = entry.get("error_code", 0)
+        name = entry.get("key") or (names[place] if place < len(names) else "")
+        if not asked.get("key_type", 0) and name and (group := book.group(name)) is not None:
+            group.failed(10, code, mark)
+            client = _client(session)
+            if client and len(group.clients) < 256:
+                from ..marks import Seen
+
+                group.clients.setdefault(client, Seen()).add(mark)
+            if not code:
+                group.coordinators.append((mark.time, entry.get("node_id", -1)))
+                del group.coordinators[:-64]
+        if not code and entry.get("host"):
+            book.clusters.advertise(
+                entry.get("node_id", -1), entry["host"], entry.get("port", 0), session.broker, _client(session), mark
+            )
+
+
+def cluster(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of DescribeCluster."""
+    for broker in told.get("brokers") or ():
+        book.clusters.advertise(
+            broker.get("broker_id", -1), broker.get("host") or "", broker.get("port", 0), session.broker,
+            _client(session), mark,
+        )  # fmt: skip
+
+
+def versions(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of ApiVersions: what the broker offers, what the client is."""
+    offered = offered_by(told)
+    if offered:
+        session.offered = offered
+    if exchange.request is not None:
+        software = software_of(exchange.request)
+        if software is not None:
+            session.software = " ".join(filter(None, software))
+
+
+def created(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of CreateTopics."""
+    for entry in told.get("topics") or ():
+        name = entry.get("name")
+        if name and not entry.get("error_code") and (topic := book.clusters.topic(name)) is not None:
+            topic.created.add(mark)
+
+
+def _client(session: Session) -> str:
+    return session.client_id
+
+
+READERS = {3: metadata, 10: coordinator, 18: versions, 19: created, 60: cluster}

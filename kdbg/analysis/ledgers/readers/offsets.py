@@ -1,0 +1,111 @@
+"""OffsetCommit, OffsetFetch, OffsetDelete, DeleteGroups and TxnOffsetCommit: what groups have committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..groups import Event
+from .groups import group_of
+
+if TYPE_CHECKING:
+    from ....exchanges.messages.exchange import Exchange
+    from ..accounts import Accounts
+    from ..marks import Mark
+    from ..sessions import Session
+
+Body = dict[str, Any]
+
+
+def commit(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of OffsetCommit."""
+    group = group_of(book, session, mark, asked)
+    if group is None:
+        return
+    group.commits.add(mark)
+    member_id = asked.get("member_id") or ""
+    member = group.members.get(member_id)
+    if member is not None:
+        member.connections.add(mark.connection)
+    codes = dict(_results(book, told))
+    epoch: int = asked.get("generation_id_or_member_epoch", -1)
+    for topic, index, offset in _asked(book, asked):
+        if codes.get((topic, index)) == 0:
+            before = group.committed.get((topic, index), (0, 0, 0))
+            group.committed[topic, index] = offset, mark.time, before[2] + 1
+            group.holds(topic, index, offset, mark.end)
+    if 0 in codes.values() and not member_id and epoch < 0:
+        group.alone = max(group.alone, mark.end)
+    for code in {code for code in codes.values() if code}:
+        group.failed(8, code, mark)
+        if member is not None:
+            member.failed(code, mark)
+        group.happened(Event(mark, "commit", member_id, epoch, code))
+
+
+def fetch(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of OffsetFetch: what a broker says that is committed."""
+    for entry in told.get("groups") or ([{**told, "group_id": asked.get("group_id")}] if told else ()):
+        if entry.get("error_code") or not entry.get("group_id") or (group := book.group(entry["group_id"])) is None:
+            continue
+        for topic in entry.get("topics") or ():
+            name = book.topic(topic.get("name"), topic.get("topic_id"))
+            for partition in topic.get("partitions") or ():
+                if not partition.get("error_code"):
+                    offset = partition.get("committed_offset", -1)
+                    group.holds(name, partition.get("partition_index", -1), offset, mark.end)
+
+
+def delete(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of OffsetDelete."""
+    group = group_of(book, session, mark, asked)
+    if group is None or told.get("error_code"):
+        return
+    for (topic, index), code in _results(book, told):
+        if not code:
+            group.holds(topic, index, -1, mark.end)
+
+
+def delete_groups(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of DeleteGroups."""
+    for entry in told.get("results") or ():
+        if not entry.get("error_code") and (group := book.group(entry.get("group_id", ""))) is not None:
+            group.deleted = max(group.deleted, mark.end)
+            for topic, index in list(group.offsets):
+                group.holds(topic, index, -1, mark.end)
+
+
+def in_transaction(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of TxnOffsetCommit: its offsets are committed when the transaction is."""
+    name = asked.get("transactional_id")
+    if not name or (txn := book.producers.transactions_of(name)) is None:
+        return
+    for error in exchange.errors:
+        txn.failed(28, error.code, mark)
+    txn.last = mark
+    group = book.group(asked["group_id"]) if asked.get("group_id") else None
+    if group is None:
+        return
+    codes = dict(_results(book, told))
+    for topic, index, offset in _asked(book, asked):
+        if codes.get((topic, index)) == 0:
+            txn.offset(group, topic, index, offset, mark)
+
+
+def _asked(book: Accounts, asked: Body) -> Iterator[tuple[str, int, int]]:
+    """Yield topic, partition and offset of what is to be committed."""
+    for topic in asked.get("topics") or ():
+        name = book.topic(topic.get("name"), topic.get("topic_id"))
+        for partition in topic.get("partitions") or ():
+            yield name, partition.get("partition_index", -1), partition.get("committed_offset", -1)
+
+
+def _results(book: Accounts, told: Body) -> Iterator[tuple[tuple[str, int], int]]:
+    """Yield topic and partition with the error code that each got."""
+    for topic in told.get("topics") or ():
+        name = book.topic(topic.get("name"), topic.get("topic_id"))
+        for partition in topic.get("partitions") or ():
+            yield (name, partition.get("partition_index", -1)), partition.get("error_code", 0)
+
+
+READERS = {8: commit, 9: fetch, 28: in_transaction, 42: delete_groups, 47: delete}

@@ -1,0 +1,163 @@
+"""Connections that speak Kafka: who is at the other end, what was asked on them, what was slow or never answered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from ...exchanges.messages.peers import End, Peers
+from ...streams.tcp.paths import Path, Side
+from .malformed import Mistakes
+from .marks import Mark, Seen
+
+MOST_SLOW = 256
+MOST_UNANSWERED = 32
+SLOW = 100_000_000
+"""Nanoseconds from which on an answer is remembered by itself."""
+
+
+class Slow(NamedTuple):
+    """An answer that took long: `held` is for how long its request asked to be held back, in nanoseconds.
+
+    `start` is the last byte of the request, `first` and `end` the first and last of the response. `acks` is of Produce.
+    """
+
+    mark: Mark
+    api_key: int
+    start: int
+    first: int
+    end: int
+    held: int
+    acks: int | None
+
+    @property
+    def late(self) -> int:
+        """Nanoseconds that it took beyond what it was asked to wait."""
+        return max(self.first - self.start - self.held, 0)
+
+
+class Unanswered(NamedTuple):
+    """A request without a response; `missing` bytes of it never came."""
+
+    mark: Mark
+    api_key: int
+    version: int
+    size: int
+    missing: int
+
+
+class Use:
+    """How an API was used on a connection."""
+
+    __slots__ = ("errors", "late", "seen", "size", "transactional", "versions", "worst")
+
+    def __init__(self) -> None:
+        self.seen: Seen = Seen()
+        self.errors: Counter[int] = Counter()
+        self.versions: dict[int, Mark] = {}
+        """The versions that were used, each with the first exchange."""
+        self.late: int = 0
+        self.worst: int = 0
+        self.size: int = 0
+        self.transactional: bool = False
+        """Whether some of it was part of transactions."""
+
+
+class Session:
+    """One connection that speaks Kafka."""
+
+    def __init__(self, peers: Peers, path: Path | None) -> None:
+        self.peers: Peers = peers
+        self.path: Path | None = path
+        self.client_ids: Counter[str] = Counter()
+        self.software: str | None = None
+        self.mechanism: str | None = None
+        self.offered_mechanisms: tuple[str, ...] = ()
+        self.user: str | None = None
+        self.lifetime: int = 0
+        """Milliseconds for which the broker lets a SASL session live; 0 where it does not say."""
+        self.authenticated: list[Mark] = []
+        self.refused: tuple[Mark, int, str | None] | None = None
+        """The exchange in which SASL failed, its error code and message."""
+        self.offered: dict[int, tuple[int, int]] = {}
+        """API keys and the versions of them that the broker offers, as it told on this connection."""
+        self.apis: dict[int, Use] = {}
+        self.exchanges: int = 0
+        self.first: Mark | None = None
+        self.last: Mark | None = None
+        self.last_asked: int = 0
+        self.unanswered: list[Unanswered] = []
+        self.unanswered_count: int = 0
+        self.unasked: Seen = Seen()
+        self.slow: list[Slow] = []
+        self.throttled: Seen = Seen()
+        self.sampled: bool = False
+        """Whether not all of its exchanges were read closely: of very many that are well, some are."""
+        self.throttle_ms: int = 0
+        """The longest time for which the broker asked the client to be silent."""
+        self.findings: dict[str, Seen] = {}
+        """What was odd in its messages, by kind of finding."""
+        self.mistakes: Mistakes = Mistakes()
+
+    @property
+    def client_id(self) -> str:
+        """The name that the client gives itself most often; "" where it gives none."""
+        return self.client_ids.most_common(1)[0][0] if self.client_ids else ""
+
+    @property
+    def client_side(self) -> Side:
+        """Which side of its path is the client."""
+        return 0 if self.path is None or self.path.initiator == self.peers.client else 1
+
+    @property
+    def closed_first(self) -> str:
+        """Who hung up first: client, broker, or "" for nobody yet."""
+        if self.path is None or not self.path.closes:
+            return ""
+        return "client" if self.path.closes[0].side == self.client_side else "broker"
+
+    @property
+    def opened(self) -> bool:
+        """Whether the capture has its beginning."""
+        return self.path is not None and self.path.opened
+
+    @property
+    def broker(self) -> End:
+        """The broker's address and port."""
+        return self.peers.broker
+
+    def used(self, api_key: int) -> Use:
+        """Return how an API was used; of one that never was, nothing."""
+        found = self.apis.get(api_key)
+        return found if found is not None else Use()
+
+    def odd(self, kind: str, mark: Mark) -> None:
+        """Count a finding."""
+        self.findings.setdefault(kind, Seen()).add(mark)
+
+    def heard(self, mark: Mark, api_key: int, version: int, client_id: str | None, size: int) -> Use:
+        """Count an exchange."""
+        self.exchanges += 1
+        if self.first is None:
+            self.first = mark
+        self.last = mark
+        self.last_asked = max(self.last_asked, mark.time)
+        if client_id:
+            self.client_ids[client_id] += 1
+        use = self.apis.get(api_key)
+        if use is None:
+            use = self.apis[api_key] = Use()
+        use.seen.add(mark)
+        if version not in use.versions:
+            use.versions[version] = mark
+        use.size = max(use.size, size)
+        return use
+
+
+def offered_by(body: dict[str, Any]) -> dict[int, tuple[int, int]]:
+    """Return what a response of ApiVersions offers; the last entry of a broken one may lack fields."""
+    return {
+        entry["api_key"]: (entry["min_version"], entry["max_version"])
+        for entry in body.get("api_keys") or ()
+        if "max_version" in entry
+    }

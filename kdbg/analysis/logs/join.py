@@ -1,0 +1,160 @@
+"""The lines of a log find the exchanges of a capture that they speak of: by API, ids, sizes, ports and time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.lines import UNTIMED
+from .lines import Told
+from .said import Said
+from .told import line_of
+
+SECOND = 1_000_000_000
+QUARTER = 900 * SECOND
+"""Zones differ by whole quarters of an hour."""
+FARTHEST_ZONE = 14 * 3600 * SECOND
+APART = 60 * SECOND
+"""Between a message and the line on it there may be so many nanoseconds: clocks differ, logs are written late."""
+SOON = SECOND // 20
+"""The same where a line has no correlation id: nothing but broker, time and API tell what it speaks of."""
+MOST = 1 << 17
+"""Lines that wait for their exchanges; older ones give way."""
+
+
+class Entry:
+    """A line that waits for its exchange."""
+
+    __slots__ = ("joined", "told")
+
+    def __init__(self, told: Told) -> None:
+        self.told, self.joined = told, False
+
+
+class Join:
+    """Joins the lines of one log, read from `blocks` as far as they are needed, to exchanges in their order.
+
+    `lines` counts the protocol lines that were read, `joined` those that found their exchange. `log` is the log's name.
+    """
+
+    lines: int
+    joined: int
+
+    def __init__(self, log: str, blocks: Iterable[Sequence[Told]]) -> None:
+        self.log = log
+        self.lines = self.joined = 0
+        self._lines: Iterator[Told] = (told for block in blocks for told in block)
+        self._waiting: dict[tuple[int, int | None], list[Entry]] = {}
+        self._order: deque[Entry] = deque()
+        self._zone: int | None = None
+        """The nanoseconds by which times without zone are ahead of UTC, once that is known."""
+        self._last = 0
+        """The number of the line that was joined last."""
+
+    def join(self, exchange: Exchange) -> None:
+        """Add to an exchange the lines that speak of it."""
+        if exchange.api is None:
+            return
+        self._fill(exchange.time)
+        for correlation_id in (exchange.correlation_id, None):
+            if (waiting := self._waiting.get((exchange.api.key, correlation_id))) is not None:
+                self._join(exchange, waiting)
+
+    def _join(self, exchange: Exchange, waiting: list[Entry]) -> None:
+        best: dict[str, tuple[tuple[int, int], Entry]] = {}
+        for entry in waiting:
+            far = self._distance(exchange, entry.told.said)
+            if far is not None and entry.told.said.correlation_id is None and not _same_topics(exchange, entry.told):
+                continue
+            half = entry.told.said.half
+            if far is not None and (half not in best or far < best[half][0]):
+                best[half] = far, entry
+        for _, entry in best.values():
+            self._take(exchange, entry, waiting)
+
+    def finish(self) -> None:
+        """Read the rest of the log, for its lines to be counted."""
+        self.lines += sum(1 for _ in self._lines)
+
+    def _take(self, exchange: Exchange, entry: Entry, waiting: list[Entry]) -> None:
+        said = entry.told.said
+        waiting.remove(entry)
+        entry.joined = True
+        self.joined += 1
+        self._last = entry.told.number
+        if self._zone is None and not said.zoned and (apart := _apart(exchange, said)) is not None:
+            self._zone = _quarters(apart)
+        exchange.lines += (line_of(entry.told, self.log, self._zone or 0),)
+
+    def _distance(self, exchange: Exchange, said: Said) -> tuple[int, int] | None:
+        """Return how far a line is from an exchange, by its broker and its time; None where it speaks of another."""
+        peers = exchange.peers
+        halves = exchange.request, exchange.response
+        if said.client_id not in (None, exchange.client_id) or said.version not in (None, exchange.version):
+            return None
+        if said.client[1] not in (0, peers.client[1]) or not all(map(_fits, halves, said.sizes)):
+            return None
+        elsewhere = int(bool(said.broker[1]) and said.broker[1] != peers.broker[1])  # what forwards ports changes them
+        apart = _apart(exchange, said)
+        if said.correlation_id is None and (elsewhere or apart is None):
+            return None
+        if apart is None:
+            return elsewhere, 0
+        if not said.zoned:
+            zone = _quarters(apart) if self._zone is None else self._zone
+            apart -= zone if abs(zone) <= FARTHEST_ZONE else 0
+        near = abs(apart) <= APART if said.correlation_id is not None else -SOON <= apart <= 0  # written, then sent
+        return (elsewhere, abs(apart)) if near else None
+
+    def _fill(self, time: int) -> None:
+        """Read ahead; where too many lines wait, let go of those that are older than an exchange of this time."""
+        while self._order and (self._order[0].joined or (len(self._order) >= MOST and self._is_old(time))):
+            self._forget(self._order.popleft())
+        while len(self._order) < MOST and (told := next(self._lines, None)) is not None:
+            self.lines += 1
+            entry = Entry(told)
+            self._order.append(entry)
+            self._waiting.setdefault(_key(told.said), []).append(entry)
+
+    def _is_old(self, time: int) -> bool:
+        """Return whether the line that waits longest is behind the exchanges that come now."""
+        told = self._order[0].told
+        if told.said.time == UNTIMED:
+            return told.number < self._last
+        zone = 0 if told.said.zoned else self._zone
+        return zone is not None and told.said.time - zone < time - 2 * APART
+
+    def _forget(self, entry: Entry) -> None:
+        key = _key(entry.told.said)
+        waiting = self._waiting.get(key, [])
+        if not entry.joined:
+            waiting.remove(entry)
+        if not waiting:
+            self._waiting.pop(key, None)
+
+
+def _same_topics(exchange: Exchange, told: Told) -> bool:
+    """Return whether a line names the topics that a request names."""
+    asked = exchange.request.outline() if exchange.request is not None else None
+    named = {topic["name"] for topic in told.said.fields[0].get("topics", ())}
+    return asked is not None and named == {topic for topic, *_ in asked[0]} - {None}
+
+
+def _key(said: Said) -> tuple[int, int | None]:
+    return said.api.key, said.correlation_id
+
+
+def _fits(half: CapturedMessage | None, size: int | None) -> bool:
+    """Return whether a half may have the size that a line tells."""
+    return half is None or size is None or half.size == size
+
+
+def _apart(exchange: Exchange, said: Said) -> int | None:
+    """Return the nanoseconds from a message to the line on it; None where the line, or the capture, has no such."""
+    half = exchange.request if said.half == "request" else exchange.response or exchange.request
+    return None if half is None or said.time == UNTIMED else said.time - half.last_time
+
+
+def _quarters(apart: int) -> int:
+    return round(apart / QUARTER) * QUARTER

@@ -1,0 +1,216 @@
+"""Exchanges in, tables filled: what is known of each exchange is found once, and summed up before it reaches a table.
+
+Most exchanges of a connection differ in nothing that tables tell apart. So they are summed up by connection, API and
+version first, and by cell where a table has some; tables get these sums, now and then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+from uuid import UUID
+
+from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.lines import UNTIMED
+from ...exchanges.messages.software import software_of
+from ...exchanges.messages.waiting import beyond_wait
+from ...protocol.findings import Finding
+from ...protocol.wire import Api
+from ...protocol.wire.readings.outline import Outline
+from ...protocol.wire.readings.topic_names import NamesThen, Topics
+from .cells import Cell, Cells
+from .dimensions import Around, Key
+from .table import Table
+from .tally import Tally
+
+MOST_SUMS = 1 << 13
+"""Sums that are kept apart before tables get them."""
+MOST_KNOWN = 1 << 16
+"""Connections whose software is remembered."""
+MOST_CELLS, FEW_ROWS = 1 << 13, 16
+"""Sets of cells that are remembered, and rows of messages of which they are."""
+API_VERSIONS = 18
+Hear: TypeAlias = Callable[[Finding], None]
+Kind: TypeAlias = "tuple[int, Api | None, int, str | None, int]"
+"""Exchanges that differ in their cells alone: connection, API, version, client id and time."""
+
+
+class Statistics:
+    """Fills tables; `capture` tells which capture the exchanges that follow are from, `finish` ends it all."""
+
+    tables: Sequence[Table]
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self.tables = tables
+        by_cells = dict[tuple[tuple[str, ...], bool], list[Table]]()
+        for table in tables:
+            by_cells.setdefault((table.inner, table.erring), []).append(table)
+        self._parts = [Sums(tables) for tables in by_cells.values()]
+        self._file, self._captures = "", 0
+        self.topics: NamesThen = NamesThen({})
+        self._software: dict[int, str] = {}
+
+    def capture(self, name: str, topics: NamesThen) -> None:
+        """Begin a capture; `topics` are the names of topic ids, as an engine learns them."""
+        self.finish()
+        self._file, self.topics = name, topics
+        self._captures += 1
+        self._software.clear()
+
+    def know(self, exchanges: Iterable[Exchange]) -> None:
+        """Learn what software clients are; what is not told yet of an exchange's connection is not told of it."""
+        for exchange in exchanges:
+            if exchange.api is not None and exchange.api.key == API_VERSIONS and exchange.request is not None:
+                software = software_of(exchange.request)
+                if software is not None:
+                    if len(self._software) >= MOST_KNOWN:
+                        del self._software[next(iter(self._software))]
+                    self._software[exchange.peers.number] = " ".join(filter(None, software))
+
+    def take(self, exchanges: Sequence[Exchange], hear: Hear) -> None:
+        """Count exchanges, which `know` has seen; `hear` is called with each of their findings."""
+        at, parts = self.topics.at, self._parts
+        for exchange in exchanges:
+            at(exchange.names)
+            facts = exchange.facts()
+            findings: Sequence[Finding] = ()
+            if not exchange.is_sound(shallow=True):
+                findings = exchange.all_findings(shallow=True)
+                for finding in findings:
+                    hear(finding)
+            late = beyond_wait(exchange)
+            for part in parts:
+                part.take(self, exchange, exchange.outlines() if facts is None else facts, late, findings)
+
+    def known(self, exchanges: Iterable[Exchange]) -> dict[int, str]:
+        """Return the software of the clients of exchanges by their connections."""
+        numbers = {exchange.peers.number for exchange in exchanges}
+        return {number: self._software[number] for number in numbers if number in self._software}
+
+    def forget(self, known: dict[int, str]) -> None:
+        """Empty the tables, and forget what was counted; software is what is `known`."""
+        self._software = known
+        for part in self._parts:
+            part.forget()
+        for table in self.tables:
+            table.rows, table.others = {}, None
+
+    def finish(self) -> None:
+        """Give the tables all that was counted."""
+        for part in self._parts:
+            part.flush()
+
+    def connection(self, exchange: Exchange) -> int:
+        """Return the number of an exchange's connection among those of all captures."""
+        return self._captures << 40 | exchange.peers.number
+
+    def around(self, exchange: Exchange, time: int) -> Around:
+        """Return what an exchange is part of."""
+        peers = exchange.peers
+        return Around(
+            self._file, peers.number, peers.client, peers.broker, exchange.api, exchange.version, exchange.client_id,
+            self._software.get(peers.number), time,
+        )  # fmt: skip
+
+
+class Sums:
+    """Sums on the way to tables that have the same cells."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self.tables = tables
+        self._erring = tables[0].erring
+        self._grain = min((table.grain for table in tables if table.grain), default=0)
+        self._plain = not tables[0].inner
+        self._cells = Cells(tables[0].inner)
+        self._known: dict[tuple[Api | None, Sequence[Outline]], list[Cell]] = {}
+        self._sums: dict[tuple[Kind, Key], tuple[Around, Tally]] = {}
+
+    def take(
+        self, whole: Statistics, exchange: Exchange, outlines: Sequence[Outline], late: int | None,
+        findings: Sequence[Finding],
+    ) -> None:  # fmt: skip
+        """Count an exchange."""
+        sound = not [codes for _, _, codes in outlines if codes]
+        if sound and self._erring:
+            return
+        time = exchange.time
+        when = time // self._grain * self._grain if self._grain and time != UNTIMED else UNTIMED if self._grain else 0
+        kind = exchange.peers.number, exchange.api, exchange.version, exchange.client_id, when
+        if sound and self._plain:
+            tally = self._tally(kind, (), whole, exchange)
+            for rows, _, _ in outlines:
+                for row in rows:
+                    if row[3]:
+                        tally.records += row[3]
+            self._add(tally, exchange, time, late, findings)
+            return
+        for cell in self._cells_of(exchange, outlines, whole.topics):
+            if self._erring and not cell.errors:
+                continue
+            tally = self._tally(kind, cell.key, whole, exchange)
+            tally.records += cell.records
+            for code, count in cell.errors:
+                tally.errors[code] = tally.errors.get(code, 0) + count
+            for code, count in cell.steps:
+                tally.steps[code] = tally.steps.get(code, 0) + count
+            self._add(tally, exchange, time, late, findings)
+
+    def flush(self) -> None:
+        """Give the tables what was summed up."""
+        for (_, cell), (around, tally) in self._sums.items():
+            for table in self.tables:
+                inner = iter(cell)
+                key = tuple(one.of(around) if one.of is not None else None for one in table.by)
+                if table.inner:
+                    values = dict(zip(table.inner, inner, strict=True))
+                    key = tuple(values.get(one.name, value) for one, value in zip(table.by, key, strict=True))
+                table.row(key).merge(tally)
+        self._sums.clear()
+
+    def forget(self) -> None:
+        """Forget the sums."""
+        self._sums.clear()
+
+    def _tally(self, kind: Kind, cell: Key, whole: Statistics, exchange: Exchange) -> Tally:
+        found = self._sums.get((kind, cell))
+        if found is None:
+            if len(self._sums) >= MOST_SUMS:
+                self.flush()
+            found = self._sums[kind, cell] = whole.around(exchange, kind[-1]), Tally()
+            found[1].connections.add(whole.connection(exchange))
+        return found[1]
+
+    def _add(self, tally: Tally, exchange: Exchange, time: int, late: int | None, findings: Sequence[Finding]) -> None:
+        """Count what is the same in all cells of an exchange."""
+        request, response = exchange.request, exchange.response
+        tally.exchanges += 1
+        if request is not None:
+            tally.request_bytes += request.size
+        if UNTIMED != time < tally.first:
+            tally.first = time
+        last = time
+        if response is not None:
+            tally.response_bytes += response.size
+            last = response.last_time
+        if last > tally.last:
+            tally.last = last
+        if late is not None:
+            tally.late.add(late if late > 0 else 0)
+        if exchange.timing is not None:
+            tally.spend(exchange.timing.split)
+        for finding in findings:
+            tally.findings[finding.kind.value] = tally.findings.get(finding.kind.value, 0) + 1
+
+    def _cells_of(self, exchange: Exchange, outlines: Sequence[Outline], topics: Topics) -> list[Cell]:
+        """Return the cells of an exchange; those of short messages are remembered, for most come again."""
+        if type(outlines) is not tuple or sum(len(rows) for rows, _, _ in outlines) > FEW_ROWS:
+            return self._cells.of(outlines, exchange.api, topics)
+        key = exchange.api, outlines
+        known = self._known.get(key)
+        if known is None:
+            known = self._cells.of(outlines, exchange.api, topics)
+            if not any(isinstance(row[0], UUID) for rows, _, _ in outlines for row in rows):
+                if len(self._known) >= MOST_CELLS:
+                    self._known.clear()
+                self._known[key] = known
+        return known

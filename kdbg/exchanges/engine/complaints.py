@@ -1,0 +1,105 @@
+"""What the engine finds odd about a connection and its exchanges, each as a finding: one function for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...budget import MEMORY
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings import facts as of
+from ...protocol.grammars import find
+from ...protocol.wire.language.api import Direction
+from ..messages.exchange import CapturedMessage
+from .identify import Candidate, is_likely
+from .search import REFUSED
+
+NotAwaited = of.WaitedTooMuch | of.InFlightFull | of.PassedOver | of.PassedOverMany | of.ResponsesLost
+"""Why a response is waited for no longer."""
+
+
+def gap(direction: Direction, length: int, packet: int) -> Finding:
+    """Make the finding for `length` bytes missing from the capture; `packet` is the first one behind them."""
+    return Finding(Kind.TCP_GAP, direction, length=length, facts=of.BytesMissing(packet))
+
+
+def skipped(direction: Direction, length: int) -> Finding:
+    """Make the finding for `length` bytes of a direction that are in no frame."""
+    return Finding(Kind.UNDECODED_BYTES, direction, length=length, facts=of.BytesUnproved())
+
+
+def before_first(direction: Direction, length: int) -> Finding:
+    """Make the finding for `length` bytes before the first frame of a connection that is older than the capture."""
+    return Finding(Kind.MIDSTREAM, direction, length=length, facts=of.BeforeFirst())
+
+
+def foreign(direction: Direction, length: int, protocol: str) -> Finding:
+    """Make the finding for `length` bytes of a direction that are of another protocol."""
+    return Finding(Kind.NOT_KAFKA, direction, length=length, facts=of.ForeignAnswer(protocol))
+
+
+def wrong_length(direction: Direction, excess: int) -> Finding:
+    """Make the finding for a frame whose size covers `excess` bytes that are frames of their own."""
+    return Finding(Kind.INVALID_LENGTH, direction, length=excess, facts=of.SizeCoversOthers())
+
+
+def broken_off(half: CapturedMessage) -> Finding:
+    """Make the finding for a message whose end is missing."""
+    place = half.direction, "", len(half.data), half.missing
+    if half.held:
+        return Finding(Kind.TRUNCATED, *place, of.BrokenOff())
+    return Finding(Kind.MEMORY_LIMIT, *place, of.NotHeld(MEMORY.connections))
+
+
+def unanswered(why: NotAwaited | None = None) -> Finding:
+    """Make the finding for a request without a response; `why` is None at the end of the connection."""
+    return Finding(Kind.NO_RESPONSE, "request", facts=why)
+
+
+def too_large(data: bytes, size: int) -> Finding | None:
+    """Make the finding for a request that begins with these bytes behind its size, if it is larger than brokers take.
+
+    None if it is not, or if they are no request's that kdbg knows.
+    """
+    key, version = int.from_bytes(data[:2]), int.from_bytes(data[2:4])
+    api = find(key) if size > REFUSED and len(data) >= 4 else None
+    if api is None or version not in api.versions:
+        return None
+    facts = of.RequestTooLarge(api.name, version, size, REFUSED)
+    return Finding(Kind.REQUEST_TOO_LARGE, "request", "", 0, facts=facts)
+
+
+def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *, read: bool = False) -> Finding:
+    """Make the finding for a response to no request that was seen.
+
+    `size` is that of its body in bytes; `waiting` is how many others it was given up for, else 0; `candidates` are what
+    it may be by its bytes, and `read` says that it is read as the first.
+    """
+    facts: of.Answers | of.RequestUnseen | of.RequestUnseenSoLong
+    if candidates:
+        named = ((one.api.key, one.api.name, _first(one.version, one.versions)) for one in candidates)
+        facts = of.Answers(tuple(named), is_likely(candidates), read)
+    else:
+        facts = of.RequestUnseenSoLong(waiting) if waiting else of.RequestUnseen()
+    return Finding(Kind.UNSOLICITED_RESPONSE, "response", "body", 4, size, facts)
+
+
+def _first(version: int, versions: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the versions with this one in front."""
+    return version, *(other for other in versions if other != version)
+
+
+def out_of_order(correlation_id: int) -> Finding:
+    """Make the finding for a response behind the one to a later request, which has this correlation id."""
+    return Finding(Kind.OUT_OF_ORDER, "response", facts=of.AnsweredAfter(correlation_id))
+
+
+def too_late() -> Finding:
+    """Make the finding for a response to a request that was reported as unanswered."""
+    return Finding(Kind.OUT_OF_ORDER, "response", facts=of.AnsweredTooLate())
+
+
+def answer_to_no_acks(*, late: bool = False) -> Finding:
+    """Make the finding for a response to a Produce request with acks=0; `late`: its exchange was handed out."""
+    return Finding(
+        Kind.UNSOLICITED_RESPONSE, "response", facts=of.AnsweredUnaskedLate() if late else of.AnsweredUnasked()
+    )

@@ -1,0 +1,149 @@
+"""The one way from packets to the exchanges that somebody wants, for files, pipes, archives and live traffic alike.
+
+    decode, report, library, a task of Spark:  blocks of packets ──► Drive(engine, …) ──► exchanges, each final
+
+A source that is waited on (a pipe from tcpdump, an interface, a proxy) gives an empty block when nothing has come for a
+while: what is complete is handed out then, and not held until the next packet comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
+from uuid import UUID
+
+from ...protocol.findings import Finding
+from ...protocol.wire.readings.topic_names import NamesThen
+from ..messages.exchange import Exchange
+from ..messages.peers import Peers
+from .side import HOLD
+
+PAUSE = HOLD / 1e9
+"""Seconds after which a source that is waited on should give an empty block."""
+Fits: TypeAlias = Callable[[Exchange], bool]
+Choose: TypeAlias = Callable[[], "Fits | None"]
+
+
+class Pairing(Protocol):
+    """What makes exchanges of blocks of something: `Engine` of packets, `Conversations` of the lines of a log."""
+
+    connections: int
+    other_connections: int
+    count: int
+    topic_names: dict[UUID, str]
+    names_then: NamesThen
+    findings: list[tuple[Peers, Finding]]
+
+    def chunks(self, blocks: Iterable[Any], /) -> Iterator[list[Exchange]]:
+        """Yield the exchanges that blocks complete, those of a block together."""
+
+
+def _ignore(exchanges: Sequence[Exchange]) -> None:
+    """Do nothing with exchanges."""
+
+
+class Drive:
+    """Iterate once over the exchanges of the packets in `blocks` that are wanted, one by one or by `chunks`.
+
+    `done` is called with wanted exchanges once whoever took them is finished with them.
+    `choose` is called when the first exchange is there, and so the first packet's time; it returns what says whether an
+    exchange is wanted, or None: all are. `hear` is called with every exchange, and whether it is wanted, before that is
+    yielded. `left` is how many more are wanted, None for all: the iteration ends behind the last, without another
+    block. So it does behind the exchange of the number `last`. `seen` counts exchanges, `wanted` those of them that
+    were.
+
+    Names of topic ids are in `engine.names_then`: those that were known when the exchange at hand was handed out. Who
+    takes chunks goes to that moment by `Exchange.names`.
+
+    What is odd and belongs to no exchange is in `engine.findings`; what a capture itself has, its `problems` say.
+    """
+
+    engine: Pairing
+    seen: int
+    wanted: int
+    last: int | None
+
+    def __init__(
+        self,
+        engine: Pairing,
+        blocks: Iterable[Sequence[Any]],
+        choose: Choose,
+        *,
+        left: int | None = None,
+        hear: Callable[[Exchange, bool], None] | None = None,
+        done: Callable[[Sequence[Exchange]], None] = _ignore,
+        last: int | None = None,
+    ) -> None:
+        self.engine, self.left, self.last = engine, left, last
+        self._over = False
+        self.seen = self.wanted = 0
+        self._blocks, self._choose, self._hear, self._done = blocks, choose, hear, done
+
+    def __iter__(self) -> Iterator[Exchange]:
+        at = self.engine.names_then.at
+        for chunk in self._chunks():
+            for exchange in chunk:
+                at(exchange.names)
+                try:
+                    yield exchange
+                finally:  # also where no more are asked for
+                    self._done((exchange,))
+
+    def chunks(self) -> Iterator[list[Exchange]]:
+        """Yield the wanted exchanges, those together that one block of packets completes."""
+        for chunk in self._chunks():
+            yield chunk
+            self._done(chunk)
+
+    def _chunks(self) -> Iterator[list[Exchange]]:
+        if self.left is not None and self.left <= 0:
+            return
+        fits: Fits | None = None
+        for number, chunk in enumerate(self.engine.chunks(self._blocks)):
+            if not number:
+                fits = self._choose()
+            if fits is not None or self._hear is not None or self.left is not None or self.last is not None:
+                chunk = self._those_wanted(chunk, fits)
+            else:
+                self.seen += len(chunk)
+            self.wanted += len(chunk)
+            if chunk:
+                yield chunk
+            if self.left == 0 or self._over:
+                return
+
+    def _those_wanted(self, chunk: list[Exchange], fits: Fits | None) -> list[Exchange]:
+        if self.left is not None or self.last is not None:
+            return self._one_by_one(chunk, fits)
+        at, hear = self.engine.names_then.at, self._hear
+        names_grow = chunk[0].names != chunk[-1].names
+        at(chunk[0].names)
+        found = []
+        for exchange in chunk:
+            if names_grow:
+                at(exchange.names)
+            wanted = fits is None or fits(exchange)
+            if hear is not None:
+                hear(exchange, wanted)
+            if wanted:
+                found.append(exchange)
+        self.seen += len(chunk)
+        return found
+
+    def _one_by_one(self, chunk: list[Exchange], fits: Fits | None) -> list[Exchange]:
+        """Return those that are wanted, up to the last one that is."""
+        at, hear, found = self.engine.names_then.at, self._hear, list[Exchange]()
+        for exchange in chunk:
+            self.seen += 1
+            at(exchange.names)
+            wanted = fits is None or fits(exchange)
+            if hear is not None:
+                hear(exchange, wanted)
+            if wanted:
+                found.append(exchange)
+                if self.left is not None:
+                    self.left -= 1
+            self._over = exchange.number == self.last
+            if self._over or (wanted and self.left == 0):
+                break
+        return found

@@ -1,0 +1,237 @@
+"""Packets in, exchanges out: the engine that a file, a live interface, a proxy and a Spark task all run.
+
+No I/O here: whoever has packets gives them to `Engine.receive` or `Engine.receive_all` and takes the exchanges that
+they completed, then calls `Engine.close`. It never raises for what packets hold; its memory does not grow with the
+capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+from uuid import UUID
+
+from ...budget import Held
+from ...capture.packet import Packet
+from ...protocol.findings import Finding
+from ...protocol.findings.kinds import ATTEMPTS
+from ...protocol.wire.readings.topic_names import NamesThen
+from ...streams.tcp.connection import Connection
+from ...streams.tcp.stream import NOBODY, Receiver
+from ...streams.tcp.table import Table
+from ..messages.exchange import Exchange, Known
+from ..messages.peers import Peers
+from .attempts import attempt
+from .classifier import Budget, Classifier
+from .conversation import Conversation
+from .names import Learner
+from .outbox import Outbox
+from .preambles import Read
+from .proxied import Proxied
+from .side import Depth
+from .tls import NO_KEYS, Tls
+
+if TYPE_CHECKING:
+    from ...streams.tls.session import Keys
+
+STRIDE = 64
+"""Packets after which is looked what is final by now: few enough that little is held."""
+Channel: TypeAlias = Connection | Proxied | Tls
+Watch: TypeAlias = Callable[[Connection, int | None], None]
+
+
+def nobody_watches(connection: Connection, client: int | None) -> None:
+    """Do nothing: what `watch` is unless the caller gives another."""
+
+
+class Engine:
+    """Everything that is remembered between packets.
+
+    `ports` narrows to connections with one of these ports. `watch` is called with each new connection, and again when
+    it proves to be Kafka: with 0 if its initiator sends the requests, else 1. `topic_names` fills with what the traffic
+    tells; `findings` with what is odd about a connection and belongs to no exchange: take them away as you read them.
+
+    An exchange that is handed out is final. It is handed out once the next frame of its connection proves it, at the
+    latest with the first packet that is `side.HOLD` younger, or with `idle`; in the order in which exchanges were
+    completed, which their numbers tell, too. `reads` says how far whoever takes the exchanges reads all of them: then
+    they are read here already, and those that are sound are handed out at once. `keys` has the secrets of TLS.
+    """
+
+    ports: frozenset[int]
+    watch: Watch
+    keys: Keys
+    connections: int
+    other_connections: int
+    count: int
+    topic_names: dict[UUID, str]
+    names_then: NamesThen
+    """`topic_names` as they were known when an exchange was handed out: see `Exchange.names`."""
+
+    def __init__(
+        self,
+        *,
+        ports: Iterable[int] = (),
+        watch: Watch = nobody_watches,
+        reads: Depth | None = None,
+        keys: Keys = NO_KEYS,
+    ) -> None:
+        self.ports, self.watch, self.keys = frozenset(ports), watch, keys
+        self.held: Held = Held()
+        self.table: Table = Table(self._accept, held=self.held)
+        self.known: Known = Known.nothing()
+        self.topic_names = self.known.topics
+        self.names_then: NamesThen = NamesThen(self.topic_names)
+        self._learner = Learner(self.topic_names)
+        self.connections = self.other_connections = self.count = 0
+        self.findings: list[tuple[Peers, Finding]] = []
+        self.budget: Budget = Budget()
+        self._outbox = Outbox(reads)
+        self._add, self._leave = self._outbox.add, self._left_over  # bound once for all connections
+
+    def receive(self, packet: Packet) -> list[Exchange]:
+        """Take the next packet; return the exchanges that are final now."""
+        self.table.receive(packet)
+        return self._tell(self._outbox.take(packet[1])) if self._outbox.held else []
+
+    def idle(self) -> list[Exchange]:
+        """Take notice that nothing more is there for now; return all exchanges that are complete, as final."""
+        self.table.settle()
+        return self._tell(self._outbox.settle())
+
+    def receive_all(self, packets: Sequence[Packet]) -> list[Exchange]:
+        """Take the next packets; return the exchanges that are final behind the last of them."""
+        final: list[Exchange] = []
+        for start in range(0, len(packets), STRIDE):
+            some = packets[start : start + STRIDE]
+            self.table.receive_all(some)
+            final += self._outbox.take(some[-1][1])
+        return self._tell(final)
+
+    def chunks(self, blocks: Iterable[Sequence[Packet]]) -> Iterator[list[Exchange]]:
+        """Yield all exchanges that these packets complete, those of a block together; an empty block is `idle`.
+
+        How the packets are divided into blocks makes no difference to the exchanges.
+        """
+        for packets in blocks:
+            chunk = self.receive_all(packets) if packets else self.idle()
+            if chunk:
+                yield chunk
+        if left := self.close():
+            yield left
+
+    def run(self, blocks: Iterable[Sequence[Packet]]) -> Iterator[Exchange]:
+        """Yield the same exchanges one by one."""
+        for chunk in self.chunks(blocks):
+            yield from chunk
+
+    def close(self) -> list[Exchange]:
+        """Take notice that the capture is over; return what waited, as it is."""
+        self.table.close()
+        return self.idle()
+
+    def findings_by_connection(self) -> dict[int, list[Finding]]:
+        """Return the findings that belong to no exchange, by the numbers of their connections."""
+        found: dict[int, list[Finding]] = {}
+        for peers, finding in self.findings:
+            found.setdefault(peers.number, []).append(finding)
+        return found
+
+    def _accept(self, connection: Connection) -> tuple[Receiver, Receiver]:
+        self.watch(connection, None)
+        if self.ports and not self.ports & {connection.initiator[1], connection.acceptor[1]}:
+            connection.ignore()
+            return NOBODY, NOBODY
+        kafka, other, tls = (
+            partial(each, connection) for each in (self._speaks_kafka, self._does_not, self._speaks_tls)
+        )
+        return Classifier(connection, self.budget, kafka, other, tls, partial(self._greets, connection)).sides
+
+    def _speaks_kafka(self, connection: Channel, classifier: Classifier, client: int) -> None:
+        """Begin the conversation on a connection that proved to be Kafka; `client` is as `watch` is told."""
+        sides = classifier.sides
+        ends, streams = (connection.initiator, connection.acceptor), (connection.sent, connection.answered)
+        tls = connection if isinstance(connection, Tls) else None
+        plain = tls.tcp if tls is not None else connection
+        assert not isinstance(plain, Tls), "TLS on a connection without TLS"
+        proxied = plain if isinstance(plain, Proxied) else None
+        self.connections += 1
+        self.watch(plain.tcp if isinstance(plain, Proxied) else plain, client)
+        conversation = Conversation(
+            Peers(
+                connection.number,
+                ends[client],
+                ends[1 - client],
+                connection.first_packet,
+                tls.about if tls is not None else None,
+                proxied.via if proxied is not None else None,
+            ),
+            self._add,
+            self._leave,
+            whole=sides[client].intact,
+            synced=(sides[client].starts_with_frame(), classifier.certain),
+            known=self.known,
+            held=self.held,
+            midstream=not classifier.certain,
+        )
+        streams[client].attach(conversation.requests)
+        streams[1 - client].attach(conversation.responses)
+        classifier.replay(conversation.requests, conversation.responses)
+
+    def _greets(self, connection: Connection, classifier: Classifier, read: Read) -> None:
+        """Begin to pass over what is said before Kafka."""
+        proxied = Proxied(connection, read, self.budget, self._is_through, self._let_go)
+        connection.sent.attach(proxied.sent)
+        connection.answered.attach(proxied.answered)
+        classifier.hand_over((proxied.sent, proxied.answered))
+
+    def _is_through(self, proxied: Proxied) -> None:
+        """Find out what is spoken behind a preamble."""
+        kafka, other, tls = (partial(each, proxied) for each in (self._speaks_kafka, self._does_not, self._speaks_tls))
+        classifier = Classifier(proxied, self.budget, kafka, other, tls)
+        for side, receiver in zip((proxied.sent, proxied.answered), classifier.sides, strict=True):
+            side.attach(receiver)
+
+    def _speaks_tls(self, connection: Connection | Proxied, classifier: Classifier) -> None:
+        """Begin to decrypt a connection."""
+        tls = Tls(connection, self.keys, self.budget, self._is_open, self._let_go)
+        connection.sent.attach(tls.sent)
+        connection.answered.attach(tls.answered)
+        classifier.hand_over((tls.sent, tls.answered))
+
+    def _is_open(self, tls: Tls) -> None:
+        """Find out what is spoken on a connection that can be decrypted."""
+        classifier = Classifier(tls, self.budget, partial(self._speaks_kafka, tls), partial(self._does_not, tls))
+        for side, receiver in zip((tls.sent, tls.answered), classifier.sides, strict=True):
+            side.attach(receiver)
+
+    def _does_not(self, connection: Channel, classifier: Classifier, finding: Finding | None) -> None:
+        """Let go of a connection that turned out to be something else, or nothing that can be read."""
+        self._let_go(connection, finding)
+
+    def _let_go(self, connection: Channel, finding: Finding | None) -> None:
+        if finding is None and isinstance(connection, Connection):
+            finding = attempt(connection)
+        self.other_connections += finding is None or finding.kind not in ATTEMPTS
+        if finding is not None:
+            ends = connection.initiator, connection.acceptor
+            self._left_over(Peers(connection.number, *ends, connection.first_packet), finding)
+        connection.ignore()
+
+    def _left_over(self, peers: Peers, finding: Finding) -> None:
+        self.findings.append((peers, finding))
+
+    def _tell(self, final: list[Exchange]) -> list[Exchange]:
+        """Give the exchanges their numbers, learn the topic names that they tell, and return them."""
+        count, topics, learn_from = self.count, self.topic_names, self._learner.learn_from
+        for exchange in final:
+            count += 1
+            exchange.number = count
+            learn_from(exchange)
+            names, request, response = len(topics), exchange.request, exchange.response
+            if request is not None:
+                request.names = names
+            if response is not None:
+                response.names = names
+        self.count = count
+        return final

@@ -1,0 +1,400 @@
+"""One connection's messages in, exchanges out.
+
+A request is registered from its header alone, before its body is looked at. Responses must come in the order of the
+requests (the guide's "Network"), but are paired by their correlation ids, whatever the order (see `stragglers`). Either
+half may be missing from the capture, or come first where the capture is shuffled, so both wait for each other: within
+bounds, and a finding says what was given up for them.
+
+After SaslHandshake v0 the frames are raw tokens (see `tokens`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...budget import MEMORY, SMALL, Held
+from ...protocol.findings import Finding
+from ...protocol.findings.facts import InFlightFull, ResponsesLost, WaitedTooMuch
+from ...protocol.grammars.sasl import api as SASL_TOKEN
+from ..messages.exchange import CapturedMessage, Exchange, Known
+from ..messages.peers import Peers
+from ..messages.rejection import note_rejection
+from ..messages.software import software_in
+from . import complaints, tokens
+from .identify import API_VERSIONS, Before, identify, may_show_secrets
+from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Unmatched, correlation_id_at, reads
+from .out_of_place import out_of_place, reused
+from .prefixes import Prefix, Prefixes, read_prefix
+from .requests import RequestHeader
+from .states import ENDS, Ending, Ends, next_state
+from .stragglers import Stragglers
+from .validation import fits
+
+HALF = 600
+"""Bytes of memory that a half takes beside its own, with its exchange."""
+
+
+def _nobody_asks(peers: Peers, finding: Finding) -> None:
+    """Do nothing: what `left_over` is unless the caller gives another."""
+
+
+def _nobody_takes(exchange: Exchange) -> None:
+    """Do nothing: what `deliver` is when all was delivered."""
+
+
+class Pairing:
+    """Pair the halves of one connection's exchanges and hand them to `deliver`.
+
+    `left_over` takes the findings that no exchange has when the connection is over. `whole` says that the capture holds
+    the connection's beginning, `latest` is the newest request's correlation id, None before the first, `tokens` is how
+    many of the client's next frames may be raw SASL tokens, `known` what helps to read later messages, `unseen` what is
+    known of a connection with responses to nobody. `asked` counts the requests that want a response, `answered` the
+    responses. `undecided` is set by who needs to see the next request. `holds`: what `deliver` is given may still
+    change until it is final; without that, a request that wants no response (acks=0) is not remembered, and a response
+    to it is one to no request.
+    """
+
+    undecided: bool
+
+    __slots__ = (
+        "_held", "_holds", "_holds_much", "_lost_until", "_waiting", "answered", "asked", "deliver", "findings",
+        "handshake", "in_flight", "known", "latest", "left_over", "peers", "prefixes", "state", "stragglers", "tokens",
+        "undecided", "unmatched", "unseen", "whole",
+    )  # fmt: skip
+    peers: Peers
+    whole: bool
+    asked: int
+    answered: int
+    deliver: Callable[[Exchange], None]
+    left_over: Callable[[Peers, Finding], None]
+    known: Known
+    state: Ends
+    tokens: int
+
+    def __init__(
+        self,
+        peers: Peers,
+        deliver: Callable[[Exchange], None],
+        left_over: Callable[[Peers, Finding], None] = _nobody_asks,
+        *,
+        whole: bool,
+        known: Known | None = None,
+        holds: bool = False,
+        held: Held | None = None,
+    ) -> None:
+        self._held, self._holds_much, self._waiting = held or Held(), False, _Waiting(self.give_up_much)
+        self.peers, self.deliver, self.left_over, self.whole = peers, deliver, left_over, whole
+        self.known = known or Known.nothing()
+        self.state = Ends.OPEN
+        self.in_flight: InFlight = InFlight()
+        self.unmatched: Unmatched = Unmatched()
+        self.findings: list[Finding] = []
+        self.prefixes: Prefixes = Prefixes()
+        self.tokens = self.asked = self.answered = 0
+        self.latest: int | None = None
+        self.undecided = False
+        self.handshake: int | None = None
+        """The version of the last SaslHandshake request, until its tokens are through."""
+        self.stragglers: Stragglers = Stragglers()
+        self._holds = holds
+        self._lost_until: Exchange | None = None
+        self.unseen: Before | None = None
+
+    @property
+    def quiescent(self) -> bool:
+        """Whether nothing waits: no request for its response, no token, no word on what was odd."""
+        waits = self.in_flight or self.unmatched or self.stragglers.overtaken or self.tokens
+        return self.state is Ends.OPEN and not (waits or self.findings or self.undecided)
+
+    # Requests
+
+    def request(self, header: RequestHeader | None, half: CapturedMessage) -> Exchange:
+        """Register a request and return its exchange; None as header: a raw SASL token."""
+        if header is None:
+            return self._register(self._token(half), half)
+        api, version, correlation_id, client_id, *_ = header
+        exchange = Exchange(self.peers, api, version, correlation_id, client_id)
+        half.api, half.version = api, version
+        prefix = read_prefix(header, half.data)
+        if prefix is not None:
+            exchange.answered = prefix.wants_answer
+        early, self.latest = self._may_be_early(correlation_id), correlation_id
+        self.tokens = tokens.expected_after(api, version)
+        exchange.findings += out_of_place(exchange, self.handshake, len(half.data))
+        self.handshake = version if api.key == tokens.SASL_HANDSHAKE else None
+        if api.key == tokens.SASL_HANDSHAKE:
+            self.known = self.known.and_more("mechanism", tokens.mechanism_of(half))
+        elif api.key == API_VERSIONS and (software := software_in(half)):
+            self.known = self.known.and_more("software", software)
+        elif prefix is not None:
+            self.prefixes.remember(prefix, half.data)
+        return self._register(exchange, half, early=early)
+
+    def repeated(self, prefix: Prefix, correlation_id: int, half: CapturedMessage) -> Exchange:
+        """Register a request with a prefix that is remembered, where no token is due, and return its exchange."""
+        _, _, half.api, half.version, client_id, wants_answer = prefix
+        exchange = Exchange(self.peers, half.api, half.version, correlation_id, client_id)
+        exchange.answered = wants_answer
+        early, self.latest = self._may_be_early(correlation_id), correlation_id
+        self.handshake = None
+        return self._register(exchange, half, early=early)
+
+    def _register(self, exchange: Exchange, half: CapturedMessage, *, early: bool = True) -> Exchange:
+        """Let a request wait for its response; `early`: that may be here."""
+        exchange.request, half.known = half, self.known
+        if half.missing:
+            exchange.findings.append(complaints.broken_off(half))
+        if self.unmatched and self._meet(exchange, early):
+            return exchange
+        if exchange.answered:
+            self.asked += 1
+            if self.in_flight and self.whole and self._lost_until is None:
+                exchange.findings += reused(exchange, self.in_flight)
+            self.in_flight.append(exchange)
+            if not len(self.in_flight) % LOOK or len(half.data) > SMALL:
+                for oldest in self.in_flight.surplus():
+                    self.give_up(oldest, InFlightFull(MAX_IN_FLIGHT, MAX_BYTES))
+                self._hold()
+        else:
+            if self._holds:
+                self.stragglers.keep_silent(exchange, self.asked)
+            self._hand_over(exchange)
+        return exchange
+
+    def _may_be_early(self, correlation_id: int) -> bool:
+        """Return whether a response of this correlation id that came before is the next request's: its id is new."""
+        return correlation_id != self.latest if self.latest is not None else self.whole
+
+    def _token(self, half: CapturedMessage) -> Exchange:
+        """Return the exchange of a raw token; one without a handshake before it is from a client of 0.9."""
+        if not self.tokens and "mechanism" not in self.known.facts:
+            self.known = self.known.and_more("mechanism", tokens.DEFAULT_MECHANISM)
+        self.tokens = (self.tokens or tokens.ROUNDS) - 1
+        half.api = SASL_TOKEN
+        return Exchange(self.peers, SASL_TOKEN, 0, 0, None)
+
+    def _meet(self, exchange: Exchange, early: bool) -> bool:
+        """Pair a request with the response that came before it; return whether there was one."""
+        half = self.unmatched.take(exchange, early=early) if exchange.api is not SASL_TOKEN else None
+        if half is None:
+            return False
+        self._pass_over(exchange, self.answered)
+        self._complete(exchange, half)
+        return True
+
+    def give_up(self, exchange: Exchange, why: complaints.NotAwaited | None = None) -> None:
+        """Hand over a request without a response, with a finding that says `why`; a login's last token has none."""
+        if exchange.api is SASL_TOKEN and self._ends_login(exchange):
+            exchange.answered = False
+        else:
+            exchange.findings.append(complaints.unanswered(why))
+            half = exchange.request
+            if half is not None and (large := complaints.too_large(half.data, half.size - 4)) is not None:
+                exchange.findings.append(large)
+            self.stragglers.remember(exchange, complaints.too_late())
+        note_rejection(exchange)
+        self._hand_over(exchange)
+
+    def _hold(self) -> None:
+        """Say how many bytes wait here for their other halves."""
+        size = sum(_held_by(half) for half in self.unmatched)
+        size += sum(_held_by(exchange.request) for exchange in self.in_flight if exchange.request is not None)
+        self._holds_much = size > SMALL
+        self._held.hold(self._waiting, size if self._holds_much else 0)
+
+    def give_up_much(self) -> None:
+        """Hand over what waits, as all connections hold too much."""
+        while self.unmatched:
+            self.orphan(self.unmatched.pop(0))
+        while self.in_flight:
+            self.give_up(self.in_flight.pop(0), WaitedTooMuch(MEMORY.connections))
+        self._hold()
+
+    def give_up_tokens(self) -> None:
+        """Give up tokens where it is not known what comes next: their answers cannot be told from anything else."""
+        while self.in_flight and self.in_flight[0].api is SASL_TOKEN:
+            self.give_up(self.in_flight.pop(0))
+
+    def _ends_login(self, token: Exchange) -> bool:
+        """Return whether a token ends a login in which the client has the last word, as a request came next."""
+        followed = self.in_flight[0].api is not SASL_TOKEN if self.in_flight else not self.tokens
+        return followed and tokens.client_speaks_last(self.known.facts)
+
+    # Responses
+
+    def response(self, half: CapturedMessage) -> Exchange | None:
+        """Pair a response and return its exchange; None where its request is still to come, or was not seen."""
+        in_flight, data = self.in_flight, half.data
+        first = in_flight[0] if in_flight else None
+        if first is not None and first.api is SASL_TOKEN:
+            behind = in_flight.behind_tokens(data, 0, len(data))
+            if behind is None:
+                return self.due(half)
+            self.give_up_tokens()
+            first = behind
+        correlation_id = correlation_id_at(data)[0]
+        if first is None or first.correlation_id != correlation_id:
+            return self._response_out_of_turn(correlation_id, half)
+        if not self.whole and _too_early(first, half):
+            self.answered += 1
+            self._keep(half)
+            return None
+        return self.due(half)
+
+    def due(self, half: CapturedMessage) -> Exchange:
+        """Pair a response with the oldest request in flight, whose it is, and return their exchange."""
+        if self._lost_until is not None and (meant := self._behind_loss(half)) is not None:
+            self._pass_over(meant, self.answered + 1)
+        self.answered += 1
+        exchange = self.in_flight.pop(0)
+        if self._holds_much and not self.in_flight:
+            self._hold()
+        if self.unmatched or self._lost_until is not None or self.stragglers.wait:
+            self._settle_before(exchange)
+        self._complete(exchange, half)
+        return exchange
+
+    def _behind_loss(self, half: CapturedMessage) -> Exchange | None:
+        """Return the request that a response means behind lost bytes, where several have its correlation id.
+
+        A client that gives all the same asks one at a time: the newest that the response fits is meant.
+        """
+        correlation_id = self.in_flight[0].correlation_id
+        alike = [one for one in self.in_flight if one.correlation_id == correlation_id and one.api is not SASL_TOKEN]
+        return next((one for one in reversed(alike) if reads(one, half)), None) if len(alike) > 1 else None
+
+    def expected(self, correlation_id: int) -> Exchange | None:
+        """Return the request of this correlation id that a response may come for, due or not."""
+        return self.in_flight.find(correlation_id) or self.stragglers.find(correlation_id)
+
+    def _response_out_of_turn(self, correlation_id: int, half: CapturedMessage) -> Exchange | None:
+        """Pair a response that is not to the oldest request in flight; return its exchange, None if there is none."""
+        exchange = self.in_flight.find(correlation_id)
+        if exchange is not None:
+            self._pass_over(exchange, self.answered + 1)
+            return self.due(half)
+        self.answered += 1
+        straggler = self.stragglers.take(correlation_id)
+        if straggler is None:
+            self._keep(half)
+            return None
+        straggler.exchange.findings.append(straggler.finding)
+        self._complete(straggler.exchange, half, told=straggler.emitted)
+        return straggler.exchange
+
+    def _keep(self, half: CapturedMessage) -> None:
+        """Let a response wait for its request."""
+        if (oldest := self.unmatched.keep(half)) is not None:
+            self.orphan(oldest, len(self.unmatched))
+        self._hold()
+
+    def _pass_over(self, exchange: Exchange, answered: int) -> None:
+        """Take the requests before this one out of flight: their responses are late, or lost with what is missing.
+
+        This one has the `answered`-th response of all.
+        """
+        while self.in_flight and self.in_flight[0] is not exchange:
+            passed = self.in_flight.pop(0)
+            if passed.api is SASL_TOKEN or self._lost_until is not None:
+                self.give_up(passed)
+            else:
+                self.stragglers.overtake(passed, exchange.correlation_id, answered)
+            self._forget_loss(passed)
+
+    def _settle_before(self, exchange: Exchange) -> None:
+        """Hand over the unmatched responses, whose requests would have come by now, and the requests long overdue."""
+        while self.unmatched:
+            self.orphan(self.unmatched.pop(0))
+        self._forget_loss(exchange)
+        for late, why in self.stragglers.overdue(self.answered):
+            self.give_up(late, why)
+        self.stragglers.pass_silent(self.asked - len(self.in_flight))
+
+    def _complete(self, exchange: Exchange, half: CapturedMessage, *, told: bool = False) -> None:
+        """Give the exchange its response, and hand it over unless that was done before (`told`).
+
+        A refused SaslHandshake ends the wait for tokens.
+        """
+        exchange.response = half
+        half.api, half.version = exchange.api, exchange.version
+        half.asked, half.known = exchange.request, self.known
+        if half.missing:
+            exchange.findings.append(complaints.broken_off(half))
+        note_rejection(exchange)
+        if self.tokens and tokens.refused(exchange.api, half):
+            self.tokens = 0
+        if not told:
+            self._hand_over(exchange)
+
+    def _hand_over(self, exchange: Exchange) -> None:
+        """Hand over an exchange, with what was odd on the connection since the last one."""
+        if self.findings:
+            exchange.findings[:0] = self.findings
+            self.findings.clear()
+        self.deliver(exchange)
+
+    def orphan(self, half: CapturedMessage, waiting: int = 0) -> None:
+        """Hand over a response that no request was seen for, as what its bytes make it, if anything."""
+        if self.unseen is None:
+            self.unseen = Before()
+        candidates = identify(half.data, self.unseen) if not half.missing else []
+        read = bool(candidates) and not may_show_secrets(candidates)
+        exchange = Exchange(self.peers, None, 0, correlation_id_at(half.data)[0], None)
+        exchange.response = half
+        if read:
+            exchange.api = half.api = candidates[0].api
+            exchange.version = half.version = candidates[0].version
+            half.known = self.known
+        exchange.findings.append(complaints.unasked(len(half.data) - 4, waiting, candidates, read=read))
+        if half.missing:
+            exchange.findings.append(complaints.broken_off(half))
+        self._hand_over(exchange)
+
+    def responses_lost(self) -> None:
+        """Take note that bytes of the broker are missing or unreadable: they may have answered what is in flight."""
+        for exchange in self.stragglers.give_up():
+            self.give_up(exchange, ResponsesLost())
+        self._lost_until = self.in_flight[-1] if self.in_flight else None
+
+    def _forget_loss(self, exchange: Exchange) -> None:
+        if exchange is self._lost_until:
+            self._lost_until = None
+
+    def end(self) -> None:
+        """Take note that one direction has ended; once both have, hand over all that waits."""
+        self.state = next_state(ENDS, self.state, Ending.END)
+        if self.state is not Ends.CLOSED:
+            return
+        for exchange in self.stragglers.give_up():
+            self.give_up(exchange)
+        self.stragglers.end()
+        while self.in_flight:
+            self.give_up(self.in_flight.pop(0))
+        while self.unmatched:
+            self.orphan(self.unmatched.pop(0))
+        for finding in self.findings:
+            self.left_over(self.peers, finding)
+        self.findings.clear()
+        self._held.hold(self._waiting, 0)
+        del self._waiting
+        self.deliver = _nobody_takes  # whom it led to leads back here: now they are freed without a search
+
+
+def _too_early(exchange: Exchange, half: CapturedMessage) -> bool:
+    """Return whether a response was captured before this request, of the same number, and answers one that is lost."""
+    request, api = exchange.request, exchange.api
+    if request is None or api is None or half.last_packet > request.first_packet:
+        return False
+    return not (exchange.correlation_id and fits(api, exchange.version, "response", half.data))
+
+
+class _Waiting:
+    """What waits in a pairing, as one of the holders of a ledger."""
+
+    def __init__(self, let_go: Callable[[], None]) -> None:
+        self.let_go: Callable[[], None] = let_go
+
+
+def _held_by(half: CapturedMessage) -> int:
+    """Return the bytes of memory that a half takes which waits, itself included."""
+    return len(half.data) + HALF

@@ -1,0 +1,220 @@
+"""What a request looks like from outside: its header read, and whether bytes can be one at all.
+
+Recognition goes by what the header says, never by the port: a length that fits, a known API and version, a client id
+that is text. A frame of an unknown API or version is believed only where a frame is due.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from ...protocol.grammars import apis, find, headers, kept
+from ...protocol.wire import Api
+from ...protocol.wire.readings.compiled import UNREADABLE, reader
+from ..messages.message import opaque_api
+from .search import HEADER, MAX_FRAME, WEAK_FRAME, Buffer, size_at
+from .validation import fits, may_fit
+
+LONGEST_HEADER = 1 << 10
+"""A header that is not complete after so many bytes is none: client ids are short."""
+SHORTEST = 8
+_key_and_version = struct.Struct(">hh").unpack_from
+_BufferReader: TypeAlias = Callable[[Buffer, int], tuple[Any, int]]
+_read_header = cast(_BufferReader, reader(headers.REQUEST[1]))
+_read_bare = cast(_BufferReader, reader(headers.REQUEST[0]))
+
+
+class RequestHeader(NamedTuple):
+    """What the header of a request says.
+
+    `known`: there is a grammar for this API at this version. `cut`: it ends inside the client id, which is not known.
+    """
+
+    api: Api
+    version: int
+    correlation_id: int
+    client_id: str | None
+    known: bool
+    cut: bool = False
+
+
+class _Shape(NamedTuple):
+    api: Api
+    version: int
+    known: bool
+    has_client_id: bool
+
+
+@kept
+def _shape(key: int, version: int) -> _Shape:
+    """Return what a request of this key and version is: its API, whether it can be read, whether it has a client id."""
+    api = find(key) or opaque_api(key)
+    return _Shape(api, version, api.reads("request", version), api.header_version("request", version) > 0)
+
+
+def read_header(data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
+    """Read the header of a request of `size` bytes at `start`.
+
+    Return (True, header) for a believable one, (None, None) where more bytes are needed to say, else (False, None).
+    """
+    left = len(data) - start
+    if left < 4:
+        return None, None
+    key, version = _key_and_version(data, start)
+    if key < 0 or version < 0 or size < SHORTEST:
+        return False, None
+    shape = _shape(key, version)
+    more = None if left < min(size, LONGEST_HEADER) else False
+    try:
+        head, end = (_read_header if shape.has_client_id else _read_bare)(data, start)
+    except UnicodeDecodeError:
+        return False, None
+    except UNREADABLE:
+        return more, None
+    if end > start + size:
+        return False, None
+    if end > len(data):
+        return more, None
+    client_id = head.get("client_id")
+    if not shape.known and not _plausible(version, client_id):
+        return False, None
+    return True, RequestHeader(shape.api, version, head["correlation_id"], client_id, shape.known)
+
+
+def read_cut_header(data: Buffer, start: int, size: int) -> tuple[RequestHeader, bytes] | None:
+    """Read the header of a known request of `size` bytes at `start` whose end was not captured.
+
+    Return what there is of it, and of its client id; None where there is less than the correlation id, or no such one.
+    """
+    left = len(data) - start
+    if not SHORTEST <= left < size <= MAX_FRAME:
+        return None
+    key, version = _key_and_version(data, start)
+    if find(key) is None or version < 0:
+        return None
+    shape = _shape(key, version)
+    correlation_id = int.from_bytes(data[start + 4 : start + 8], "big", signed=True)
+    length = int.from_bytes(data[start + 8 : start + 10], "big", signed=True) if left >= SHORTEST + 2 else 0
+    part = bytes(data[start + 10 : start + 10 + max(length, 0)])
+    fits_in = -1 <= length <= min(size - SHORTEST - 2, LONGEST_HEADER)
+    if not (shape.known and shape.has_client_id and fits_in and part.decode(errors="replace").isprintable()):
+        return None
+    return RequestHeader(shape.api, version, correlation_id, None, True, True), part
+
+
+def _plausible(version: int, client_id: str | None) -> bool:
+    """Return whether an unknown API or version is believable: its version is small, its client id is text."""
+    return version < 256 and (client_id is None or (0 < len(client_id) < 256 and client_id.isprintable()))
+
+
+@kept
+def _candidate() -> re.Pattern[bytes]:
+    """Return the pattern of a known request's first 14 bytes, its length included.
+
+    A length of 8 bytes to 128 MiB, the key and version of a known API, a client id of less than 512 bytes.
+    """
+    keys = b"|".join(re.escape(api.key.to_bytes(2)) for api in apis())
+    newest = max(api.versions[-1] for api in apis())
+    return re.compile(
+        rb"(?:\x00(?:\x00(?:\x00[\x08-\xff]|[\x01-\xff].)|[\x01-\xff]..)|[\x01-\x07]...)"
+        rb"(?:%b)\x00[\x00-%b]....(?:\xff\xff|[\x00\x01].)" % (keys, re.escape(bytes([min(newest, 255)]))),
+        re.DOTALL,
+    )
+
+
+def search(data: Buffer, start: int) -> int | None:
+    """Return the first place at or behind `start` where the length of a known request may stand, None for none."""
+    found = _candidate().search(data, start)
+    return found.start() if found else None
+
+
+def prove(data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
+    """Return whether these bytes are a known request whose body ends where its length says.
+
+    One with something odd in it needs another one of its client behind it, or nothing more if `final`; None: that is
+    not to be seen yet.
+    """
+    header = _known(data, start, end)
+    if header is None:
+        return False
+    frame = bytes(data[start:end])
+    if fits(header.api, header.version, "request", frame):
+        return True
+    followed = _followed(data, end, header.client_id, final)
+    return may_fit(header.api, header.version, "request", frame) if followed else followed
+
+
+def prove_here(data: Buffer, start: int, end: int, final: bool, client_id: str | None) -> bool | None:
+    """Return the same as `prove`, where nothing but the bytes speaks for a request.
+
+    One that does not name the client (`client_id`, or any if that is not known) needs another behind it: without that,
+    20 MB of small numbers hold a dozen requests.
+    """
+    header = _known(data, start, end)
+    if header is None:
+        return False
+    if not header.client_id or not same_client(header.client_id, client_id or header.client_id):
+        followed = _followed(data, end, header.client_id or client_id or header.client_id, final)
+        if not followed:
+            return followed
+    return prove(data, start, end, final)
+
+
+def _known(data: Buffer, start: int, end: int) -> RequestHeader | None:
+    """Return the header of a known request with a client id that is text or null, None if these bytes are none."""
+    _, header = read_header(data, start, end - start)
+    if header is None or not header.known or not _is_text(header.client_id):
+        return None
+    return header
+
+
+def _followed(data: Buffer, end: int, client_id: str | None, final: bool) -> bool | None:
+    """Return whether another request of this client begins here, or, if `final`, nothing; None: more bytes are needed.
+
+    One that does not name its client must be whole and clean.
+    """
+    if len(data) < end + 4:
+        return True if final and len(data) == end else None
+    start, size = end + 4, size_at(data, end)[0]
+    accepted, header = read_header(data, start, size) if size <= MAX_FRAME else (False, None)
+    if header is None or not same_client(header.client_id, client_id):
+        return None if accepted is None else False
+    if client_id or size >= WEAK_FRAME:
+        return bool(client_id)
+    if start + size > len(data):
+        return None
+    return header.known and fits(header.api, header.version, "request", bytes(data[start : start + size]))
+
+
+def same_client(one: str | None, other: str | None) -> bool:
+    """Return whether two client ids are the same to Kafka: null is as good as "" (RequestHeader.clientId)."""
+    return (one or "") == (other or "")
+
+
+def _is_text(client_id: str | None) -> bool:
+    return client_id is None or client_id.isprintable()
+
+
+def begins(data: Buffer) -> RequestHeader | None:
+    """Return the header of the request at the beginning of these bytes, None if none is believable there."""
+    size = size_at(data)[0] if len(data) >= 4 else 0
+    return read_header(data, 4, size)[1] if size <= MAX_FRAME else None
+
+
+class AnyRequest:
+    """search.Seeker of requests, whoever sends them."""
+
+    __slots__ = ()
+    keep = HEADER
+
+    def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
+        return read_header(data, start, size) if size < WEAK_FRAME else (False, None)
+
+    def search(self, data: Buffer, start: int) -> int | None:
+        return search(data, start)
+
+    def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
+        return prove_here(data, start, end, final, None)

@@ -1,0 +1,316 @@
+"""An expression as Python functions: each node becomes one that reads its value from an `Asking`.
+
+They follow the language: `&&` and `||` have an answer wherever one side decides, even if the other has none. So the
+sides may be asked in any order, and those that need no message are asked first.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+from ....errors import InputError
+from ...messages.exchange import CapturedMessage
+from . import library, semantics
+from .limits import MOST_STEPS
+from .semantics import BINARY, Undecided, truth
+from .shapes import OWN
+from .tree import Call, Constant, Items, Loop, Name, Node, Select, children
+from .vocabulary import HALVES, TERMS, null_test, utc
+
+if TYPE_CHECKING:
+    from ...messages.exchange import Exchange
+    from ...messages.message import Message
+    from ..filter import Topics
+
+Ask: TypeAlias = "Callable[[Asking], Any]"
+Scope: TypeAlias = Mapping[str, int]
+
+
+class Asking:
+    """The exchange that is asked, the values of loops' variables, and how many steps loops may still go."""
+
+    __slots__ = ("exchange", "left", "topics", "variables")
+
+    def __init__(self, topics: Topics, loops: int) -> None:
+        self.topics, self.variables, self.left = topics, [None] * loops, MOST_STEPS
+        self.exchange: Exchange
+
+    def step(self) -> None:
+        """Count an item that a loop goes over; raise `InputError` where there are too many."""
+        self.left -= 1
+        if self.left < 0:
+            raise InputError(f"costs too much: more than {MOST_STEPS:,} steps in exchange {self.exchange.number}")
+
+
+def written(node: Node, *, deep: bool) -> Ask:
+    """Return the function of an expression; `deep`: messages are read down to records, and payloads are opened."""
+    return _Writer(deep).write(node, {})
+
+
+def reads_bodies(node: Node) -> bool:
+    """Return whether messages are read for a node."""
+    if isinstance(node, Select) and _is_half(node.operand) and node.field in OWN:
+        return False
+    if null_test(node) is not None:
+        return False
+    if isinstance(node, Name):
+        return node.name in TERMS and TERMS[node.name].bodies
+    return any(map(reads_bodies, children(node)))
+
+
+def _is_half(node: Node) -> TypeGuard[Name]:
+    return isinstance(node, Name) and node.name in HALVES
+
+
+class _Writer:
+    deep: bool
+
+    def __init__(self, deep: bool) -> None:
+        self.deep = deep
+
+    def write(self, node: Node, scope: Scope) -> Ask:
+        match node:
+            case Constant(value=value):
+                return lambda asking: value
+            case Name(name=name):
+                return self.name(name, scope)
+            case Items(items=items):
+                asks = [self.write(item, scope) for item in items]
+                return lambda asking: [ask(asking) for ask in asks]
+            case Select():
+                return self.select(node, scope)
+            case Loop():
+                return self.loop(node, scope)
+            case Call():
+                return self.call(node, scope)
+        raise AssertionError(node)
+
+    def name(self, name: str, scope: Scope) -> Ask:
+        if name in scope:
+            place = scope[name]
+            return lambda asking: asking.variables[place]
+        read = TERMS[name].read
+        return lambda asking: read(asking.exchange, asking.topics)
+
+    def select(self, node: Select, scope: Scope) -> Ask:
+        name = node.field
+        if _is_half(node.operand) and node.operand.name not in scope:
+            return (self.has if node.test else self.half)(node.operand.name, name)
+        value = self.write(node.operand, scope)
+        field, has_field = semantics.field, semantics.has_field
+        if node.test:
+            return lambda asking: has_field(value(asking), name)
+        return lambda asking: field(value(asking), name)
+
+    def half(self, side: str, name: str) -> Ask:
+        """Return what reads a field of a request or response: what stands beside the body, in it, or in the header."""
+        if name in OWN_READ:
+            read = OWN_READ[name]
+            return lambda asking: read(_there(asking, side))
+        shallow, field = not self.deep, semantics.field
+
+        def said(asking: Asking) -> Any:
+            message = _message(asking, side, shallow)
+            if name in ("body", "header"):
+                return getattr(message, name)
+            return field(message.body if name in message.body else message.header, name)
+
+        return said
+
+    def has(self, side: str, name: str) -> Ask:
+        """Return whether a half has a field."""
+        shallow = not self.deep
+
+        def found(asking: Asking) -> bool:
+            if name in OWN_READ or name in ("body", "header"):
+                return _there(asking, side) is not None
+            message = _message(asking, side, shallow)
+            return name in message.body or name in (message.header or ())
+
+        return found
+
+    def loop(self, node: Loop, scope: Scope) -> Ask:
+        over, place = self.write(node.over, scope), max(scope.values(), default=-1) + 1
+        inside = {**scope, node.variable: place}
+        condition = self.write(node.condition, inside) if node.condition is not None else lambda asking: True
+        result = self.write(node.result, inside) if node.result is not None else None
+        return LOOPS[node.macro](over, place, condition, result)
+
+    def call(self, node: Call, scope: Scope) -> Ask:
+        name = node.function
+        if name in ("_&&_", "_||_"):
+            sides = sorted(_sides(node, name), key=reads_bodies)
+            return (_all if name == "_&&_" else _any)([self.write(side, scope) for side in sides])
+        if (side := null_test(node)) is not None and side not in scope:
+            return lambda asking: (getattr(asking.exchange, side) is None) is (name == "_==_")
+        asks = [self.write(arg, scope) for arg in node.args]
+        if name == "_?_:_":
+            return _either(*asks)
+        if name == "!_":
+            return lambda asking: not truth(asks[0](asking))
+        if name in QUICK and isinstance(node.args[1], Constant):
+            quick = _quick(name, asks[0], node.args[1].value)
+            if quick is not None:
+                return quick
+        if name in BINARY:
+            return _binary(BINARY[name], asks[0], asks[1], name)
+        if name == "size":
+            return lambda asking: semantics.size(asks[0](asking))
+        function = library.function(name, len(asks), method=node.method)
+        return lambda asking: function(*(ask(asking) for ask in asks))
+
+
+OWN_READ: dict[str, Callable[[CapturedMessage], Any]] = {
+    "time": lambda half: half.first_time / 1e9,
+    "time_utc": lambda half: utc(half.first_time),
+    "packets": lambda half: [half.first_packet, half.last_packet],
+    "size": lambda half: half.size,
+}
+"""What a half has beside its message."""
+
+
+def _there(asking: Asking, side: str) -> CapturedMessage:
+    """Return the half of this name."""
+    half: CapturedMessage | None = getattr(asking.exchange, side)
+    if half is None:
+        raise Undecided
+    return half
+
+
+def _message(asking: Asking, side: str, shallow: bool) -> Message:
+    """Return the message of a half, read."""
+    message = _there(asking, side).message(shallow=shallow)
+    if message is None:
+        raise Undecided
+    return message
+
+
+def _sides(node: Node, operator: str) -> list[Node]:
+    if isinstance(node, Call) and node.function == operator:
+        return [side for arg in node.args for side in _sides(arg, operator)]
+    return [node]
+
+
+def _all(sides: list[Ask]) -> Ask:
+    """Return what is true if all sides are, and false if any is."""
+
+    def ask(asking: Asking) -> bool:
+        undecided = False
+        for side in sides:
+            try:
+                if not truth(side(asking)):
+                    return False
+            except Undecided:
+                undecided = True
+        if undecided:
+            raise Undecided
+        return True
+
+    return ask
+
+
+def _any(sides: list[Ask]) -> Ask:
+    """Return what is true if any side is, and false if none is."""
+    return _not(_all([_not(side) for side in sides]))
+
+
+def _not(side: Ask) -> Ask:
+    return lambda asking: not truth(side(asking))
+
+
+def _either(condition: Ask, one: Ask, other: Ask) -> Ask:
+    return lambda asking: one(asking) if truth(condition(asking)) else other(asking)
+
+
+QUICK = {"_==_": operator.eq, "_!=_": operator.ne, "_<_": operator.lt, "_<=_": operator.le, "_>_": operator.gt,
+         "_>=_": operator.ge}  # fmt: skip
+"""Comparisons that are done by Python's own where one side is written out."""
+
+
+def _quick(name: str, value: Ask, wanted: Any) -> Ask | None:
+    """Return a comparison with a text or number; None where that is not what is written out."""
+    by, kind = QUICK[name], type(wanted)
+    if kind is str and name in ("_==_", "_!=_"):
+        return lambda asking: by(value(asking), wanted)
+    if kind is not int and kind is not float:
+        return None
+    unlike = {"_==_": False, "_!=_": True}.get(name)
+
+    def ask(asking: Asking) -> bool:
+        found = value(asking)
+        kind = type(found)
+        if kind is int or kind is float:
+            return by(found, wanted)  # type: ignore[no-any-return]
+        if unlike is None:
+            raise Undecided
+        return unlike
+
+    return ask
+
+
+def _binary(by: Callable[[Any, Any], Any], one: Ask, other: Ask, name: str) -> Ask:
+    """Return what comes of two values, by the library where it is not done here."""
+
+    def ask(asking: Asking) -> Any:
+        left, right = one(asking), other(asking)
+        try:
+            return by(left, right)
+        except NotImplementedError:
+            return library.function(name, 2, method=False)(left, right)
+
+    return ask
+
+
+def _exists(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:
+    def ask(asking: Asking) -> bool:
+        undecided, variables = False, asking.variables
+        for variables[place] in _items(over, asking):
+            try:
+                if truth(condition(asking)):
+                    return True
+            except Undecided:
+                undecided = True
+        if undecided:
+            raise Undecided
+        return False
+
+    return ask
+
+
+def _for_all(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:
+    return _not(_exists(over, place, _not(condition), None))
+
+
+def _exists_one(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:
+    def ask(asking: Asking) -> bool:
+        count, variables = 0, asking.variables
+        for variables[place] in _items(over, asking):
+            count += truth(condition(asking))
+        return count == 1
+
+    return ask
+
+
+def _map(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:
+    assert result is not None
+
+    def ask(asking: Asking) -> list[Any]:
+        found, variables = [], asking.variables
+        for variables[place] in _items(over, asking):
+            if truth(condition(asking)):
+                found.append(result(asking))
+        return found
+
+    return ask
+
+
+def _items(over: Ask, asking: Asking) -> Any:
+    """Yield what a loop goes over."""
+    for item in semantics.sequence(over(asking)):
+        asking.step()
+        yield semantics.item(item)
+
+
+LOOPS = {"exists": _exists, "all": _for_all, "exists_one": _exists_one, "map": _map}

@@ -1,0 +1,189 @@
+"""Values as the language compares, adds and looks into them, in plain Python; what has no answer raises `Undecided`.
+
+Numbers are compared with numbers alone, whatever their types; true and false are none. Whole numbers have 64 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from ....protocol.wire.language.payload import Opened
+
+
+class Undecided(Exception):
+    """Raised where an expression has no answer: a field that is not there, a number compared with a text."""
+
+
+LISTS = (list, tuple, range)
+ORDERED = ((int, float), (str,), (bytes,), (bool,), (datetime,), (timedelta,))
+LARGEST = 1 << 63
+
+
+def plain(value: Any, name: str) -> Any:
+    """Return the value of a field as JSON has it: ids as text, and keys and values of records where they are text."""
+    kind = type(value)
+    if kind is UUID:
+        return str(value)
+    if kind is bytes and name in ("key", "value"):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value
+    return value
+
+
+def item(value: Any) -> Any:
+    """Return an item of a list as JSON has it."""
+    return str(value) if type(value) is UUID else value
+
+
+def field(value: Any, name: str) -> Any:
+    """Return a field of a value."""
+    if isinstance(value, Mapping):
+        if name in value:
+            return plain(value[name], name)
+    elif isinstance(value, Opened) and name in ("payload", "value"):
+        return value.name if name == "payload" else value.value
+    raise Undecided
+
+
+def has_field(value: Any, name: str) -> bool:
+    """Return whether a structure has a field of this name."""
+    if isinstance(value, Opened):
+        return name in ("payload", "value")
+    if isinstance(value, Mapping):
+        return name in value
+    raise Undecided
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Return whether two values are equal; values of different kinds are not."""
+    if isinstance(one, LISTS) and isinstance(other, LISTS):
+        return len(one) == len(other) and all(equal(*both) for both in zip(one, other, strict=True))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return len(one) == len(other) and all(key in other and equal(one[key], other[key]) for key in one)
+    if isinstance(one, bool) is not isinstance(other, bool):
+        return False
+    return bool(item(one) == item(other))
+
+
+def ordered(one: Any, other: Any) -> None:
+    """Raise `Undecided` for two values of which none comes before the other."""
+    for kinds in ORDERED:
+        if isinstance(one, kinds) and isinstance(other, kinds) and isinstance(one, bool) is isinstance(other, bool):
+            return
+    raise Undecided
+
+
+def less(one: Any, other: Any) -> bool:
+    ordered(one, other)
+    return bool(one < other)
+
+
+def greater(one: Any, other: Any) -> bool:
+    ordered(one, other)
+    return bool(one > other)
+
+
+def at_most(one: Any, other: Any) -> bool:
+    ordered(one, other)
+    return bool(one <= other)
+
+
+def at_least(one: Any, other: Any) -> bool:
+    ordered(one, other)
+    return bool(one >= other)
+
+
+def contained(one: Any, other: Any) -> bool:
+    """Return whether a list has an item, or a structure a field."""
+    if isinstance(other, range) and type(one) is int:
+        return one in other
+    if isinstance(other, LISTS):
+        return any(equal(one, each) for each in other)
+    if isinstance(other, Mapping) and isinstance(one, (bool, int, float, str)):
+        return any(equal(one, key) for key in other)
+    raise Undecided
+
+
+def indexed(value: Any, index: Any) -> Any:
+    """Return an item of a list, or a field of a structure."""
+    if isinstance(value, LISTS):
+        if not is_number(index) or index != int(index) or not 0 <= index < len(value):
+            raise Undecided
+        return item(value[int(index)])
+    if isinstance(value, Opened) and isinstance(index, str):
+        return field(value, index)
+    if isinstance(value, Mapping):
+        for key in value:
+            if equal(key, index):
+                return plain(value[key], str(index))
+    raise Undecided
+
+
+def size(value: Any) -> int:
+    if isinstance(value, (str, bytes, Mapping, *LISTS)):
+        return len(value)
+    raise Undecided
+
+
+def whole(value: int) -> int:
+    """Return a whole number that has 64 bits."""
+    if not -LARGEST <= value < LARGEST:
+        raise Undecided
+    return value
+
+
+def added(one: Any, other: Any) -> Any:
+    if (isinstance(one, str) and isinstance(other, str)) or (isinstance(one, bytes) and isinstance(other, bytes)):
+        return one + other  # type: ignore[operator]  # both are of one type
+    if isinstance(one, LISTS) and isinstance(other, LISTS):
+        return [*one, *other]
+    return calculated(lambda one, other: one + other, one, other)
+
+
+def calculated(by: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+    """Return what comes of two numbers of one type."""
+    if type(one) is int and type(other) is int:
+        return whole(by(one, other))
+    if type(one) is float and type(other) is float:
+        return by(one, other)
+    raise NotImplementedError
+
+
+def subtracted(one: Any, other: Any) -> Any:
+    return calculated(lambda one, other: one - other, one, other)
+
+
+def multiplied(one: Any, other: Any) -> Any:
+    return calculated(lambda one, other: one * other, one, other)
+
+
+def truth(value: Any) -> bool:
+    """Return a value that is true or false."""
+    if value is True or value is False:
+        return bool(value)
+    raise Undecided
+
+
+def sequence(value: Any) -> Sequence[Any]:
+    """Return what a loop goes over: a list, or the names of a structure's fields."""
+    if isinstance(value, LISTS):
+        return value
+    if isinstance(value, Mapping):
+        return list(value)
+    raise Undecided
+
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "_==_": equal, "_!=_": lambda one, other: not equal(one, other), "_<_": less, "_<=_": at_most, "_>_": greater,
+    "_>=_": at_least, "@in": contained, "_[_]": indexed, "_+_": added, "_-_": subtracted, "_*_": multiplied,
+}  # fmt: skip
+"""Operators and functions of two values that are asked here; all others are left to the library."""

@@ -1,0 +1,398 @@
+"""Bytes of which little or nothing is known go in; what they may be comes out, the likeliest first.
+
+A request is known by its header. Nothing in a response says what it answers: every layout that reads it to its last
+byte is a guess, and messages/score.py says which of them makes the most sense. Record sets and SASL tokens that stand
+alone are known too. No I/O.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from ...errors import Truncated
+from ...protocol.grammars import apis
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import DIRECTIONS, Direction
+from ...protocol.wire.nodes import WireStruct
+from ...protocol.wire.nodes.children import contains
+from ...protocol.wire.readings.compiled import UNREADABLE
+from ...protocol.wire.records.node import RecordsNode
+from ..engine.foreign import looks_like
+from ..engine.requests import RequestHeader, read_header
+from ..engine.search import MAX_FRAME
+from ..messages.message import explain, forms, grammar_of, header_grammar, read
+from ..messages.score import number, rarity, score
+from ..messages.weigh import weigh
+from .begun import ends_in_client_id, header_so_far, int32, names_client
+from .headerless import known_headerless
+from .reason import Reason
+from .told import Extent, Guess, Told
+from .wider import CUT, LARGEST, SMALLEST, wider
+
+MOST_LEFT = 16
+"""A layout that leaves no more bytes than this unread is worth a guess where none reads them all."""
+SMALL = 1 << 16
+"""Bytes that are few enough to be read slowly by every layout."""
+UNREAD, UNSIZED, STRAY, OTHER_FORM = 60.0, 16.0, 24.0, 12.0
+"""Bits for a message that does not end where it should, that has no size, whose size ends among the bytes, that is laid
+out in another form than its version's own."""
+
+
+FEW_ZEROS = 16
+"""Zeros that may be a message."""
+NAMELESS = 40.0
+"""Bits against a request of key 0, as half of a correlation id often is, that names no client."""
+FAULT = 24.0
+"""Bits on top for each value that no peer would write."""
+SENSE, LITTLE = 5.0, 16.0
+"""Bits for each byte, and beside these, that a message makes sense with."""
+PROVED = 16.0
+"""Bits that a key, a version and a client id are worth which are all known."""
+ZEROS = 8.0
+"""Bits for zeros behind a message, however many."""
+Candidate = tuple[Api, int, Direction]
+Reading = tuple[WireStruct, Any, Any, int]
+"""What a layout makes of bytes: (layout, header, body, where it ended)."""
+Asked = Mapping[int, tuple[Api, int]]
+"""Requests seen before, by their correlation id: (api, version)."""
+NOTHING, NOBODY = Told(), dict[int, tuple[Api, int]]()
+
+
+def infer(data: bytes, told: Told = NOTHING, asked: Asked = NOBODY) -> list[Guess]:
+    """Return guesses what the bytes begin with, likeliest first; none where nothing fits.
+
+    `told` is what the user said of the bytes; if nothing, bytes that look like another protocol, or are all the same,
+    get no guess. `asked` are the requests seen before.
+    """
+    if told.nothing and (looks_like(data) or is_fill(data)):
+        return []
+    if not told.header:
+        place = Extent(0, len(data), None, 0.0)
+        found = _grouped(_fits(data, place, _candidates(told, DIRECTIONS), header=False))
+    else:
+        found = [] if told.api or told.direction else _alone(data, told)
+        if not any(_settled(guess, data) for guess in found) and told.direction != "response":
+            found += list(_requests(data, told))
+        plain = [guess for guess in found if guess.plain]
+        if plain:
+            return _ranked(plain, told)
+        if not any(_settled(guess, data) and guess.api.key for guess in found) and told.direction != "request":
+            found += (_answers(data, asked) if told.nothing else []) or _responses(data, told)
+    if _is_wider_wanted(data, told) and not any(_settled(guess, data) for guess in found):
+        found = _with_wider(found, wider(data, list(places(data, cut=told.cut)) if told.header else [place], told))
+    if not found and told.api is not None:
+        found = _anyway(data, told)
+    found = [_proved(data, guess) if guess.reason is Reason.WHOLE else guess for guess in found]
+    return _ranked([guess for guess in found if guess.exact or told.api or not _nonsense(guess, told)], told)
+
+
+def is_fill(data: bytes) -> bool:
+    """Return whether bytes are one byte over and over, as of memory that nobody wrote.
+
+    A few zeros may be a message: a response with correlation id 0 and without an error.
+    """
+    return len(data) > (1 if any(data[:1]) else FEW_ZEROS) and data.count(data[:1]) == len(data)
+
+
+def _is_wider_wanted(data: bytes, told: Told) -> bool:
+    """Return whether bytes may be weighed as messages that were cut off and as parts: as many as suit, nothing told."""
+    if len(data) > LARGEST or told.direction == "request" or (told.api is not None and not told.cut):
+        return False
+    return len(data) >= SMALLEST or not told.nothing
+
+
+def _settled(guess: Guess, data: bytes) -> bool:
+    """Return whether a guess makes so much sense that nothing else need be tried."""
+    if guess.reason is Reason.WHOLE:
+        return guess.exact and not guess.faults and guess.score <= SENSE * len(data) + LITTLE
+    if guess.reason is Reason.HEADER:
+        return guess.exact
+    return guess.reason not in (Reason.LEFT_OVER, Reason.CUT) and not (guess.reason is Reason.STRUCTURE and guess.cut)
+
+
+def _with_wider(found: list[Guess], more: list[Guess]) -> list[Guess]:
+    """Return the guesses of both, each reading once: what weighs the bytes goes before what reads them."""
+    same = {(guess.api, guess.direction, guess.start, guess.header) for guess in more}
+    kept = [
+        one
+        for one in found
+        if (one.api, one.direction, one.start, one.header) not in same or one.reason is Reason.HEADER
+    ]
+    return kept + more
+
+
+def _proved(data: bytes, guess: Guess) -> Guess:
+    """Return a guess that was weighed, as not exact where what it holds is not sound: a record set's checksum."""
+    if not guess.exact or not holds_records(grammar_of(guess.api, guess.version, guess.direction)):
+        return guess
+    message = read(guess.api, guess.version, guess.direction, data[guess.start : guess.end], header=guess.header)
+    return replace(guess, exact=not any(finding.kind.is_error for finding in message.findings))
+
+
+@cache
+def holds_records(grammar: WireStruct) -> bool:
+    """Return whether record sets may stand in messages of a grammar."""
+    return contains(grammar, lambda node: isinstance(node, RecordsNode))
+
+
+def _ranked(found: list[Guess], told: Told) -> list[Guess]:
+    """Return the guesses sorted by score, each with its likelihood."""
+    if told.api is not None:
+        reason = Reason.TOLD_API if told.version is None else Reason.TOLD
+        found = [guess if guess.reason is Reason.HEADER else replace(guess, reason=reason) for guess in found]
+    found = [replace(guess, score=guess.score + FAULT * guess.faults * (not _settled_header(guess))) for guess in found]
+    found = sorted(found, key=lambda guess: (guess.score, -guess.version))
+    weights = [2.0 ** max(found[0].score - guess.score, -1000.0) for guess in found]
+    return [replace(guess, likelihood=weight / sum(weights)) for guess, weight in zip(found, weights, strict=True)]
+
+
+def _settled_header(guess: Guess) -> bool:
+    return guess.reason is Reason.HEADER and guess.exact
+
+
+def _nonsense(guess: Guess, told: Told) -> bool:
+    """Return whether a response takes so many bits that the bare bytes would be the better explanation."""
+    if guess.reason is Reason.CUT and guess.size is None and not told.cut:
+        return guess.score > UNREAD + SENSE * (guess.end - guess.start)
+    return guess.direction == "response" and guess.score > UNREAD + 8.0 * (guess.end - guess.start)
+
+
+def places(data: bytes, *, cut: bool = False) -> Iterator[Extent]:
+    """Yield where a message may stand: behind its size, and from the first byte on; `cut`: more bytes followed."""
+    size, length = int32(data, 0), len(data) - 4
+    if 4 <= size <= MAX_FRAME and length >= 4:
+        odd = 0.0 if size == length or _chained(data) else STRAY + number(size) + _spare(data, 4 + size)
+        if cut and size > length:
+            odd = number(size) / 2
+        yield Extent(4, min(4 + size, len(data)), size, odd)
+    yield Extent(0, len(data), None, UNSIZED + UNREAD * (size == length))
+
+
+def _spare(data: bytes, end: int) -> float:
+    """Return the bits that bytes behind a message cost: few if all are zero, as the rest of a buffer is."""
+    left = 8.0 * max(len(data) - end, 0)
+    return left if any(data[end:]) else min(left, ZEROS)
+
+
+def _chained(data: bytes) -> bool:
+    """Return whether the bytes are two or more whole frames one after the other, and nothing else."""
+    start = frames = 0
+    while len(data) - start >= 4:
+        size = int32(data, start)
+        if not 4 <= size <= MAX_FRAME:
+            return False
+        start, frames = start + 4 + size, frames + 1
+    return frames > 1 and start == len(data)
+
+
+def _requests(data: bytes, told: Told) -> Iterator[Guess]:
+    """Yield guesses for requests, by their header; the body is read to see whether it ends where it should."""
+    for place in places(data, cut=told.cut):
+        size = place.end - place.start if place.size is None else place.size
+        accepted, head = read_header(data[: place.end], place.start, size)
+        if head is None and (accepted is None if place.size is not None else ends_in_client_id(data, place.start)):
+            head = header_so_far(data, place)
+        if head is None or (told.api is not None and told.api.key != head.api.key):
+            continue
+        candidate: Candidate = head.api, head.version if told.version is None else told.version, "request"
+        fits = [guess for guess, _ in _fits(data, place, [candidate], header=True)] if head.known else []
+        client = names_client(head) or head.api.key != 0
+        plain = names_client(head) and head.known and head.api.key != 0
+        for guess in fits:
+            proof = (PROVED + 2 * UNREAD / 3 * (guess.reason is Reason.LEFT_OVER)) * names_client(head)
+            yield replace(guess, reason=Reason.HEADER, client=client, plain=plain, score=guess.score - proof)
+        if not fits:
+            yield replace(_broken(data, place, candidate, head, told), plain=plain)
+
+
+def _broken(data: bytes, place: Extent, candidate: Candidate, head: RequestHeader, told: Told) -> Guess:
+    """Return the guess for a request that breaks off: a likely one if the bytes end before the message does.
+
+    The first half of a response's correlation id is often the key of Produce, so that needs more than a header.
+    """
+    frame = data[place.start : place.end]
+    says_cut = told.cut or (place.size is not None and place.size > len(frame))
+    weight = weigh(
+        [header_grammar(*candidate), grammar_of(*candidate)], frame, 0, UNREAD + 12.0 * len(frame), place.size
+    )
+    begun = place.size is None and head.client_id is None and ends_in_client_id(data, place.start)
+    if weight is not None and (head.client_id or (weight.cut and (says_cut or begun))):
+        left = len(frame) - weight.end
+        bits = (
+            weight.bits
+            + CUT * (weight.cut and not says_cut)
+            + (UNREAD / 3 + 8.0 * left) * (left > 0)
+            - PROVED * (begun or names_client(head))
+        )
+        weak = weight.cut and not head.client_id and place.size is None and not begun
+        client = names_client(head)
+        bits += 12.0 * weak + NAMELESS * (not client and head.api.key == 0)
+        guess = _guess(place, candidate, bits, Reason.HEADER, exact=False)
+        return replace(guess, cut=weight.cut, faults=weight.faults, client=client)
+    inspection = explain(*candidate, frame)[1]
+    cut = says_cut and isinstance(inspection.broken, Truncated)
+    doubt = (3.0 if names_client(head) or head.api.key else 8.0) * len(frame) + (
+        0.0 if cut else UNREAD / (3 if names_client(head) else 1) + 8.0 * (len(frame) - inspection.end)
+    )
+    weak = not cut and (not head.client_id or head.api.key == 0)
+    doubt += (UNREAD + 4.0 * len(frame)) * weak
+    known = head.known and not cut
+    guess = _guess(place, candidate, doubt, Reason.HEADER, exact=False)
+    return replace(guess, cut=cut, faults=int(known or cut), client=names_client(head))
+
+
+def _answers(data: bytes, asked: Asked) -> list[Guess]:
+    """Return the likeliest response to a request seen before with the same correlation id; none if there is none."""
+    for place in places(data):
+        correlation_id = int32(data, place.start)
+        if correlation_id in asked:
+            found = infer(data[: place.end], Told(*asked[correlation_id], "response"))
+            return [replace(guess, reason=Reason.CORRELATION_ID) for guess in found[:1]]
+    return []
+
+
+def _responses(data: bytes, told: Told) -> list[Guess]:
+    """Return responses that fit to the last byte; if there are none, those that leave few bytes or have odd values."""
+    candidates = list(_candidates(told, ("response",)))
+    found: list[Guess] = []
+    for slowly in (False, True)[: 1 + (len(data) <= SMALL)]:
+        fits = (_fits(data, place, candidates, header=True, slowly=slowly) for place in places(data))
+        found += _grouped(fit for some in fits for fit in some)
+        if exact := [guess for guess in found if guess.exact]:
+            return exact
+    return found
+
+
+def _candidates(told: Told, directions: Iterable[Direction]) -> Iterator[Candidate]:
+    """Yield every API, version and direction that the user's words leave open."""
+    for direction in directions:
+        for api in apis() if told.api is None else (told.api,):
+            for version in api.versions if told.version is None else (told.version,):
+                if told.direction in (None, direction) and (told.api or api.reads(direction, version)):
+                    yield api, version, direction
+
+
+def _guess(
+    place: Extent, candidate: Candidate, score: float, reason: Reason, *, exact: bool = True, header: bool = True
+) -> Guess:
+    api, version, direction = candidate
+    return Guess(
+        api, version, direction, place.start, place.end, place.score + rarity(api) + score, reason, place.size,
+        header, exact, (version,),
+    )  # fmt: skip
+
+
+def _fits(
+    data: bytes, place: Extent, candidates: Iterable[Candidate], *, header: bool, slowly: bool = False
+) -> Iterator[tuple[Guess, Any]]:
+    """Yield (guess, what was read) for each candidate whose layout reads the bytes, or nearly all of them.
+
+    `slowly` accepts values that no peer should write: a checksum that is wrong, a null where none may be.
+    """
+    frame = data[place.start : place.end]
+    read = _slowly if slowly else _quickly
+    for candidate in candidates:
+        if len(frame) <= SMALL and not _may_fit(candidate, frame, header):
+            continue
+        for grammar, head, body, end in read(candidate, frame, header):
+            left = len(frame) - end
+            if _is_near(frame, end):
+                bits, faults = _weight(candidate, grammar, head, body, frame, header)
+                cost = bits + (UNREAD + 8.0 * left) * (left > 0) + UNREAD * slowly
+                cost += OTHER_FORM * (grammar is not grammar_of(*candidate))
+                reason = Reason.LEFT_OVER if left else Reason.WHOLE
+                exact = not left and not slowly and place.size in (None, len(frame))
+                guess = _guess(place, candidate, cost, reason, exact=exact, header=header)
+                yield replace(guess, faults=faults), (head, body)
+                break
+
+
+def _weight(
+    candidate: Candidate, grammar: WireStruct, head: Any, body: Any, frame: bytes, header: bool
+) -> tuple[float, int]:
+    """Return (bits, values that no peer would write) of a message that was read."""
+    front = header_grammar(*candidate) if header and not candidate[0].headerless else None
+    weight = weigh([*([front] if front else []), grammar], frame, 0, math.inf)
+    if weight is not None and not weight.cut:
+        return weight.bits, weight.faults
+    return score(grammar, body) + (score(front, head) if head and front else 0.0) + 2 * UNREAD, 2
+
+
+def _is_near(frame: bytes, end: int) -> bool:
+    """Return whether a layout that ends there leaves none of the bytes, or few."""
+    left = len(frame) - end
+    return not left or 0 < left <= MOST_LEFT < end
+
+
+def _may_fit(candidate: Candidate, frame: bytes, header: bool) -> bool:
+    """Return whether a layout ends near the end of the bytes: hardly any does, so that few readers are compiled."""
+    for form in forms(*candidate, header, False):
+        try:
+            if _is_near(frame, form.end(frame)):
+                return True
+        except UNREADABLE:
+            continue
+    return False
+
+
+def _quickly(candidate: Candidate, frame: bytes, header: bool) -> Iterator[Reading]:
+    for form in forms(*candidate, header, False):
+        try:
+            (head, body), end = form.read(frame, 0)
+        except UNREADABLE:
+            continue
+        if form.admits(body):
+            yield form.grammar, head, body, end
+
+
+def _slowly(candidate: Candidate, frame: bytes, header: bool) -> Iterator[Reading]:
+    grammar, inspection = explain(*candidate, frame, header=header)
+    if inspection.broken is None and inspection.end == len(frame):
+        yield grammar, inspection.header, inspection.value, inspection.end
+
+
+def _grouped(fits: Iterable[tuple[Guess, Any]]) -> list[Guess]:
+    """Return the guesses, with versions of one API that read the same as one guess, the newest."""
+    groups: list[tuple[Guess, Any]] = []
+    for guess, value in fits:
+        last, same = groups[-1] if groups else (guess, NOTHING)
+        if same == value and (last.api, last.direction, last.start) == (guess.api, guess.direction, guess.start):
+            groups.pop()
+            guess = replace(guess, versions=last.versions + guess.versions)
+        groups.append((guess, value))
+    return [guess for guess, _ in groups]
+
+
+def _anyway(data: bytes, told: Told) -> list[Guess]:
+    """Return a guess for each layout that the user asked for though none fits: the further it reads, the better."""
+    found = []
+    for place in places(data) if told.header else [Extent(0, len(data), None, 0.0)]:
+        for candidate in _candidates(told, DIRECTIONS):
+            reached = explain(*candidate, data[place.start : place.end], header=told.header)[1].end
+            cost = UNREAD + 8.0 * (place.end - place.start - reached)
+            found.append(_guess(place, candidate, cost, Reason.FURTHEST, exact=False, header=told.header))
+    return found
+
+
+def _alone(data: bytes, told: Told) -> list[Guess]:
+    """Return the guess for a record set or a SASL token without a header, with or without a size in front."""
+    for place in places(data):
+        found = known_headerless(data[place.start : place.end]) if place.score <= UNSIZED else None
+        if found is not None:
+            exact = not found.cut and found.mended is None
+            guess = _guess(place, (found.api, 0, "request"), 0.0, found.reason, header=False, exact=exact)
+            guess = replace(guess, cut=found.cut, mended=found.mended, doubts=found.doubts)
+            return [_weighed_batch(data, guess, told) if found.cut else guess]
+    return []
+
+
+def _weighed_batch(data: bytes, guess: Guess, told: Told) -> Guess:
+    """Return the guess that bytes are the first ones of a record batch, with what it costs."""
+    frame = data[guess.start : guess.end]
+    weight = weigh([grammar_of(guess.api, 0, "request")], frame, 0, math.inf)
+    bits = weight.bits if weight is not None else 8.0 * len(frame)
+    return replace(guess, score=bits + CUT * (not told.cut) - PROVED, faults=min(len(guess.doubts), 1))

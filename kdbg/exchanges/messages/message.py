@@ -1,0 +1,313 @@
+"""One message's bytes, read: by the compiled grammar where they are clean, with places and findings where not.
+
+`read` never raises for what the bytes hold. A message in another known form of its version (`Api.dialects`) is read in
+that form and says so; one of an unknown API or version keeps its body as bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from ...errors import BadLength, Leftover, Truncated, WireError
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import KnownForm, Stopped
+from ...protocol.findings.faults import Fault, NoApi, NoSide, NoVersion, TooFewBytes
+from ...protocol.findings.faults import Leftover as LeftoverFault
+from ...protocol.findings.quirks import is_known
+from ...protocol.grammars import find, headers, kept
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.language.types import FOREVER, Unread
+from ...protocol.wire.nodes import WireStruct
+from ...protocol.wire.readings.compiled import UNREADABLE, Reader, message_reader
+from ...protocol.wire.readings.extent import end_of
+from ...protocol.wire.readings.facts import FactsReader, facts_reader
+from ...protocol.wire.readings.front import FrontReader, front_reader
+from ...protocol.wire.readings.secrets import has_secrets, hide, hide_all, without_tags
+from .quirks import left_over, told
+from .suspicion import may_hold_secrets
+
+if TYPE_CHECKING:
+    from ...protocol.wire.readings.spans import Inspection
+
+NO_HEADER = WireStruct((), None)
+
+
+@dataclass(slots=True)
+class Message:
+    """A request or a response, read.
+
+    `body` is plain dicts, lists, str, int, float, bool, bytes, None and uuid.UUID; what could not be read is missing
+    from it and named in `findings`. `header` is None for a body that stood alone. `grammar` is the layout that fitted.
+    `data` are the bytes from the header or the body on; None where only a text of the message was read.
+    """
+
+    api: Api
+    version: int
+    direction: Direction
+    header: dict[str, Any] | None
+    body: dict[str, Any]
+    grammar: WireStruct
+    size: int
+    findings: tuple[Finding, ...] = ()
+    unexplained: int = 0
+    """Bytes of the message that no field claims; each has a finding."""
+    payloads: tuple[Opened, ...] = ()
+    """Those that were opened (payloads.py), innermost first."""
+    shallow: bool = field(default=False, compare=False)
+    """Whether the records of its batches were left unread."""
+    suspicious: bool = field(default=False, compare=False)
+    """Whether it is odd, and secrets seem to stand in its bytes though its grammar has none."""
+    data: bytes | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def misaligned(self) -> bool:
+        """Whether bytes of a secret may stand in a field that is none: the message is broken, and may hold some."""
+        return (self.suspicious or has_secrets(self.grammar)) and any(finding.kind.shifts for finding in self.findings)
+
+    @property
+    def open_body(self) -> Any:
+        """The body with its secrets hidden, and all strings and bytes where it is misaligned."""
+        if self.misaligned:
+            return hide_all(self.body)
+        return hide(self.grammar, without_tags(self.body) if self.suspicious else self.body)
+
+
+def read(
+    api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True, shallow: bool = False
+) -> Message:
+    """Read a message that begins at its header, or at its body with `header=False`.
+
+    `shallow` leaves the records of batches unread: enough to count and to prove them.
+    """
+    more = False
+    for form in forms(api, version, direction, header, shallow):
+        try:
+            (head, body), end = form.read(data, 0)
+        except UNREADABLE:
+            continue
+        if end == len(data) and form.admits(body) and (form.name or api.reads(direction, version)):
+            notes = (form.finding(direction, body),) if form.name else ()
+            return Message(
+                api, version, direction, head or None, body, form.grammar, len(data), notes, shallow=shallow, data=data
+            )
+        more = more or end < len(data)
+    too_long = read_too_long(api, version, direction, data, header=header) if more else None
+    return too_long if too_long is not None else read_slowly(api, version, direction, data, header=header)
+
+
+def read_too_long(api: Api, version: int, direction: Direction, data: bytes, *, header: bool) -> Message | None:
+    """Read a message that is sound but for bytes behind it; return None for any other.
+
+    What `read_slowly` says of it is known without looking at every byte; not where it may be of several forms.
+    """
+    form, *others = forms(api, version, direction, header, False)
+    if others or not api.reads(direction, version):
+        return None
+    try:
+        (head, body), end = form.read(data, 0)
+    except UNREADABLE:
+        return None
+    left = len(data) - end
+    if left <= 0:
+        return None
+    finding = Finding(Kind.TRAILING_BYTES, direction, "", end, left, LeftoverFault(left))
+    finding = left_over(api, version, finding, body, data)
+    return Message(api, version, direction, head or None, body, form.grammar, len(data), (finding,), left, data=data)
+
+
+def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True) -> Message:
+    """Read a message that is not clean, like `read` but with the place of every byte, and say what is wrong where."""
+    places = not api.reads(direction, version)  # they tell where an unknown body begins
+    grammar, inspection = explain(api, version, direction, data, header=header, spans=places)
+    head, body, findings = inspection.header, inspection.value or {}, tuple(inspection.findings)
+    odd, left = is_suspicious(grammar, data, findings), inspection.unexplained
+    return Message(api, version, direction, head, body, grammar, len(data), findings, left, suspicious=odd, data=data)
+
+
+def is_suspicious(grammar: WireStruct, data: bytes, findings: Sequence[Finding]) -> bool:
+    """Return whether fields of a message hold what others should, and it seems to hold secrets.
+
+    Bytes left over behind its last field moved none.
+    """
+    moved = any(_moves(each.kind) for each in findings)
+    return moved and may_hold_secrets(data, grammar)
+
+
+def _moves(kind: Kind) -> bool:
+    return (kind.shifts and kind is not Kind.TRAILING_BYTES) or kind is Kind.UNKNOWN_TAG
+
+
+def explain(
+    api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True, spans: bool = True
+) -> tuple[WireStruct, Inspection]:
+    """Return the layout that fits best, and the inspection of every byte by it; without `spans` it has none.
+
+    The layout is the real one, unless that leaves findings and a dialect reads the message to its last byte.
+    """
+    from ...protocol.wire.readings.spans import inspect
+
+    head = header_grammar(api, version, direction) if header and not api.headerless else None
+    real: tuple[WireStruct, Inspection] | None = None
+    for form in forms(api, version, direction, header, False):
+        secret = carries_secrets(form.grammar)
+        inspection = inspect(form.grammar, data, header=head, opaque=secret, side=direction, spans=spans)
+        odd = inspection.unexplained or any(_moves(each.kind) for each in inspection.findings)
+        if spans and not secret and odd and may_hold_secrets(data, form.grammar):
+            inspection = inspect(form.grammar, data, header=head, opaque=True, side=direction)
+        if form.name:
+            inspection.findings.append(form.finding(direction, inspection.value))
+            if not inspection.broken and inspection.end == len(data) and form.admits(inspection.value):
+                return form.grammar, inspection
+            continue
+        if inspection.findings and inspection.findings[-1].kind is Kind.TRAILING_BYTES:
+            inspection.findings[-1] = left_over(api, version, inspection.findings[-1], inspection.value, data)
+        real = form.grammar, inspection
+        if not api.reads(direction, version):
+            inspection.findings.insert(0, unknown(api, version, direction, data, inspection))
+        elif not inspection.findings:
+            break
+    assert real is not None
+    return real
+
+
+def unknown(api: Api, version: int, direction: Direction, data: bytes, inspection: Inspection) -> Finding:
+    """Return the finding for a message whose API or version no grammar is known for; it starts where the body does."""
+    start = inspection.spans[-1].start if inspection.spans else 0
+    left = len(data) - start
+    if find(api.key) is None:
+        return Finding(Kind.UNKNOWN_API, direction, "body", start, left, NoApi(api.key, left))
+    known = version in api.versions
+    missing = NoSide(api.name, version, direction, left) if known else NoVersion(api.name, version, left)
+    return Finding(Kind.UNKNOWN_VERSION, direction, "body", start, left, missing)
+
+
+class Form:
+    """One form that a message may have: `name` is "" for the real one, else what it is a dialect of.
+
+    `admits` says whether a body that was read can have been written in this form.
+    """
+
+    name: str
+    header: WireStruct
+    grammar: WireStruct
+    admits: Callable[[Mapping[str, Any]], bool]
+    quirk: str
+
+    def __init__(
+        self,
+        header: WireStruct,
+        grammar: WireStruct,
+        *,
+        shallow: bool,
+        name: str = "",
+        admits: Callable[[Mapping[str, Any]], bool] = lambda body: True,
+        quirk: str = "",
+    ) -> None:
+        self.name, self.header, self.grammar, self.admits, self.quirk = name, header, grammar, admits, quirk
+        self._shallow = shallow
+
+    @cached_property
+    def read(self) -> Reader:
+        """The compiled reader of header and body; to compile it costs more than to read a few messages without."""
+        return message_reader(self.header, self.grammar, shallow=self._shallow)
+
+    def finding(self, direction: Direction, body: Any) -> Finding:
+        """Return the finding for a message in this form, which is not the real one."""
+        if self.quirk and is_known(self.quirk, body):
+            return Finding(Kind.KNOWN_QUIRK, direction, facts=told(self.quirk))
+        return Finding(Kind.KNOWN_VARIANT, direction, facts=KnownForm(self.name))
+
+    def end(self, data: bytes) -> int:
+        """Return where the message ends in the data; raise one of `UNREADABLE` where it cannot be read that far."""
+        return end_of(self.grammar, data, end_of(self.header, data, 0))
+
+
+@cache
+def forms(api: Api, version: int, direction: Direction, header: bool, shallow: bool) -> tuple[Form, ...]:
+    """Return every form a message may have: the real one, then dialects; these first if the version is unknown."""
+    head = header_grammar(api, version, direction) if header and not api.headerless else NO_HEADER
+    found = [Form(head, grammar_of(api, version, direction), shallow=shallow)]
+    found += [
+        Form(head, grammar, shallow=shallow, name=dialect.name, admits=dialect.admits, quirk=dialect.quirk)
+        for dialect, grammar in api.dialects_of(direction, version)
+    ]
+    return tuple(found[1:] + found[:1] if version not in api.versions and len(found) > 1 else found)
+
+
+@cache
+def facts_of(api: Api, version: int, direction: Direction) -> FactsReader | None:
+    """Return the reader of what clean messages are about, straight from their bytes; None where there is none."""
+    if version not in api.versions or not api.reads(direction, version):
+        return None
+    head = header_grammar(api, version, direction) if not api.headerless else NO_HEADER
+    return facts_reader(head, grammar_of(api, version, direction))
+
+
+@cache
+def facts_of_both(api: Api, version: int) -> tuple[FactsReader, FactsReader] | None:
+    """Return `facts_of` of request and response; None where one of them has none."""
+    asks, answers = facts_of(api, version, "request"), facts_of(api, version, "response")
+    return (asks, answers) if asks is not None and answers is not None else None
+
+
+@cache
+def front_of(api: Api, version: int, direction: Direction, names: tuple[str, ...]) -> FrontReader | None:
+    """Return the reader of these fields of clean messages, as `front_reader`; None where they have none of them."""
+    head = header_grammar(api, version, direction) if not api.headerless else NO_HEADER
+    return front_reader(head, grammar_of(api, version, direction), names)
+
+
+def grammar_of(api: Api, version: int, direction: Direction) -> WireStruct:
+    """Return the grammar of a body; for a version that kdbg does not know, one that keeps the body as bytes."""
+    if version in api.versions:
+        return api.at(direction, version)
+    return opaque_api(api.key, api.name).at(direction, 0)
+
+
+def header_grammar(api: Api, version: int, direction: Direction) -> WireStruct:
+    grammars = {"request": headers.REQUEST, "response": headers.RESPONSE}[direction]
+    return grammars[api.header_version(direction, version)]
+
+
+@cache
+def carries_secrets(grammar: WireStruct) -> bool:
+    return has_secrets(grammar)
+
+
+@kept
+def opaque_api(key: int, name: str = "") -> Api:
+    """Return an API of which only the header is understood; its body is secret.
+
+    Damage may have made the key or the version: a message with a password is one bit away from one without.
+    """
+    real = find(key)
+    body = Unread(secret=True)
+    return Api(key, name or f"Unknown({key})", body, body, range(1), real.flexible if real else FOREVER)
+
+
+def strict(message: Message) -> Message:
+    """Return the message if its grammar fits every byte of it. Raise the error that its first finding stands for, else.
+
+    Findings that are harmless do not count.
+    """
+    for finding in message.findings:
+        if not finding.kind.harmless:
+            raise _error(finding)
+    return message
+
+
+def _error(finding: Finding) -> WireError:
+    """Return the error that a finding stands for, with its values; `start` is 0 where its place is in no message."""
+    path, start, facts = finding.path, finding.start or 0, finding.facts
+    fault = facts.fault if isinstance(facts, Stopped) else cast(Fault, facts)  # of a message that is not harmless
+    if isinstance(fault, LeftoverFault):
+        return Leftover(start, fault.length)
+    if isinstance(fault, TooFewBytes) and finding.kind is Kind.TRUNCATED:
+        return Truncated(path, start, *fault)
+    kind = BadLength if finding.kind in (Kind.INVALID_LENGTH, Kind.UNEXPECTED_NULL) else WireError
+    return kind(path, start, fault, kind=finding.kind)

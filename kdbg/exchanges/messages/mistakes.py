@@ -1,0 +1,143 @@
+"""The mistake that explains why a captured message is not valid, or is rejected, as a finding; searched for in bounds.
+
+A clean message costs nothing. Of messages that are wrong in the same way, the first `MOST` within `SECONDS` are
+searched, so that a client that writes each of a million messages wrong slows nothing down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import MessageMistake, SearchLimit
+from ...protocol.findings.quirks import Sure
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import Direction
+
+if TYPE_CHECKING:
+    from ..mistakes import Mistake
+    from .message import Message
+
+MOST: Final = 16
+SECONDS: Final = 10
+"""How many messages that are wrong in the same way are searched within so many seconds of the capture."""
+MOST_SORTS: Final = 4096
+MOST_RESULTS: Final = 256
+MISSING: Final = 8
+"""Bytes that a size may claim too many: where more are missing, a message is not complete."""
+MOST_PADDING: Final = 4
+INDEX: Final = re.compile(r"\[\d+\]")
+OF_SEARCHES: Final = frozenset({Kind.ENCODING_MISTAKE, Kind.SEARCH_LIMIT})
+Sort: TypeAlias = tuple[int, int, Direction, str, int]
+"""API key, version, direction, what is wrong, and in which `SECONDS`."""
+
+
+class Half(Protocol):
+    """What of a captured message a search wants to know."""
+
+    @property
+    def api(self) -> Api | None: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def direction(self) -> Direction: ...
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def claimed(self) -> int: ...
+    @property
+    def missing(self) -> int: ...
+    @property
+    def held(self) -> bool: ...
+    @property
+    def rejected(self) -> str: ...
+    @property
+    def first_time(self) -> int: ...
+
+
+class Searches:
+    """The searches of one run: counted by sort, and the last results, for a client that tries again with the same."""
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[Sort, int] = OrderedDict()
+        self._found: OrderedDict[tuple[object, ...], tuple[Finding, ...]] = OrderedDict()
+
+    def mistakes(self, half: Half, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        """Return the mistake that explains what is wrong with a message, or why it is rejected; nothing if it is valid.
+
+        `findings` are those of the message, as far as it is read. A finding of its own says that the limit is reached.
+        """
+        api, wrong = half.api, what_is_wrong(half, findings)
+        if api is None or api.key < 0 or not wrong or not api.reads(half.direction, half.version):
+            return ()
+        number = slice(4, 8) if half.direction == "request" else slice(0, 4)  # the correlation id, which differs
+        same = half.data[: number.start] + half.data[number.stop :]
+        key = api.key, half.version, half.direction, same, half.claimed, half.rejected
+        found = self._found.get(key)
+        if found is None:
+            sort = api.key, half.version, half.direction, wrong, half.first_time // (SECONDS * 1_000_000_000)
+            count = self._count(sort)
+            if count > MOST:
+                limit = Finding(Kind.SEARCH_LIMIT, half.direction, facts=SearchLimit(MOST, SECONDS))
+                return (limit,) if count == MOST + 1 else ()
+            found = self._found[key] = search(api, half)
+            if len(self._found) > MOST_RESULTS:
+                self._found.popitem(last=False)
+        return found
+
+    def _count(self, sort: Sort) -> int:
+        count = self._counts[sort] = self._counts.get(sort, 0) + 1
+        if len(self._counts) > MOST_SORTS:
+            self._counts.popitem(last=False)
+        return count
+
+
+def what_is_wrong(half: Half, findings: Sequence[Finding]) -> str:
+    """Return why a message is to be searched: its first finding, its size, or its rejection; "" where it is not."""
+    if not half.held or half.missing > MISSING or any(one.kind in OF_SEARCHES for one in findings):
+        return ""
+    odd = [one for one in findings if not (one.kind.harmless or one.kind.unread)]
+    first = odd[0] if odd else None
+    if first is not None and not half.missing:
+        if len(odd) == 1 and _is_padded(half, first):
+            return ""
+        return f"{first.kind} {INDEX.sub('[]', first.path)}"
+    return "size" if half.claimed != len(half.data) else half.rejected
+
+
+def _is_padded(half: Half, finding: Finding) -> bool:
+    """Return whether a response is valid but for a few zero bytes after it, which clients ignore."""
+    if half.direction == "request" or finding.kind is not Kind.TRAILING_BYTES or finding.length > MOST_PADDING:
+        return False
+    return not any(half.data[-finding.length :])
+
+
+def search(api: Api, half: Half) -> tuple[Finding, ...]:
+    """Return the mistake in a captured message as a finding; nothing where none explains it."""
+    return findings_of(half.data, api, half.version, half.direction, half.claimed)
+
+
+def findings_of(
+    data: bytes, api: Api, version: int, direction: Direction, size: int | None = None
+) -> tuple[Finding, ...]:
+    """Return the mistakes in a message as findings; `size` is the INT32 before it, None where there is none."""
+    from ..mistakes import examine  # which clean captures do without
+
+    found = examine(data, api=api, version=version, direction=direction, size=size).mistakes
+    return tuple(_finding(one, direction) for one in found)
+
+
+def _finding(found: Mistake, direction: Direction) -> Finding:
+    facts = MessageMistake(found.kind, found.api, found.version, found.actual, found.expected, found.sure.value)
+    return Finding(Kind.ENCODING_MISTAKE, direction, found.path, found.start, found.length, facts)
+
+
+def explained(message: Message, data: bytes) -> tuple[Finding, ...]:
+    """Return the findings of a message that stands alone, with its mistakes; a valid one has none that is a guess."""
+    found = findings_of(data, message.api, message.version, message.direction)
+    if all(one.kind.harmless for one in message.findings):
+        found = tuple(one for one in found if isinstance(one.facts, MessageMistake) and one.facts.sure != Sure.GUESS)
+    return message.findings + found

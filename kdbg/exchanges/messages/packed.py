@@ -1,0 +1,233 @@
+"""Exchanges as bytes: paired, not decoded. One process packs them, another unpacks them and reads what they say.
+
+What is packed is what an `Exchange` is made of: the bytes of both halves, when and in which packets they came, what
+was found odd while they were paired, and what the connection had told by then. Numbers have their places, the bytes lie
+one behind the other, and what many exchanges have in common is written once.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice, pairwise
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from ...protocol.findings import Kind
+from ...protocol.findings import pack as pack_finding
+from ...protocol.findings import unpack as unpack_finding
+from ...protocol.grammars import find
+from ...protocol.grammars.sasl import api as SASL_TOKEN
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import Direction
+from .exchange import CapturedMessage, Exchange, Known
+from .message import opaque_api
+from .mistakes import Searches
+from .peers import Decrypted, Peers, Process, Via
+from .rejection import note_rejection
+
+NUMBERS = struct.Struct("<IqqiB" + "qqqqqq" * 2 + "I")
+"""The place of what it has in common with others, its number, how many names were known, correlation id, whether it is
+answered; of both halves bytes (-1: there is none), times, packets and missing bytes; bytes of findings, which are JSON
+behind those of the halves."""
+NO_HALF = (-1, 0, 0, 0, 0, 0)
+_pack = NUMBERS.pack
+
+
+SIZES = struct.Struct("<QQQ")
+
+
+class Bytes(NamedTuple):
+    """Many exchanges: `NUMBERS` of each, JSON of what they have in common, and the bytes of all halves, in parts."""
+
+    exchanges: bytes
+    common: bytes
+    data: list[bytes]
+
+
+class Packed:
+    """Takes exchanges, until they are taken away as bytes."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._common: dict[tuple[int | str | None, ...], int] = {}
+        self._kept: list[tuple[int, Exchange, Known | None]] = []
+        self._numbers: list[bytes] = []
+        self._data: list[bytes] = []
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def add(self, exchange: Exchange, capture: int = 0) -> None:
+        """Pack an exchange of a capture, which has a number."""
+        request, response, findings = exchange.request, exchange.response, b""
+        half = request if request is not None else response
+        known = half.known if half is not None else None
+        # by the places of objects, which `_kept` holds: to hash what is in them takes longer than all else
+        key = capture, id(exchange.peers), id(exchange.api), exchange.version, exchange.client_id, id(known)
+        place = self._common.get(key)
+        if place is None:
+            place = self._common[key] = len(self._kept)
+            self._kept.append((capture, exchange, known))
+        if request is not None:
+            self._data.append(request.data)
+        if response is not None:
+            self._data.append(response.data)
+        if exchange.findings:
+            findings = json.dumps([*map(pack_finding, exchange.findings)]).encode()
+            self._data.append(findings)
+        self._numbers.append(
+            _pack(
+                place, exchange.number, half.names if half is not None else 0, exchange.correlation_id,
+                exchange.answered, *_numbers(request), *_numbers(response), len(findings),
+            )
+        )  # fmt: skip
+
+    def take(self) -> Bytes:
+        """Return what was packed, and begin anew."""
+        common = json.dumps([_common(*kept) for kept in self._kept]).encode()
+        taken = Bytes(b"".join(self._numbers), common, self._data)
+        self._begin()
+        return taken
+
+
+def _numbers(half: CapturedMessage | None) -> tuple[int, ...]:
+    if half is None:
+        return NO_HALF
+    return len(half.data), half.first_time, half.last_time, half.first_packet, half.last_packet, half.missing
+
+
+def _common(capture: int, exchange: Exchange, known: Known | None) -> list[Any]:
+    """Return what an exchange has in common with others, as JSON can hold it."""
+    api = exchange.api
+    facts = known.facts if known is not None else {}
+    return [capture, exchange.peers, None if api is None else api.key, exchange.version, exchange.client_id, facts]
+
+
+def unpack(
+    exchanges: bytes,
+    common: bytes,
+    data: bytes,
+    topics: dict[UUID, str],
+    place: int = 0,
+    searches: Searches | None = None,
+) -> Iterator[tuple[int, Exchange]]:
+    """Yield (capture, exchange) of all, as they were packed; the bytes of halves begin at `place` in the data.
+
+    `topics` are the names of topic ids; `searches` bounds those for mistakes.
+    """
+    searches = searches or Searches()
+    all_shared = [_shared(each, topics, searches) for each in json.loads(common)]
+    for shared, number, names, correlation_id, answered, *rest in NUMBERS.iter_unpack(exchanges):
+        capture, peers, api, version, client_id, known = all_shared[shared]
+        exchange = Exchange(peers, api, version, correlation_id, client_id)
+        exchange.number, exchange.answered = number, bool(answered)
+        asked = place + max(rest[0], 0)
+        told = asked + max(rest[6], 0)
+        found = told + rest[12]
+        exchange.request = _half(data[place:asked], rest[:6], "request", exchange, known, names)
+        exchange.response = _half(data[asked:told], rest[6:12], "response", exchange, known, names)
+        if found > told:
+            exchange.findings = [*map(unpack_finding, json.loads(data[told:found]))]
+            _claims(exchange)
+        note_rejection(exchange)
+        place = found
+        yield capture, exchange
+
+
+def _claims(exchange: Exchange) -> None:
+    """Take note of sizes that are too large, as the findings of an exchange have them."""
+    for finding in exchange.findings:
+        half = exchange.request if finding.side == "request" else exchange.response
+        if finding.kind is Kind.INVALID_LENGTH and half is not None:
+            half.excess = finding.length
+
+
+class Parcels:
+    """Exchanges as bytes for copies of this process, which know what it knew when they were made.
+
+    `topics` are the names of topic ids: a copy is told those that were learnt since.
+    """
+
+    topics: dict[UUID, str]
+
+    def __init__(self, topics: dict[UUID, str]) -> None:
+        self.topics = topics
+        self._known: dict[int, int] = {}
+        self._searches = Searches()
+
+    def pack(self, exchanges: Sequence[Exchange], copy: int) -> list[bytes]:
+        """Return exchanges for the copy of this number, as bytes in parts; the first ones when it is made."""
+        packed, known = Packed(), self._known.get(copy, len(self.topics))
+        self._known[copy] = len(self.topics)
+        for exchange in exchanges:
+            packed.add(exchange)
+        names = pickle.dumps(list(islice(self.topics.items(), known, None)))
+        numbers, common, data = packed.take()
+        return [SIZES.pack(len(names), len(numbers), len(common)), names, numbers, common, *data]
+
+    def unpack(self, packed: bytes) -> list[Exchange]:
+        """Return the exchanges, in the copy, which then has all names that were known when they were packed."""
+        ends = [*accumulate(SIZES.unpack_from(packed), initial=SIZES.size)]
+        names, numbers, common = (packed[start:end] for start, end in pairwise(ends))
+        self.topics.update(pickle.loads(names))  # what `pack` made
+        return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1], self._searches)]
+
+
+class _Shared(NamedTuple):
+    """What exchanges have in common, as they hold it."""
+
+    capture: int
+    peers: Peers
+    api: Api | None
+    version: int
+    client_id: str | None
+    known: Known
+
+
+def _shared(common: list[Any], topics: dict[UUID, str], searches: Searches) -> _Shared:
+    """Return what exchanges have in common; `common` is as `_common` returns it."""
+    capture, (number, client, broker, first_packet, tls, via, ends), key, version, client_id, facts = common
+    known = Known(topics, facts, searches)
+    decrypted = _decrypted(*tls) if tls is not None else None
+    said = Via(*via) if via is not None else None
+    processes = _processes(*ends) if ends is not None else None
+    peers = Peers(number, _end(*client), _end(*broker), first_packet, decrypted, said, processes)
+    return _Shared(capture, peers, _api(key), version, client_id, known)
+
+
+def _processes(client: list[Any] | None, broker: list[Any] | None) -> tuple[Process | None, Process | None]:
+    return Process(*client) if client is not None else None, Process(*broker) if broker is not None else None
+
+
+def _end(address: str, port: int) -> tuple[str, int]:
+    return address, port
+
+
+def _decrypted(version: str, cipher: str, server_name: str, protocols: list[str]) -> Decrypted:
+    return Decrypted(version, cipher, server_name, tuple(protocols))
+
+
+def _api(key: int | None) -> Api | None:
+    """Return the API as the engine knew it."""
+    if key is None:
+        return None
+    return SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)
+
+
+def _half(
+    data: bytes, numbers: list[int], direction: Direction, exchange: Exchange, known: Known, names: int
+) -> CapturedMessage | None:
+    size, first_time, last_time, first_packet, last_packet, missing = numbers
+    if size < 0:
+        return None
+    half = CapturedMessage(data, (first_time, last_time), (first_packet, last_packet), direction, missing)
+    half.api, half.version, half.names = exchange.api, exchange.version, names
+    if exchange.api is not None:
+        half.known = known
+        half.asked = exchange.request if direction == "response" else None
+    return half

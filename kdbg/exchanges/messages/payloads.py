@@ -1,0 +1,288 @@
+"""Payloads opened in place: bytes of a message that say something by a grammar of their own are read by it.
+
+`open_payloads` goes through a message that was read, `open_inspection` through one whose every byte was looked at.
+Bytes that open become `Opened`, which are the same bytes still; those that do not stay as they are, and where it is
+known what they should have been, a finding (`malformed-payload`) says what is wrong and where. No byte is lost.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from uuid import UUID
+
+from ...errors import WireError
+from ...protocol.findings import Finding, Kind, Side
+from ...protocol.findings.facts import InPayload, KnownForm, KnownQuirk, Stopped
+from ...protocol.findings.faults import Fault
+from ...protocol.wire.language.payload import Around, Holding, Opened, Readable, Reading, Sealed
+from ...protocol.wire.nodes import Node, Rest, Sized, WireStruct, join
+from ...protocol.wire.nodes.children import children
+from ...protocol.wire.readings.compiled import read_whole
+from ...protocol.wire.readings.secrets import has_secrets, without_tags
+from ...protocol.wire.readings.topic_names import ALWAYS, learn
+from ...protocol.wire.records.node import RecordsNode
+from .message import Message, explain, is_suspicious
+from .quirks import judged, told
+
+if TYPE_CHECKING:
+    from ...protocol.wire.readings.spans import Inspection
+
+DEEPEST = 8
+"""Payloads inside payloads are opened so far; Kafka's own go three deep."""
+
+
+def nothing_more(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return no findings: what explains those of a message that stands alone is searched for by who shows it."""
+    return ()
+
+
+@dataclass(slots=True)
+class Context:
+    """What is known of a message from elsewhere: `topics` by their ids, to which opened payloads may add, and `around`.
+
+    `software` is what the client says that it is; `refused`: the broker does not know the request's version. `mistakes`
+    returns the mistake that explains findings of the message. `around`
+    is asked for once bytes may be a payload, and gives the values that stand further out than the message: for a
+    response the body of its request, then what its connection has told, such as SASL's `mechanism`.
+    """
+
+    topics: MutableMapping[UUID, str] = field(default_factory=ALWAYS.copy)
+    around: Callable[[], Around] = dict
+    software: str = ""
+    refused: bool = False
+    mistakes: Callable[[Sequence[Finding]], tuple[Finding, ...]] = nothing_more
+
+    def judge(self, findings: Sequence[Finding], header: Mapping[str, Any] | None) -> tuple[Finding, ...]:
+        """Return findings of the message with what else tells of quirks, as `quirks.judged`."""
+        return judged(findings, header, self.software, refused=self.refused)
+
+
+def may_hold_payloads(grammar: WireStruct) -> bool:
+    """Return whether values of a grammar can hold payloads."""
+    return plan(grammar) is not None
+
+
+def open_payloads(message: Message, data: bytes, context: Context | None = None) -> Message:
+    """Open what can be opened in the message, which was read of `data`; what is odd in it joins the findings."""
+    walk = plan(message.grammar)
+    if walk is None or (message.findings and message.misaligned):
+        return message
+    opener = Opener(context or Context())
+    walk(opener, message.body, None)
+    message.payloads = tuple(payload for payload in opener.seen.values() if isinstance(payload, Opened))
+    if opener.odd:
+        header = message.header is not None
+        _, inspection = explain(message.api, message.version, message.direction, data, header=header)
+        message.findings += opener.told(inspection)
+    return message
+
+
+def open_inspection(grammar: WireStruct, inspection: Inspection, context: Context | None = None) -> None:
+    """Open what can be opened: each field's length, then the payload's own fields stand in place of the field."""
+    walk, context = plan(grammar), context or Context()
+    inspection.findings[:] = context.judge(inspection.findings, inspection.header)
+    shifted = any(finding.kind.shifts for finding in inspection.findings)
+    data = inspection.buffers[0].data
+    misaligned = shifted and (has_secrets(grammar) or is_suspicious(grammar, data, inspection.findings))
+    if walk is not None and not misaligned and inspection.value:
+        opener = Opener(context)
+        walk(opener, inspection.value, None)
+        inspection.findings += opener.told(inspection)
+        inspection.findings[:] = context.judge(inspection.findings, inspection.header)
+    inspection.findings += context.mistakes(inspection.findings)
+
+
+class Odd(NamedTuple):
+    """What is odd in the payload at `path`; `name` is what it should have been, where it is not that at all."""
+
+    path: str
+    finding: Finding
+    name: str = ""
+
+
+class Opener:
+    """One message while its payloads are opened: `around` are the structures that stand around, the nearest last.
+
+    `seen` are the payloads by their paths, opened or not; `odd` is what is odd in them, counted from their beginning.
+    `sealed` are the paths below which no bytes may be shown; `secret`: something in what is at hand must be hidden.
+    """
+
+    topic: Any = None
+    depth: int = 0
+    secret: bool = False
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.around: list[Mapping[str, Any]] = []
+        self.seen: dict[str, bytes] = {}
+        self.sealed: set[str] = set()
+        self.odd: list[Odd] = []
+
+    def open(self, holding: Holding, data: Any, path: str, *, secret: bool = False) -> Any:
+        """Return bytes as the payload that they are; as they came where kdbg can read none in them.
+
+        With `secret` they may be a secret: those that cannot be read are sealed.
+        """
+        if not data or self.depth >= DEEPEST:
+            return data
+        scopes: list[Any] = [*reversed(self.around), self.context.around()]
+        candidates = list(holding(data, ChainMap(*scopes)))
+        opened: bytes | None = self._by_any(candidates, data, path, secret)
+        if opened is None and len(candidates) == 1:
+            opened = self._slowly(candidates[0], data, path, secret)
+        if opened is None:
+            return self.seal(data, path) if secret else data
+        self.seen[path] = opened
+        return opened
+
+    def _by_any(self, candidates: list[Readable], data: bytes, path: str, secret: bool) -> Opened | None:
+        """Read the bytes as the first of the candidates that fits to their last byte; return None where none does."""
+        for readable in candidates:
+            try:
+                reading = readable.choose(data)
+            except WireError:
+                continue
+            for form in (reading, *reading.former):
+                value = read_whole(form.grammar, data)
+                if value is None:
+                    continue
+                if form.note:
+                    self.odd.append(Odd(path, _former(form)))
+                return self._opened(form, data, value, path, secret)
+        return None
+
+    def _slowly(self, readable: Readable, data: bytes, path: str, secret: bool) -> bytes:
+        """Read bytes that are not cleanly the payload they should be; note what is odd in them.
+
+        Return them opened if no fault shifts the fields behind it; else as they came, or sealed if they may be secret.
+        """
+        try:
+            reading = readable.choose(data)
+        except WireError as error:
+            facts = Stopped(error.start, error.fault)
+            self.odd.append(Odd(path, Finding(error.kind, "", error.path, error.start, 0, facts)))
+            return self.seal(data, path) if secret else data
+        from ...protocol.wire.readings.spans import inspect
+
+        may, secret = secret, secret or has_secrets(reading.grammar)
+        inspection = inspect(reading.grammar, data, opaque=secret, spans=False, inner=True)
+        broken = next((finding for finding in inspection.findings if finding.kind.shifts), None)
+        if broken is not None:
+            self.odd.append(Odd(path, broken, reading.name))
+            return self.seal(data, path) if secret else data
+        self.odd += [Odd(path, finding) for finding in inspection.findings]
+        return self._opened(reading, data, inspection.value, path, may)
+
+    def seal(self, data: bytes, path: str) -> Sealed:
+        """Return bytes that no view may show, and mark their path: nothing below it may be shown either."""
+        self.secret = True
+        self.sealed.add(path)
+        return Sealed(data)
+
+    def _opened(self, reading: Reading, data: bytes, value: dict[str, Any], path: str, secret: bool) -> Opened:
+        """Return the payload, with the payloads inside it opened too; with `secret` its unknown tags are secrets."""
+        outside, self.secret = self.secret, has_secrets(reading.grammar)
+        if secret and without_tags(value) is not value:
+            self.secret = True
+        walk = plan(reading.grammar)
+        if walk is not None:
+            self.depth += 1
+            walk(self, value, (None, path))
+            self.depth -= 1
+        learn(reading.grammar, value, self.context.topics)
+        opened = Opened.of(data, reading.name, reading.grammar, value, secret=self.secret)
+        self.secret = outside or self.secret
+        return opened
+
+    def told(self, inspection: Inspection) -> tuple[Finding, ...]:
+        """Return findings for what is odd in payloads, with their places in the message that was inspected.
+
+        The payloads' own spans are put into the inspection on the way.
+        """
+        from ...protocol.wire.readings.payload_spans import lay_open
+
+        places = lay_open(inspection, self.seen, self.sealed)
+        return tuple(_placed(odd, places.get(odd.path), inspection.side) for odd in self.odd)
+
+
+def _former(form: Reading) -> Finding:
+    """Return the finding for a payload that is read in a former form, or in one that some peers write."""
+    if form.quirk:
+        return Finding(Kind.KNOWN_QUIRK, facts=told(form.quirk))
+    return Finding(Kind.KNOWN_VARIANT, facts=KnownForm(form.note))
+
+
+def _placed(odd: Odd, start: int | None, side: Side) -> Finding:
+    """Return the finding with its place in the message, where the payload's first byte stands at `start`."""
+    finding, here = odd.finding, join(odd.path, odd.finding.path) if odd.finding.path else odd.path
+    at = start + finding.start if start is not None and finding.start is not None else None
+    kind = Kind.MALFORMED_PAYLOAD if finding.kind.is_error else finding.kind
+    # of bytes that were read by a grammar of their own
+    fault = cast(Fault | Stopped | KnownForm | KnownQuirk, finding.facts)
+    return Finding(kind, side, here, at, finding.length, InPayload(odd.name, fault, not finding.path))
+
+
+ValuePath: TypeAlias = "tuple[ValuePath, str | int] | None"
+"""Where a value stands: where what it is part of stands, and its name or index there; None is the message."""
+Walk = Callable[[Opener, Any, ValuePath], Any]
+"""Goes through (opener, value, place): gives the value with its payloads opened, structures and arrays in place."""
+
+
+def path_of(place: ValuePath) -> str:
+    """Return a place in the form that findings and spans use: `topics[0].name`."""
+    if place is None:
+        return ""
+    outside, last = place
+    return f"{path_of(outside)}[{last}]" if isinstance(last, int) else join(path_of(outside), last)
+
+
+@cache
+def plan(node: Node) -> Walk | None:
+    """Return the function that opens the payloads in values of a grammar; None where there are none."""
+    if isinstance(node, RecordsNode):
+        from .record_payloads import open_records
+
+        return open_records
+    if isinstance(node, (Sized, Rest)):
+        return None if node.holds is None else partial(_payload, node.holds)
+    below = [(child, walk) for child in children(node) if (walk := plan(child.node)) is not None]
+    if not below:
+        return None
+    if isinstance(node, WireStruct):
+        return _structure(node, [(child.key, walk) for child, walk in below])
+    ((child, walk),) = below
+    return partial(_array, walk) if child.repeated else walk
+
+
+def _payload(holding: Holding, opener: Opener, data: Any, place: ValuePath) -> Any:
+    return opener.open(holding, data, path_of(place)) if data else data
+
+
+def _array(item: Walk, opener: Opener, items: Any, place: ValuePath) -> Any:
+    for i, value in enumerate(items or ()):
+        items[i] = item(opener, value, (place, i))
+    return items
+
+
+def _structure(node: WireStruct, below: list[tuple[str, Walk]]) -> Walk:
+    topics = [known.name for kind in ("topic_id", "topic") for known in node.members if known.node.kind == kind]
+
+    def walk(opener: Opener, value: Any, place: ValuePath) -> Any:
+        if not value:
+            return value
+        outside = opener.topic
+        opener.around.append(value)
+        for name in topics:
+            opener.topic = value.get(name) or opener.topic
+        for name, inner in below:
+            if name in value:
+                value[name] = inner(opener, value[name], (place, name))
+        opener.topic = outside
+        opener.around.pop()
+        return value
+
+    return walk

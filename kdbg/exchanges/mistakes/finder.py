@@ -1,0 +1,162 @@
+"""The mistake in a message: the smallest change that makes it valid, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...protocol.findings.quirks import Sure
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import Direction
+from .batches import batch_mistake
+from .candidates import Candidate, candidates
+from .changes import ANY
+from .mistake import Mistake, Subject, sized
+from .search import Budget, Exhausted, Search
+from .shift import Shift
+from .values import little_endian_value, unused_values
+
+LONGEST = 1 << 20
+"""Longer messages are not searched."""
+CLIENT_ID_AT = 8
+"""Where the client id of a request header begins."""
+CERTAIN_MARGIN, CERTAIN_GAIN = 24.0, 48.0
+LIKELY_MARGIN, LIKELY_GAIN, VERSION_GAIN = 8.0, 14.0, 32.0
+"""Bits by which the best change must be better than the next, and by which the bytes after it must make sense."""
+
+
+MOST_KINDS, MOST_STEPS = 8, 32
+"""Mistakes that are named of one message, and corrections after which it is examined again."""
+
+
+class Examination(NamedTuple):
+    """The mistakes of a message, in the order in which they are corrected; `complete`: all changes were tried.
+
+    The corrected bytes of one have those before it corrected as well.
+    """
+
+    mistakes: tuple[Mistake, ...] = ()
+    complete: bool = True
+
+    @property
+    def mistake(self) -> Mistake | None:
+        """The first mistake, None where none explains the message."""
+        return self.mistakes[0] if self.mistakes else None
+
+
+def find_mistake(
+    frame: bytes, *, api: Api, version: int, direction: Direction, size: int | None = None
+) -> Mistake | None:
+    """Return the mistake that explains best why a message is not valid; None for a valid one, or where none does.
+
+    `frame` begins at the header and is complete; `size` is the INT32 before it, None where there is none.
+    """
+    return examine(frame, api=api, version=version, direction=direction, size=size).mistake
+
+
+def examine(frame: bytes, *, api: Api, version: int, direction: Direction, size: int | None = None) -> Examination:
+    """Return all mistakes of a message, and whether the search was complete: it may be too long for that."""
+    if not api.reads(direction, version):
+        return Examination()
+    if len(frame) > LONGEST:
+        return Examination(complete=False)
+    budget, found = Budget(), dict[str, Mistake]()
+    try:
+        for one in _mistakes(Subject(frame, api, version, direction), size, budget):
+            known = found.get(one.kind)
+            found[one.kind] = one if known is None else known._replace(others=known.others + 1)
+            if len(found) == MOST_KINDS:
+                break
+    except Exhausted:
+        return Examination(tuple(found.values()), False)
+    return Examination(tuple(found.values()), not budget.spent)
+
+
+def _mistakes(subject: Subject, size: int | None, budget: Budget) -> Iterator[Mistake]:
+    """Yield the mistake of a message, then those that remain when it is corrected."""
+    shifts: list[Shift] = []
+    for _ in range(MOST_STEPS):
+        search = Search(subject.frame, subject.nodes, budget)
+        found = _mistake(subject, search, size)
+        if found is not None:
+            yield _moved(found, shifts)
+        if found is None or found.sure is not Sure.CERTAIN or not found.corrected or found.kind == "other-version-body":
+            break
+        corrected = found.corrected[4:]
+        shifts.append(Shift.between(subject.frame, corrected))
+        subject, size = subject._replace(frame=corrected), None
+    yield from (_moved(one, shifts) for one in unused_values(subject, search))
+
+
+def _moved(mistake: Mistake, shifts: list[Shift]) -> Mistake:
+    """Return a mistake of a corrected message at its place in the message that was not corrected."""
+    start = mistake.start
+    for shift in reversed(shifts):
+        start = shift.before(start)
+    return mistake._replace(start=start)
+
+
+def _mistake(subject: Subject, search: Search, size: int | None) -> Mistake | None:
+    """Return the mistake that explains best why a message is not valid, but for values that nothing uses."""
+    if size is not None and size != len(subject.frame):
+        return _size_mistake(subject, search, size)
+    if search.ended and (found := batch_mistake(subject, search.strict.record_sets, search.budget)) is not None:
+        return found
+    if search.valid:
+        found = little_endian_value(subject, search)
+        if found is not None or search.strict.odd <= len(list(unused_values(subject, search))):
+            return found
+    return _best(subject, search)
+
+
+def _size_mistake(subject: Subject, search: Search, size: int) -> Mistake | None:
+    """Return the mistake in the size of a message that is valid but for it; None for one that may be cut off."""
+    length = len(subject.frame)
+    if not search.valid:
+        return None
+    little = int.from_bytes(size.to_bytes(4, "big", signed=True), "little", signed=True)
+    kinds = {length + 4: "size-counts-itself"}
+    kind = "little-endian-size" if little in (length, length + 4) else kinds.get(size, "wrong-size")
+    sure = Sure.LIKELY if kind == "wrong-size" else Sure.CERTAIN
+    return subject.mistake(kind)._replace(
+        path="size", start=-4, length=4, actual=str(size), expected=str(length), sure=sure,
+        corrected=sized(subject.frame),
+    )  # fmt: skip
+
+
+def _best(subject: Subject, search: Search) -> Mistake | None:
+    """Return the mistake of the best change, as sure as it is better than the next one."""
+    found = candidates(subject, search)
+    if not found:
+        return _header_alone(subject)
+    best, *others = found
+    rivals = [one.cost for one in others if best.rivals(one)]
+    rivals += [search.strict.bits] if search.valid else []
+    margin = min(rivals, default=best.cost + 1000.0) - best.cost
+    if search.valid and margin < CERTAIN_MARGIN:
+        return None
+    return best.mistake(subject)._replace(sure=_sure(margin, best))
+
+
+def _header_alone(subject: Subject) -> Mistake | None:
+    """Return the mistake of a request that is nothing but a header with a compact client id, None for any other."""
+    if subject.direction == "response" or subject.version < subject.api.flexible:
+        return None
+    tags = subject.frame[CLIENT_ID_AT : CLIENT_ID_AT + 1] == b"\0"  # some programs write tagged fields before it, too
+    at = CLIENT_ID_AT + tags
+    name = subject.frame[at + 1 :].rstrip(b"\0")
+    if not name or subject.frame[at] != len(name) + 1 or not name.isascii() or not name.decode().isprintable():
+        return None
+    corrected = subject.frame[:CLIENT_ID_AT] + len(name).to_bytes(2, "big") + name + b"\0"
+    return subject.mistake("compact-client-id-without-body")._replace(
+        path="client_id", start=CLIENT_ID_AT, length=len(subject.frame) - CLIENT_ID_AT, corrected=sized(corrected)
+    )
+
+
+def _sure(margin: float, best: Candidate) -> Sure:
+    if best.found.edits[0].change.cost >= ANY:
+        return Sure.GUESS
+    if margin >= CERTAIN_MARGIN and best.found.gain >= CERTAIN_GAIN:
+        return Sure.CERTAIN
+    least = VERSION_GAIN if best.kind == "other-version-body" else LIKELY_GAIN
+    return Sure.LIKELY if margin >= LIKELY_MARGIN and best.found.gain >= least else Sure.GUESS

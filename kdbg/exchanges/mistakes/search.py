@@ -1,0 +1,260 @@
+"""The search for the smallest change that makes a message valid to its last byte, with values that a peer would write.
+
+The message is read as its version has it. At every length, count and structure before the place where that fails, each
+change of changes.py is tried; the reading goes on from there, so that a try costs no more than the bytes it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ...protocol.wire.nodes import Node, Sized, WireArray, WireStruct
+from ...protocol.wire.records.node import RecordsNode
+from ..messages.score import NONSENSE
+from ..messages.weigh import ROOT, Impossible, Path, Todo, Weigher, path_text
+from .changes import Change, changes, tag_changes
+
+STEPS = 60_000
+"""Fields that are read in all tries together; 64 bytes of a long one count as another."""
+HEADER: Path = (None, "", "header")
+PER_BYTE, SPARE = 8.6, 96.0
+"""Bits that a valid message costs at most."""
+FAR = 40.0
+"""Bits above the best that a try may cost."""
+
+
+class Exhausted(Exception):
+    """The budget is spent."""
+
+
+@dataclass
+class Budget:
+    """How many fields may still be read."""
+
+    steps: int = STEPS
+
+    def take(self, steps: int) -> None:
+        """Take steps; raise `Exhausted` where none are left."""
+        self.steps -= steps
+        if self.steps < 0:
+            raise Exhausted
+
+    @property
+    def spent(self) -> bool:
+        return self.steps <= 0
+
+
+class Place(NamedTuple):
+    """A place in the reading from which it can go on: before a node, or before the tagged fields of a structure."""
+
+    at: int
+    bits: float
+    faults: int
+    node: Any
+    path: Path
+    tags: bool
+    todo: Todo | None
+
+
+class Edit(NamedTuple):
+    """A change at a place."""
+
+    start: int
+    path: Path
+    change: Change
+    bits: float
+    """What the message cost up to it."""
+
+
+@dataclass
+class Found:
+    """Changes that make a message valid, with what it costs then."""
+
+    edits: list[Edit]
+    bits: float
+    gain: float
+    """Bits that the bytes after the first change cost less than random ones."""
+
+
+class RecordSetAt(NamedTuple):
+    """The bytes of a record set in a message."""
+
+    path: str
+    length_at: int
+    start: int
+    end: int
+    node: RecordsNode
+
+
+Habit = Callable[[bytes, int, Any, Path, bool], Change | None]
+"""What a program does everywhere: the change of a node, or of the tagged fields of a structure, if it is one."""
+
+
+class Reader(Weigher):
+    """Reads a message with its mistakes: notes the places, and applies changes."""
+
+    def __init__(self, data: bytes, budget: Budget, *, trace: bool = False, habit: Habit | None = None) -> None:
+        super().__init__(data, 0, PER_BYTE * len(data) + SPARE, len(data))
+        self.budget, self.habit = budget, habit
+        self.places: list[Place] | None = [] if trace else None
+        self.edits: list[Edit] = []
+        self.record_sets: list[RecordSetAt] = []
+        self.odd = 0
+
+    def read(self, node: Node, path: Path) -> None:
+        self.budget.steps -= 1
+        if self.budget.steps < 0:
+            raise Impossible
+        if self.places is not None and not isinstance(node, WireStruct):
+            self.places.append(Place(self.at, self.bits, self.faults, node, path, False, self.todo))
+        change = self.habit(self.data, self.at, node, path, False) if self.habit is not None else None
+        if change is not None:
+            self.apply(node, path, change)
+        elif isinstance(node, RecordsNode):
+            self.record_set(node, path)
+        else:
+            super().read(node, path)
+
+    def record_set(self, node: RecordsNode, path: Path) -> None:
+        start = self.at
+        self.records(node, path)
+        self.note_records(node, path, start)
+
+    def note_records(self, node: RecordsNode, path: Path, length_at: int) -> None:
+        start = length_at + 4 if not node.length.bias else _after_varint(self.data, length_at)
+        if self.at > start:
+            self.record_sets.append(RecordSetAt(path_text(path), length_at, start, self.at, node))
+
+    def contents(self, node: Sized, size: int, path: Path) -> None:
+        self.budget.steps -= min(max(size, 0), self.end - self.at) >> 6
+        super().contents(node, size, path)
+
+    def tags(self, node: WireStruct, path: Path) -> None:
+        if self.places is not None:
+            self.places.append(Place(self.at, self.bits, self.faults, node, path, True, self.todo))
+        change = self.habit(self.data, self.at, node, path, True) if self.habit is not None else None
+        if change is not None:
+            self.apply(node, path, change)
+        else:
+            super().tags(node, path)
+
+    def apply(self, node: Any, path: Path, change: Change) -> None:
+        """Read a node with a change."""
+        self.edits.append(Edit(self.at, path, change, self.bits))
+        start, self.at = self.at, change.end
+        if change.size is None:
+            return
+        if isinstance(node, WireArray):
+            self.elements(node, change.size, path)
+        elif isinstance(node, RecordsNode):
+            self.entries(node, change.size, path)
+            self.note_records(node, path, start)
+        else:
+            self.contents(node, change.size, path)
+
+    def priced(self, bits: float, raw: float) -> None:
+        """Add the cost of a value; an odd one is no fault, for valid messages have some."""
+        self.bits += bits
+        self.odd += bits >= raw + NONSENSE
+
+    def found(self) -> Found:
+        """Return the changes that were applied; the first of them is where the message is not valid."""
+        first = self.edits[0]
+        gain = 8.0 * (len(self.data) - first.start) - (self.bits - first.bits)
+        return Found(self.edits, self.bits, gain)
+
+    def whole(self) -> bool:
+        """Read on; return whether that ends with the message, and with no value that no peer writes."""
+        try:
+            self.run()
+        except (Impossible, RecursionError):
+            return False
+        return self.at == self.end and not self.faults
+
+
+def _after_varint(data: bytes, at: int) -> int:
+    while at < len(data) and data[at] > 0x7F:
+        at += 1
+    return at + 1
+
+
+def beginning(nodes: tuple[Node, ...]) -> Todo | None:
+    """Return what is to be read of a message: its header, its body."""
+    todo = None
+    for at in reversed(range(len(nodes))):
+        path = HEADER if at + 1 < len(nodes) else ROOT
+        todo = Todo(lambda reader, node, path: reader.read(node, path), nodes[at], path, todo)
+    return todo
+
+
+class Search:
+    """One search in one message."""
+
+    def __init__(self, data: bytes, nodes: tuple[Node, ...], budget: Budget) -> None:
+        self.data, self.nodes, self.budget = data, nodes, budget
+        self.begun = beginning(nodes)
+        self.strict = Reader(data, budget, trace=True)
+        self.strict.todo = self.begun
+        self.valid = self.strict.whole()
+        """Whether the message is valid as it is."""
+        self.ended = self.strict.todo is None and self.strict.at == len(data)
+        """Whether the reading ends with the message, though it may have faults."""
+
+    def singles(self) -> Iterator[Found]:
+        """Yield each single change that makes the message valid."""
+        best = PER_BYTE * len(self.data) + SPARE
+        for place in reversed(self.strict.places or []):
+            for change in self._changes(place):
+                self.budget.steps -= 1
+                reader = self._at(place, best)
+                try:
+                    reader.apply(place.node, place.path, change)
+                except Impossible:
+                    continue
+                if reader.whole():
+                    yield reader.found()
+                    best = min(best, reader.bits + FAR)
+                if self.budget.spent:
+                    return
+
+    def _changes(self, place: Place) -> Iterator[Change]:
+        header = is_header(place.path)
+        if place.tags:
+            found = tag_changes(self.data, place.at, place.node)
+            return (_in_header(one) for one in found) if header else found
+        found = changes(self.data, place.at, place.node, place.path[2])
+        if header:
+            return (_as_client_id(one) for one in found if place.path[2] == "client_id")
+        return found
+
+    def _at(self, place: Place, most: float) -> Reader:
+        reader = Reader(self.data, self.budget)
+        reader.at, reader.bits, reader.faults, reader.todo = place.at, place.bits, place.faults, place.todo
+        reader.most = most
+        return reader
+
+    def with_habit(self, habit: Habit) -> Found | None:
+        """Return the changes that undo what a program does everywhere; None where it does it once, or never."""
+        reader = Reader(self.data, self.budget, habit=habit)
+        reader.todo = self.begun
+        if not reader.whole() or len(reader.edits) < 2:
+            return None
+        return reader.found()
+
+
+def is_header(path: Path | None) -> bool:
+    """Return whether a path is one of the header."""
+    while path is not None and path[0] is not None:
+        path = path[0]
+    return path is HEADER
+
+
+def _in_header(change: Change) -> Change:
+    kind = "missing-header-tags" if change.kind == "missing-tagged-fields" else "unexpected-header-tags"
+    return change._replace(kind=kind)
+
+
+def _as_client_id(change: Change) -> Change:
+    return change._replace(kind="compact-client-id") if change.kind == "compact-length" else change

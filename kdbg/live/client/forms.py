@@ -1,0 +1,231 @@
+"""The body of a request from the few things a person says: one function per API, and the table of them.
+
+A form takes the version that will be sent and keyword arguments, which are the options of `kdbg send` under the same
+names; its signature says which must be given (no default) and which may be given several times (tuples). What it
+returns holds this version's fields, nothing else. No I/O: offsets to look up and partitions to choose are known by
+now. Fields as in the 0.8 guide and the 0.10.1 protocol, later ones as the KIPs in the grammars' docstrings say.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from ... import __version__
+from ...errors import InputError
+from .defaults import MAX_BYTES, MAX_WAIT_MS, REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS, TIMEOUT_MS
+from .producing import entries
+
+Body = dict[str, Any]
+Words = tuple[str, ...]
+Pairs = tuple[tuple[str, Any], ...]
+CONSUMER = "consumer"
+
+
+def produce(
+    version: int, *, topic: str, value: tuple[bytes | None, ...], key: bytes | None = None,
+    partition: int | None = None, header: Pairs = (), timestamp: int = -1, acks: int = -1, timeout_ms: int = TIMEOUT_MS,
+    compression: str = "none", record_format: str | None = None,
+) -> Body:  # fmt: skip
+    records = entries(version, value, key, header, timestamp, compression, record_format)
+    partitions = [{"index": partition or 0, "records": records}]
+    return {"acks": acks, "timeout_ms": timeout_ms, "topic_data": [{"name": topic, "partition_data": partitions}]}
+
+
+def fetch(
+    version: int, *, topic: str, partition: int = 0, offset: int | str = "earliest", max_bytes: int = MAX_BYTES,
+    min_bytes: int = 1, max_wait: int = MAX_WAIT_MS, read_committed: bool = False,
+) -> Body:  # fmt: skip
+    place = {"partition": partition, "fetch_offset": known(offset), "partition_max_bytes": max_bytes}
+    body: Body = {"max_wait_ms": max_wait, "min_bytes": min_bytes, "topics": [{"topic": topic, "partitions": [place]}]}
+    if version >= 3:
+        body["max_bytes"] = max_bytes
+    return body | ({"isolation_level": int(read_committed)} if version >= 4 else {})
+
+
+def list_offsets(
+    version: int, *, topic: str, partition: tuple[int, ...] = (0,), time: int = -1, max_offsets: int = 1
+) -> Body:
+    extra = {"max_num_offsets": max_offsets} if version == 0 else {}
+    partitions = [{"partition_index": number, "timestamp": time} | extra for number in partition]
+    return {"replica_id": -1, "topics": [{"name": topic, "partitions": partitions}]}
+
+
+def metadata(version: int, *, topic: Words = (), create: bool = True) -> Body:
+    """Build a Metadata body; for all topics it has an empty list in v0, a null one since v1."""
+    topics = [{"name": name} for name in topic] or (None if version else [])
+    return {"topics": topics} | ({"allow_auto_topic_creation": create} if version >= 4 else {})
+
+
+def offset_commit(
+    version: int, *, group: str, topic: str, offset: int, partition: int = 0, metadata: str = "", generation: int = -1,
+    member_id: str = "",
+) -> Body:  # fmt: skip
+    place = {"partition_index": partition, "committed_offset": offset, "committed_metadata": metadata}
+    body: Body = {"group_id": group, "topics": [{"name": topic, "partitions": [place]}]}
+    member = {"generation_id_or_member_epoch": generation, "member_id": member_id}
+    return body | (member if version else {})
+
+
+def offset_fetch(version: int, *, group: str, topic: Words = (), partition: tuple[int, ...] = (0,)) -> Body:
+    """Build an OffsetFetch body; without topics it asks for all of the group's, which v0 and v1 cannot."""
+    named = [{"name": name, "partition_indexes": list(partition)} for name in topic]
+    topics = named or (None if version >= 2 else [])
+    one = {"group_id": group, "topics": topics}
+    return {"groups": [one]} if version >= 8 else one
+
+
+def find_coordinator(version: int, *, group: str | None = None, transactional_id: str | None = None) -> Body:
+    if (group is None) == (transactional_id is None):
+        raise InputError("a group or transactional id is missing; use --group or --transactional-id")
+    name = group if group is not None else transactional_id
+    kind = {"key_type": int(group is None)} if version else {}
+    return kind | ({"coordinator_keys": [name]} if version >= 4 else {"key": name})
+
+
+def join_group(
+    version: int, *, group: str, topic: Words = (), member_id: str = "", instance_id: str | None = None,
+    protocol_type: str = CONSUMER, protocol: str = "range", session_timeout_ms: int = SESSION_TIMEOUT_MS,
+    rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS,
+) -> Body:  # fmt: skip
+    protocols = [{"name": protocol, "metadata": subscription(topic)}]
+    body: Body = {
+        "group_id": group, "session_timeout_ms": session_timeout_ms, "member_id": member_id,
+        "protocol_type": protocol_type, "protocols": protocols,
+    }  # fmt: skip
+    if version:
+        body["rebalance_timeout_ms"] = rebalance_timeout_ms
+    return body | ({"group_instance_id": instance_id} if version >= 5 else {})
+
+
+def sync_group(
+    version: int, *, group: str, generation: int, member_id: str, topic: Words = (), partition: tuple[int, ...] = (0,),
+    instance_id: str | None = None, protocol_type: str = CONSUMER, protocol: str = "range",
+) -> Body:  # fmt: skip
+    """Build a SyncGroup body; with topics, it is that of the leader of a group of one, which takes the partitions."""
+    given = [{"member_id": member_id, "assignment": assignment(topic, partition)}] if topic else []
+    body: Body = {"group_id": group, "generation_id": generation, "member_id": member_id, "assignments": given}
+    if version >= 5:
+        body |= {"protocol_type": protocol_type, "protocol_name": protocol}
+    return body | ({"group_instance_id": instance_id} if version >= 3 else {})
+
+
+def heartbeat(version: int, *, group: str, generation: int, member_id: str, instance_id: str | None = None) -> Body:
+    body: Body = {"group_id": group, "generation_id": generation, "member_id": member_id}
+    return body | ({"group_instance_id": instance_id} if version >= 3 else {})
+
+
+def leave_group(version: int, *, group: str, member_id: str, instance_id: str | None = None) -> Body:
+    member: Body = {"member_id": member_id}
+    if version < 3:
+        return {"group_id": group} | member
+    return {"group_id": group, "members": [member | {"group_instance_id": instance_id}]}
+
+
+def describe_groups(version: int, *, group: Words) -> Body:
+    return {"groups": list(group)}
+
+
+def list_groups(version: int, *, state: Words = (), type: Words = ()) -> Body:
+    body: Body = {"states_filter": list(state)} if version >= 4 else {}
+    return body | ({"types_filter": list(type)} if version >= 5 else {})
+
+
+def sasl_handshake(version: int, *, mechanism: str = "PLAIN") -> Body:
+    return {"mechanism": mechanism}
+
+
+def api_versions(version: int, *, software_name: str = "kdbg", software_version: str = __version__) -> Body:
+    software = {"client_software_name": software_name, "client_software_version": software_version}
+    return software if version >= 3 else {}
+
+
+def create_topics(
+    version: int, *, topic: Words, partitions: int = 1, replication_factor: int = 1, topic_config: Pairs = (),
+    timeout_ms: int = TIMEOUT_MS, validate_only: bool = False,
+) -> Body:  # fmt: skip
+    configs = [{"name": name, "value": value} for name, value in topic_config]
+    shape = {"num_partitions": partitions, "replication_factor": replication_factor, "configs": configs}
+    body: Body = {"topics": [{"name": name} | shape for name in topic], "timeout_ms": timeout_ms}
+    return body | ({"validate_only": validate_only} if version else {})
+
+
+def delete_topics(version: int, *, topic: Words, timeout_ms: int = TIMEOUT_MS) -> Body:
+    named: Body = {"topics": [{"name": name} for name in topic]} if version >= 6 else {"topic_names": list(topic)}
+    return named | {"timeout_ms": timeout_ms}
+
+
+def describe_acls(
+    version: int, *, resource_type: str = "any", resource_name: str | None = None, pattern_type: str = "any",
+    principal: str | None = None, host: str | None = None, operation: str = "any", permission: str = "any",
+) -> Body:  # fmt: skip
+    """Build a DescribeAcls body: all ACLs, unless something narrows them."""
+    body: Body = {
+        "resource_type_filter": resource_type, "resource_name_filter": resource_name, "principal_filter": principal,
+        "host_filter": host, "operation": operation, "permission_type": permission,
+    }  # fmt: skip
+    return body | ({"pattern_type_filter": pattern_type} if version else {})
+
+
+def create_partitions(
+    version: int, *, topic: Words, count: int, timeout_ms: int = TIMEOUT_MS, validate_only: bool = False
+) -> Body:
+    topics = [{"name": name, "count": count, "assignments": None} for name in topic]
+    return {"topics": topics, "timeout_ms": timeout_ms, "validate_only": validate_only}
+
+
+def elect_leaders(
+    version: int, *, topic: Words = (), partition: tuple[int, ...] = (0,), election_type: str = "preferred",
+    timeout_ms: int = TIMEOUT_MS,
+) -> Body:  # fmt: skip
+    """Build an ElectLeaders body; without topics, it is for all partitions of the cluster."""
+    named = [{"topic": name, "partitions": list(partition)} for name in topic]
+    body: Body = {"topic_partitions": named or None, "timeout_ms": timeout_ms}
+    return body | ({"election_type": election_type} if version else {})
+
+
+FORMS: dict[str, Callable[..., Body]] = {
+    "Produce": produce,
+    "Fetch": fetch,
+    "ListOffsets": list_offsets,
+    "Metadata": metadata,
+    "OffsetCommit": offset_commit,
+    "OffsetFetch": offset_fetch,
+    "FindCoordinator": find_coordinator,
+    "JoinGroup": join_group,
+    "Heartbeat": heartbeat,
+    "LeaveGroup": leave_group,
+    "SyncGroup": sync_group,
+    "DescribeGroups": describe_groups,
+    "ListGroups": list_groups,
+    "SaslHandshake": sasl_handshake,
+    "ApiVersions": api_versions,
+    "CreateTopics": create_topics,
+    "DeleteTopics": delete_topics,
+    "DescribeAcls": describe_acls,
+    "CreatePartitions": create_partitions,
+    "ElectLeaders": elect_leaders,
+}
+"""The APIs that have options of their own, in the order of their keys."""
+
+
+def known(offset: int | str) -> int:
+    """Return an offset as a number: 0 for a word (earliest, latest) that was not looked up."""
+    return offset if isinstance(offset, int) else 0
+
+
+def subscription(topics: Words) -> bytes:
+    """Return the bytes of a ConsumerProtocolSubscription v0: what members of a consumer group tell their leader."""
+    return struct.pack(">hi", 0, len(topics)) + b"".join(map(_string, topics)) + struct.pack(">i", -1)
+
+
+def assignment(topics: Words, partitions: tuple[int, ...]) -> bytes:
+    """Return the bytes of a ConsumerProtocolAssignment v0: these partitions of every topic, for one member."""
+    numbers = struct.pack(f">i{len(partitions)}i", len(partitions), *partitions)
+    return struct.pack(">hi", 0, len(topics)) + b"".join(_string(t) + numbers for t in topics) + struct.pack(">i", -1)
+
+
+def _string(text: str) -> bytes:
+    data = text.encode("utf-8", "surrogateescape")
+    return struct.pack(">h", len(data)) + data

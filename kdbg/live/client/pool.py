@@ -1,0 +1,151 @@
+"""Connections to brokers, one each: opened when first wanted, authenticated, and asked for the versions they speak.
+
+What a broker says of its versions is valid for the connection that it said it on (the 0.10.1 guide's "Retrieving
+Supported API versions"): it stands there, and a new connection is asked anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Collection
+from uuid import UUID
+
+from ...errors import CannotConnect, Closed, TimedOut
+from . import failures
+from .authenticate import authenticate
+from .connection import Connection, Seen, Tap
+from .settings import Address, Sasl, Settings, show
+from .trust import check_trust
+from .versions import ask_versions
+
+Trace = Callable[[str], None]
+
+
+class Pool:
+    """The connections of a session. `named` are the brokers that the user named, `topics` the names of topic ids.
+
+    `fallback`: a broker that keeps silent about its versions is taken for an old one.
+    `trace` is told of every step, `note` of what everybody should know, `seen` of every exchange, `tap` of all bytes.
+    """
+
+    settings: Settings
+    named: Collection[Address]
+    topics: dict[UUID, str]
+    fallback: bool
+    trace: Trace
+    note: Trace
+
+    def __init__(
+        self, settings: Settings, named: Collection[Address], topics: dict[UUID, str], *, trace: Trace, note: Trace,
+        seen: Seen | None, tap: Tap | None, fallback: bool,
+    ) -> None:  # fmt: skip
+        self.settings, self.named, self.topics, self.fallback = settings, named, topics, fallback
+        self.trace, self.note, self._seen, self._tap = trace, note, seen, tap
+        self.connections: dict[Address, Connection] = {}
+        self._opening: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._asking: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._spared: set[Address] = set()
+        self._noted: set[str] = set()
+
+    async def close(self) -> None:
+        """Hang up on every broker."""
+        await asyncio.gather(*(connection.close() for connection in self.connections.values()))
+        self.connections.clear()
+
+    async def connect(self, address: Address) -> Connection:
+        """Return the connection to a broker: the one there is, or a new one, authenticated."""
+        async with self._opening[address]:
+            connection = self.connections.get(address)
+            if connection is None or not connection.open_:
+                connection = self.connections[address] = await self._open(address)
+        return connection
+
+    async def asked(self, address: Address, *, must_answer: bool = False) -> Connection:
+        """Return the connection to a broker, with the versions that the broker told on it.
+
+        Those are empty for a broker before 0.10, which hangs up on the question: it is spared it on the connection
+        that follows. With `must_answer`, one that keeps silent is an error, `fallback` or not.
+        """
+        async with self._asking[address]:
+            connection = await self.connect(address)
+            if connection.versions is None and not await self._ask(connection, must_answer=must_answer):
+                connection = await self.connect(address)
+            return connection
+
+    def spare(self, address: Address) -> None:
+        """Take a broker that keeps silent for an old one: do not ask it for its versions on the next connection."""
+        self.note_once(
+            f"broker {show(address)} sends no response to ApiVersions, as some brokers before 0.10; using version 0"
+        )
+        self._spared.add(address)
+
+    async def _open(self, address: Address) -> Connection:
+        """Open a new connection, and authenticate; tell whom credentials go to that the user did not name."""
+        if address[0] not in {host for host, _ in self.named}:
+            if self.settings.only_named:
+                raise failures.not_named(address)
+            check_trust(address, self.named, self.settings)
+            if self.settings.has_credentials:
+                self.note_once(
+                    f"sending credentials to {show(address)}, an advertised address; use --only-named to prevent this"
+                )
+        self.trace(f"connecting to {show(address)}")
+        connection = await self._reach(address)
+        if self.settings.sasl is not None:
+            try:
+                connection = await self._authenticated(connection, self.settings.sasl)
+            except BaseException:
+                await connection.close()
+                raise
+            self.trace(f"authenticated with {self.settings.sasl.mechanism.upper()}")
+        return connection
+
+    async def _reach(self, address: Address) -> Connection:
+        try:
+            connection = await Connection.open(
+                address, self.settings, seen=self._seen, tap=self._tap, topics=self.topics
+            )
+        except (CannotConnect, TimedOut) as error:
+            raise error if address in self.named else failures.advertised(error) from None
+        if address in self._spared:
+            self._spared.discard(address)
+            connection.versions = {}
+        return connection
+
+    async def _authenticated(self, connection: Connection, sasl: Sasl) -> Connection:
+        """Authenticate on a connection, or on another where the broker hangs up when it is asked for its versions."""
+        if not sasl.raw and connection.versions is None and not await self._ask(connection):
+            await connection.close()
+            connection = await self._reach(connection.address)
+        try:
+            await authenticate(connection, sasl, connection.versions)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def _ask(self, connection: Connection, *, must_answer: bool = False) -> bool:
+        """Ask a broker for its versions; False if that ended the connection, and the next one shall do without."""
+        where = show(connection.address)
+        self.trace(f"requesting the API versions of {where}")
+        try:
+            connection.versions = await ask_versions(connection)
+        except Closed:
+            self.note_once(
+                f"broker {where} closes the connection after ApiVersions, as brokers before 0.10 do; using version 0"
+            )
+            self._spared.add(connection.address)
+        except TimedOut as error:
+            if must_answer or not self.fallback:
+                raise failures.silent_about_versions(error) from None
+            self.spare(connection.address)
+        else:
+            return True
+        return False
+
+    def note_once(self, text: str) -> None:
+        """Note what was not noted before."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self.note(text)

@@ -1,0 +1,66 @@
+"""A Schema Registry that is asked over the network, by the client of `confluent-kafka`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from ...errors import InputError
+from ...extras import install
+from ...payloads.values.schema import Reference, Schema, SchemaId
+from ...payloads.values.value import Unread
+
+SECONDS = 10
+NEEDED = ("confluent_kafka", "authlib", "cachetools", "attrs")
+"""What the client imports; the last three come with confluent-kafka's extra `schemaregistry`."""
+DEEPEST = 32
+
+
+class SchemaRegistry:
+    """Asks a registry for schemas. `settings` are those of the client: `basic.auth.user.info`, `ssl.ca.location`, …
+
+    Raises `InputError` for settings that the client refuses, or where it is not installed.
+    """
+
+    def __init__(self, url: str, settings: Mapping[str, str] | None = None) -> None:
+        if any(find_spec(name) is None for name in NEEDED):
+            raise InputError(f"--registry needs the package confluent-kafka; {install('schemas')}")
+        from confluent_kafka.schema_registry import SchemaRegistryClient
+
+        self._broken = ""
+        try:
+            self._client: Any = SchemaRegistryClient(
+                {"timeout": SECONDS, "max.retries": 1, **(settings or {}), "url": url}
+            )
+        except (ValueError, TypeError, OSError) as error:
+            raise InputError(f"the Schema Registry client rejects the settings: {error}") from None
+
+    def by_id(self, schema_id: SchemaId) -> Schema:
+        """Return the schema with this id or GUID; one that cannot be reached is not asked again."""
+        if self._broken:
+            raise Unread(self._broken)
+        from confluent_kafka.schema_registry import SchemaRegistryError
+
+        try:
+            asked = self._client.get_schema(schema_id) if isinstance(schema_id, int) \
+                else self._client.get_schema_by_guid(str(schema_id))  # fmt: skip
+            return self._made(asked, DEEPEST)
+        except SchemaRegistryError as error:
+            raise Unread(f"the Schema Registry returned an error: {error.error_message}") from None
+        except Unread:
+            raise
+        except Exception as error:  # whatever the client's HTTP library raises
+            self._broken = (
+                f"the Schema Registry is not available: {str(error).splitlines()[0] if str(error) else error!r}"
+            )
+            raise Unread(self._broken) from None
+
+    def _made(self, schema: Any, depth: int) -> Schema:
+        if not depth:
+            raise Unread("the references between the schemas form a cycle")
+        used = [
+            Reference(each.name, self._made(self._client.get_version(each.subject, each.version).schema, depth - 1))
+            for each in schema.references or ()
+        ]
+        return Schema(schema.schema_type or "AVRO", schema.schema_str, tuple(used))

@@ -1,0 +1,196 @@
+"""Files of entries of one size (`.index`, `.timeindex`, `.txnindex`), and the producer snapshot (`.snapshot`).
+
+Brokers set index files aside in full length and cut them to size when the segment is done: an active segment's index
+ends in zeros.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+
+from ...exchanges.messages.message import Message, explain, read
+from ...exchanges.messages.score import YEARS
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import Behind, EndsBehind
+from ...protocol.findings.faults import ChecksumWrong
+from ...protocol.grammars import log_files
+from ...protocol.grammars.payloads.producer_snapshot import producer_snapshot
+from ...protocol.wire import Api, Struct
+from ...protocol.wire.readings.spans import Inspection
+from ...protocol.wire.records.checksum import crc32c
+from .piece import CHUNK, LARGEST, Piece, Read, ends_inside, of_file, taken, zeros_between
+
+VERSION = 1
+"""The only version of a producer snapshot that there is."""
+SNAPSHOT = Struct(*producer_snapshot.frame, *producer_snapshot.layout.declared)
+HEADER = struct.Struct(">hIi")
+"""How a producer snapshot begins: version, checksum, number of producers."""
+CRC_FROM = 6
+PRODUCER_SIZE = 46
+MOST_PRODUCERS = 1 << 48
+"""Producer ids are given out one by one: no cluster comes this far."""
+FixedEntry = dict[str, Any]
+Odd = Behind | EndsBehind | None
+Follows = Callable[[FixedEntry, FixedEntry], Odd]
+"""What is wrong about an entry behind another one, None for nothing."""
+
+
+def alone(name: str, structure: Struct) -> Api:
+    """Make an API of a structure that is read by itself."""
+    return Api(-1, name, structure, structure, range(1), headerless=True)
+
+
+def offsets_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
+    """Compare entries of an offset index: both numbers must grow."""
+    for name, growing in (("relative_offset", "offsets"), ("position", "positions")):
+        if entry[name] <= before[name]:
+            return Behind(name, entry[name], before[name], growing)
+    return None
+
+
+def times_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
+    """Compare entries of a time index: neither number may fall, for each entry is the newest record so far."""
+    for name, growing in (("timestamp", "times"), ("relative_offset", "offsets")):
+        if entry[name] < before[name]:
+            return Behind(name, entry[name], before[name], growing)
+    return None
+
+
+def ends_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
+    """Compare entries of the index of aborted transactions: they come in the order in which they ended."""
+    if entry["last_offset"] <= before["last_offset"]:
+        return EndsBehind(entry["last_offset"], before["last_offset"])
+    return None
+
+
+class _Structured:
+    """A kind of file whose pieces are structures of one declaration."""
+
+    api: Api
+
+    @property
+    def timed(self) -> bool:
+        return "timestamp" in {field.name for field in self.api.at("response", 0).fields}
+
+    def times(self, message: Message) -> tuple[int, int] | None:
+        time = message.body.get("timestamp", -1)
+        return (time, time) if time >= 0 else None
+
+    def message(self, piece: Piece, *, shallow: bool = False) -> Message:
+        message = read(self.api, 0, "response", piece.data, header=False)
+        message.findings = tuple(of_file(finding) for finding in message.findings)
+        return message
+
+    def inspection(self, piece: Piece) -> Inspection:
+        found = explain(self.api, 0, "response", piece.data, header=False)[1]
+        found.findings = [of_file(finding) for finding in found.findings]
+        return found
+
+    def facts(self, message: Message, base_offset: int | None) -> FixedEntry:
+        if base_offset is None or "relative_offset" not in message.body:
+            return {}
+        return {"offset": base_offset + message.body["relative_offset"]}
+
+
+@dataclass(frozen=True)
+class Entries(_Structured):
+    """A file that is nothing but entries. `follows` compares neighbours, `sane` judges one entry by itself."""
+
+    name: str
+    title: str
+    api: Api
+    size: int
+    follows: Follows
+    sane: Callable[[FixedEntry], bool]
+
+    def begins(self, head: bytes) -> bool:
+        """Whether the first entries are sane and in order. Zeros may be any index: they are none by content."""
+        found = [self._value(head, at) for at in range(0, len(head) - self.size + 1, self.size)]
+        ends = next((i for i, entry in enumerate(found) if not any(entry.values())), len(found))
+        entries, rest = found[:ends], head[ends * self.size :]
+        if not entries or (any(rest) and (len(head) % self.size or ends < len(found))):
+            return False
+        in_order = not any(self.follows(b, a) for a, b in pairwise(entries))
+        return in_order and all(map(self.sane, entries))
+
+    def _value(self, data: bytes, at: int) -> FixedEntry:
+        return self.message(Piece(at, data[at : at + self.size])).body
+
+    def pieces(self, read: Read) -> Iterator[Piece]:
+        data, position, zeros = b"", 0, 0
+        before: FixedEntry | None = None
+        while more := read(CHUNK):
+            data += more
+            whole = len(data) - len(data) % self.size
+            if not any(data):
+                zeros += whole
+            else:
+                for at in range(0, whole, self.size):
+                    piece = Piece(position + at, data[at : at + self.size])
+                    if not any(piece.data):
+                        zeros += self.size
+                        continue
+                    if zeros:
+                        yield zeros_between(piece.position - zeros, zeros)
+                        zeros = 0
+                    entry = self.message(piece).body
+                    odd = self.follows(entry, before) if before else None
+                    before = entry
+                    yield Piece(
+                        piece.position, piece.data, (Finding(Kind.OUT_OF_ORDER, start=0, facts=odd),) if odd else ()
+                    )
+            data, position = data[whole:], position + whole
+        if zeros:
+            yield Piece(position - zeros, b"", zeros=zeros)
+        if data:
+            yield ends_inside("an entry", position, data, self.size)
+
+
+@dataclass(frozen=True)
+class Snapshot(_Structured):
+    """The producer snapshot: a file of one piece, whose checksum covers all that stands behind it."""
+
+    name: str = "snapshot"
+    title: str = "producer snapshot"
+    api: Api = field(default=alone("ProducerSnapshot", SNAPSHOT))
+
+    def begins(self, head: bytes) -> bool:
+        """Whether the version is the one there is, and the checksum right or the end not yet in sight."""
+        if len(head) < HEADER.size:
+            return False
+        version, crc, count = HEADER.unpack_from(head)
+        if version != VERSION or count < 0:
+            return False
+        size = HEADER.size + count * PRODUCER_SIZE
+        return len(head) < size or bool(len(head) == size and crc32c(head[CRC_FROM:]) == crc)
+
+    def pieces(self, read: Read) -> Iterator[Piece]:
+        data = b"".join(taken(read, LARGEST))
+        if len(data) < HEADER.size:
+            yield ends_inside("its header", 0, data, HEADER.size)
+            return
+        crc, proved = HEADER.unpack_from(data)[1], crc32c(data[CRC_FROM:])
+        odd = Finding(Kind.CRC_MISMATCH, "", "crc", 2, 4, ChecksumWrong("snapshot", "CRC-32C", crc, proved))
+        yield Piece(0, data, () if crc == proved else (odd,))
+
+
+offset_index: Final = Entries(
+    "index", "offset index", alone("OffsetIndexEntry", log_files.offset_index_entry), 8, offsets_grow,
+    lambda entry: entry["relative_offset"] >= 0 and entry["position"] > 0,
+)  # fmt: skip
+time_index: Final = Entries(
+    "timeindex", "time index", alone("TimeIndexEntry", log_files.time_index_entry), 12, times_grow,
+    lambda entry: entry["timestamp"] in YEARS and entry["relative_offset"] >= 0,
+)  # fmt: skip
+transaction_index: Final = Entries(
+    "txnindex", "transaction index", alone("AbortedTransaction", log_files.aborted_transaction), 34,
+    ends_grow,
+    lambda entry: (
+        entry["version"] == 0 and 0 <= entry["producer_id"] < MOST_PRODUCERS
+        and 0 <= entry["first_offset"] <= entry["last_offset"]
+    ),
+)  # fmt: skip

@@ -1,0 +1,102 @@
+"""What files of a broker's disk are made of, and what every kind of file can do with its pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ...exchanges.messages.message import Message
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import EntryCut, Zeros
+from ...protocol.wire.readings.spans import Inspection
+
+Read = Callable[[int], bytes]
+"""Gives some bytes, at most as many as it is asked for; none at the end."""
+CHUNK = 1 << 18
+"""Bytes that are asked for at once."""
+LARGEST = (128 << 20) - 1
+"""A piece has no more bytes: larger than any batch that brokers accept by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a file that stands for itself: a batch, a message, an entry of an index, a line; or damage.
+
+    `position` is that of its first byte, counted from the file's. `findings` are those that are known without reading
+    it. `whole` is false for bytes that are no entry; `zeros` counts bytes of zero, of which no copy is kept.
+    """
+
+    position: int
+    data: bytes
+    findings: tuple[Finding, ...] = ()
+    whole: bool = True
+    zeros: int = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.data) or self.zeros
+
+    def odd(self, message: Message | None) -> list[Finding]:
+        """Return its own findings, and those of its message; a damaged piece has only its own."""
+        return [*self.findings, *(message.findings if message is not None and self.whole else ())]
+
+    @property
+    def padding(self) -> bool:
+        """Whether it is space that a broker has set aside and not written to: nothing to show."""
+        return bool(self.zeros) and not self.findings
+
+
+def taken(read: Read, most: int) -> Iterator[bytes]:
+    """Read to the end, at most so many bytes."""
+    while most > 0 and (more := read(min(CHUNK, most))):
+        yield more
+        most -= len(more)
+
+
+def of_file(finding: Finding) -> Finding:
+    """Return the finding of a message as one of a file, which has no request and no response."""
+    return finding._replace(side="")
+
+
+def ends_inside(what: str, position: int, data: bytes, size: int) -> Piece:
+    """Make the piece for a file that ends inside `what`, which should have `size` bytes."""
+    odd = Finding(Kind.TRUNCATED, "", "", 0, len(data), EntryCut(what, len(data), size))
+    return Piece(position, data, (odd,), whole=False)
+
+
+def zeros_between(position: int, zeros: int) -> Piece:
+    """Make the piece for bytes of zero that something follows."""
+    return Piece(position, b"", (Finding(Kind.UNDECODED_BYTES, "", "", 0, zeros, Zeros()),), False, zeros)
+
+
+class FileKind(Protocol):
+    """A kind of file. `name` is a word for it, `title` says what it is."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def timed(self) -> bool:
+        """Whether pieces have a time."""
+
+    def begins(self, head: bytes) -> bool:
+        """Whether a file that begins so may be of this kind; `head` is all of it if it is short."""
+
+    def pieces(self, read: Read) -> Iterator[Piece]:
+        """Yield the pieces of a file that `read` gives from its start; never raise for what it holds."""
+
+    def message(self, piece: Piece, *, shallow: bool = False) -> Message:
+        """Read a piece; `shallow` leaves the records of batches unread."""
+
+    def inspection(self, piece: Piece) -> Inspection:
+        """Read a piece with the place of every byte, counted from the piece's first one."""
+
+    def facts(self, message: Message, base_offset: int | None) -> dict[str, Any]:
+        """Return what a piece means with the offset in the file's name: the offset that an index entry is for."""
+
+    def times(self, message: Message) -> tuple[int, int] | None:
+        """Return the earliest and the latest time in a piece, in milliseconds since 1970; None without times."""

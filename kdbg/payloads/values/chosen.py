@@ -1,0 +1,127 @@
+"""How keys and values are read: by the reader that was asked for, by the schema that stands with them, or as they come.
+
+What cannot be read as it was asked to be comes as text or bytes, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple, TypeAlias
+
+from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.readings.secrets import Hidden
+from .framing import Framed, framed, likely
+from .schema import Schema, Schemas
+from .table import BY_TYPE, needed
+from .unasked import unasked
+from .value import Asked, Part, Unread, Value
+
+ReadBytes: TypeAlias = Callable[[bytes | None, Asked], Value]
+"""Reads a key or a value; never raises for what it is given."""
+PLAIN: ReadBytes = unasked
+
+
+class Choice(NamedTuple):
+    """That a reader was asked for: for keys or values, of topics that fit a glob; `message` is one of Protobuf's."""
+
+    part: Part
+    reader: str
+    topics: str = "*"
+    message: str = ""
+
+
+class Chosen:
+    """Reads keys and values as they were asked for; the last choice that fits a topic counts."""
+
+    def __init__(self, choices: Sequence[Choice], schemas: Schemas) -> None:
+        self.choices, self.schemas = tuple(choices), schemas
+
+    def __call__(self, data: bytes | None, asked: Asked) -> Value:
+        """Return what a key or a value says."""
+        if data is None or isinstance(data, (Opened, Hidden)):
+            return unasked(data, asked)
+        choice = next(
+            (one for one in reversed(self.choices) if one.part == asked.part and _fits(one, asked.topic)), None
+        )
+        try:
+            return self._asked(data, asked, choice) if choice is not None else self._unasked(data, asked)
+        except Unread as error:
+            wrong = f"not {choice.reader}: " if choice is not None else ""
+            return unasked(data, asked)._replace(about="", problem=f"{wrong}{error}")
+
+    def _asked(self, data: bytes, asked: Asked, choice: Choice) -> Value:
+        reader = needed(choice.reader)
+        if reader.read is not None:
+            return reader.read(data)
+        given = self.schemas.of(asked.topic, asked.part)
+        if given is not None and given.type != reader.schema:
+            raise Unread(f"the schema of this topic is for {BY_TYPE[given.type]}")
+        if given is not None:
+            return self._by_given(data, asked, given._replace(message=choice.message or given.message))
+        framing = framed(data, asked.part, asked.headers)
+        if framing is None:
+            raise Unread("the bytes carry no schema id" if self.schemas.has_ids else "no schema given")
+        schema = self._by_id(framing)
+        if schema.type != reader.schema:
+            raise Unread(f"{framing.text} is for {BY_TYPE[schema.type]}")
+        return self._by(schema._replace(message=choice.message), framing.data, framing)
+
+    def _unasked(self, data: bytes, asked: Asked) -> Value:
+        """Read by the schema that was named for the topic, or whose id stands with the bytes; else as they come."""
+        given = self.schemas.of(asked.topic, asked.part)
+        if given is not None:
+            try:
+                return self._by_given(data, asked, given)
+            except Unread as error:
+                raise Unread(f"not {BY_TYPE[given.type]}: {error}") from None
+        framing = framed(data, asked.part, asked.headers) if self.schemas.has_ids else None
+        if framing is None:
+            return unasked(data, asked)
+        try:
+            schema = self._by_id(framing)
+        except Unread:
+            if likely(data, asked.part, asked.headers) is None:  # it only looked like an id
+                return unasked(data, asked)
+            raise
+        return self._by(schema, framing.data, framing)
+
+    def _by_id(self, framing: Framed) -> Schema:
+        try:
+            return self.schemas.by_id(framing.id)
+        except Unread as error:
+            raise Unread(f"{framing.text}: {error}") from None
+
+    def _by_given(self, data: bytes, asked: Asked, schema: Schema) -> Value:
+        """Read by a schema that was named; an id in front of the data is passed over if it is one."""
+        wrong: Unread | None = None
+        for framing in self._frames(data, asked):
+            try:
+                return self._by(schema, framing.data if framing is not None else data, framing)
+            except Unread as error:
+                wrong = wrong or error
+        assert wrong is not None
+        raise wrong
+
+    def _frames(self, data: bytes, asked: Asked) -> Iterator[Framed | None]:
+        """Yield what may stand in front of data: an id if there is one, then nothing."""
+        framing = framed(data, asked.part, asked.headers)
+        if framing is not None:
+            yield framing
+        if framing is None or not framing.in_header:
+            yield None
+
+    def _by(self, schema: Schema, data: bytes, framing: Framed | None) -> Value:
+        read = needed(BY_TYPE[schema.type]).by_schema
+        assert read is not None
+        try:
+            value = read(data, schema, self.schemas, framing)
+        except Unread as error:
+            raise Unread(f"{framing.text}: {error}" if framing is not None else str(error)) from None
+        if framing is None:
+            return value
+        return value._replace(about=f"{value.about}, {framing.text}", schema_id=framing.plain_id)
+
+
+def _fits(choice: Choice, topic: str | None) -> bool:
+    return choice.topics == "*" or (topic is not None and fnmatchcase(topic, choice.topics))

@@ -1,0 +1,147 @@
+"""The text of a definition file: JSON with comments, read so that every object and key knows its line.
+
+Kafka's files have `//` comments (and a few `/* */`), and the KIP-482 draft writes a comma behind the last item: both
+are more than JSON, and no JSON library tells where a value stood. What is read is plain: `Entries` for objects, lists,
+str, int, float, bool, None. `DefinitionError` for everything else, also for files that are too large or too deep.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ...errors import DefinitionError
+
+LARGEST = 4 << 20
+"""Characters of a file; Kafka's largest definition has 20,000."""
+DEEPEST = 64
+"""Objects and arrays inside each other."""
+_TOKEN = re.compile(
+    r"""(?P<space> [\s\ufeff]+ | //[^\n]* | /\*.*?\*/ )
+      | (?P<string> "(?:[^"\\\x00-\x1f]|\\.)*" )
+      | (?P<number> -?(?:0|[1-9][0-9]{0,39})(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})? )
+      | (?P<word> \w+ )
+      | (?P<sign> [][{}:,] )""",
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_WORDS = {"true": True, "false": False, "null": None}
+_UNENDED = {'"': "the string that begins here does not end on its line", "/": "a comment that does not end"}
+_END = "the end of the file"
+
+
+class Entries(dict[str, Any]):
+    """An object of the file: `line` is where it begins, `lines` where each of its keys stands."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__()
+        self.line = line
+        self.lines: dict[str, int] = {}
+
+
+def parse(text: str, file: str) -> Entries:
+    """Return the one object that a definition file holds; `file` is its name in errors."""
+    if len(text) > LARGEST:
+        raise DefinitionError(file, 1, "", f"larger than {LARGEST >> 20} MiB")
+    reader = _Reader(text, file)
+    value = reader.value(0)
+    if reader.token != _END:
+        raise reader.error(f"unexpected {reader.here} after the definition, which is one object")
+    if not isinstance(value, Entries):
+        raise DefinitionError(file, 1, "", "expected an object { … }")
+    return value
+
+
+class _Reader:
+    """Goes through the text token by token; `token` is the one that is looked at, `line` where it stands."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text, self.file = text, file
+        self.kind, self.token, self.line, self.end = "", "", 1, 0
+        self.advance()
+
+    @property
+    def here(self) -> str:
+        """The token, as an error shows it."""
+        return self.token if len(self.token) <= 60 else f"{self.token[:60]}…"
+
+    def advance(self) -> None:
+        """Look at the next token."""
+        self.kind = "space"
+        while self.kind == "space":
+            self.line += self.text.count("\n", self.end - len(self.token), self.end) if self.token != _END else 0
+            if self.end == len(self.text):
+                self.kind, self.token = "end", _END
+                return
+            found = _TOKEN.match(self.text, self.end)
+            if found is None:
+                raise self.error(_UNENDED.get(letter := self.text[self.end], f"{letter!r} is not valid in JSON"))
+            self.kind, self.token, self.end = found.lastgroup or "", found[0], found.end()
+
+    def error(self, problem: str, line: int | None = None) -> DefinitionError:
+        return DefinitionError(self.file, line or self.line, "", problem)
+
+    def take(self, token: str, where: str) -> None:
+        """Go past a token that must stand here."""
+        if self.token != token:
+            raise self.error(f"expected {token!r} {where}, found {self.here}")
+        self.advance()
+
+    def value(self, depth: int) -> Any:
+        """Read the value that begins at the token, and go past it; `depth` counts what it stands in."""
+        if depth > DEEPEST:
+            raise self.error(f"objects and arrays nested more than {DEEPEST} deep")
+        if self.token == "{":
+            return self.object(depth)
+        if self.token == "[":
+            return self.array(depth)
+        value = self.scalar()
+        self.advance()
+        return value
+
+    def scalar(self) -> Any:
+        """Return the token as a string, a number, true, false or null, without going past it."""
+        if self.kind == "string":
+            return self.string()
+        if self.kind == "number":
+            return json.loads(self.token)
+        if self.token in _WORDS:
+            return _WORDS[self.token]
+        raise self.error(f"expected a value, found {self.here}")
+
+    def string(self) -> str:
+        """Return the string that the token is, without quotes and escapes."""
+        try:
+            value: str = json.loads(self.token)
+            value.encode()
+        except ValueError:
+            raise self.error(f"{self.here} is not a valid string: invalid escape") from None
+        return value
+
+    def array(self, depth: int) -> list[Any]:
+        items = []
+        self.advance()
+        while self.token != "]":
+            items.append(self.value(depth + 1))
+            if self.token != "]":
+                self.take(",", "after an item")
+        self.advance()
+        return items
+
+    def object(self, depth: int) -> Entries:
+        entries = Entries(self.line)
+        self.advance()
+        while self.token != "}":
+            if self.kind != "string":
+                raise self.error(f"expected a key in quotes, found {self.here}")
+            key, line = self.string(), self.line
+            self.advance()
+            self.take(":", f"after {key!r}")
+            value = self.value(depth + 1)
+            if entries.setdefault(key, value) != value:  # one of Kafka's own says the same twice
+                raise self.error(f"{key!r} has another value on line {entries.lines[key]}", line)
+            entries.lines.setdefault(key, line)
+            if self.token != "}":
+                self.take(",", f"after the value of {key!r}")
+        self.advance()
+        return entries

@@ -1,0 +1,258 @@
+"""The closed set of concrete nodes: what a declaration becomes once its version is known.
+
+A node is a `construct.Construct`: its `_parse` reads plain Python values (never construct's Containers) and its
+`_build` writes them, so `node.parse(data)` and `node.build(value)` are construct's own. Every other reading of a
+grammar (BNF, spans, compiled, layout, outline) is a function over a dozen classes: those of leaves.py, which this
+module hands on, and the five here that hold others; the dozenth is recordsnode.py's. Paths are those a person writes:
+`topics[0].partitions[2].leader_id`. Tagged fields: KIP-482, nullable structures: KIP-893.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ....errors import BadLength, BadValue, BuildError
+from ...findings.faults import LengthUnfilled, NoMarker, NullForbidden, TagBehind, TagUnfilled
+from .leaves import INT8, Fixed, Length, Node, Stream, Varint, take, to_bytes
+from .tags import NO_TAGS, TAGGED, read_tags, write_tags
+
+NO_DEFAULT: Any = object()
+
+
+class WireArray(Node):
+    """A count, then so many items."""
+
+    bnf: str
+    length: Length
+    item: Node
+    nullable: bool
+
+    def __init__(self, bnf: str, length: Length, item: Node, *, nullable: bool) -> None:
+        super().__init__()
+        self.bnf, self.length, self.item, self.nullable = bnf, length, item, nullable
+
+    def default(self) -> list[Any]:
+        return []
+
+    def count(self, stream: Stream, path: str) -> int:
+        """Read the number of items: -1 for null; raise `BadLength` for a null that is not allowed, or less than -1."""
+        start = stream.tell()
+        count = self.length.parse(stream, path, self.bnf)
+        if count < 0 and not self.nullable:
+            raise BadLength(path, start, NullForbidden(self.bnf), self.bnf)
+        return count
+
+    def _parse(self, stream: Stream, context: Any, path: str) -> Any:
+        count = self.count(stream, path)
+        if count < 0:
+            return None
+        return [self.item._parse(stream, context, f"{path}[{i}]") for i in range(count)]
+
+    def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
+        if type(value) is not list:
+            if value is None and not self.nullable:
+                raise BuildError(path, f"null, but {self.bnf} must not be null")
+            if value is not None and (isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__len__")):
+                raise BuildError(path, f"{value!r} is not a list")
+        self.length.build(-1 if value is None else len(value), stream, path)
+        if isinstance(self.item, Fixed) and (packed := self.item.pack_all(value)) is not None:
+            stream.write(packed)
+            return value
+        for i, item in enumerate(value or ()):
+            try:
+                self.item._build(item, stream, context, "")
+            except BuildError as error:
+                raise error.inside(f"{path}[{i}]") from None
+        return value
+
+
+class Field(NamedTuple):
+    """One field of a structure; `tag` is its number among the tagged fields, None for a plain one."""
+
+    name: str
+    node: Node
+    initial: Any = NO_DEFAULT
+    tag: int | None = None
+    about: str = ""
+
+    @property
+    def default(self) -> Any:
+        return self.node.default() if self.initial is NO_DEFAULT else self.initial
+
+
+class WireStruct(Node):
+    """Fields in order; `tags` holds the tagged fields it knows, None where a structure of this version has none.
+
+    `front`: they are optional fields, in front of the others, as the draft of KIP-482 had them (tags.py).
+    """
+
+    bnf = "STRUCT"
+    fields: tuple[Field, ...]
+    tags: dict[int, Field] | None
+    front: bool
+
+    def __init__(self, fields: tuple[Field, ...], tags: dict[int, Field] | None, *, front: bool = False) -> None:
+        super().__init__()
+        self.fields, self.tags, self.front = fields, tags, front
+        self._keys = frozenset(self.keys)
+
+    @property
+    def members(self) -> tuple[Field, ...]:
+        """Return every field with a name, plain and tagged, in the order of the wire."""
+        tagged = tuple(field for _, field in sorted((self.tags or {}).items()))
+        return (*tagged, *self.fields) if self.front else (*self.fields, *tagged)
+
+    @property
+    def keys(self) -> Iterator[str]:
+        """Yield every key that a value of this structure may have."""
+        yield from (field.name for field in self.fields)
+        if self.tags is not None:
+            yield from (field.name for field in self.tags.values())
+            yield TAGGED
+
+    def default(self) -> dict[str, Any]:
+        return {field.name: field.default for field in self.fields}
+
+    def _parse(self, stream: Stream, context: Any, path: str) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        if self.front:
+            self._parse_tags(value, stream, context, path)
+        for field in self.fields:
+            value[field.name] = field.node._parse(stream, context, join(path, field.name))
+        if self.tags is not None and not self.front:
+            self._parse_tags(value, stream, context, path)
+        return value
+
+    def _parse_tags(self, value: dict[str, Any], stream: Stream, context: Any, path: str) -> None:
+        last = -1
+        for tag, start, size in read_tags(stream, join(path, TAGGED), front=self.front):
+            if tag <= last:
+                raise BadValue(join(path, TAGGED), start, TagBehind(tag, last), "TAG_SECTION")
+            last = tag
+            field = self.tags.get(tag) if self.tags else None
+            if field is None:
+                value.setdefault(TAGGED, {})[tag] = take(stream, size, join(path, TAGGED), "BYTES")
+                continue
+            end = stream.tell() + size
+            value[field.name] = field.node._parse(stream, context, join(path, field.name))
+            if stream.tell() != end:
+                taken = stream.tell() - (end - size)
+                raise BadLength(join(path, field.name), end - size, TagUnfilled(tag, size, taken), field.node.bnf)
+
+    def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
+        if type(value) is not dict and not isinstance(value, Mapping):
+            raise BuildError(path, f"{value!r} is not a structure (an object with fields)")
+        if unknown := [name for name in value if name not in self._keys]:
+            raise BuildError(join(path, str(unknown[0])), "this version has no such field")
+        if self.front:
+            write_tags(self._tagged(value, path), stream, join(path, TAGGED), front=True)
+        try:
+            for name, node, initial, _, _ in self.fields:
+                item = value.get(name, NO_DEFAULT)
+                if item is NO_DEFAULT:
+                    item = node.default() if initial is NO_DEFAULT else initial
+                node._build(item, stream, context, name)
+        except BuildError as error:
+            raise error.inside(path) from None
+        if self.tags is not None and not self.front:
+            if not self.tags and TAGGED not in value:
+                stream.write(NO_TAGS)
+            else:
+                write_tags(self._tagged(value, path), stream, join(path, TAGGED), front=False)
+        return value
+
+    def _tagged(self, value: Mapping[str, Any], path: str) -> dict[int, bytes]:
+        """Return tag -> bytes of every tagged field that is set, known or not; raise `BuildError` if one is wrong."""
+        here, entries = join(path, TAGGED), {}
+        unknown = value.get(TAGGED) or {}
+        if not isinstance(unknown, Mapping):
+            raise BuildError(here, f"{unknown!r} is not an object of tags and bytes")
+        for tag, raw in unknown.items():
+            if not str(tag).isdecimal():
+                raise BuildError(here, f"{tag!r} is not a tag")
+            entries[int(tag)] = to_bytes(raw, f"{here}.{tag}", "tagged field")
+        for tag, field in (self.tags or {}).items():
+            if field.name in value:
+                entries[tag] = build(field.node, value[field.name], join(path, field.name))
+        return entries
+
+
+class UnreadStruct(WireStruct):
+    """A body that nobody has a grammar for: all of its bytes in one field."""
+
+
+class NullableStruct(Node):
+    """A structure that may be null: a marker byte, `null` or 1, then the structure (KIP-893).
+
+    Null is -1; in a tagged field it is 0, for there Kafka's classes have an unsigned varint as the marker.
+    """
+
+    bnf = "NULLABLE_STRUCT"
+    struct: WireStruct
+    null: int
+
+    def __init__(self, struct: WireStruct, *, null: int = -1) -> None:
+        super().__init__()
+        self.struct, self.null = struct, null
+
+    def default(self) -> Any:
+        return self.struct.default()
+
+    def present(self, stream: Stream, path: str) -> bool:
+        start = stream.tell()
+        marker = int(INT8._parse(stream, None, path))
+        if marker not in (self.null, 1):
+            raise BadValue(path, start, NoMarker(self.null, marker), self.bnf)
+        return marker == 1
+
+    def _parse(self, stream: Stream, context: Any, path: str) -> Any:
+        return self.struct._parse(stream, context, path) if self.present(stream, path) else None
+
+    def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
+        INT8._build(self.null if value is None else 1, stream, context, path)
+        if value is not None:
+            self.struct._build(value, stream, context, path)
+        return value
+
+
+class LengthPrefixed(Node):
+    """A length, then one item that fills it to the last byte."""
+
+    bnf = "PREFIXED"
+    length: Length
+    item: WireStruct
+
+    def __init__(self, number: Fixed | Varint, item: WireStruct) -> None:
+        super().__init__()
+        self.length, self.item = Length(number, 0), item
+
+    def default(self) -> Any:
+        return self.item.default()
+
+    def _parse(self, stream: Stream, context: Any, path: str) -> Any:
+        start = stream.tell()
+        length = self.length.parse(stream, path, self.bnf)
+        end = stream.tell() + length
+        value = self.item._parse(stream, context, path)
+        if stream.tell() != end:
+            raise BadLength(path, start, LengthUnfilled(length))
+        return value
+
+    def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
+        data = build(self.item, value, path)
+        self.length.build(len(data), stream, path)
+        stream.write(data)
+        return value
+
+
+def join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def build(node: Node, value: Any, path: str = "") -> bytes:
+    """Return the bytes of `value`; raise `BuildError` naming the field that does not fit."""
+    stream = io.BytesIO()
+    node._build(value, stream, None, path)
+    return stream.getvalue()

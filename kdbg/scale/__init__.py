@@ -1,0 +1,1 @@
+"""Archives and other systems: Spark, SQL, spans of OpenTelemetry, metrics of Prometheus."""

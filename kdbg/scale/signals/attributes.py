@@ -1,0 +1,157 @@
+"""What is said of an exchange and of its connection, by the names of OpenTelemetry's semantic conventions.
+
+Where these have no name, it begins with `kafka.`, and goes on as `kdbg decode --format json` has it.
+https://opentelemetry.io/docs/specs/semconv/messaging/kafka/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.latency import split_object, tcp_object
+from ...exchanges.messages.lines import UNNUMBERED
+from ...exchanges.messages.peers import End, Peers
+from ...exchanges.messages.steps import is_normal_step
+from ...protocol.wire.readings.topic_names import Topics
+from ...views.render.values import escape
+from .span import Value
+
+LONGEST: Final = 256
+"""Letters of a name that are kept."""
+MOST: Final = 100
+"""Topics, groups and errors of an exchange that are named."""
+OPERATIONS: Final = {0: "send", 1: "receive", 8: "settle", 28: "settle", 78: "receive", 79: "settle"}
+"""What APIs do with messages, by their keys, in the words of the conventions."""
+TRANSACTIONAL_ID: Final = "transactional_id"
+
+
+def clean(text: str) -> str:
+    """Return captured text so that it can be shown anywhere: escaped, and not endless."""
+    return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
+
+
+def said(given: Mapping[str, Any]) -> dict[str, Value]:
+    """Return attributes without those of which nothing is known."""
+    return {name: value for name, value in given.items() if value is not None and value != () and value != ""}
+
+
+def of_peers(peers: Peers) -> dict[str, Value]:
+    """Return what is said of the ends of a connection."""
+    client, server = _end(peers.client), _end(peers.broker)
+    return said({
+        "messaging.system": "kafka", "network.protocol.name": "kafka", "network.transport": "tcp",
+        "network.type": "ipv6" if ":" in peers.broker[0] else "ipv4",
+        "server.address": server[0], "server.port": server[1],
+        "client.address": client[0], "client.port": client[1],
+        "kafka.connection": peers.number or None,
+    })  # fmt: skip
+
+
+def of_exchange(exchange: Exchange, about: About) -> dict[str, Value]:
+    """Return what is said of an exchange; `about` is what it is about."""
+    api, request, response = exchange.api, exchange.request, exchange.response
+    spoken = api is None or api.key >= 0
+    numbered = spoken and exchange.correlation_id != UNNUMBERED
+    return of_peers(exchange.peers) | said({
+        "messaging.client.id": None if exchange.client_id is None else clean(exchange.client_id),
+        "messaging.operation.name": None if api is None else api.name,
+        "messaging.operation.type": OPERATIONS.get(api.key) if api is not None else None,
+        "messaging.destination.name": _only(about.topics),
+        "messaging.destination.partition.id": None if about.partition is None else str(about.partition),
+        "messaging.consumer.group.name": _only(about.groups),
+        "messaging.batch.message_count": about.records or None,
+        "error.type": about.failed[0] if about.failed else None,
+        "kafka.exchange": exchange.number or None,
+        "kafka.api": None if api is None else api.name,
+        "kafka.api_key": api.key if api is not None and spoken else None,
+        "kafka.api_version": exchange.version if api is not None and spoken else None,
+        "kafka.correlation_id": exchange.correlation_id if numbered else None,
+        "kafka.topics": about.topics[:MOST], "kafka.groups": about.groups[:MOST],
+        "kafka.transactional_id": about.transactional_id,
+        "kafka.errors": about.errors[:MOST], "kafka.error_codes": about.codes[:MOST],
+        "kafka.request.size": None if request is None else request.size,
+        "kafka.response.size": None if response is None else response.size,
+        "kafka.latency_ms": exchange.latency_ms,
+    }) | _split(exchange)  # fmt: skip
+
+
+def of_connection(exchange: Exchange) -> dict[str, Value]:
+    """Return what is said of the connection of an exchange: its ends, its TLS, who is at its ends, what TCP tells."""
+    peers = exchange.peers
+    tls, processes = peers.tls, peers.processes or (None, None)
+    tcp = tcp_object(exchange.timing) or {}
+    found: dict[str, Any] = {
+        "tls.protocol.version": None if tls is None else tls.version,
+        "tls.cipher": None if tls is None else tls.cipher,
+        "tls.client.server_name": None if tls is None else clean(tls.server_name),
+        "kafka.proxy": None if peers.via is None else peers.via.protocol,
+        "kafka.tcp.round_trip_ms": tcp.get("round_trip_ms"), "kafka.tcp.syns": tcp.get("syns"),
+        "kafka.tcp.closed": tcp.get("closed"), "kafka.tcp.reset": tcp.get("reset"),
+    }  # fmt: skip
+    for end in ("client", "broker"):
+        found[f"kafka.tcp.resent.{end}"] = tcp["resent"][end] if tcp else None
+        found[f"kafka.tcp.zero_windows.{end}"] = tcp["zero_windows"][end] if tcp else None
+    for end, process in zip(("client", "broker"), processes, strict=True):
+        if process is not None:
+            found |= {f"kafka.{end}.pid": process.pid, f"kafka.{end}.process": clean(process.name)}
+    return of_peers(peers) | said(found)
+
+
+class About:
+    """What an exchange is about: names of topics and groups, records, errors; `failed` are those but normal steps.
+
+    Of a message that may show secrets there are error codes alone.
+    """
+
+    topics: tuple[str, ...]
+    groups: tuple[str, ...]
+    errors: tuple[str, ...]
+    codes: tuple[int, ...]
+    failed: tuple[str, ...]
+    partition: int | None
+    records: int
+    transactional_id: str | None
+
+    def __init__(self, exchange: Exchange, names: Topics) -> None:
+        halves = [half for half in (exchange.request, exchange.response) if half is not None]
+        outlines = [found for half in halves if (found := half.open_outline()) is not None]
+        rows = [row for outline in outlines for row in outline[0]]
+        self.topics = _distinct(_topic(row[0], names) for row in rows if row[0] is not None)
+        partitions = {row[1] for row in rows if row[1] is not None}
+        self.partition = partitions.pop() if len(partitions) == 1 and len(self.topics) == 1 else None
+        self.groups = _distinct(clean(group) for outline in outlines for group in outline[1] if group)
+        self.records = sum(row[3] for row in rows if row[3])
+        errors = exchange.errors
+        self.errors = _distinct(error.name for error in errors)
+        self.codes = tuple(dict.fromkeys(error.code for error in errors))
+        self.failed = _distinct(error.name for error in errors if not is_normal_step(exchange.api, error.code))
+        self.transactional_id = _transactional_id(exchange.request)
+
+
+def _transactional_id(request: CapturedMessage | None) -> str | None:
+    found = request.fields((TRANSACTIONAL_ID,)).get(TRANSACTIONAL_ID) if request is not None else None
+    return clean(found) if isinstance(found, str) else None
+
+
+def _topic(topic: Any, names: Topics) -> str:
+    return clean(names.get(topic, str(topic)) if isinstance(topic, UUID) else str(topic))
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _only(names: tuple[str, ...]) -> str | None:
+    return names[0] if len(names) == 1 else None
+
+
+def _end(end: End) -> tuple[str | None, int | None]:
+    return end[0] or None, end[1] or None
+
+
+def _split(exchange: Exchange) -> dict[str, Value]:
+    """Return where the time of an exchange went, as far as that is known."""
+    return {f"kafka.{name}": value for name, value in said(split_object(exchange.timing) or {}).items()}

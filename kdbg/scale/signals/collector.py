@@ -1,0 +1,98 @@
+"""Spans → a collector, by OpenTelemetry's SDK: OTLP over HTTP. The one place that imports it; the extra is `otlp`.
+
+The variables of the SDK are heard: OTEL_EXPORTER_OTLP_HEADERS, _CERTIFICATE, _COMPRESSION and _TIMEOUT.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from ... import __version__
+from ...errors import CannotConnect, InputError, WrongAnswer
+from ...extras import install
+from .span import Attributes, Kind, Link, Span
+
+PATH: Final = "/v1/traces"
+NOBODY: Final = "check that a collector listens there (OTLP over HTTP: port 4318)"
+
+
+class Collector:
+    """A collector at a URL, to which spans are sent; to be closed. Raise `InputError` where that cannot be."""
+
+    def __init__(self, url: str, resource: Attributes) -> None:
+        self.url: str = address(url)
+        try:
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from opentelemetry.sdk.resources import Resource
+            from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+            from .http import Asking
+        except ImportError:
+            raise InputError(f"--otlp: sending spans needs OpenTelemetry's SDK; {install('otlp')}") from None
+        logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # what went wrong is said here
+        self._asking: Any = Asking()
+        try:
+            self._exporter: Any = OTLPSpanExporter(endpoint=self.url, session=self._asking)
+        except (ValueError, OSError) as error:  # over a variable, or a certificate that it names
+            raise InputError(f"{self.url}: {error}") from None
+        self._resource: Any = Resource(dict(resource))
+        self._scope: Any = InstrumentationScope("kdbg", __version__)
+
+    def send(self, spans: Sequence[Span]) -> None:
+        """Send spans, for some seconds again where that may help; raise `CannotConnect` or `WrongAnswer`."""
+        from opentelemetry.sdk.trace.export import SpanExportResult
+
+        self._asking.forget()
+        if self._exporter.export([self._made(span) for span in spans]) is SpanExportResult.SUCCESS:
+            return
+        if self._asking.answer:
+            raise WrongAnswer(self.url, f"responded with {self._asking.answer}")
+        why = f" ({self._asking.problem})" if self._asking.problem else ""
+        raise CannotConnect(self.url, f"cannot be reached{why}", NOBODY)
+
+    def close(self) -> None:
+        """Let go; a try that goes on ends."""
+        self._exporter.shutdown()
+
+    def _made(self, span: Span) -> Any:
+        """Return a span as the SDK has it."""
+        from opentelemetry.sdk.trace import Event, ReadableSpan
+        from opentelemetry.trace import SpanKind
+        from opentelemetry.trace.status import Status, StatusCode
+
+        kinds = {Kind.INTERNAL: SpanKind.INTERNAL, Kind.CLIENT: SpanKind.CLIENT}
+        return ReadableSpan(
+            span.name, _context(span.trace, span.id), _context(span.trace, span.parent) if span.parent else None,
+            self._resource, span.attributes,
+            [Event(event.name, event.attributes, event.time) for event in span.events],
+            [_link(link) for link in span.links], kinds[span.kind],
+            status=Status(StatusCode.ERROR, span.error) if span.error else Status(),
+            start_time=span.start, end_time=span.end, instrumentation_scope=self._scope,
+        )  # fmt: skip
+
+
+def address(url: str) -> str:
+    """Return where spans go, given a collector's address; raise `InputError` where it is none."""
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        raise InputError(f"{url}: not the address of a collector; write http://HOST:4318")
+    return url if parts.path not in ("", "/") else parts._replace(path=PATH).geturl()
+
+
+def _context(trace: bytes, span: bytes, remote: bool = False) -> Any:
+    from opentelemetry.trace import SpanContext
+
+    return SpanContext(int.from_bytes(trace), int.from_bytes(span), remote)
+
+
+def _link(link: Link) -> Any:
+    from opentelemetry import trace
+
+    return trace.Link(_context(link.trace, link.span, link.remote), link.attributes)

@@ -1,0 +1,190 @@
+"""Exchanges → spans: one for each, below one for its connection.
+
+A connection is a trace. A long one is several, for tools show a trace whole: after `MOST` exchanges, or `LONGEST` after
+its beginning, the next trace of it begins, linked to the one before. Ids are made of what the capture holds, so that
+the same exchanges have the same ids whenever they are exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from typing import Any, Final
+
+from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.lines import UNTIMED
+from ...exchanges.messages.software import software_in
+from ...protocol.wire.readings.topic_names import NamesThen
+from .attributes import About, clean, of_connection, of_exchange, said
+from .links import Contexts, Links
+from .span import Attributes, Event, Kind, Link, Span, moment
+
+MOST: Final = 1000
+"""Exchanges of a trace."""
+LONGEST: Final = 300_000_000_000
+"""Nanoseconds from the first exchange of a trace to the beginning of its last."""
+CONNECTIONS: Final = 1 << 14
+"""Connections whose traces go on; where more are open, the one that was silent for longest is taken for ended."""
+EVENTS: Final = 128
+"""Events of a span, as many as OpenTelemetry's SDK keeps if nobody says otherwise."""
+API_VERSIONS: Final = 18
+
+
+class Traces:
+    """Makes spans of exchanges: `take` of each, `finish` at the end; `untimed` counts those without a time.
+
+    `links`: whether the traces that records carry are looked for. Memory is bounded.
+    """
+
+    def __init__(self, *, links: bool = True) -> None:
+        self._links = links
+        self._open: dict[int, Trace] = {}
+        self._seed: tuple[Any, ...] = ()
+        self._names: NamesThen = NamesThen({})
+        self._contexts = Contexts(self._names)
+        self._file: str = ""
+        self.untimed: int = 0
+
+    def begin(self, file: str, first_time: int | None, names: NamesThen) -> None:
+        """Begin a capture, called `file`, of which the first packet came at `first_time`."""
+        self._file, self._names, self._contexts = clean(file), names, Contexts(names)
+        self._seed = ("kdbg", first_time)
+
+    def take(self, exchange: Exchange) -> Iterator[Span]:
+        """Yield the span of an exchange, behind those of connections whose trace it ends."""
+        half = exchange.request or exchange.response
+        if half is None or exchange.time == UNTIMED:
+            self.untimed += 1
+            return
+        trace = self._open.pop(exchange.peers.number, None)
+        if trace is not None and trace.is_full(exchange):
+            yield trace.span()
+            trace = trace.next(exchange)
+        if trace is None:
+            if len(self._open) >= CONNECTIONS:
+                yield self._open.pop(next(iter(self._open))).span()
+            trace = Trace((*self._seed, *exchange.peers[:4]), exchange, self._file)
+        self._open[exchange.peers.number] = trace
+        self._names.at(exchange.names)
+        links = self._contexts.of(exchange) if self._links else Links()
+        yield trace.add(exchange, About(exchange, self._names), links)
+
+    def ended(self, is_open: Callable[[int], bool], *, settled: bool) -> Iterator[Span]:
+        """Yield the spans of connections that are not open any more, as `is_open` says of their first packets.
+
+        `settled`: nothing more can come of them; else those wait of which something came since this was last asked.
+        """
+        for number, trace in list(self._open.items()):
+            if not is_open(trace.first_packet) and (settled or not trace.touched):
+                yield self._open.pop(number).span()
+            trace.touched = False
+
+    def finish(self) -> Iterator[Span]:
+        """Yield the spans of all connections of the capture."""
+        while self._open:
+            yield self._open.pop(next(iter(self._open))).span()
+
+
+class Trace:
+    """A connection, or one part of a long one, as far as it was seen."""
+
+    def __init__(self, seed: tuple[Any, ...], exchange: Exchange, file: str, part: int = 1, before: Link | None = None):
+        self._seed, self._part, self._before, self._file = seed, part, before, file
+        self.id: bytes = digest(*seed, part)[:16]
+        self.root: bytes = digest(*seed, part, "connection")[:8]
+        self._start: int = moment(exchange.time)
+        self._end: int = self._start
+        self._count = self._errors = self._request_bytes = self._response_bytes = 0
+        self._client_id: str | None = None
+        self._software: str = ""
+        self._said: Attributes = {}
+        self.first_packet: int = exchange.peers.first_packet
+        self.touched: bool = True
+        """Whether something came since it was last asked for."""
+
+    def is_full(self, exchange: Exchange) -> bool:
+        """Return whether an exchange belongs to the next trace of the connection."""
+        return self._count >= MOST or moment(exchange.time) - self._start > LONGEST
+
+    def next(self, exchange: Exchange) -> Trace:
+        """Return the next trace of the connection, which an exchange begins."""
+        found = Trace(self._seed, exchange, self._file, self._part + 1, Link(self.id, self.root, remote=False))
+        found._client_id, found._software = self._client_id, self._software
+        return found
+
+    def add(self, exchange: Exchange, about: About, links: Links) -> Span:
+        """Return the span of an exchange, which is below that of the connection from now on."""
+        start, end = _lasted(exchange)
+        self._start, self._end = min(self._start, start), max(self._end, end)
+        self._count += 1
+        self.touched = True
+        self._errors += bool(about.failed)
+        request, response = exchange.request, exchange.response
+        self._request_bytes += 0 if request is None else request.size
+        self._response_bytes += 0 if response is None else response.size
+        if exchange.client_id and self._client_id is None:
+            self._client_id = clean(exchange.client_id)
+        if not self._software and request is not None and exchange.api is not None and exchange.api.key == API_VERSIONS:
+            self._software = software_in(request)
+        self._said = of_connection(exchange)
+        events = list(_events(exchange))
+        said_more = said({"kafka.events.left_out": max(len(events) - EVENTS, 0) or None,
+                          "kafka.links.left_out": links.more or None})  # fmt: skip
+        return Span(
+            self.id, digest(*self._seed, "exchange", exchange.number, exchange.time)[:8], self.root, _name(exchange),
+            Kind.CLIENT, start, end, of_exchange(exchange, about) | said_more, tuple(events[:EVENTS]), links.links,
+            ", ".join(about.failed),
+        )  # fmt: skip
+
+    def span(self) -> Span:
+        """Return the span of the connection, around those of its exchanges."""
+        about = dict(self._said) | said({
+            "messaging.client.id": self._client_id,
+            "kafka.client.software": self._software,
+            "kafka.capture": self._file,
+            "kafka.connection.part": self._part,
+            "kafka.exchanges": self._count,
+            "kafka.exchanges.failed": self._errors,
+            "kafka.request.size": self._request_bytes,
+            "kafka.response.size": self._response_bytes,
+        })  # fmt: skip
+        links = () if self._before is None else (self._before,)
+        return Span(self.id, self.root, b"", "connection", Kind.INTERNAL, self._start, self._end, about, links=links)
+
+
+def digest(*seed: Any) -> bytes:
+    """Return 32 bytes that are always the same for these values."""
+    return sha256(repr(seed).encode()).digest()
+
+
+def _name(exchange: Exchange) -> str:
+    if exchange.api is None:
+        return "response of unknown API"
+    return f"{clean(exchange.api.name)} v{exchange.version}" if exchange.api.key >= 0 else clean(exchange.api.name)
+
+
+def _lasted(exchange: Exchange) -> tuple[int, int]:
+    """Return from when to when an exchange lasted: from its first byte to its last."""
+    halves = [half for half in (exchange.request, exchange.response) if half is not None]
+    times = [time for half in halves for time in (half.first_time, half.last_time) if time != UNTIMED]
+    start = moment(exchange.time)
+    told = exchange.told_latency or 0
+    return start, max(start, moment(start + told), *map(moment, times))
+
+
+def _events(exchange: Exchange) -> Iterable[Event]:
+    """Yield when the request was out and the response began, and what is odd about the exchange."""
+    request, response = exchange.request, exchange.response
+    if request is not None and request.last_time != UNTIMED:
+        yield Event("request sent", moment(request.last_time))
+    if response is not None and response.first_time != UNTIMED:
+        yield Event("response begun", moment(response.first_time))
+    for finding in exchange.all_findings():
+        half = response if finding.side == "response" else request or response
+        assert half is not None, "an exchange has a half"
+        time = half.first_time if half.first_time != UNTIMED else exchange.time
+        yield Event(f"finding {finding.kind.value}", moment(time), said({
+            "kafka.finding": finding.kind.value, "kafka.finding.severity": finding.severity.value,
+            "kafka.finding.side": finding.side, "kafka.finding.path": clean(finding.path),
+            "kafka.finding.text": clean(finding.text),
+        }))  # fmt: skip

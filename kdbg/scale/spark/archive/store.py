@@ -1,0 +1,133 @@
+"""Files wherever they are: a path or a URL goes in, pyarrow's file system and the path in it come out.
+
+URLs are those that pyarrow knows: file://, s3://, gs://, hdfs://, abfs://. What an operating system or an object store
+refuses becomes one of kdbg's own errors.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import pyarrow as pa
+from pyarrow import fs
+
+from ....capture.find import GLOB, glob, is_hidden, root_of
+from ....errors import CaptureRefused
+
+URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
+READ_AHEAD = 1 << 20
+
+
+class Found(NamedTuple):
+    """A file: its name as kdbg shows it and opens it again, and its size in bytes."""
+
+    name: str
+    size: int
+
+
+def resolve(name: str) -> tuple[fs.FileSystem, str, str]:
+    """Return (file system, path in it, what stands before the path in a name)."""
+    if not URL.match(name):
+        return fs.LocalFileSystem(), str(Path(name)), ""
+    with refusals(name):
+        system, path = fs.FileSystem.from_uri(name)
+    return system, path, name.removesuffix("/").removesuffix(path.removesuffix("/"))
+
+
+def identity(name: str) -> str:
+    """Return a name that is the same however the path was written."""
+    system, path, _ = resolve(name)
+    return str(Path(path).resolve()) if isinstance(system, fs.LocalFileSystem) else name
+
+
+@contextmanager
+def refusals(name: str) -> Iterator[None]:
+    """Make a context in which errors of the file system become `SparkError`s that name the file."""
+    words: dict[type[Exception], str] = {
+        FileNotFoundError: "no such file",
+        IsADirectoryError: "a folder, not a capture",
+        PermissionError: "permission denied",
+    }
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        if isinstance(error, CaptureRefused):
+            raise
+        problem = words.get(type(error)) or getattr(error, "strerror", None) or str(error)
+        raise CaptureRefused(name, problem.splitlines()[0]) from error
+
+
+def find(name: str) -> list[Found]:
+    """Return the files that a path, a folder, a glob or a URL stands for, without hidden ones."""
+    system, path, prefix = resolve(name)
+    with refusals(name):
+        info = system.get_file_info(path)
+        if info.type == fs.FileType.File:
+            return [Found(name, info.size)]
+        if info.type == fs.FileType.Directory:
+            return [Found(prefix + each.path, each.size) for each in _below(system, path)]
+        if info.type == fs.FileType.NotFound and GLOB.search(path):
+            return _matching(system, path, prefix)
+    if info.type == fs.FileType.NotFound:
+        raise CaptureRefused(name, "no such file")
+    raise CaptureRefused(name, "not a file or folder")
+
+
+def _matching(system: fs.FileSystem, pattern: str, prefix: str) -> list[Found]:
+    """Return the paths that match a glob."""
+    root = root_of(pattern)
+    fits = glob(pattern).fullmatch
+    files = _below(system, root)
+    names = (each.path.removeprefix("./") if root == "." else each.path for each in files)
+    return [Found(prefix + path, each.size) for path, each in zip(names, files, strict=True) if fits(path)]
+
+
+def _below(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
+    """Return the files in a folder and its folders."""
+    found = system.get_file_info(fs.FileSelector(folder, recursive=True))
+    start = len(folder)
+    return [info for info in found if info.type == fs.FileType.File and not is_hidden(info.path[start:])]
+
+
+def open_file(name: str) -> BinaryIO:
+    """Open a file to read and to seek in."""
+    if not URL.match(name):
+        with refusals(name):
+            return Path(name).open("rb")
+    system, path, _ = resolve(name)
+    with refusals(name):
+        return io.BufferedReader(_Raw(system.open_input_file(path)), READ_AHEAD)
+
+
+class _Raw(io.RawIOBase):
+    """pyarrow's file as Python's own buffering wants it."""
+
+    def __init__(self, file: pa.NativeFile) -> None:
+        super().__init__()
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        return int(self._file.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

@@ -1,0 +1,71 @@
+"""The causes that a pipeline with `--diagnose` has found, read back: capture by capture, as they were judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from ...analysis.diagnosis import Case
+from ...analysis.diagnosis.told import told
+from ...errors import InputError
+from ...protocol.findings.amounts import count
+from ...views.tables.columns import CAUSES
+from .archive.store import refusals
+from .commit import Output
+
+PIPELINE = "create them with kdbg pipeline CAPTURES… --diagnose"
+
+
+class Judgement(NamedTuple):
+    """What was found in a capture, the weightiest first.
+
+    `pieces` says that it was rolled into several files: the numbers of exchanges and packets count through all of them.
+    """
+
+    capture: str
+    pieces: bool
+    cases: list[Case]
+
+
+def judgements(folder: str) -> Iterator[Judgement]:
+    """Yield what was found in each capture of a folder of tables, run after run.
+
+    Raise `InputError` where the folder holds no tables, or any of its runs did not judge its captures.
+    """
+    output = Output(folder)
+    runs = output.state().get("runs", ())
+    if not runs:
+        raise InputError(f"{folder}: no tables; {PIPELINE}")
+    lacking = sum(CAUSES not in run for run in runs)
+    if lacking:
+        which = "the tables were" if len(runs) == 1 else f"{lacking:,} of {count(len(runs), 'run')} were"
+        raise InputError(f"{folder}: no causes, as {which} made without --diagnose; {PIPELINE}")
+    for run in runs:
+        found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in run[CAUSES]}
+        for path in sorted(output.files_of(CAUSES, {run["run"]})):
+            for one in _objects(output, path):
+                found.setdefault(str(one.get("file")), []).append(one)
+        for name, objects in found.items():
+            yield Judgement(name, bool(run[CAUSES].get(name)), _cases(folder, objects))
+
+
+def _objects(output: Output, path: str) -> Iterator[Mapping[str, Any]]:
+    with refusals(path), output.system.open_input_stream(path) as file:
+        text: bytes = file.read()
+    for line in text.splitlines():
+        try:
+            found = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            found = None
+        if not isinstance(found, dict):
+            raise InputError(f"{path}: a line is not a cause")
+        yield found
+
+
+def _cases(folder: str, objects: list[Mapping[str, Any]]) -> list[Case]:
+    try:
+        return [told(one) for one in objects]
+    except ValueError as error:
+        raise InputError(f"{folder}: {error}") from None

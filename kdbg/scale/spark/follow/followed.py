@@ -1,0 +1,259 @@
+"""Tables of captures that are still being written: a batch now and then, each packet in exactly one of them.
+
+Spark's Structured Streaming says what has come (tail.py), and remembers that in its checkpoint. A batch's packets go
+through the pipeline's stages, after those that waited (unfinished.py), and its tables are committed together with what
+waits now. A batch that Spark repeats, because it was killed before it knew, is passed over if it was committed;
+otherwise what was left of it is taken back, and it is made anew of the same packets.
+
+    OUT/.kdbg-follow/                 a batch that is not finished
+    OUT/.kdbg-following/checkpoint    Spark's: how far the files were read
+    OUT/.kdbg-following/waiting-…     packets of connections that were not over after a batch
+    OUT/.kdbg-following/pending.json  files of a batch on their way into the tables
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from pyarrow import fs
+
+from .... import __version__
+from ....errors import SparkError
+from ....views.tables.columns import STATE, TABLES
+from ..archive.store import refusals
+from ..commit import HIDDEN, Output
+from ..failures import failure
+from ..pipeline import RUN, Options, Outcome, Pipeline
+from .tail import NAME, Stretch, TailSource, plan_of
+from .unfinished import follow, waited
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+RUN_NAME = "follow"
+OWN = f"{HIDDEN}following"
+PENDING = "pending.json"
+PER_BATCH = 256 << 20
+"""Bytes of captures that a batch takes, about."""
+MOST_WAITING = 1 << 30
+"""Bytes of packets that may wait; beyond that the connections that were silent longest are over."""
+POLL = 1
+"""Seconds."""
+ALL = (1 << 63) - 1
+"""A horizon that every connection lies behind."""
+
+
+@dataclass
+class State:
+    """What `_kdbg.json` keeps of a run that follows: the `batch` that was committed last, and what waits after it.
+
+    `waiting` are files, `newest` is the latest time in each capture and `least` that before which connections are over
+    in any case, in nanoseconds; `topics` are the names of topic ids.
+    """
+
+    batch: int = -1
+    waiting: list[str] = field(default_factory=list)
+    newest: dict[str, int] = field(default_factory=dict)
+    least: int = 0
+    topics: dict[str, str] = field(default_factory=dict)
+
+    def horizons(self, captures: list[str], patience: int) -> list[int]:
+        """Return for each capture the time since when connections must have been heard of."""
+        return [max(self.newest.get(name, 0) - patience, self.least) for name in captures]
+
+
+class Followed(Output):
+    """The folder of tables that grow batch by batch."""
+
+    folder: str
+    own: str
+
+    def __init__(self, out: str) -> None:
+        super().__init__(out)
+        self.run = RUN_NAME
+        self.folder, self._hidden = f"{self.out}/{HIDDEN}{self.run}", f"{self.root}/{HIDDEN}{self.run}"
+        self.own, self._own = f"{self.out}/{OWN}", f"{self.root}/{OWN}"
+
+    def entry(self) -> dict[str, Any]:
+        """Return the run's entry in `_kdbg.json`; {} where there is none."""
+        return next((run for run in self.state().get("runs", ()) if run["run"] == self.run), {})
+
+    def begin(self) -> None:
+        """Make the batch's folder; `recover` has deleted what others left."""
+        with refusals(self.out):
+            self.system.create_dir(self._hidden)
+
+    def recover(self) -> dict[str, Any]:
+        """Undo a batch that was killed while it was committed; return the run's entry."""
+        entry = self.entry()
+        if not entry and self.state():
+            raise SparkError(f"{self.out} contains tables of other runs", "use a new folder with --follow")
+        if not entry and self._committed():
+            raise SparkError(f"{self.own} belongs to tables that no longer exist", "remove it to start again")
+        with refusals(self.out):
+            self.system.create_dir(self._own)
+            self.abandon()
+            if self._there(f"{self._own}/{PENDING}"):
+                with self.system.open_input_stream(f"{self._own}/{PENDING}") as file:
+                    pending = json.loads(file.read())
+                for name in pending["files"] if pending["commit"] != entry.get("commit") else ():
+                    if self._there(f"{self.root}/{name}"):
+                        self.system.delete_file(f"{self.root}/{name}")
+                self.system.delete_file(f"{self._own}/{PENDING}")
+        return entry
+
+    def _committed(self) -> bool:
+        """Return whether Spark remembers a batch that it was done with; its folder is there before the first is."""
+        names = [path.rpartition("/")[2] for path in self._files(f"{self._own}/checkpoint/commits")]
+        return any(name.isdecimal() for name in names)
+
+    def grow(self, files: list[str], entry: dict[str, Any]) -> None:
+        """Put a batch's files beside those that there are; once `_kdbg.json` says so, they are part of the tables."""
+        others = [run for run in self.state().get("runs", ()) if run["run"] != self.run]
+        state = {"kdbg": __version__, "runs": [*others, entry], "tables": TABLES}
+        with refusals(self.out):
+            self._write(f"{self._own}/{PENDING}", {"commit": entry["commit"], "files": files})
+            self._add(files)
+            self._write(f"{self.root}/{STATE}", state)
+            self.system.delete_file(f"{self._own}/{PENDING}")
+            self._forget(set(entry["follow"]["waiting"]))
+        self.abandon()
+
+    def _forget(self, waiting: set[str]) -> None:
+        """Delete what does not wait any more."""
+        folders = {name.rpartition("/")[0].rpartition("/")[2] for name in waiting}
+        for name in self._names(self._own):
+            if name.startswith("waiting-") and name not in folders:
+                self.system.delete_dir(f"{self._own}/{name}")
+
+    def _write(self, path: str, said: dict[str, Any]) -> None:
+        """Write a file whole or not at all."""
+        with self.system.open_output_stream(f"{self._own}/writing") as file:
+            file.write(json.dumps(said, indent=1).encode())
+        self.system.move(f"{self._own}/writing", path)
+
+    def _there(self, path: str) -> bool:
+        return bool(self.system.get_file_info(path).type != fs.FileType.NotFound)
+
+
+class Following(Pipeline):
+    """A run that goes on. `outcome` is what came of all its batches, those of earlier calls included.
+
+    `patience` is in seconds: a connection that is silent so long, by the clock of its capture, is over.
+    """
+
+    output: Followed
+    entry: dict[str, Any]
+    following: State
+
+    def __init__(self, spark: SparkSession, output: Followed, options: Options, patience: float) -> None:
+        super().__init__(spark, output, options)
+        self.patience: int = round(patience * 1e9)
+        self.entry = output.recover()
+        self.following = State(**self.entry.get("follow", {}))
+        counts, findings, rows = (Counter(self.entry.get(name, {})) for name in ("counts", "findings", "rows"))
+        self.outcome: Outcome = Outcome(counts, findings, rows)
+        self._last = time.monotonic()
+        self._trouble: Exception | None = None
+
+    def follow(self, captures: list[str], *, rolled: bool, interval: float, until_idle: float | None) -> None:
+        """Make a batch of what has come, every `interval` seconds; for ever, or until nothing came for `until_idle`.
+
+        Then all connections are over. Whatever ends it otherwise, it goes on from there when it is called again.
+        """
+        self.spark.dataSource.register(TailSource)
+        stream = self.spark.readStream.format(NAME)
+        stream = stream.options(captures=json.dumps(captures), rolled=rolled, most=PER_BATCH)
+        writer = stream.load().writeStream.foreachBatch(self._batch).trigger(processingTime=f"{interval} seconds")
+        query = writer.option("checkpointLocation", f"{self.output.own}/checkpoint").start()
+        try:
+            while not query.awaitTermination(POLL) and not self._cancelled.is_set():
+                if not query.status["message"].startswith("Waiting") or query.status["isTriggerActive"]:
+                    continue
+                if until_idle is not None and time.monotonic() - self._last > max(until_idle, 2 * interval):
+                    break
+        except Exception as error:
+            if not self._cancelled.is_set():
+                raise (self._trouble or failure(error)) from error
+        finally:
+            query.stop()
+        if self.following.waiting and not self._cancelled.is_set():
+            self._grow([], self.following.batch, over=True)
+
+    def cancel(self) -> None:
+        """End `follow`: a batch that is being made is given up, to be made again when it goes on."""
+        self._cancelled.set()
+
+    def _batch(self, found: DataFrame, number: int) -> None:
+        """Process the stretches that have come; Spark calls this."""
+        try:
+            if number > self.following.batch:
+                self._grow([Stretch(*row) for row in found.collect()], number)
+        except Exception as error:
+            self._trouble = error if self._trouble is None else self._trouble
+            raise
+        finally:
+            self._last = time.monotonic()
+
+    def _grow(self, found: list[Stretch], number: int, *, over: bool = False) -> None:
+        """Add a batch to the tables; `over` ends all connections as well."""
+        before, output = self.following, self.output
+        plan = plan_of(found, before.newest)
+        output.begin()
+        horizons = [ALL] * len(plan.captures) if over else before.horizons(plan.captures, self.patience)
+        waiting = f"{output.own}/waiting-{number}"
+        more = self._tasks(len(before.waiting)).mapInArrow(waited(before.waiting, plan.captures), RUN)
+        making = self._making(plan)
+        paired = self._paired(plan, follow(making, waiting, horizons), more if before.waiting else None)
+        topics = {UUID(topic): name for topic, name in before.topics.items()}
+        made = self._made(plan, making, paired, topics)
+        if not self.entry:
+            self._empty(made)
+        newest = dict(before.newest)
+        for report in paired:
+            for name, latest in report["newest"].items():
+                newest[name] = max(latest, newest.get(name, latest))
+        after = State(
+            number,
+            [name for report in paired for name in report["waiting"]["files"]],
+            newest,
+            _least(tuple(each) for report in paired for each in report["waiting"]["held"]),
+            {str(topic): name for topic, name in topics.items()},
+        )
+        self._commit(made, after)
+
+    def _commit(self, made: Outcome, after: State) -> None:
+        outcome = self.outcome
+        outcome.counts.update(made.counts)
+        outcome.findings.update(made.findings)
+        outcome.rows.update(made.rows)
+        outcome.problems += made.problems
+        self.entry = {
+            "run": self.output.run,
+            "started": self.entry.get("started", self.output.started.isoformat()),
+            "commit": self.entry.get("commit", 0) + 1,
+            "options": self.options.said,
+            "captures": sorted(after.newest),
+            "files": {},
+            "counts": dict(outcome.counts),
+            "findings": dict(outcome.findings),
+            "rows": dict(outcome.rows),
+            "follow": asdict(after),
+        }
+        self.output.grow(made.files, self.entry)
+        self.following = after
+
+
+def _least(held: Any) -> int:
+    """Return the time since when connections must have been heard of, so that at most `MOST_WAITING` bytes wait."""
+    size = 0
+    for last_time, waiting in sorted(held, reverse=True):
+        size += waiting
+        if size > MOST_WAITING:
+            return int(last_time) + 1
+    return 0

@@ -1,0 +1,227 @@
+"""Folders that tcpdump is filling, as Spark's Structured Streaming reads them: which whole packets have come.
+
+A capture point is what the files of one rotating capture have in common (see archive/plan.py). Its offset says how far
+it was read: file, byte, packets up to there, and when the file began, for a file of the same name that begins at
+another time is another file. Rows tell of stretches of files, not of their packets: those are read by the batch's own
+tasks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes
+from pyspark.sql.types import StructType
+
+from ....capture.find import natural
+from ....capture.pcap import HEADER, PACKET_HEADER
+from ....errors import SparkError
+from ..archive.cuts import cuttable, walk
+from ..archive.plan import SPLIT, File, Plan, Split, whole
+from ..archive.store import find, identity, open_file
+
+NAME = "kdbg-tail"
+SCHEMA = "point string, name string, start bigint, stop bigint, packets bigint"
+
+
+class TailPosition(NamedTuple):
+    """How far a capture point was read: all of its files before `name`, and of that one the bytes before `position`.
+
+    `packets` were in them; `time` is that of the file's first packet, in nanoseconds.
+    """
+
+    name: str
+    position: int
+    packets: int
+    time: int
+
+
+class Stretch(NamedTuple):
+    """Whole packets of a file: the bytes from `start` to `stop`; the capture point had so many `packets` before."""
+
+    point: str
+    name: str
+    start: int
+    stop: int
+    packets: int
+
+
+def points(paths: Iterable[str], *, rolled: bool) -> dict[str, list[str]]:
+    """Return the files of each capture point in the order of writing; with `rolled` a folder is one point."""
+    names = {identity(found.name): found.name for path in paths for found in find(path)}
+    found: dict[str, list[str]] = {}
+    for name in sorted(names.values(), key=natural):
+        found.setdefault(f"{name.rpartition('/')[0]}/*" if rolled else whole(name), []).append(name)
+    return found
+
+
+def strangers(points: dict[str, list[str]]) -> list[str]:
+    """Return the files that cannot be followed: only plain pcap can be read while it grows."""
+    found: list[str] = []
+    for name in (name for names in points.values() for name in names):
+        with open_file(name) as opened:
+            head = opened.read(HEADER)
+        if len(head) == HEADER and cuttable(head) is None:
+            found.append(name)
+    return found
+
+
+def stretches(
+    point: str, names: list[str], start: TailPosition | None, room: int, end: TailPosition | None = None
+) -> Iterator[tuple[Stretch, TailPosition]]:
+    """Yield what there is to read from `start` on, as (stretch, position after it): `room` bytes or so, or up to `end`.
+
+    A file that another one follows is complete: what is wrong with it then is for its reader to say.
+    """
+    _check_ring(names, start)
+    packets = start.packets if start is not None else 0
+    ahead = [name for name in names if start is None or natural(name) >= natural(start.name)]
+    ahead = [name for name in ahead if end is None or natural(name) <= natural(end.name)]
+    for name in ahead:
+        with open_file(name) as opened:
+            head = opened.read(HEADER + PACKET_HEADER)
+            layout = cuttable(head)
+            begun = layout.time(head[HEADER:]) if layout is not None else None
+            if layout is None or begun is None:
+                continue
+            size = opened.seek(0, os.SEEK_END)
+            stop = end.position if end is not None and name == end.name else size
+            complete = end is not None or name != ahead[-1]
+            place = HEADER
+            if start is not None and name == start.name:
+                place = start.position
+                _check_same(start, begun)
+            while place < stop and room > 0:
+                goal = min(place + min(SPLIT, room), stop)
+                found = walk(opened, layout, place, goal)
+                reached = stop if complete and found.end < goal else found.end
+                if reached == place:
+                    break
+                yield (
+                    Stretch(point, name, place, reached, packets),
+                    TailPosition(name, reached, packets := packets + found.packets, begun),
+                )
+                room -= reached - place
+                place = reached
+        if place < stop:
+            return
+
+
+def _check_same(start: TailPosition, begun: int) -> None:
+    if start.time != begun:
+        raise SparkError(
+            f"{start.name} was overwritten while it was being followed",
+            "rotate with tcpdump without -W, which reuses names",
+        )
+
+
+def _check_ring(names: list[str], start: TailPosition | None) -> None:
+    """Refuse a ring of files that came round to its first one again."""
+    if start is None or not names or natural(names[0]) >= natural(start.name):
+        return
+    with open_file(names[0]) as opened:
+        head = opened.read(HEADER + PACKET_HEADER)
+    layout = cuttable(head)
+    begun = layout.time(head[HEADER:]) if layout is not None else None
+    if begun is not None and begun > start.time:
+        raise SparkError(
+            f"{names[0]} was started after {start.name}, the next by name",
+            "rotate with tcpdump without -W, which reuses names",
+        )
+
+
+def plan_of(found: Iterable[Stretch], points: Iterable[str]) -> Plan:
+    """Return the stretches as a plan; `points` have connections that are not over."""
+    ordered = sorted(found, key=lambda each: (each.point, each.packets, each.start))
+    captures = sorted({each.point for each in ordered} | set(points))
+    files: dict[str, File] = {}
+    splits: list[Split] = []
+    for each in ordered:
+        file = _file(each)
+        files[each.name] = file  # its last stretch says how far it goes
+        number = list(files).index(each.name)
+        split = Split(captures.index(each.point), number, each.start, each.stop, file.time, shift=each.packets)
+        splits.append(split)
+    return Plan(captures, list(files.values()), splits, [])
+
+
+def _file(stretch: Stretch) -> File:
+    with open_file(stretch.name) as opened:
+        head = opened.read(HEADER + PACKET_HEADER)
+    layout = cuttable(head)
+    time = layout.time(head[HEADER:]) if layout is not None else None
+    return File(stretch.name, identity(stretch.name), stretch.stop, layout, time)
+
+
+@dataclass
+class Stretches(InputPartition):
+    """All that a batch has to read."""
+
+    found: list[Stretch]
+
+
+class Tail(DataSourceStreamReader):
+    """Spark asks it how far the files go, and what lies between two offsets."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.paths: list[str] = json.loads(options["captures"])
+        self.rolled: bool = options["rolled"] == "true"
+        self.most: int = int(options["most"])
+
+    def initialOffset(self) -> dict[str, Any]:
+        return {}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadMaxBytes(self.most)
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        room = limit.max_bytes if isinstance(limit, ReadMaxBytes) else sys.maxsize
+        latest = dict(start)
+        for point, names in points(self.paths, rolled=self.rolled).items():
+            for stretch, place in stretches(point, names, _place(start, point), room):
+                latest[point] = place._asdict()
+                room -= stretch.stop - stretch.start
+        return latest
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        found: list[Stretch] = []
+        names = points(self.paths, rolled=self.rolled)
+        for point in end:
+            first, last = _place(start, point), _place(end, point)
+            if last is None or first == last:
+                continue
+            between = list(stretches(point, names.get(point, []), first, sys.maxsize, last))
+            if not between or between[-1][1] != last:
+                raise SparkError(f"{last.name} has changed since it was first read", "start in a new folder")
+            found += [stretch for stretch, _ in between]
+        return [Stretches(found)] if found else []
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        yield from partition.found if isinstance(partition, Stretches) else ()
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Do nothing: the files that were read belong to somebody else."""
+
+
+def _place(offset: dict[str, Any], point: str) -> TailPosition | None:
+    return TailPosition(**offset[point]) if point in offset else None
+
+
+class TailSource(DataSource):
+    """`spark.readStream.format("kdbg-tail")`: for `follow` alone."""
+
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def schema(self) -> StructType | str:
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return Tail(self.options)

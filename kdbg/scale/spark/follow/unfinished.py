@@ -1,0 +1,330 @@
+"""Connections that are not over when a batch is: their packets wait for the next one, and are gone through again there.
+
+What waits is packets, not the state of an engine: any version of kdbg can go on from them. The engine makes of the same
+packets the same exchanges, so what comes out while old packets go through has been told already, and is not told again.
+Where a connection was at rest (every frame complete, every request answered) only the packets after that wait; it is
+taken up there as if it had shaken hands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import orjson
+import pyarrow as pa
+
+from ....capture import Packet
+from ....capture.packet import ACK, SYN, endpoint, reverse
+from ....exchanges.engine.engine import Engine
+from ....exchanges.engine.quiescent import quiescent_at
+from ....exchanges.messages.exchange import Exchange
+from ....exchanges.messages.peers import Peers
+from ....protocol.findings import Finding, Kind, pack, unpack
+from ....protocol.findings.facts import CaptureTrouble
+from ....streams.tcp.connection import Connection
+from ....streams.tcp.reuse import LATE_SYN
+from ....streams.tcp.stream import MASK
+from ....views.tables.connections import Connections, ConnectionStatistics
+from ..archive.store import resolve
+from ..stages.making import Making
+from ..stages.pairing import Pairer
+from ..stages.runs import Run, runs
+from ..stages.spill import Claim
+from ..stages.tasks import IN_ROW, Stage, at_full_speed, numbers, report, run_batch
+
+OLD = -1
+"""The `split` of what waited: it sorts before all that is new."""
+MOST = 64 << 20
+"""Bytes of packets that wait for one connection; one that never comes to rest is given up beyond that."""
+GIVEN_UP = "kdbg restarted the decoding of the connection here: it was busy for more than {:,} bytes"
+BATCH = 4 << 20
+WAITING = pa.schema({
+    "capture": pa.string(), "key": pa.binary(), "order": pa.int32(), "packets": pa.binary(), "payload": pa.binary(),
+})  # fmt: skip
+"""A run that waits. The first of its connection, of order 0, holds what is known of that in place of packets."""
+
+
+class Rest(NamedTuple):
+    """Where a connection can be taken up: after packet `after`, with these sequence numbers of client and broker.
+
+    `over`: nothing that comes can matter any more. The other values are the connection's at that time.
+    """
+
+    seq: tuple[int, int]
+    over: bool
+    after: int
+    last_time: int
+    first_packet: int
+    start: int
+    packets: int
+    size: int
+    handshake: bool
+
+    @classmethod
+    def of(cls, connection: Connection, client: int | None) -> Rest | None:
+        """Return where the connection stands, if it can be taken up there; else None."""
+        seq = (0, 0) if connection.ended else quiescent_at(connection)
+        if seq is None or connection.packets <= LATE_SYN:  # so early, a SYN may still be on its way
+            return None
+        seq = (seq[1], seq[0]) if client else seq
+        return cls(
+            seq, connection.ended, connection.last_packet, connection.last_time, connection.first_packet,
+            connection.start, connection.packets, connection.bytes, connection.handshake,
+        )  # fmt: skip
+
+    def handshake_packets(self, flow: bytes) -> Iterator[Packet]:
+        """Return two packets that tell an engine where both sides are; `flow` is the client's."""
+        client, broker = ((seq - 1) & MASK for seq in self.seq)
+        yield self.first_packet, self.start, flow, client, 0, SYN, b"", 0
+        yield self.first_packet, self.start, reverse(flow), broker, self.seq[0], SYN | ACK, b"", 0
+
+    def restore(self, connection: Connection) -> None:
+        """Put the connection back into the state that was saved."""
+        connection.last_packet, connection.last_time = self.after, self.last_time
+        connection.packets, connection.bytes, connection.handshake = self.packets, self.size, self.handshake
+        if self.over:
+            connection.ignore()
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was told of a connection that waits; `back`: its client is the second end of its key."""
+
+    back: bool
+    kafka: bool
+    last_time: int
+    exchanges: int
+    client_id: str | None
+    software: tuple[str | None, str | None] | None
+    mechanism: str | None
+    findings: list[Finding]
+    rest: Rest | None
+
+    def dump(self) -> bytes:
+        return json.dumps(vars(self) | {"findings": [*map(pack, self.findings)]}).encode()
+
+    @classmethod
+    def load(cls, data: bytes) -> Told:
+        said = json.loads(data)
+        findings = [*map(unpack, said.pop("findings"))]
+        rest = said.pop("rest")
+        return cls(**said, findings=findings, rest=None if rest is None else Rest(*rest))
+
+
+class Follower(Pairer):
+    """A carrier that lets connections wait which sent something since `horizons`, nanoseconds for each capture."""
+
+    horizons: list[int]
+    waiting: Waiting
+
+    def __init__(self, making: Making, waiting: str, horizons: list[int]) -> None:
+        super().__init__(making)
+        self.horizons, self.waiting = horizons, Waiting(waiting)
+        self.newest: dict[str, int] = {}
+        self._clear()
+
+    def _clear(self) -> None:
+        self._runs: list[Run] = []
+        self._rest: Rest | None = None
+        self._told: Told | None = None
+
+    def resume(self, capture: int, key: bytes, told: Told) -> None:
+        """Take up a connection that waits; its packets follow, with `again`."""
+        super().run(capture, Run(key, 0, b"", b""))
+        self._rest, self._told = told.rest, told
+        if told.rest is not None:
+            for packet in told.rest.handshake_packets(reverse(key) if told.back else key):
+                self._session.receive(packet)
+            told.rest.restore(self._latest().connection)
+
+    def again(self, run: Run) -> None:
+        """Take packets of a connection that were gone through before; what comes of them was told already."""
+        self._runs.append(run)
+        for packet in run.unpack():
+            self._session.receive(packet)
+
+    def run(self, capture: int, run: Run) -> None:
+        """Take the next new packets of a connection."""
+        if (capture, run.key) != self._now:
+            self._end()
+        self._remember()
+        super().run(capture, run)
+        self._hold(run)
+        if sum(len(each.payload) for each in self._runs) > MOST:
+            self._give_up()
+
+    def close(self) -> dict[str, Any]:
+        return super().close() | {"waiting": self.waiting.close(), "newest": self.newest}
+
+    def _latest(self) -> ConnectionStatistics:
+        return next(reversed(self._spoken.values()))
+
+    def _peers(self, spoken: ConnectionStatistics) -> Peers:
+        """Return its ends, with the number that the engine gave it."""
+        return spoken.peers._replace(number=spoken.connection.number)
+
+    def _hold(self, run: Run) -> None:
+        """Keep the run as long as it may have to wait."""
+        self._runs.append(run)
+        if self._rest is not None:
+            self._runs = [each for each in self._runs if each.last > self._rest.after]
+
+    def _remember(self) -> None:
+        """Give the connection what was told of it before this batch, once all its old packets have gone through.
+
+        Exchanges that the old packets complete were told already, and are dropped.
+        """
+        told, self._told = self._told, None
+        if told is None:
+            return
+        self._session.idle()
+        if not self._spoken:
+            return
+        spoken = self._latest()
+        spoken.client = (spoken.client or 0) if told.kafka else None
+        spoken.exchanges, spoken.client_id = told.exchanges, told.client_id
+        spoken.software, spoken.mechanism = told.software, told.mechanism
+        if told.rest is not None and told.rest.over:
+            self._session.findings += [
+                (spoken.peers._replace(number=spoken.connection.number), each) for each in told.findings
+            ]
+
+    def _keep(self, done: list[Exchange]) -> None:
+        super()._keep(done)
+        if done and self._spoken:
+            spoken = self._latest()
+            self._rest = Rest.of(spoken.connection, spoken.client) or self._rest
+
+    def _end(self) -> None:
+        """End the connection, or let it wait for the next batch if it sent something since the horizon."""
+        if self._now is not None and self._spoken:
+            self._remember()
+            connection, capture = self._latest().connection, self.captures[self._capture]
+            self.newest[capture] = max(connection.last_time, self.newest.get(capture, connection.last_time))
+            if connection.last_time >= self.horizons[self._capture]:
+                self._wait(self._latest())
+        super()._end()
+        self._clear()
+
+    def _wait(self, spoken: ConnectionStatistics) -> None:
+        """Put the connection by, tell what is complete, and tell of those that had its ports before."""
+        self._keep(self._session.idle())
+        self._learn()
+        assert self._now is not None
+        connection, key = spoken.connection, self._now[1]
+        rest = Rest.of(connection, spoken.client) or self._rest
+        if rest is not None and rest.first_packet != connection.first_packet:  # of one that had its ports before
+            rest = None
+        after = connection.first_packet - 1 if rest is None else rest.after
+        told = Told(
+            endpoint(key)[0] != spoken.peers.client, spoken.client is not None, connection.last_time, spoken.exchanges,
+            spoken.client_id, spoken.software, spoken.mechanism,
+            [finding for peers, finding in self._session.findings if peers.number == connection.number], rest,
+        )  # fmt: skip
+        packets = (packet for run in self._runs for packet in run.unpack() if packet[0] > after)
+        self.waiting.add(self.captures[self._capture], key, told, runs(packets))
+        self._session, self._spoken = Engine(), Connections(numbered=False)
+
+    def _give_up(self) -> None:
+        """End the connection here, so that no more than `MOST` bytes of it wait; what follows begins anew."""
+        spoken = self._latest()
+        self._session.findings.append(
+            (self._peers(spoken), Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(GIVEN_UP.format(MOST))))
+        )
+        super()._end()
+        self._clear()
+
+
+class Waiting:
+    """Writes what waits into a file of its own, in a folder."""
+
+    system: Any
+
+    def __init__(self, folder: str) -> None:
+        self.system, self._folder, _ = resolve(folder)
+        self.file: str = f"{uuid4().hex}.arrow"
+        self.name: str = f"{folder}/{self.file}"
+        self.held: list[tuple[int, int]] = []
+        self._rows: list[tuple[Any, ...]] = []
+        self._size = 0
+        self._writer: pa.RecordBatchFileWriter | None = None
+
+    def add(self, capture: str, key: bytes, told: Told, left: Iterable[Run]) -> None:
+        """Add one connection."""
+        self._row((capture, key, 0, told.dump(), b""))
+        size = 0
+        for run in left:
+            self._row((capture, key, run.order + 1, run.packets, run.payload))
+            size += len(run.packets) + len(run.payload)
+        self.held.append((told.last_time, size))
+
+    def close(self) -> dict[str, Any]:
+        """Return the files, and (last time, bytes) of each connection."""
+        self._flush()
+        if self._writer is None:
+            return {"files": [], "held": []}
+        self._writer.close()
+        self._sink.close()
+        return {"files": [self.name], "held": self.held}
+
+    def _row(self, row: tuple[Any, ...]) -> None:
+        self._rows.append(row)
+        self._size += len(row[3]) + len(row[4])
+        if self._size > BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        if self._writer is None:
+            self.system.create_dir(self._folder)
+            self._sink = self.system.open_output_stream(f"{self._folder}/{self.file}")
+            self._writer = pa.ipc.new_file(self._sink, WAITING)
+        columns = zip(*self._rows, strict=True)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, WAITING, strict=True)]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=WAITING))
+        self._rows, self._size = [], 0
+
+
+def waited(files: list[str], captures: list[str]) -> Stage:
+    """Read what waits, a file a task, as runs to be shuffled."""
+
+    def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in numbers(batches):
+            system, path, _ = resolve(files[number])
+            with system.open_input_file(path) as file:
+                reader = pa.ipc.open_file(file)
+                for i in range(reader.num_record_batches):
+                    rows = zip(*(column.to_pylist() for column in reader.get_batch(i).columns), strict=True)
+                    yield run_batch([
+                        (captures.index(capture), key, OLD, order, packets, payload, *IN_ROW)
+                        for capture, key, order, packets, payload in rows
+                    ])  # fmt: skip
+
+    return stage
+
+
+def follow(making: Making, waiting: str, horizons: list[int]) -> Stage:
+    """Return a stage like `stages.tasks.pair` that goes on from what waits; its report says what waits now."""
+
+    def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        follower, spill, splits = Follower(making, waiting, horizons), Claim(making.folder), list[Any]()
+        for batch in batches:
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                capture, key, split, order, packets, payload, *where = row
+                if not key:
+                    splits.append(orjson.loads(packets))
+                elif split != OLD:
+                    follower.run(capture, Run(key, order, packets, spill.get(*where) if where[0] else payload))
+                elif order:
+                    follower.again(Run(key, order, packets, payload))
+                else:
+                    follower.resume(capture, key, Told.load(packets))
+        spill.close()
+        yield report(follower.close() | {"splits": splits})
+
+    return at_full_speed(stage)

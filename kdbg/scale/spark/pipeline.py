@@ -1,0 +1,284 @@
+"""The pipeline: a plan and an output folder go in, tables come out.
+
+    count ─ read ═ shuffle and sort ═ pair (─ decode) (─ judge) ─ commit
+
+Spark runs the tasks, again where one is lost, and moves the packets from those that read to those that pair; these make
+the rows as well, but for what others must decode. Tables and such exchanges are written by the tasks themselves into
+the run's hidden folder; a task's report names its files, and only reported files become part of anything, so that what
+an attempt wrote before it died is never read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from threading import Event
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import orjson
+
+from ...errors import SparkError
+from ...exchanges.filters.chosen import Filters
+from ...protocol.definitions import MessageDefinition
+from ...protocol.findings.amounts import count
+from ...views.tables.columns import CAUSES, TABLES
+from ...views.tables.told import Wanted
+from .archive.counting import missed, numbered, recut, uncounted
+from .archive.cuts import Walk
+from .archive.files import file_problems, file_rows, read_files
+from .archive.plan import SPLIT, Plan, nanoseconds
+from .commit import Output
+from .failures import failure
+from .parquet import Tables
+from .stages import tasks
+from .stages.making import Making
+from .stages.spill import ROOM
+from .tracker import Tracker
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PER_PARTITION = 128 << 20
+"""Bytes of captures that one task of the shuffle's far side takes, about."""
+PER_TASK = 32 << 20
+"""Bytes of exchanges that one task decodes, about."""
+RUN = "capture int, key binary, split int, `order` int, packets binary, payload binary, spill string, place bigint, "
+RUN += "length bigint"
+REPORT = "report binary"
+"""The stages' schemas in Spark's words: those of stages/tasks.py in Arrow's."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a pipeline runs: `partitions` of the shuffle (None: by size), `split` bytes, what is kept, which rows.
+
+    `definitions` are known in all tasks beside kdbg's own grammars; who calls has them known in its process too.
+    """
+
+    split: int = SPLIT
+    partitions: int | None = None
+    filters: Filters = field(default_factory=Filters)
+    wanted: Wanted = field(default_factory=Wanted)
+    append: bool = False
+    diagnose: bool = False
+    """Whether each capture is judged as a whole, too, and the causes are kept."""
+    definitions: tuple[MessageDefinition, ...] = ()
+    said: dict[str, Any] = field(default_factory=dict)
+    """What `_kdbg.json` keeps of how the pipeline was called."""
+
+
+@dataclass
+class Outcome:
+    """What came of a run: `counts` of packets, frames, exchanges…, findings by kind, rows by table."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    findings: Counter[str] = field(default_factory=Counter)
+    rows: Counter[str] = field(default_factory=Counter)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    """What is wrong with captures themselves: (file, what)."""
+    files: list[str] = field(default_factory=list)
+    judged: dict[str, bool] | None = None
+    """The captures that were judged, None where that was not asked for: whether each has several files."""
+    causes: Counter[str] = field(default_factory=Counter)
+    """What diagnosis found, by severity."""
+
+    def take(self, report: dict[str, Any]) -> None:
+        """Add a task's report."""
+        self.files += report["files"]
+        self.rows.update(report["rows"])
+        self.counts.update(report.get("counts", {}))
+        self.findings.update(report.get("problems", {}))
+
+
+class Pipeline:
+    """One run. `progress` and `cancel` are for other threads."""
+
+    spark: Any
+    output: Output
+    options: Options
+    stage: str
+
+    def __init__(self, spark: SparkSession, output: Output, options: Options) -> None:
+        self.spark, self.output, self.options = spark, output, options
+        self.stage = "plan"
+        """What is being done: count, read, decode, judge."""
+        self._cancelled = Event()
+        self._tracker = Tracker(spark)
+
+    def run(self, plan: Plan) -> Outcome:
+        """Read the captures of the plan, and put the tables in place."""
+        self.output.begin()
+        try:
+            outcome = self._run(self._counted(plan))
+            if self.options.diagnose:
+                self._judge(plan, outcome)
+            self._go_on()
+            self.output.commit(outcome.files, self._said(plan, outcome), append=self.options.append)
+        finally:
+            self.output.abandon()
+        return outcome
+
+    def cancel(self) -> None:
+        """End the run: unless it is as good as over, `run` raises in its thread. To be called until it has."""
+        self._cancelled.set()
+        self.spark.interruptTag(self.output.run)
+
+    def progress(self) -> tuple[str, float]:
+        """Return the stage, and the part of it that is done (0 to 1)."""
+        return self.stage, self._tracker.part()
+
+    def _counted(self, plan: Plan) -> Plan:
+        """Return the plan with all cuts proved and all packets numbered."""
+        places = uncounted(plan)
+        walks = self._walks(plan, places)
+        for file in (wrong := missed(plan, walks)):
+            plan = recut(plan, file, self.options.split)
+        if wrong:
+            places = uncounted(plan)
+            walks = self._walks(plan, places)
+        return numbered(plan, walks)
+
+    def _walks(self, plan: Plan, places: list[int]) -> dict[int, Walk]:
+        found = self._collect("count", self._tasks(len(places)).mapInArrow(tasks.count(plan, places), REPORT))
+        return {place: Walk(*walk) for place, *walk in found}
+
+    def _run(self, plan: Plan) -> Outcome:
+        filters = self.options.filters
+        plan = plan.between(nanoseconds(filters.since), nanoseconds(filters.until))
+        making = self._making(plan)
+        outcome = self._made(plan, making, self._paired(plan, tasks.pair(making)), {})
+        self._empty(outcome)
+        return outcome
+
+    def _judge(self, plan: Plan, outcome: Outcome) -> None:
+        """Have each capture judged as a whole, whatever the filters leave of it in the tables."""
+        judge = tasks.judge(plan, self.output.folder, sorted(self.options.filters.tls_keys or ()))
+        outcome.judged = {
+            name: len({split.file for split in plan.splits if split.capture == number}) > 1
+            for number, name in enumerate(plan.captures)
+        }
+        for report in self._collect("judge", self._tasks(len(plan.captures)).mapInArrow(self._knowing(judge), REPORT)):
+            outcome.files += report["files"]
+            outcome.causes.update(report["causes"])
+
+    def _making(self, plan: Plan) -> Making:
+        """Return how tasks make rows; those that pair make them of no more than twice their fair share."""
+        share = max(PER_TASK, 2 * plan.size // (self.options.partitions or self._partitions(plan)))
+        return Making(plan.captures, self.output.folder, self.options.filters, self.options.wanted, share)
+
+    def _paired(self, plan: Plan, pair: tasks.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
+        """Read the plan's packets, shuffle them and pair what they say; `more` are runs that are known already."""
+        folder = self.output.folder
+        runs = self._tasks(len(plan.splits)).mapInArrow(
+            tasks.read(plan, folder, self.options.filters.port or frozenset()), RUN
+        )
+        runs = runs if more is None else runs.union(more)
+        runs = runs.repartition(self.options.partitions or self._partitions(plan), "capture", "key")
+        sorted_runs = runs.sortWithinPartitions("capture", "key", "split", "order")
+        paired = self._collect("read", sorted_runs.mapInArrow(self._knowing(pair), REPORT))
+        self.output.drop(ROOM)
+        return paired
+
+    def _made(self, plan: Plan, making: Making, paired: list[dict[str, Any]], topics: dict[UUID, str]) -> Outcome:
+        """Decode what was paired and is in no table yet; `topics` are the names of topic ids, and learn more."""
+        outcome = Outcome()
+        for report in paired:
+            outcome.take(report)
+            topics.update({UUID(topic): name for topic, name in report["topics"].items()})
+        self._files(plan, paired, outcome)
+        shares = _shares(piece for report in paired for piece in report["pieces"])
+        if shares:
+            decode = self._knowing(tasks.decode(making, shares, topics))
+            for report in self._collect("decode", self._tasks(len(shares)).mapInArrow(decode, REPORT)):
+                outcome.take(report)
+        return outcome
+
+    def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: Outcome) -> None:
+        """Write what was read of each file, and count it."""
+        read = read_files(plan, (split for report in paired for split in report["splits"]))
+        tables = Tables(self.output.folder)
+        for time, row in file_rows(plan, read):
+            tables.add("files", time, row)
+        for time, row, kind in file_problems(plan, read):
+            tables.add("problems", time, row)
+            outcome.findings[kind] += 1
+        outcome.take(tables.close())
+        outcome.problems = [
+            (plan.files[number].name, finding.text) for number, each in read.items() for finding in each.problems
+        ]
+        counts = outcome.counts
+        carried_packets = counts.pop("packets", 0)
+        for found in read.values():
+            counts.update(found.counts)
+        if counts["packets"] != counts["other_packets"] + counts["passed_over"] + carried_packets:
+            raise SparkError(f"read {count(counts['packets'], 'packet')}, but {carried_packets:,} arrived")
+        counts["outside_connections"] = carried_packets - counts["connection_packets"]
+
+    def _empty(self, outcome: Outcome) -> None:
+        """Give each table without rows an empty file, so that it can be asked."""
+        tables = Tables(self.output.folder)
+        for table in TABLES:
+            if not outcome.rows[table] and (table != "records" or self.options.wanted.records):
+                tables.empty(table)
+        outcome.take(tables.close())
+
+    def _said(self, plan: Plan, outcome: Outcome) -> dict[str, Any]:
+        """Return what `_kdbg.json` is to say of the run."""
+        return {
+            "options": self.options.said,
+            "captures": plan.captures,
+            "files": {file.place: file.size for file in plan.files},
+            "passed_over": [{"file": name, "problem": problem} for name, problem in plan.refused],
+            "counts": dict(outcome.counts),
+            "findings": dict(outcome.findings),
+            "rows": dict(outcome.rows),
+            **({CAUSES: outcome.judged} if outcome.judged is not None else {}),
+        }
+
+    def _partitions(self, plan: Plan) -> int:
+        return max(4 * self._cores(), plan.size // PER_PARTITION)
+
+    def _cores(self) -> int:
+        try:
+            return int(self.spark.sparkContext.defaultParallelism)
+        except Exception:
+            return 4
+
+    def _tasks(self, count: int) -> DataFrame:
+        """Return a DataFrame of numbers from 0, each in a task of its own."""
+        numbers: DataFrame = self.spark.range(0, count, 1, max(count, 1))
+        return numbers
+
+    def _collect(self, stage: str, frame: DataFrame) -> list[Any]:
+        """Return the tasks' reports."""
+        self._go_on()
+        self.stage = stage
+        self.spark.addTag(self.output.run)
+        try:
+            return [orjson.loads(row.report) for row in frame.collect()]
+        except Exception as error:
+            raise failure(error) from error
+        finally:
+            self.spark.removeTag(self.output.run)
+
+    def _knowing(self, stage: tasks.Stage) -> tasks.Stage:
+        return tasks.knowing(stage, self.options.definitions)
+
+    def _go_on(self) -> None:
+        if self._cancelled.is_set():
+            raise SparkError("the run was cancelled")
+
+
+def _shares(pieces: Iterable[tuple[str, int]]) -> list[list[str]]:
+    """Group files into shares of about the same size, one for each task."""
+    shares: list[list[str]] = []
+    room = 0
+    for name, size in sorted(pieces, key=lambda piece: -piece[1]):
+        if room <= 0 or not shares:
+            shares.append([])
+            room = PER_TASK
+        shares[-1].append(name)
+        room -= size
+    return shares

@@ -1,0 +1,151 @@
+"""A Spark session as the pipeline wants it: quiet, in UTC, with the Python that runs kdbg."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...budget import MEMORY, VARIABLE
+from ...errors import SparkError
+from ...extras import install
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NEEDED = ("pyspark", "pyarrow", "pandas")
+REMOTELY = ("grpc", "grpc_status")
+"""What a client of Spark Connect needs besides."""
+CONFIGURATION = {
+    "spark.app.name": "kdbg",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.driver.memory": "2g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.warehouse.dir": tempfile.gettempdir(),  # there already: no folder is made where kdbg is called
+    "spark.sql.adaptive.enabled": "false",  # the number of partitions is ours to choose
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "16777216",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.python.worker.faulthandler.enabled": "true",
+}
+"""What is set unless --conf says otherwise."""
+SUBMITTED = frozenset({"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"})
+"""Who sets one of these has chosen the master: spark-submit, or a client of Spark Connect."""
+LOCAL = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC -Djava.net.preferIPv4Stack=true",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+"""What is set besides where everything runs on this machine: a quick start counts for more than peak speed."""
+
+
+def check() -> None:
+    """Raise `SparkError` where what the pipeline needs is not installed."""
+    _check(NEEDED)
+
+
+def start(
+    master: str | None = None,
+    configuration: Mapping[str, str] | None = None,
+    *,
+    py_files: str | None = None,
+    verbose: bool = False,
+) -> SparkSession:
+    """Return the session on `master`, a new one or the one that there is. `sc://` goes to a Spark Connect server.
+
+    None is the master that spark-submit or SPARK_REMOTE says, else this machine with all its cores.
+
+    `py_files` is a zip with kdbg in it, for executors that have none. Unless `verbose`, what Java has to say goes into
+    a file, which is named where the start fails.
+    """
+    check()
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if master is None and SUBMITTED.isdisjoint(os.environ):
+        master = "local[*]"
+    builder, settings = SparkSession.builder, dict(configuration or {})
+    if (master or os.environ.get("SPARK_REMOTE", "")).startswith("sc://"):
+        _check(REMOTELY)
+        builder = builder.remote(master) if master else builder
+    else:
+        _check_java()
+        builder = builder.master(master) if master else builder
+        settings = {f"spark.executorEnv.{VARIABLE}": f"{MEMORY.limit}B"} | settings  # of each task that reads
+        settings = CONFIGURATION | (LOCAL if master and master.startswith("local") else {}) | settings
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with _undisturbed():
+        with _quiet(verbose) as log:
+            try:
+                spark = builder.getOrCreate()
+                if py_files:
+                    spark.addArtifacts(py_files, pyfile=True)
+            except Exception as error:  # py4j's, gRPC's and Spark's own have nothing in common
+                said = (str(error).strip() or type(error).__name__).splitlines()[0]
+                where = f"; see {log}" if log else ""
+                raise SparkError(f"no Spark session on {master or 'the default master'}: {said}{where}") from error
+        if log:
+            Path(log).unlink()
+    return spark
+
+
+def stop(spark: SparkSession) -> None:
+    """End the session, without its messages about that."""
+    with _quiet(False) as log:
+        spark.stop()
+    Path(log).unlink()
+
+
+def _check(modules: Sequence[str]) -> None:
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        raise SparkError(f"{' and '.join(missing)} not installed", install("spark"))
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if not (home and (Path(home) / "bin" / "java").exists()) and shutil.which("java") is None:
+        raise SparkError(
+            "Spark needs Java, which is not installed", "install a JDK of version 17 or later, or set JAVA_HOME"
+        )
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold Ctrl-C back until the end of the context: during a start it would leave a Java process behind."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _quiet(verbose: bool) -> Iterator[str]:
+    """Send the stderr of processes that are started in the context to a file."""
+    if verbose:
+        yield ""
+        return
+    log = tempfile.NamedTemporaryFile(prefix="kdbg-spark-", suffix=".log", delete=False)  # noqa: SIM115
+    sys.stderr.flush()
+    kept = os.dup(2)
+    os.dup2(log.fileno(), 2)
+    try:
+        yield log.name
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        log.close()

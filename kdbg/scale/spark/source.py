@@ -1,0 +1,272 @@
+"""Captures as a DataFrame: `spark.read.format("kdbg")`, by Spark's Python Data Source API.
+
+A task reads a whole capture, all the files that it was rolled into one after the other: a source cannot shuffle, and
+connections must stay together. Where single captures are too large for that, `kdbg pipeline` makes tables to be read.
+Filters that Spark pushes down choose captures by name and time, and packets by port; Spark applies all of them again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    EqualTo,
+    Filter,
+    InputPartition,
+    LessThan,
+    LessThanOrEqual,
+)
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from ...errors import SparkError
+from ...exchanges.engine.garbage import seldom_collected
+from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter import Filter as OneFilter
+from ...exchanges.filters.filter import Form
+from ...exchanges.filters.table import FILTERS
+from ...views.tables.arrow import TABLES, batch
+from ...views.tables.cells import WIDTHS, Cells
+from ...views.tables.told import Wanted
+from .alone import Alone
+from .archive.plan import Plan, nanoseconds, plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAME = "kdbg"
+DEFAULT = "exchanges"
+FLAGS = ("rolled", "values", "show_secrets")
+BATCH, BATCH_ROWS = 8 << 20, 4096
+"""Bytes of large values, and rows, that go to Spark together."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the options say."""
+
+    paths: list[str]
+    table: str
+    filters: Filters
+    wanted: Wanted
+    rolled: bool
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Chosen:
+        """Read the options; raises `SparkError` for what they cannot be."""
+        kept = {name: one for name, one in FILTERS.items() if one.archives}
+        known = {"path", "paths", "table", *FLAGS, *kept}
+        unknown = sorted(set(options) - known)
+        if unknown:
+            raise SparkError(f"unknown option {unknown[0]!r}", f"use one of {', '.join(sorted(known))}")
+        table = options.get("table", DEFAULT)
+        if table not in TABLES:
+            raise SparkError(f"unknown table {table!r}", f"use one of {', '.join(TABLES)}")
+        paths = json.loads(options["paths"]) if "paths" in options else [options["path"]] if "path" in options else []
+        if not paths:
+            raise SparkError("no captures given", 'use .load("captures/")')
+        flags = {name: _flag(name, options.get(name, "false")) for name in FLAGS}
+        filters = Filters(**{name: _parsed(name, one, options[name]) for name, one in kept.items() if name in options})
+        filters.refuse_numbers()
+        filters.checks()  # an unknown API is refused before anything is read
+        wanted = Wanted.of({table}, values=flags["values"], show_secrets=flags["show_secrets"])
+        return cls(paths, table, filters, wanted, flags["rolled"])
+
+
+def _parsed(name: str, one: OneFilter, text: str) -> Any:
+    """Read the value of a filter from an option's text."""
+    return text if text in one.words else PARSED[one.form](name, text)
+
+
+def _list(name: str, text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise SparkError(f"option {name}: invalid value {text!r}; use true or false")
+    return text.lower() == "true"
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise SparkError(f"option {name}: invalid value {text!r}; use a number") from None
+
+
+def _time(name: str, text: str) -> float:
+    """Return seconds since the epoch, from those or from a time in ISO's form."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return _moment(datetime.fromisoformat(text))
+    except ValueError:
+        raise SparkError(f"option {name}: invalid value {text!r}; use a time such as 2026-11-21T12:30") from None
+
+
+def _whole(name: str, text: str) -> int:
+    return int(_number(name, text))
+
+
+def _numbers(name: str, text: str) -> list[int]:
+    return [_whole(name, part) for part in _list(name, text)]
+
+
+PARSED: dict[Form, Callable[[str, str], Any]] = {
+    Form.TEXTS: _list,
+    Form.NUMBERS: _numbers,
+    Form.FLAG: _flag,
+    Form.MILLISECONDS: _number,
+    Form.MOMENT: _time,
+    Form.EXPRESSION: lambda name, text: text,
+    Form.FILES: _list,
+    Form.COUNT: _whole,
+}
+"""What reads each form of a filter's value from an option's text; lists are separated by commas."""
+
+
+def _moment(time: datetime) -> float:
+    """Return seconds since the epoch; a time without a zone is in UTC."""
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
+class KdbgSource(DataSource):
+    """`spark.read.format("kdbg").option("table", "partitions").load("captures/")`, once it is registered."""
+
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def schema(self) -> StructType:
+        return from_arrow_schema(TABLES[Chosen.of(self.options).table])
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return PushedDown(Chosen.of(self.options))
+
+
+class DefaultSource(KdbgSource):
+    """The same as Spark finds it by itself: in a session that may not push filters down, and fails where one could."""
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return Captures(Chosen.of(self.options))
+
+
+@dataclass
+class Whole(InputPartition):
+    """One capture: a plan that holds nothing else."""
+
+    plan: Plan
+
+
+@dataclass
+class Pushed:
+    """What of Spark's filters spares reading: the capture's name, the latest time in seconds, ports."""
+
+    captures: set[str] = field(default_factory=set)
+    until: float | None = None
+    ports: set[int] = field(default_factory=set)
+
+    def take(self, condition: Filter) -> None:
+        """Narrow down what is read by a condition that holds for every row that is wanted."""
+        column, value = getattr(condition, "attribute", ()), getattr(condition, "value", None)
+        if isinstance(condition, EqualTo) and column == ("capture",) and isinstance(value, str):
+            self.captures.add(value)
+        elif isinstance(condition, EqualTo) and column in (("broker",), ("client",)) and isinstance(value, str):
+            port = value.rpartition(":")[2]
+            self.ports |= {int(port)} if port.isdecimal() else set()
+        elif isinstance(condition, LessThan | LessThanOrEqual | EqualTo) and column in TIMED:
+            until = _moment(value) if isinstance(value, datetime) else None
+            self.until = min((time for time in (self.until, until) if time is not None), default=None)
+
+
+TIMED = (("request_time",), ("response_time",), ("start_time",), ("time",), ("first_time",))
+"""Columns of which none is earlier than the first packet of its capture."""
+
+
+class Captures(DataSourceReader):
+    """Reads one table of captures."""
+
+    chosen: Chosen
+    pushed: Pushed
+
+    def __init__(self, chosen: Chosen) -> None:
+        self.chosen, self.pushed = chosen, Pushed()
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return the captures that may have rows that are wanted. Raise `SparkError` where there is no capture."""
+        whole = plan(self.chosen.paths, sys.maxsize, rolled=self.chosen.rolled)
+        if not whole.files:
+            raise SparkError(f"no captures in {', '.join(self.chosen.paths)}")
+        whole = whole.between(None, nanoseconds(self.chosen.filters.until))
+        until = nanoseconds(self.pushed.until)
+        found: list[InputPartition] = []
+        for number, splits in groupby(whole.splits, key=lambda split: split.capture):
+            one = replace(whole, splits=list(splits))
+            if self.pushed.captures and self.pushed.captures != {whole.captures[number]}:
+                continue
+            if not one.between(None, until).splits:
+                continue
+            found.append(Whole(one))
+        return found or [InputPartition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one capture."""
+        if not isinstance(partition, Whole):
+            return
+        table = self.chosen.table
+        rows = _Collected(table)
+        ports = self.chosen.filters.port or frozenset()
+        if table != "files" and not ports and len(self.pushed.ports) == 1:
+            ports = frozenset(self.pushed.ports)
+        with seldom_collected():
+            for _ in Alone(partition.plan, rows.add, self.chosen.filters, self.chosen.wanted, ports).run():
+                if len(rows.cells) >= rows.most or rows.size > BATCH:
+                    yield batch(rows.take(), table)
+        for start in range(0, len(rows.cells), rows.most):
+            yield batch(rows.cells[start : start + rows.most], table)
+
+
+class PushedDown(Captures):
+    """Is told the conditions of the query too."""
+
+    def pushFilters(self, filters: list[Filter]) -> list[Filter]:
+        """Learn from conditions what need not be read; return all of them, for Spark to apply."""
+        for condition in filters:
+            self.pushed.take(condition)
+        return filters
+
+
+class _Collected:
+    """The rows of one table, until they are taken away; `most` cells make a batch."""
+
+    def __init__(self, table: str) -> None:
+        self.table, self.most = table, BATCH_ROWS * WIDTHS[table]
+        self.cells: list[Any] = []
+        self.size = 0
+
+    def add(self, table: str, time: int | None, cells: Cells, size: int) -> None:
+        if table == self.table:
+            self.cells += cells
+            self.size += size
+
+    def take(self) -> list[Any]:
+        cells, self.cells, self.size = self.cells, [], 0
+        return cells
+
+
+def register(spark: SparkSession) -> None:
+    """Make `format("kdbg")` known to a session, and let Spark push filters down to it."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    spark.dataSource.register(KdbgSource)

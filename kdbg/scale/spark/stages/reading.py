@@ -1,0 +1,110 @@
+"""One split read: the capture's own reader goes over its bytes, and the packets come out packed into runs."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, BinaryIO, cast
+
+from ....capture import Capture, Packet
+from ....capture.keylog import KeyLog
+from ....capture.source import open_source
+from ....protocol.findings import pack
+from ....views.tables.values import NEVER
+from ..archive.plan import File, Plan, Split
+from ..archive.store import open_file
+from .runs import Run, runs
+
+
+class Part(io.RawIOBase):
+    """A stream of a pcap file's header and the packets from `start` to `stop`."""
+
+    def __init__(self, file: File, split: Split) -> None:
+        super().__init__()
+        self.name: str = file.name
+        self._file = open_file(file.place)
+        self._file.seek(split.start)
+        self._left = split.size
+        self._head = file.layout.head if file.layout is not None else b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self._head:
+            head, self._head = self._head[:size], self._head[size:]
+            return head
+        data = self._file.read(min(size, self._left) if size >= 0 else self._left)
+        self._left -= len(data)
+        return data
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class Reading:
+    """The runs of one split; `report` says afterwards what was read, in plain values.
+
+    `ports` narrows to connections with one of these ports. `keys` takes the secrets of TLS that stand in it.
+    """
+
+    file: File
+    split: Split
+    ports: frozenset[int]
+    passed_over: int
+
+    def __init__(
+        self, plan: Plan, split: Split, ports: frozenset[int] = frozenset(), keys: KeyLog | None = None
+    ) -> None:
+        self.file, self.split, self.ports, self.keys = plan.files[split.file], split, ports, keys
+        self.passed_over = 0
+        self.report: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[Run]:
+        return runs(chain.from_iterable(self.blocks()))
+
+    def blocks(self) -> Iterator[list[Packet]]:
+        """Yield the packets of the split, many at a time; no block is empty."""
+        part = Part(self.file, self.split)
+        try:
+            with Capture(open_source(cast(BinaryIO, part)), before=self.split.before, keys=self.keys) as capture:
+                yield from self._wanted(capture)
+                self.report = self._report(capture)
+        finally:
+            part.close()
+
+    def _wanted(self, capture: Capture) -> Iterator[list[Packet]]:
+        """Yield the packets of the wanted ports, numbered through all files of the capture."""
+        shift = self.split.shift
+        if not shift and not self.ports and self.file.layout is not None:
+            yield from capture.blocks()
+            return
+        for packets in capture.blocks():
+            wanted = [packet for packet in packets if self._has_port(packet[2])] if self.ports else packets
+            self.passed_over += len(packets) - len(wanted)
+            if wanted:
+                yield [cast(Packet, (number + shift, _storable(time), *rest)) for number, time, *rest in wanted]
+
+    def _has_port(self, flow: bytes) -> bool:
+        return not self.ports.isdisjoint((int.from_bytes(flow[-4:-2], "big"), int.from_bytes(flow[-2:], "big")))
+
+    def _report(self, capture: Capture) -> dict[str, Any]:
+        packets = capture.packets - self.split.before
+        return {
+            "file": self.split.file,
+            "packets": packets,
+            "tcp_packets": packets - capture.other,
+            "other_packets": capture.other,
+            "passed_over": self.passed_over,
+            "packet_bytes": capture.bytes,
+            "first_time": _storable(capture.first_time),
+            "last_time": _storable(capture.last_time),
+            "problems": [*map(pack, capture.problems)],
+        }
+
+
+def _storable(time: int | None) -> int | None:
+    """Return the time, clamped to what 64 bits hold."""
+    return None if time is None else min(max(time, -NEVER), NEVER)

@@ -1,0 +1,7 @@
+"""From packets to the bytes that each side sent, with the time and packet of every piece. No I/O, no Kafka."""
+
+from kdbg.streams.tcp.connection import Connection
+from kdbg.streams.tcp.stream import Receiver, Stream
+from kdbg.streams.tcp.table import Table
+
+__all__ = ["Connection", "Receiver", "Stream", "Table"]

@@ -1,0 +1,90 @@
+"""One TCP connection as `Table` tracks it: its ends, its counts, what waits in it, its two streams."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+from kdbg.capture.packet import Packet, endpoint
+from kdbg.streams.tcp.stream import Stream
+
+NO_PACKETS: Final = list[Packet]()
+"""What waits of a connection whose beginning is known."""
+OpenedBy: TypeAlias = Literal["syn", "syn-ack", "data"]
+
+
+class Connection:
+    """One connection, from its first packet on.
+
+    `initiator` opened it and `acceptor` was listening: certain if `handshake`, otherwise a guess (see `_by_port`).
+    `sent` and `answered` are the streams of the initiator and of the acceptor. `bytes` counts TCP payload as sent,
+    repetitions included; times are nanoseconds, `first_packet` and `last_packet` are numbers of the capture.
+    `early` are packets that wait: until it is known where the data of both ends begins, and until what they acknowledge
+    is there; `lossy` says that it did not come, and `reset` that one end hung up.
+
+    `again` is a SYN that came when it was over, with the number of its own.
+
+    `asks` counts the packets that ask for it, `tries` how many of them are no copies of another. `refused` says that
+    nothing but a RST answered.
+    """
+
+    __slots__ = (
+        "acceptor", "again", "answered", "asks", "bytes", "early", "first_packet", "handshake", "initiator",
+        "last_packet", "last_time", "lossy", "number", "opened_by", "packets", "refused", "reset", "sent", "start",
+        "tries",
+    )  # fmt: skip
+
+    def __init__(self, number: int, flow: bytes, opened_by: OpenedBy, packet: Packet, sent: Stream, answered: Stream):
+        self.number: int = number
+        self.opened_by: OpenedBy = opened_by
+        self.initiator: tuple[str, int]
+        self.acceptor: tuple[str, int]
+        self.initiator, self.acceptor = endpoint(flow)
+        self.handshake: bool = opened_by != "data"
+        self.first_packet: int = packet[0]
+        self.last_packet: int = packet[0]
+        self.start: int = packet[1]
+        self.last_time: int = packet[1]
+        self.packets: int = 0
+        self.asks: int = 0
+        self.tries: int = 0
+        self.refused: bool = False
+        self.bytes: int = 0
+        self.sent: Stream = sent
+        self.answered: Stream = answered
+        self.early: list[Packet] = NO_PACKETS
+        self.again: Packet | None = None
+        self.lossy: bool = False
+        self.reset: bool = False
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether it was asked for more than once, and there is nothing else of it.
+
+        Once is not enough: the capture may end before the answer.
+        """
+        return self.tries > 1 and self.asks == self.packets
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will be delivered, whatever packets come."""
+        return self.sent.ended and self.answered.ended
+
+    @property
+    def over(self) -> bool:
+        """Whether both ends have sent their FIN, or one of them a RST."""
+        return self.reset or (self.sent.finished and self.answered.finished)
+
+    def ignore(self) -> None:
+        """Free what waits and deliver nothing from now on, not even the end; for receivers that want no more."""
+        self.early = NO_PACKETS
+        self.sent.ignore()
+        self.answered.ignore()
+
+    def close(self) -> None:
+        """End both directions."""
+        self.sent.close(self.last_time, self.last_packet)
+        self.answered.close(self.last_time, self.last_packet)
+
+
+TrackedConnection: TypeAlias = tuple[Connection, Stream, Stream]
+"""A connection, the stream of one direction, the stream of the other."""

@@ -1,0 +1,175 @@
+"""What opens the records of one direction under one key: encrypted bytes in, plain ones out, or None.
+
+None is for a record of other keys or another number, and for a damaged one: each kind of cipher here proves what it
+opens. This is the one file that imports `cryptography`, whose primitives do the work.
+"""
+
+from __future__ import annotations
+
+import hmac
+from hashlib import new as new_hash
+from typing import Protocol, TypeAlias
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM, ChaCha20Poly1305
+
+from kdbg.streams.tls.derive import expand_label, prf
+from kdbg.streams.tls.suites import Suite
+
+BLOCK = 16
+"""Bytes of a block of AES, and of the initialisation vector in front of a record."""
+NOTHING_PLAIN = 0
+Plain: TypeAlias = tuple[int, bytes]
+"""The kind of a record (23: application data), and its bytes."""
+
+
+class Opener(Protocol):
+    """`skip` bytes stand before the encrypted ones in a record; `overhead` are all that are not plain bytes.
+
+    `exact` says whether that is so for every record; with CBC it is the least.
+    """
+
+    @property
+    def skip(self) -> int: ...
+
+    @property
+    def overhead(self) -> int: ...
+
+    @property
+    def exact(self) -> bool: ...
+
+    def open(self, number: int, kind: int, version: bytes, body: bytes) -> Plain | None:
+        """Return what is in the record of this number in its direction, None where it cannot be that."""
+
+    def following(self) -> Opener | None:
+        """Return what opens the records behind an update of the key (TLS 1.3)."""
+
+
+def _aead(suite: Suite, key: bytes) -> AESGCM | AESCCM | ChaCha20Poly1305:
+    if suite.mode == "GCM":
+        return AESGCM(key)
+    if suite.mode == "CHACHA20_POLY1305":
+        return ChaCha20Poly1305(key)
+    return AESCCM(key, _tag(suite))
+
+
+def _tag(suite: Suite) -> int:
+    return 8 if suite.mode == "CCM_8" else 16
+
+
+class Sealed13:
+    """Records of TLS 1.3 (RFC 8446, 5.2): the kind stands behind the plain bytes, and zeros may follow it."""
+
+    skip = 0
+    exact = True
+
+    def __init__(self, suite: Suite, secret: bytes) -> None:
+        self._suite, self._secret = suite, secret
+        self.overhead = 1 + _tag(suite)
+        self._cipher = _aead(suite, expand_label(secret, b"key", suite.key, suite.prf))
+        self._iv = int.from_bytes(expand_label(secret, b"iv", 12, suite.prf), "big")
+
+    def open(self, number: int, kind: int, version: bytes, body: bytes) -> Plain | None:
+        head = bytes((kind,)) + version + len(body).to_bytes(2, "big")
+        try:
+            plain = self._cipher.decrypt((self._iv ^ number).to_bytes(12, "big"), body, head)
+        except (InvalidTag, ValueError):
+            return None
+        if plain and not plain[-1]:
+            plain = plain.rstrip(b"\0")
+        return (plain[-1], plain[:-1]) if plain else (NOTHING_PLAIN, b"")
+
+    def following(self) -> Opener:
+        size = len(self._secret)
+        return Sealed13(self._suite, expand_label(self._secret, b"traffic upd", size, self._suite.prf))
+
+
+class Sealed12:
+    """Records of TLS 1.2 under AES-GCM, AES-CCM (8 bytes of the nonce stand in front) or ChaCha20-Poly1305."""
+
+    exact = True
+
+    def __init__(self, suite: Suite, key: bytes, iv: bytes) -> None:
+        self._cipher, self._iv = _aead(suite, key), iv
+        self._tag = _tag(suite)
+        self.skip = 12 - len(iv)
+        self.overhead = self.skip + self._tag
+        self._whole = int.from_bytes(iv, "big")
+
+    def open(self, number: int, kind: int, version: bytes, body: bytes) -> Plain | None:
+        size = len(body) - self.overhead
+        if size < 0:
+            return None
+        about = number.to_bytes(8, "big") + bytes((kind,)) + version + size.to_bytes(2, "big")
+        nonce = self._iv + body[: self.skip] if self.skip else (self._whole ^ number).to_bytes(12, "big")
+        try:
+            return kind, self._cipher.decrypt(nonce, body[self.skip :], about)
+        except (InvalidTag, ValueError):
+            return None
+
+    def following(self) -> None:
+        return None
+
+
+class Chained12:
+    """Records of TLS 1.2 under AES-CBC; the checksum is of the plain bytes, or (RFC 7366) of the encrypted ones."""
+
+    skip = BLOCK
+    exact = False
+
+    def __init__(self, suite: Suite, key: bytes, mac_key: bytes, *, encrypt_then_mac: bool) -> None:
+        self._key, self._mac_key, self._hash = algorithms.AES(key), mac_key, suite.mac
+        self._size = new_hash(suite.mac).digest_size
+        self._outside = encrypt_then_mac
+        self.overhead = BLOCK + self._size + 1
+
+    def open(self, number: int, kind: int, version: bytes, body: bytes) -> Plain | None:
+        about = number.to_bytes(8, "big") + bytes((kind,)) + version
+        if self._outside:
+            body, mac = body[: -self._size], body[-self._size :]
+            if not self._proves(mac, about, body):
+                return None
+            plain = self._decrypted(body)
+            return None if plain is None else (kind, plain)
+        plain = self._decrypted(body)
+        if plain is None or len(plain) < self._size:
+            return None
+        plain, mac = plain[: -self._size], plain[-self._size :]
+        return (kind, plain) if self._proves(mac, about, plain) else None
+
+    def _proves(self, mac: bytes, about: bytes, data: bytes) -> bool:
+        return mac == hmac.digest(self._mac_key, about + len(data).to_bytes(2, "big") + data, self._hash)
+
+    def _decrypted(self, body: bytes) -> bytes | None:
+        """Return what stands between initialisation vector and padding."""
+        if len(body) < 2 * BLOCK or len(body) % BLOCK:
+            return None
+        decryptor = Cipher(self._key, modes.CBC(body[:BLOCK])).decryptor()
+        plain = decryptor.update(body[BLOCK:]) + decryptor.finalize()
+        padding = plain[-1] + 1
+        return plain[:-padding] if plain[-padding:] == bytes((padding - 1,)) * padding else None
+
+    def following(self) -> None:
+        return None
+
+
+def openers_12(
+    suite: Suite, master: bytes, client_random: bytes, server_random: bytes, *, encrypt_then_mac: bool
+) -> tuple[Opener, Opener]:
+    """Return what opens the client's and the server's records of TLS 1.2."""
+    mac = new_hash(suite.mac).digest_size if suite.mode == "CBC" else 0
+    iv = 12 if suite.mode == "CHACHA20_POLY1305" else 4
+    block = prf(master, b"key expansion", server_random + client_random, 2 * (mac + suite.key + iv), suite.prf)
+    parts = []
+    for size in (mac, mac, suite.key, suite.key, iv, iv):
+        parts.append(block[:size])
+        block = block[size:]
+
+    def made(side: int) -> Opener:
+        mac_key, key, vector = parts[side::2]
+        if suite.mode == "CBC":
+            return Chained12(suite, key, mac_key, encrypt_then_mac=encrypt_then_mac)
+        return Sealed12(suite, key, vector)
+
+    return made(0), made(1)

@@ -1,0 +1,283 @@
+"""A TLS connection: what both sides said in the clear, the keys that follow from it, and what becomes of the rest.
+
+The secrets come from a key log, by the client's random. Where there are none, or they do not fit, the session ends with
+what is known: who speaks TLS to whom, and why it was not decrypted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from kdbg.streams.tls import hello as shake
+from kdbg.streams.tls.side import Budget, Side, Tries
+from kdbg.streams.tls.suites import TLS_1_2, TLS_1_3, suite, suite_name, version_name
+
+if TYPE_CHECKING:
+    from kdbg.streams.tls.hello import Hello
+    from kdbg.streams.tls.openers import Opener
+
+MOST_WAITING = 1 << 18
+"""Bytes of a connection that wait for its secrets, which a client may log later than it speaks."""
+MOST_SEEN = 1 << 20
+"""Bytes that are looked at before a first record opens."""
+MOST_FAILURES = 16
+"""Records that may be encrypted by other keys than those in the log, before a first one opens."""
+MOST_ALERTS = 4
+ALERTS = {
+    0: "close_notify", 10: "unexpected_message", 20: "bad_record_mac", 22: "record_overflow", 40: "handshake_failure",
+    42: "bad_certificate", 43: "unsupported_certificate", 44: "certificate_revoked", 45: "certificate_expired",
+    46: "certificate_unknown", 47: "illegal_parameter", 48: "unknown_ca", 49: "access_denied", 50: "decode_error",
+    51: "decrypt_error", 70: "protocol_version", 71: "insufficient_security", 80: "internal_error",
+    86: "inappropriate_fallback", 90: "user_canceled", 100: "no_renegotiation", 109: "missing_extension",
+    110: "unsupported_extension", 112: "unrecognized_name", 113: "bad_certificate_status_response",
+    115: "unknown_psk_identity", 116: "certificate_required", 120: "no_application_protocol",
+}  # fmt: skip
+"""Alerts by their numbers (RFC 8446, 6), with the names that stand there."""
+HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
+TRAFFIC = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
+"""Labels of secrets of TLS 1.3 in key logs."""
+QUIET = {"close_notify", "user_canceled"}
+"""Alerts that say no more than that it is over."""
+
+
+class Why(StrEnum):
+    """Why a connection was not decrypted."""
+
+    NO_KEYS = "no-keys"
+    """No secrets were given at all."""
+    OTHER_KEYS = "other-keys"
+    """Those that were given are of other connections."""
+    WRONG_KEYS = "wrong-keys"
+    """Those that were given for this connection do not open its records."""
+    NO_HANDSHAKE = "no-handshake"
+    """Its handshake is not in the capture."""
+    UNSUPPORTED = "unsupported"
+    """Its version or its cipher suite is none that can be decrypted."""
+    NO_LIBRARY = "no-library"
+    """The package that decrypts is not installed."""
+    UNANSWERED = "unanswered"
+    """The client's first message had no answer."""
+    REFUSED = "refused"
+    """The handshake ended with an alert, and nothing was said."""
+    UNFINISHED = "unfinished"
+    """Nothing was said behind the handshake."""
+
+
+class About(NamedTuple):
+    """What is known of a TLS connection: its version and cipher suite (those that the client offers, if none is chosen)
+    by their names, "" where they are not known; the name that the client asks for; protocols by ALPN; names in the
+    server's certificate; alerts that either end sent."""
+
+    version: str
+    cipher: str
+    server_name: str
+    protocols: tuple[str, ...]
+    names: tuple[str, ...]
+    client_alerts: tuple[str, ...]
+    server_alerts: tuple[str, ...]
+
+
+class Keys(Protocol):
+    """Secrets by clients' randoms, and by the ids of sessions (TLS 1.2); false where there never are any."""
+
+    def find(self, key: bytes, /) -> Mapping[str, bytes] | None: ...
+
+    def __bool__(self) -> bool: ...
+
+
+class Session:
+    """One connection; `sides` take what each of its ends sent, in any order.
+
+    `client` is the side that said hello first. One of two callbacks is called: `opens` before the first plain byte, or
+    `closes` where there will not be any.
+    """
+
+    keys: Keys
+    budget: Budget
+    decided: bool
+
+    def __init__(
+        self, keys: Keys, budget: Budget, opens: Callable[[Session], None], closes: Callable[[Session, Why], None]
+    ) -> None:
+        self.keys, self.budget, self.tries = keys, budget, Tries()
+        self._opens, self._closes = opens, closes
+        self.sides: tuple[Side, Side] = Side(self), Side(self)
+        self.client: Side | None = None
+        self._server: Side | None = None
+        self._asked: Hello | None = None
+        self._chosen: Hello | None = None
+        self._names: tuple[str, ...] = ()
+        self._protocols: tuple[str, ...] = ()
+        self._alerts: tuple[list[str], list[str]] = [], []
+        self._obstacle: Why | None = None
+        self.decided = False
+        self._failures = 0
+        self._patience = MOST_SEEN
+
+    @property
+    def about(self) -> About:
+        """What is known by now."""
+        asked, chosen = self._asked, self._chosen
+        version = cipher = ""
+        if chosen is not None:
+            version, cipher = version_name(chosen.versions[0]), suite_name(chosen.suites[0])
+        elif asked is not None:
+            version = version_name(max((each for each in asked.versions if each <= TLS_1_3), default=TLS_1_2))
+        protocols = self._protocols or (asked.protocols if asked is not None and chosen is None else ())
+        name = asked.server_name if asked is not None else ""
+        return About(version, cipher, name, protocols, self._names, *map(tuple, self._alerts))
+
+    def message(self, side: Side, kind: int, body: bytes) -> None:
+        """Take a handshake message."""
+        if kind == shake.CLIENT_HELLO and (asked := shake.client_hello(body)) is not None:
+            self.client, self._asked = side, asked
+            self._begin()
+        elif kind == shake.SERVER_HELLO and (chosen := shake.server_hello(body)) is not None:
+            if chosen.random != shake.RETRY:
+                self._server, self._chosen, self._protocols = side, chosen, chosen.protocols
+                self._begin()
+        elif kind == shake.ENCRYPTED_EXTENSIONS:
+            self._protocols = shake.encrypted_extensions(body)
+        elif kind == shake.CERTIFICATE and side is self._server:
+            self._names = shake.certificate_names(body, tls_1_3=self._is_1_3)
+        elif self._is_1_3 and kind == shake.FINISHED:
+            side.finish()
+        elif self._is_1_3 and kind == shake.KEY_UPDATE:
+            side.update()
+
+    def alert(self, side: Side, body: bytes) -> None:
+        """Take an alert."""
+        said = self._alerts[side is self._server or self.client not in (None, side)]
+        if len(body) == 2 and len(said) < MOST_ALERTS and (name := ALERTS.get(body[1], str(body[1]))) not in QUIET:
+            said.append(name)
+
+    def change_cipher(self, side: Side) -> None:
+        """Take note that records are encrypted from here on; TLS 1.3 sends this for show."""
+        if not self._is_1_3:
+            side.seal()
+
+    def encrypted(self, side: Side) -> bool | None:
+        """Say what becomes of an encrypted record: it is opened (True), waits (None), or is passed over (False)."""
+        if side.has_keys:
+            return True
+        if side is not self.client and side is not self._server:
+            self._close(Why.NO_HANDSHAKE)
+            return False
+        if self._asked is None or self._chosen is None:
+            return None
+        if self._obstacle is not None:
+            if side is self._server:  # all that stands in the clear is there
+                self._close(self._obstacle)
+            return False
+        return None
+
+    def seen(self, length: int) -> None:
+        """Take note of bytes in which no record was opened yet; give up after too many."""
+        self._patience -= length
+        if self._patience < 0:
+            self._close(self._reason())
+
+    def opened(self) -> None:
+        """Take note that the first record of a side was opened."""
+        if not self.decided:
+            self.decided = True
+            self._opens(self)
+
+    def failed(self) -> None:
+        """Take note that a record could not be opened."""
+        self._failures += 1
+        if self._failures > MOST_FAILURES:
+            self._close(Why.WRONG_KEYS)
+
+    def waits(self) -> None:
+        """Look for secrets that have come in the meantime; give up where too much waits, or nothing follows."""
+        self._begin()
+        if self.decided:
+            return
+        if self.budget.left < 0 or sum(side.held for side in self.sides) > MOST_WAITING or self._all_ended:
+            self._close(self._reason())
+
+    def ended(self, side: Side) -> None:
+        """Take note that nothing follows of a side."""
+        if self._all_ended:
+            self._close(self._reason())
+
+    def ignore(self) -> None:
+        """Free what waits, and take nothing any more."""
+        for side in self.sides:
+            side.ignore()
+
+    @property
+    def _is_1_3(self) -> bool:
+        return self._chosen is not None and self._chosen.versions[0] == TLS_1_3
+
+    @property
+    def _all_ended(self) -> bool:
+        return all(side.has_end for side in self.sides)
+
+    def _reason(self) -> Why:
+        """Return why nothing was opened of a connection that has ended."""
+        if self._asked is not None and self._chosen is None:
+            return Why.REFUSED if any(self._alerts) else Why.UNANSWERED
+        if any(side.waits for side in self.sides):
+            return Why.OTHER_KEYS
+        if self._chosen is None or self._asked is None:
+            return Why.NO_HANDSHAKE
+        if self._failures:
+            return Why.WRONG_KEYS
+        return Why.REFUSED if any(self._alerts) else Why.UNFINISHED
+
+    def _close(self, why: Why) -> None:
+        if not self.decided:
+            self.decided = True
+            self.ignore()
+            self._closes(self, why)
+
+    def _begin(self) -> None:
+        """Find the keys, once both sides have said hello; what waited for them goes on."""
+        asked, chosen, client, server = self._asked, self._chosen, self.client, self._server
+        if asked is None or chosen is None or client is None or server is None:
+            return
+        self._obstacle = self._find_keys(asked, chosen, client, server)
+        for side in (server, client):
+            if side.waits and (side.has_keys or self._obstacle is not None):
+                side.go_on()
+
+    def _find_keys(self, asked: Hello, chosen: Hello, client: Side, server: Side) -> Why | None:
+        """Give the sides what opens their records; return why that cannot be, None also where secrets may come yet."""
+        version, found = chosen.versions[0], suite(chosen.suites[0])
+        if version not in (TLS_1_2, TLS_1_3) or found is None or found.modern != (version == TLS_1_3):
+            return Why.UNSUPPORTED
+        if not self.keys:
+            return Why.NO_KEYS
+        secrets = self._secrets(asked, chosen)
+        if secrets is None:  # they may come yet
+            return None
+        try:
+            from kdbg.streams.tls import openers
+        except ImportError:
+            return Why.NO_LIBRARY
+        if version == TLS_1_2:
+            pair = openers.openers_12(
+                found, secrets[0], asked.random, chosen.random, encrypt_then_mac=chosen.encrypt_then_mac
+            )
+            for side, opener in zip((client, server), pair, strict=True):
+                side.use([opener], at_once=False)
+            return None
+        for side, of_side in ((client, secrets[::2]), (server, secrets[1::2])):
+            keys: list[Opener] = [openers.Sealed13(found, secret) for secret in of_side if secret]
+            side.use(keys, at_once=True)
+        return None
+
+    def _secrets(self, asked: Hello, chosen: Hello) -> list[bytes] | None:
+        """Return the master secret (TLS 1.2); or (TLS 1.3) the client's and the server's of the handshake, b"" where
+        they are not known, and of what follows. None where the keys that were given do not tell."""
+        secrets = self.keys.find(asked.random) or {}
+        if not self._is_1_3:
+            master = secrets.get("CLIENT_RANDOM") or (self.keys.find(chosen.session) or {}).get("MASTER_SECRET")
+            return [master] if master is not None else None
+        needed = [secrets.get(label) for label in TRAFFIC]
+        handshake = [secrets.get(label, b"") for label in HANDSHAKE]
+        return [*handshake, *filter(None, needed)] if all(needed) else None

@@ -1,0 +1,359 @@
+"""One direction of a TLS connection: records in, the plain bytes that they hold out, with their packets and times.
+
+Records are counted, for each opens under its own number. Where some are missing, the number is searched for: as many
+as could have been lost are tried, and no more than `Tries` has left for the whole connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from kdbg.streams.tcp.stream import NOBODY, Receiver
+from kdbg.streams.tls.cutter import HEAD, Cutter, Record
+from kdbg.streams.tls.hello import Messages, hello
+
+if TYPE_CHECKING:
+    from kdbg.streams.tls.openers import Opener, Plain
+
+CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, DATA = 20, 21, 22, 23
+UPDATES = 2
+"""Updates of the key that may be missed in a gap."""
+NEARBY = 8
+"""Numbers tried for a record that does not open though none before it is missing."""
+SMALLEST = 17
+"""Bytes of a record's body that are not plain, at the least: more records than that says cannot be missing."""
+Found: TypeAlias = "tuple[int, Opener, int]"
+"""The place of a key behind the one in use, the key, and a record's number under it."""
+Event: TypeAlias = tuple[bytes | int | None, int, int]
+"""Bytes, a gap's length, or None for the end; time; packet."""
+
+
+class Tries:
+    """How many more numbers may be tried: what a hostile capture could make of each gap is bounded by it."""
+
+    left: int
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int = 1 << 18) -> None:
+        self.left = left
+
+
+class Budget(Protocol):
+    """How many bytes all that waits may still take."""
+
+    left: int
+
+
+class Listener(Protocol):
+    """The session that a side belongs to."""
+
+    tries: Tries
+    budget: Budget
+    decided: bool
+
+    def encrypted(self, side: Side) -> bool | None:
+        """Say what becomes of an encrypted record: it is opened (True), waits (None), or is passed over (False)."""
+
+    def message(self, side: Side, kind: int, body: bytes) -> None:
+        """Take a handshake message."""
+
+    def alert(self, side: Side, body: bytes) -> None:
+        """Take an alert."""
+
+    def change_cipher(self, side: Side) -> None:
+        """Take note that records are encrypted from here on (before TLS 1.3)."""
+
+    def seen(self, length: int) -> None:
+        """Take note of bytes in which no record was opened yet."""
+
+    def opened(self) -> None:
+        """Take note that the first record of a side was opened."""
+
+    def failed(self) -> None:
+        """Take note that a record could not be opened."""
+
+    def waits(self) -> None:
+        """Take note that more waits for secrets than did before."""
+
+    def ended(self, side: Side) -> None:
+        """Take note that nothing follows."""
+
+
+class Side:
+    """A tcp.Receiver. `receiver` takes the plain bytes. `sealed`: what follows is encrypted; `over`: nothing does."""
+
+    sealed: bool
+    over: bool
+
+    def __init__(self, session: Listener) -> None:
+        self._session = session
+        self.receiver: Receiver = NOBODY
+        self.messages: Messages = Messages()
+        self.sealed = self.over = False
+        self._held = 0
+        self._sound = self._all_kinds = False
+        self._cutter = Cutter(self)
+        self._openers: list[Opener] = []
+        self._number = 0
+        self._waiting: list[Event] | None = None
+
+    def attach(self, receiver: Receiver) -> None:
+        """Say who takes the plain bytes."""
+        self.receiver = receiver
+
+    def ignore(self) -> None:
+        """Hold nothing, and take nothing any more."""
+        self._release()
+        self._cutter.stop()
+        self.receiver, self.over = NOBODY, True
+
+    def data(self, payload: bytes, time: int, number: int) -> None:
+        if self._waiting is None:
+            if not self._session.decided:
+                self._session.seen(len(payload))
+            self._cutter.data(payload, time, number)
+        else:
+            self._wait((payload, time, number), len(payload))
+
+    def gap(self, length: int, time: int, number: int) -> None:
+        if self._waiting is not None:
+            self._wait((length, time, number), 0)
+            return
+        self._cutter.gap(length, time, number)
+
+    def end(self, time: int, number: int) -> None:
+        if self._waiting is not None:
+            self._wait((None, time, number), 0)
+            return
+        self._cutter.end(time, number)
+        self.over = True
+        receiver, self.receiver = self.receiver, NOBODY
+        receiver.end(time, number)
+        self._session.ended(self)
+
+    def go_on(self) -> None:
+        """Take up what waited; some of it may wait again."""
+        waited = self._release()
+        if self.over:
+            return
+        self._cutter.go_on()
+        for what, time, number in waited:
+            if isinstance(what, bytes):
+                self.data(what, time, number)
+            elif what is not None:
+                self.gap(what, time, number)
+            else:
+                self.end(time, number)
+
+    @property
+    def has_end(self) -> bool:
+        """Whether nothing follows what waits."""
+        return self.over or (self._waiting is not None and bool(self._waiting) and self._waiting[-1][0] is None)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether there is something that opens its records."""
+        return bool(self._openers)
+
+    @property
+    def waits(self) -> bool:
+        """Whether something waits for secrets."""
+        return self._waiting is not None
+
+    @property
+    def held(self) -> int:
+        """How many bytes wait."""
+        return self._held
+
+    def use(self, openers: list[Opener], *, at_once: bool) -> None:
+        """Open records by these, one after the other; `at_once`, or from the change of the cipher on.
+
+        Where a change of the cipher begins it, records of all kinds are encrypted, else (TLS 1.3) those of data alone.
+        """
+        self._openers = openers if at_once or not self.sealed else [*self._openers[:1], *openers]
+        self._all_kinds = not at_once
+        if at_once:
+            self.sealed, self._number = True, 0
+
+    def finish(self) -> None:
+        """Open what follows by the next key that is known; a Finished that comes later, of a client that was asked who
+        it is, changes none."""
+        if len(self._openers) > 1:
+            del self._openers[0]
+            self._begin_anew()
+
+    def update(self) -> None:
+        """Open what follows by the key that follows from the one in use."""
+        following = self._openers[0].following() if self._openers else None
+        if following is not None:
+            self._openers = [following]
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Count from the first record under a key."""
+        self.messages.again()
+        self._number = 0
+
+    def seal(self) -> None:
+        """Take note that what follows is encrypted, with the last of the keys that are known."""
+        if self.sealed and len(self._openers) > 1:
+            del self._openers[0]
+        self.messages.again()
+        self.sealed, self._number = True, 0
+
+    def record(self, record: Record) -> bool:
+        """Take a record; False if it must wait."""
+        if self.over:
+            return True
+        if record.kind == CHANGE_CIPHER_SPEC:
+            self._session.change_cipher(self)
+            return True
+        if record.kind != DATA and not (self.sealed and self._all_kinds):
+            self._in_the_clear(record)
+            return True
+        verdict = self._session.encrypted(self)
+        if verdict is None:
+            self._waiting, self._held = [], self._cutter.held
+            self._session.budget.left -= self._held
+            return False
+        if verdict:
+            self._open(record)
+        return True
+
+    def broken(self, length: int, time: int, number: int) -> None:
+        """Take note that a record was not captured whole: its bytes are a gap."""
+        self._miss(length, time, number)
+
+    def proves(self, record: Record, passed: int) -> bool:
+        """Return whether a record behind a gap can be opened, and go on with its number; what was missed is a gap."""
+        if self.over:
+            return False
+        if not self._openers:
+            return self._begins(record)
+        most = passed // (HEAD + SMALLEST) + 1
+        found = self._search(record, most)
+        if found is None:
+            return False
+        place, opener, number = found
+        missed = number if place or not self.sealed else number - self._number
+        self._go_to(found)
+        if missed > 0 and (length := passed - missed * (HEAD + opener.overhead)) > 0:
+            self.receiver.gap(length, *record.marks[0][1:])
+        return True
+
+    def _begins(self, record: Record) -> bool:
+        """Return whether a hello stands in a record behind a gap: a client asks twice where the server asks it to."""
+        if record.kind != HANDSHAKE or hello(record.body) is None:
+            return False
+        self.messages.again()
+        return True
+
+    def lost(self, length: int, time: int, number: int) -> None:
+        """Take note that the last bytes of the direction are in no record."""
+        if self._openers and self.sealed:
+            self.receiver.gap(length, time, number)
+
+    def _in_the_clear(self, record: Record) -> None:
+        """Take a record that is not encrypted."""
+        if record.kind == HANDSHAKE:
+            for kind, body in self.messages.take(record.body):
+                self._session.message(self, kind, body)
+        elif record.kind == ALERT:
+            self._session.alert(self, record.body)
+
+    def _open(self, record: Record) -> None:
+        plain = self._openers[0].open(self._number, record.kind, record.version, record.body)
+        if plain is None and (found := self._search(record, NEARBY)) is not None:
+            self._go_to(found)
+            plain = self._openers[0].open(self._number, record.kind, record.version, record.body)
+        if plain is None:
+            self._miss(len(record.body), *record.marks[0][1:])
+            self._session.failed()
+            return
+        self._number += 1
+        if not self._sound:
+            self._sound = True
+            self._session.opened()
+        self._take(record, plain)
+
+    def _take(self, record: Record, plain: Plain) -> None:
+        """Take what was in a record."""
+        kind, data = plain
+        if kind == DATA:
+            if data:
+                self._deliver(record, data)
+        elif kind == HANDSHAKE:
+            for message, body in self.messages.take(data):
+                self._session.message(self, message, body)
+        elif kind == ALERT:
+            self._session.alert(self, data)
+
+    def _deliver(self, record: Record, data: bytes) -> None:
+        """Give the plain bytes on, each with the packet that brought it."""
+        marks = record.marks
+        if len(marks) == 1:
+            self.receiver.data(data, *marks[0][1:])
+            return
+        front, start = HEAD + self._openers[0].skip, 0
+        for (_, time, number), following in zip(marks, [*(place for place, _, _ in marks[1:]), 1 << 62], strict=True):
+            end = min(max(following - front, start), len(data))
+            if end > start:
+                self.receiver.data(data[start:end], time, number)
+            start = end
+
+    def _miss(self, length: int, time: int, number: int) -> None:
+        """Pass over a record with a body of `length` bytes, which count as a gap where they held plain ones."""
+        self.messages.lost()
+        if self.sealed and self._openers and self._sound:
+            self._number += 1
+            if (plain := length - self._openers[0].overhead) > 0:
+                self.receiver.gap(plain, time, number)
+
+    def _go_to(self, found: Found) -> None:
+        """Go on with another key, or another number."""
+        place, opener, number = found
+        if place or not self.sealed:
+            self.messages.again()
+        self._openers = [opener, *self._openers[place + 1 :]]
+        self._number, self.sealed = number, True
+
+    def _search(self, record: Record, most: int) -> Found | None:
+        """Return which key opens a record, its place behind the one in use, and under which number; None for none.
+
+        Up to `most` records may be missing before it.
+        """
+        tries = self._session.tries
+        for place, opener in enumerate(self._following()):
+            first = self._number if self._sound and not place else 0
+            for number in range(first, first + most + 1):
+                if tries.left <= 0:
+                    return None
+                tries.left -= 1
+                if opener.open(number, record.kind, record.version, record.body) is not None:
+                    return place, opener, number
+        return None
+
+    def _following(self) -> Iterator[Opener]:
+        """Yield the keys that may be in use by now."""
+        yield from self._openers
+        opener: Opener | None = self._openers[-1] if self._openers else None
+        for _ in range(UPDATES):
+            opener = opener.following() if opener is not None else None
+            if opener is not None:
+                yield opener
+
+    def _wait(self, event: Event, length: int) -> None:
+        if self._waiting is not None:
+            self._waiting.append(event)
+            self._held += length
+            self._session.budget.left -= length
+            self._session.waits()
+
+    def _release(self) -> list[Event]:
+        """Return what waited; nothing does any more."""
+        waited, self._waiting = self._waiting or [], None
+        self._session.budget.left += self._held
+        self._held = 0
+        return waited

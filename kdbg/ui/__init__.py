@@ -1,0 +1,1 @@
+"""What a person uses: the command line, the screens, the guide."""

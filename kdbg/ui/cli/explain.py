@@ -1,0 +1,331 @@
+"""`kdbg explain`: bytes in, in whatever form somebody has them, what they mean out."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ...errors import InputError
+from .completing import api_names, api_versions, finding_kinds
+from .definitions import definitions_option
+from .memory import memory_option
+from .output import Writer, look, look_options, values_option, view_option, without_values
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...analysis.pasted.take import Take
+    from ...analysis.pasted.wrapping import Bare
+    from ...exchanges.guess.named import Structure
+    from ...exchanges.guess.pieces import Asked
+    from ...exchanges.guess.told import Told
+    from ...protocol.findings import Kind
+    from ...views.render.look import Look
+    from ...views.render.phrases import Statement
+    from ...views.render.views import View
+
+MOST = 128 << 20
+"""Bytes that are read of a file or a pipe: no message is larger."""
+NUMBER = re.compile(r"\s*([+-]?)([0-9]+)\s*")
+MOST_TEXT = 8 << 20
+"""More is no text that somebody pasted."""
+
+
+class NumbersToo(click.Command):
+    """Takes a negative number for what it is, not for an option; and -v without a version for --verbose."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        api = any(word in ("-a", "--api") or word.startswith(("-a", "--api=")) for word in args)
+        args = [
+            "--verbose" if word == "-v" and not (api and re.fullmatch("[0-9]+", after)) else word
+            for word, after in zip(args, [*args[1:], ""], strict=False)
+        ]
+        numbers = [word for word in args if re.fullmatch("-[0-9]+", word)]
+        if numbers and "--" not in args:
+            args = [*(word for word in args if word not in numbers), "--", *numbers]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=NumbersToo, context_settings={"max_content_width": 100})
+@click.argument("bytes_given", nargs=-1, metavar="[HEX|-|@FILE|FINDING]", shell_complete=finding_kinds)
+@click.option(
+    "--api",
+    "-a",
+    shell_complete=api_names,
+    help="Set the API by name, alias or key; or a payload, or a type of stored data (see above).",
+)
+@click.option(
+    "--version",
+    "-v",
+    type=click.IntRange(0, 32767),
+    metavar="N",
+    shell_complete=api_versions,
+    help="Set the API version.",
+)
+@click.option("--request", "direction", flag_value="request", help="Treat the bytes as a request.")
+@click.option("--response", "direction", flag_value="response", help="Treat the bytes as a response.")
+@click.option("--no-header", is_flag=True, help="Treat the bytes as a body only, without size and header.")
+@view_option("hex", lambda view: view.explained is not None)
+@click.option(
+    "--explain-fields",
+    "--verbose",
+    "meanings",
+    is_flag=True,
+    help="Describe each field (-v does the same unless --api is given).",
+)
+@look_options
+@values_option
+@definitions_option
+@memory_option
+@click.pass_context
+def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, version: int | None,
+            direction: Any, no_header: bool, format: str, color: str, full: bool,
+            show_secrets: bool, hide_values: bool, meanings: bool) -> int:  # fmt: skip
+    """Identify and annotate bytes: hex, base64, hexdump, file.
+
+    kdbg shows the field of each byte, or why the bytes cannot be decoded. Give the bytes as hex (spaces are ignored),
+    base64, a bytes literal of Python or Java, a hexdump (xxd, hexdump -C, od, tcpdump -X, Wireshark), @FILE, or - for
+    stdin. A file may contain the raw bytes.
+
+    Without --api, kdbg recognises a request by its header, and a response by the layouts that decode it to the last
+    byte. It explains several messages one by one if each follows its size.
+
+    --api also accepts a payload (ConsumerProtocolSubscription, OffsetCommitValue, ControlRecordKey, TopicRecord …:
+    `kdbg grammar payloads` lists them) and stored data: RecordBatch, MessageSet, Record, Message, OffsetIndex,
+    TimeIndex, TransactionIndex.
+
+    For a kind of finding, such as trailing-bytes, kdbg prints its section of the guide. It also explains a decimal
+    number, or a line of an error log with a size in it. Digits are a decimal number if they do not begin with 0, are
+    at most 2147483647, and no option describes the bytes; otherwise they are hex.
+
+    \b
+    kdbg explain 00000017 0003 0001 00000002 0004 6b646267 00000001 0003 666f6f
+    kdbg explain @response.bin --api metadata --version 1 --response
+    xxd message.bin | kdbg explain
+    kdbg explain 369295616
+    """
+    from ...exchanges.guess.told import Told
+    from ...protocol.findings import Kind
+
+    if not bytes_given and sys.stdin.isatty():
+        click.echo(ctx.get_help(), err=True)
+        return 2
+    if version is not None and api is None:
+        raise click.UsageError("--version requires --api")
+    known, named = _api_or_structure(api)
+    told = Told(known, version, direction, not no_header)
+    given = _given(bytes_given)
+    shape, writer = without_values(look(color, full, show_secrets, meanings), hide_values), Writer()
+    kind = Kind.named(bytes_given[0]) if len(bytes_given) == 1 and api is None and told == Told() else None
+    if kind is not None:
+        return _finding(kind, format, color)
+    value = as_number(given.bare.text) if given.bare is not None and api is None and told == Told() else None
+    if value is not None:
+        clean = _number(value, format, shape, writer)
+    else:
+        clean = _bytes(given, told, named, format, shape, writer)
+    writer.flush()
+    return 0 if clean else 1
+
+
+def _finding(kind: Kind, format: str, color: str) -> int:
+    """Show the manual's section on a kind of finding, with `json` as an object."""
+    from .guide import of_finding, show
+
+    text = of_finding(kind)
+    if format == "json":
+        from ...views.render.jsonlines import dump
+
+        facts = {
+            "kind": kind.value, "old_kind": kind.old_name, "severity": kind.severity.value,
+            "explanation": kind.explanation, "text": text,
+        }  # fmt: skip
+        sys.stdout.buffer.write(dump(facts))
+    else:
+        show(text, False, color)
+    return 0
+
+
+def _api(name: str | None) -> Any:
+    from ...protocol import grammars
+
+    return grammars.api(name) if name is not None else None
+
+
+def _api_or_structure(name: str | None) -> tuple[Any, Structure | None]:
+    """Return the API of a name, or the structure that stands alone."""
+    from ...errors import UnknownApi
+    from ...protocol import grammars
+
+    try:
+        return _api(name), None
+    except UnknownApi:
+        from ...exchanges.guess.named import api_or_structure
+
+        return api_or_structure(name or "", grammars.api)
+
+
+class Given(NamedTuple):
+    """What the user gave: as it came, and as text, without what stands around it, if it may be some."""
+
+    raw: str | bytes
+    bare: Bare | None
+
+
+def _given(words: tuple[str, ...]) -> Given:
+    """Return the words of the command line joined, or the content of the file or pipe that they name."""
+    from ...analysis.pasted.search import text_of
+    from ...analysis.pasted.wrapping import Bare
+
+    raw: str | bytes
+    if not words or words == ("-",):
+        raw = _limited(sys.stdin.buffer.read(MOST + 1), "stdin")
+    elif len(words) == 1 and words[0].startswith("@"):
+        raw = _file(words[0][1:])
+    else:
+        raw = " ".join(words)
+    text = text_of(raw) if len(raw) < MOST_TEXT else None
+    return Given(raw, Bare(text) if text is not None else None)
+
+
+def _file(name: str) -> bytes:
+    try:
+        with Path(name).open("rb") as file:
+            data = file.read(MOST + 1)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    from ...payloads.segments import named_kind
+
+    kind = named_kind(name, data)
+    if kind is not None:
+        raise InputError(f"{name!r} is a {kind.title}; use kdbg decode")
+    return _limited(data, name)
+
+
+def _limited(data: bytes, name: str) -> bytes:
+    """Return the bytes. Raise `InputError` if they are a capture, or more than any message has."""
+    from ...views.reading.files import CAPTURES
+
+    if data.startswith(CAPTURES):
+        raise InputError(f"{name!r} is a capture; use kdbg decode")
+    if len(data) > MOST:
+        raise InputError(
+            f"{name!r} is larger than {MOST >> 20} MiB, the limit of explain; use kdbg decode for captures"
+        )
+    return data
+
+
+def as_number(text: str) -> int | None:
+    """Return the number that digits stand for by the rule in the command's help; None for hex and for other text."""
+    from ...exchanges.engine.foreign import looks_like, number
+
+    found = NUMBER.fullmatch(text)
+    if found is None or len(found[2]) > 10:
+        return None
+    value = int(found[1] + found[2])
+    if found[1] or number(value) is not None:
+        return value
+    if (found[2][0] == "0" and len(found[2]) > 1) or value >= 1 << 31:
+        return None
+    return value if len(found[2]) % 2 or not looks_like(bytes.fromhex(found[2])) else None
+
+
+def _number(value: int, format: str, look: Look, writer: Writer) -> bool:
+    """Explain a number as an INT32 that was read from the wire."""
+    from ...views.render.jsonlines import dump
+    from ...views.render.numbers import number_facts, number_text
+    from ...views.render.views import view
+
+    what, advice, clean = number_facts(value)
+    notes = [what, *filter(None, [advice])]
+    writer.write(dump({"number": value, "notes": notes}) if view(format).data else number_text(value, look)[0])
+    return clean
+
+
+def _statements(said: Sequence[Statement], format: str, look: Look, writer: Writer) -> bool:
+    """Show what the phrases in a text state."""
+    from ...views.render.jsonlines import dump
+    from ...views.render.phrases import phrases_text
+    from ...views.render.views import view
+
+    if not view(format).data:
+        writer.write(phrases_text(said, look))
+    else:
+        for one in said:
+            facts = {"number": one.number, "phrase": one.format, "notes": [one.head, *filter(None, [one.advice])]}
+            writer.write(dump(facts))
+    return all(one.known for one in said)
+
+
+def _bytes(given: Given, told: Told, named: Structure | None, format: str, look: Look, writer: Writer) -> bool:
+    """Explain the exchanges, the bytes and the phrases in what was given; raise `InputError` where there are none."""
+    from ...analysis.pasted.search import takes_of
+    from ...capture.pasted import NoBytes
+    from ...views.render.phrases import statements, unrecognised
+    from ...views.render.taken import alone
+    from .logged import without_lines
+
+    bare, shown, told_lines = given.bare, False, ""
+    if bare is not None:
+        bare.text, told_lines = without_lines(bare.text, format, look, writer)
+        shown = bool(told_lines)
+    try:
+        takes = takes_of(given.raw if bare is None else bare)
+    except InputError as error:
+        said = statements(bare.text) if bare is not None else []
+        said += [one for one in statements(told_lines) if one.error] if shown else []
+        if not said and not shown:
+            unknown = unrecognised(bare.text) if bare is not None and isinstance(error, NoBytes) else None
+            raise unknown or error from None
+        return _statements(said, format, look, writer)
+    if not takes[0].data:
+        raise InputError("no bytes to explain; give hex, base64, @FILE, or - for stdin")
+    clean = _takes(takes, bare, told, named, format, look, writer)
+    beside = [] if bare is None or alone(takes, bare) else statements(bare.text)
+    if beside := [one for one in beside if one.format != "any"]:
+        writer.write("\n" * (format != "json"))
+        clean = _statements(beside, format, look, writer) and clean
+    return clean
+
+
+def _takes(
+    takes: Sequence[Take], bare: Bare | None, told: Told, named: Structure | None, format: str, look: Look,
+    writer: Writer,
+) -> bool:  # fmt: skip
+    """Explain bytes that were taken from a text, one piece after the other; return whether all of them could be."""
+    from ...exchanges.guess.named import told_as
+    from ...exchanges.guess.pieces import requests_in
+    from ...exchanges.guess.told import words_of
+    from ...views.render.taken import alone, taken_line
+    from ...views.render.views import view
+
+    shown, plainly, clean = view(format), alone(takes, bare), True
+    words = words_of(bare.text if bare is not None else None)
+    asked = {number: request for take in takes for number, request in requests_in(take.data).items()}
+    for number, take in enumerate(takes):
+        writer.write("\n" if number and not shown.data else "")
+        if not plainly and not shown.data and bare is not None:
+            writer.write(taken_line(take, bare, look))
+        of_take = told._replace(cut=take.cut, named=words)
+        if named is not None:
+            of_take = told_as(named, take.data, of_take)
+        clean = _take(take, of_take, asked, shown, look, writer) and clean
+    return clean
+
+
+def _take(take: Take, told: Told, asked: Asked, shown: View, look: Look, writer: Writer) -> bool:
+    """Explain bytes that were taken from a text; return whether all of them could be."""
+    from ...exchanges.guess.pieces import pieces
+
+    assert shown.explained is not None, "--format offers no other"
+    clean = True
+    for number, piece in enumerate(pieces(take.data, told, asked)):
+        text, whole = shown.explained(take.data, piece, look)
+        clean = clean and whole
+        writer.write("\n" if number and not shown.data else "")
+        writer.write(text)
+    return clean and take.odd < 0

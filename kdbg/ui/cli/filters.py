@@ -1,0 +1,142 @@
+"""The options that narrow down which exchanges are wanted, made of the table of filters for every command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter import Filter, Form, Reads
+from ...exchanges.filters.table import FILTERS
+from .completing import FILTER_VALUES
+from .times import Milliseconds, When
+
+if TYPE_CHECKING:
+    from ...exchanges.filters.tally import Seen, Unmatched
+
+Command = Callable[..., Any]
+TYPES: dict[Form, dict[str, Any]] = {
+    Form.TEXTS: {"multiple": True},
+    Form.NUMBERS: {"multiple": True},
+    Form.RANGES: {"multiple": True},
+    Form.FLAG: {"is_flag": True},
+    Form.MILLISECONDS: {"type": Milliseconds()},
+    Form.MOMENT: {"type": When()},
+    Form.EXPRESSION: {},
+    Form.FILES: {"multiple": True, "type": click.Path()},
+    Form.COUNT: {},
+}
+"""How click takes each form of value."""
+EITHER = "give either captures or one folder of tables, not both"
+CAPTURES_ONLY = "{option} applies to captures; for tables, pass it to kdbg pipeline"
+MOST, LONGEST = 8, 60
+"""How many values are offered in place of one that was not there, and how many characters of each."""
+
+
+class WordOption(click.Option):
+    """A flag that may say more, as in `--errors=all`; a word that follows it with a space is none of its own."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the flag stand without a value, in front of anything."""
+        super().add_to_parser(parser, ctx)
+        parse, flags, assert_flag = parser.parse_args, set(self.opts), f"={True}"
+
+        def with_values(args: list[str]) -> Any:
+            end = args.index("--") if "--" in args else len(args)
+            return parse([f"{arg}{assert_flag}" if arg in flags else arg for arg in args[:end]] + args[end:])
+
+        parser.parse_args = with_values
+
+
+class FlagOrWord(click.ParamType):  # type: ignore[type-arg]
+    """True for the plain flag, else one of the words."""
+
+    name = "flag"
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool | str:
+        if value is True or value == str(True):
+            return True
+        if value not in self.words:
+            self.fail(f"{value!r} is not {' or '.join(map(repr, self.words))}", param, ctx)
+        return str(value)
+
+
+def filter_options(command: Command) -> Command:
+    """Give a command an option for every filter: --api, --client-id, --topic and all others."""
+    return _with(FILTERS, command)
+
+
+def row_filter_options(command: Command) -> Command:
+    """Give it all but --limit, which is for the rows of its answers."""
+    return _with({name: one for name, one in FILTERS.items() if name != "limit"}, command)
+
+
+def connection_filter_options(command: Command) -> Command:
+    """Give it those that choose connections as a whole: what is judged from a part of a connection may be wrong."""
+    chosen = {name: one for name, one in FILTERS.items() if one.reads is Reads.NOTHING and name != "limit"}
+    return _with(chosen, command)
+
+
+def archive_filter_options(command: Command) -> Command:
+    """Give it those that mean something over archives, in which connections and exchanges have no numbers."""
+    return _with({name: one for name, one in FILTERS.items() if one.archives}, command)
+
+
+def take_filters(options: dict[str, Any]) -> Filters:
+    """Take the filters out of what a command was given, and check them: an unknown API is refused at once."""
+    filters = Filters(**{name: options.pop(name) for name in FILTERS if name in options})
+    filters.dated(0).checks()
+    if filters.tls_keys:
+        from ...capture.keylog import KeyLog
+
+        KeyLog().use(filters.tls_keys, live=True)  # one that cannot be read is refused at once
+    return filters
+
+
+def take_archive_filters(options: dict[str, Any]) -> Filters:
+    """Take them for archives; an expression that asks for numbers of exchanges or connections is refused as well."""
+    filters = take_filters(options)
+    filters.refuse_numbers()
+    return filters
+
+
+def option_name(name: str) -> str:
+    """Return how a filter is written on the command line."""
+    return f"--{name.replace('_', '-')}"
+
+
+def unmatched_lines(seen: Seen) -> Iterator[str]:
+    """Yield a line for each value that nothing fitted, which offers what there was."""
+    return map(_unmatched, seen.unmatched())
+
+
+def _unmatched(one: Unmatched) -> str:
+    from ...views.render.values import cut, escape
+
+    if FILTERS[one.filter].form is Form.EXPRESSION:
+        return f"{option_name(one.filter)}: no exchange matches"
+    values = [cut(escape(str(value)), LONGEST) for value in one.there[:MOST]]
+    more = f" and {len(one.there) - MOST:,} more" if len(one.there) > MOST else ""
+    meant = f"; did you mean {values[0]}?" if one.near is not None else ""
+    there = f"the captures contain {', '.join(values)}{more}" if values else "the captures contain none"
+    return f"{option_name(one.filter)} {escape(one.value)}: no match{meant or ';'} {there}"
+
+
+def _with(filters: dict[str, Filter], command: Command) -> Command:
+    for name, one in reversed(filters.items()):
+        takes = TYPES[one.form]
+        if one.words:
+            takes = {"cls": WordOption, "type": FlagOrWord(one.words)}
+        if one.form in (Form.NUMBERS, Form.COUNT):
+            takes = takes | {
+                "type": click.IntRange(one.within[0], one.within[-1] if one.within[-1] < 1 << 62 else None)
+            }
+        metavar = f"[={'|'.join(one.words)}]" if one.words else one.metavar
+        takes = takes | {"metavar": metavar, "help": one.help, "shell_complete": FILTER_VALUES.get(name)}
+        command = click.option(option_name(name), **takes)(command)
+    return command

@@ -1,0 +1,300 @@
+"""`kdbg grammar`: how messages are laid out, and what their versions changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from ...errors import InputError
+from .compatible import check
+from .completing import api_versions, grammar_names
+from .definitions import definitions_option
+from .named import api_or_payload
+from .options import color_option, format_option
+from .output import Writer, look
+
+if TYPE_CHECKING:
+    from ...protocol.definitions import Declared
+    from ...protocol.wire import Api
+    from ...protocol.wire.language.payload import Payload
+    from ...views.render.look import Look
+    from ...views.render.sheets import Sheet
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("names", nargs=-1, metavar="[API]", shell_complete=grammar_names)
+@click.option(
+    "--definition",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(),
+    help="Print what this message definition file defines. Repeatable.",
+)
+@click.option(
+    "--compatible",
+    is_flag=True,
+    help="Check a definition by Kafka's compatibility rules; give the files of all releases, oldest first.",
+)
+@click.option(
+    "--version",
+    "-v",
+    type=int,
+    metavar="N",
+    shell_complete=api_versions,
+    help="Print the message schema of this version.",
+)
+@click.option("--diff", type=int, nargs=2, metavar="N M", shell_complete=api_versions, help="Compare two versions.")
+@click.option("--request", "direction", flag_value="request", help="Print only the request.")
+@click.option("--response", "direction", flag_value="response", help="Print only the response.")
+@click.option(
+    "--source",
+    is_flag=False,
+    flag_value="values",
+    metavar="[READING]",
+    help="Print the generated Python decoder of this version: values, or facts, json, tree, hex.",
+)
+@format_option
+@color_option
+@definitions_option
+def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, version: int | None,
+            diff: tuple[int, int] | None, direction: str | None, source: str | None, format: str,
+            color: str) -> int:  # fmt: skip
+    """Print a message schema, or compare two versions.
+
+    The schema is printed in the BNF of Kafka's protocol guide. API is a name, an alias or a key; or `frame`, `header`
+    or `records`; or the name of a payload, and `payloads` lists these; or the name of a type, such as `int32` or
+    `compact-string`, and `types` lists these; or `notation`. Without --version and --diff, kdbg prints what the API
+    does, and what each version changed. Without API, it lists all APIs.
+
+    \b
+    kdbg grammar metadata
+    kdbg grammar metadata --version 1
+    kdbg grammar fetch --diff 12 13 --response
+    kdbg grammar records
+    kdbg grammar fetch --version 4 --source
+    kdbg grammar unsigned-varint
+    kdbg grammar consumer-protocol-subscription --version 1
+    kdbg grammar --definition FooRequest.json --definition FooResponse.json --version 2
+    kdbg grammar --compatible 1.0/FooRequest.json 2.0/FooRequest.json 3.0/FooRequest.json
+    """
+    if compatible and (files or version is not None or diff or direction):
+        raise click.UsageError("--compatible can only be combined with --format")
+    if len(names) > 1 and not compatible:
+        raise click.UsageError("give one API; only --compatible accepts several files")
+    api = names[0] if names else None
+    if version is not None and diff:
+        raise click.UsageError("use either --version or --diff, not both")
+    if files and api is not None:
+        raise click.UsageError(
+            "--definition cannot be combined with an API; use --definitions to add to the known APIs"
+        )
+    if api is None and not files and not compatible and (version is not None or diff or direction):
+        raise click.UsageError("an API is missing; list them with kdbg apis")
+    if source is not None and (version is None or api is None):
+        raise click.UsageError("--source requires --version")
+    writer, status = Writer(), 0
+    shape, json = look(color, True, False), format == "json"
+    if source is not None and api is not None and version is not None:
+        writer.write(sources(api, version, direction, source))
+    elif compatible:
+        verdict, status = check(names, shape, json)
+        writer.write(verdict)
+    else:
+        found = defined(files, version, diff, direction, shape, json) if files else None
+        for piece in found or pieces(api, version, diff, direction, shape, json):
+            writer.write(piece)
+    writer.flush()
+    return status
+
+
+def pieces(
+    api: str | None, version: int | None, diff: tuple[int, int] | None, direction: str | None, look: Look, json: bool
+) -> Iterator[str | bytes]:
+    """Yield what is printed, piece by piece."""
+    from ...protocol.grammars import plain
+    from ...views.render.sheets import special_sheets
+    from .apis import listing
+
+    if api is None:
+        yield from listing(look, json)
+        if not json:
+            yield ("\n`kdbg grammar NAME` describes one of them; also `frame`, `header`, `records`, `payloads`,\n")
+            yield "`types` and `notation`.\n"
+    elif plain(api) == "payloads":
+        yield from every_payload(look, json)
+    elif special := special_sheets(api):
+        yield from of_special(api, special, version, diff, direction, look, json)
+    elif (pages := wordy(api, look, json)) is not None:
+        if version is not None or diff or direction:
+            raise click.UsageError(f"{api} has neither versions nor directions")
+        yield from pages
+    else:
+        yield from told(api_or_payload(api), version, diff, direction, look, json)
+
+
+def sources(name: str, version: int, direction: str | None, reading: str) -> str:
+    """Return the source of a generated reading of one version, of both directions or of one."""
+    from ...errors import UnknownVersion
+    from ...protocol.grammars import api
+    from ...protocol.wire.language.api import DIRECTIONS
+    from ...views.render.sources import SOURCES, source_of
+
+    found = api(name)
+    if reading not in SOURCES:
+        raise click.UsageError(f"unknown decoder {reading!r}; use one of {', '.join(SOURCES)}")
+    if version not in found.versions:
+        raise UnknownVersion(found.name, version, found.versions[0], found.versions[-1])
+    sides = [side for side in DIRECTIONS if direction in (None, side)]
+    return "\n".join(source_of(found, version, side, reading) for side in sides)
+
+
+def wordy(name: str, look: Look, json: bool) -> list[str | bytes] | None:
+    """Return the pages on types and on the signs of the BNF; None for any other name."""
+    from ...protocol.grammars import plain
+    from ...views.render import typetext
+    from ...views.render.jsonlines import dump
+
+    word = plain(name)
+    if word in ("notation", "bnf", "optional"):
+        return [dump(typetext.notation_object()) if json else typetext.notation_page(look)]
+    if word in ("types", "type"):
+        return [*map(dump, map(typetext.type_object, typetext.types()))] if json else [typetext.type_listing(look)]
+    found = typetext.type_named(name)
+    if found is None:
+        return None
+    return [dump(typetext.type_object(found)) if json else typetext.type_page(found, look)]
+
+
+def defined(
+    files: tuple[str, ...], version: int | None, diff: tuple[int, int] | None, direction: str | None, look: Look,
+    json: bool,
+) -> Iterator[str | bytes]:  # fmt: skip
+    """Yield what message definitions define, piece by piece: APIs first, like kdbg's own, then other messages.
+
+    Without a version or two to compare, all versions of the other messages come. Raise `InputError` where no version of
+    anything is valid.
+    """
+    from ...library import read_definitions
+    from ...protocol.definitions import declare, pairs
+    from ...protocol.wire.language.api import DIRECTIONS
+
+    messages = [message for message in read_definitions(*files) if message.valid]
+    others = [declare(message) for message in messages if message.kind not in DIRECTIONS]
+    things: list[Api | Declared] = [*(pair.api() for pair in pairs(messages)), *others]
+    if not things:
+        raise InputError(f"{', '.join(files)}: nothing to print, as validVersions is none")
+    for i, thing in enumerate(things):
+        yield b"" if json or not i else "\n"
+        yield from told(thing, version, diff, direction, look, json)
+
+
+def told(
+    thing: Api | Payload | Declared, version: int | None, diff: tuple[int, int] | None, direction: str | None,
+    look: Look, json: bool,
+) -> Iterator[str | bytes]:  # fmt: skip
+    """Yield an API, a payload or another message: two versions compared, one version, or a summary.
+
+    In place of a summary, a message that is neither API nor payload has all of its versions printed.
+    """
+    from ...protocol.definitions import Declared
+
+    if diff:
+        old, new = ([sheet for sheet in sheets_of(thing, v, direction) if not sheet.guide] for v in diff)
+        yield from compared(old, new, look, json)
+    elif version is not None:
+        yield from printed(sheets_of(thing, version, direction), look, json)
+    elif isinstance(thing, Declared):
+        sheets = [sheet for number in thing.versions for sheet in sheets_of(thing, number, direction)]
+        yield from printed(sheets, look, json)
+    else:
+        yield summary(thing, direction, look, json)
+
+
+def sheets_of(thing: Api | Payload | Declared, version: int, direction: str | None) -> list[Sheet]:
+    """Return the sheets of one version of an API, a payload, or a message that is neither."""
+    from ...protocol.wire import Api
+    from ...protocol.wire.language.payload import Payload
+    from ...views.render.payloadtext import payload_sheet
+    from ...views.render.sheets import message_sheet, message_sheets
+
+    if isinstance(thing, Payload):
+        return [payload_sheet(thing, version)]
+    if not isinstance(thing, Api):
+        return [message_sheet(thing.name, version, thing.at(version))]
+    return [sheet for sheet in message_sheets(thing, version) if direction in (None, sheet.direction)]
+
+
+def summary(thing: Api | Payload, direction: str | None, look: Look, json: bool) -> str | bytes:
+    """Return the overview of an API or payload: what it is for, and what each version changed."""
+    from ...protocol.wire.language.api import DIRECTIONS
+    from ...protocol.wire.language.payload import Payload
+    from ...views.render import grammardiff, payloadtext
+    from ...views.render.jsonlines import dump
+
+    if isinstance(thing, Payload):
+        return dump(payloadtext.overview_object(thing)) if json else payloadtext.payload_overview(thing, look)
+    directions = [side for side in DIRECTIONS if direction in (None, side) and thing.reads(side, thing.versions[-1])]
+    if json:
+        return dump(grammardiff.overview_object(thing, directions))
+    return grammardiff.overview(thing, directions, look)
+
+
+def every_payload(look: Look, json: bool) -> Iterator[str | bytes]:
+    """Yield the list of payloads, or with `json` an object a line."""
+    from ...protocol.grammars.payloads import payloads
+    from ...views.render.jsonlines import dump
+    from ...views.render.payloadtext import payload_listing, payload_object
+
+    if json:
+        yield from (dump(payload_object(found)) for found in payloads())
+        return
+    yield from payload_listing(look)
+    yield "\n`kdbg grammar NAME` describes one of them.\n"
+
+
+def printed(sheets: list[Sheet], look: Look, json: bool) -> Iterator[str | bytes]:
+    """Yield whole grammars, with a blank line between them."""
+    from ...views.render.grammartext import sheet_object, sheet_text
+    from ...views.render.jsonlines import dump
+
+    for i, sheet in enumerate(sheets):
+        yield dump(sheet_object(sheet)) if json else "\n" * (i > 0) + sheet_text(sheet, look)
+
+
+def compared(old: list[Sheet], new: list[Sheet], look: Look, json: bool) -> Iterator[str | bytes]:
+    """Yield the differences of two versions, request and response each.
+
+    Raise `UsageError` where they have no side in common.
+    """
+    from ...views.render.grammardiff import diff_object, diff_text
+    from ...views.render.jsonlines import dump
+
+    pairs = [(one, other) for one in old for other in new if one.direction == other.direction]
+    if not pairs:
+        raise click.UsageError("the two have no field in common")
+    for i, pair in enumerate(pairs):
+        yield dump(diff_object(*pair)) if json else "\n" * (i > 0) + diff_text(*pair, look)
+
+
+def of_special(
+    name: str, sheets: list[Sheet], version: int | None, diff: tuple[int, int] | None, direction: str | None,
+    look: Look, json: bool,
+) -> Iterator[str | bytes]:  # fmt: skip
+    """Yield what is asked of headers or record sets: one version, all, or two compared."""
+    if diff:
+        old, new = (chosen(name, sheets, number, direction) for number in diff)
+        yield from compared(old, new, look, json)
+    else:
+        yield from printed(chosen(name, sheets, version, direction), look, json)
+
+
+def chosen(name: str, sheets: list[Sheet], version: int | None, direction: str | None) -> list[Sheet]:
+    """Return the sheets of a version and a direction, None being any. Raise `InputError` where there is none."""
+    found = [s for s in sheets if version in (None, s.version) and direction in (None, s.direction or direction)]
+    if not found:
+        known = ", ".join(dict.fromkeys(str(sheet.version) for sheet in sheets))
+        raise InputError(f"no {name} of version {version}; known versions: {known}")
+    return found

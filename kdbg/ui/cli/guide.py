@@ -1,0 +1,109 @@
+"""`kdbg guide`: the manual, rendered on a terminal and as Markdown in a pipe."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ...errors import InputError
+from .completing import guide_sections, guide_topics
+from .options import color_option
+from .output import Writer, look
+
+if TYPE_CHECKING:
+    from ...protocol.findings import Kind
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("topic", required=False, shell_complete=guide_topics)
+@click.argument("section", required=False, shell_complete=guide_sections)
+@click.option("--raw", is_flag=True, help="Print plain Markdown, also on a terminal.")
+@color_option
+def command(topic: str | None, section: str | None, raw: bool, color: str) -> None:
+    """Read the guide: tasks, commands, reference.
+
+    Without TOPIC, kdbg lists the topics; SECTION is a heading of a topic. Long topics open in the pager ($PAGER,
+    otherwise less). In a pipe the output is Markdown.
+
+    \b
+    kdbg guide tutorial
+    kdbg guide findings trailing-bytes
+    kdbg guide capturing --raw > capturing.md
+    """
+    if topic is None:
+        show(listing(), raw, color)
+    else:
+        show(wanted(topic, section), raw, color)
+
+
+def listing() -> str:
+    """Return the groups of topics, as Markdown."""
+    from ..guide import groups
+
+    parts = ["# kdbg guide TOPIC\n"]
+    for group, topics in groups().items():
+        lines = [f"- `{name}`: {about}\n" for name, about in topics.items()]
+        parts.append(f"## {group}\n\n{''.join(lines)}")
+    return "\n".join(parts)
+
+
+def wanted(topic: str, heading: str | None) -> str:
+    """Return a topic's text, or that of one of its sections; a finding's kind alone is a section of `findings`.
+
+    Raises `InputError`, with what was probably meant, for a name that nothing has.
+    """
+    from ...protocol.findings import Kind
+    from .. import guide
+
+    names = guide.topics()
+    name = guide.FORMER.get(topic.casefold(), topic.casefold())
+    kind = Kind.named(heading if name == "findings" and heading else name)
+    if kind is not None and (heading is None or name == "findings"):
+        return of_finding(kind)
+    if name not in names:
+        raise InputError(f"unknown topic {topic!r}; {meant(name, [*names, *Kind], 'list all with kdbg guide')}")
+    if heading is None:
+        return guide.text(name)
+    found = guide.section(name, heading)
+    if found is None:
+        known = [text for _, _, text in guide.headings(name)]
+        raise InputError(
+            f"no section {heading!r} in {name!r}; {meant(heading, known, 'sections: ' + ', '.join(known))}"
+        )
+    return found
+
+
+def of_finding(kind: Kind) -> str:
+    """Return the manual's section on a kind of finding."""
+    from ..guide import section
+
+    found = section("findings", kind)
+    assert found is not None, kind
+    return found
+
+
+def meant(name: str, known: list[str], otherwise: str) -> str:
+    """Return a hint at the known name that is nearest, or something else to say."""
+    by_case = {text.casefold(): str(text) for text in known}
+    near = difflib.get_close_matches(name.casefold(), by_case, n=1)
+    return f"did you mean {by_case[near[0]]!r}?" if near else otherwise
+
+
+def show(markdown: str, raw: bool, color: str) -> None:
+    """Render Markdown on a terminal, through the pager if it is long; write it as it is elsewhere."""
+    terminal, shape = sys.stdout.isatty(), look(color, True, False)
+    text = markdown
+    if not raw and (terminal or color == "always"):
+        from .markdown import rendered
+
+        text = rendered(markdown, shape)
+    if terminal and text.count("\n") >= shutil.get_terminal_size().lines:
+        click.echo_via_pager(text, color=bool(shape.colors))
+    else:
+        writer = Writer()
+        writer.write(text)
+        writer.flush()

@@ -1,0 +1,250 @@
+"""One run of `kdbg redact`: the capture is read three times.
+
+First its exchanges, to say what stands in place of every message; then its packets, to find where in their streams the
+messages are; then once more, to write each packet with what stands in its place. Where IP packets were sent in pieces,
+it is read once more in between: a piece can be written only when all of its packet is known.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+import click
+
+from ...atomic import AtomicFile
+from ...capture import Capture, open_capture
+from ...capture.frames import Dissectors, Frames
+from ...capture.packet import Packet
+from ...capture.saved import FrameWriter
+from ...errors import CaptureError
+from ...exchanges.engine.engine import Engine
+from ...exchanges.engine.garbage import seldom_collected
+from ...exchanges.messages.exchange import Exchange
+from ...protocol.findings import Kind
+from ...protocol.findings.amounts import count
+from ...streams.tcp.table import Table
+from ...views.redact.filling import Effort
+from ...views.redact.message import redact
+from ...views.redact.packets import pieces_rewritten, rewritten
+from ...views.redact.replaced import Replaced
+from ...views.redact.search import LeakSearch
+from ...views.redact.streams import UNREAD, Direction, Expected, Locator
+from ...views.redact.substitutes import Substitutes
+from . import UNDECODED, printable
+from .closing import finding_parts, findings_of
+from .packets import Ends, is_pcapng, nobody, packets, refuse_same
+
+SPOOLED = 64 << 20
+"""Bytes that are held before a file is taken for them."""
+
+
+class Pieces:
+    """A context manager: frames that hold pieces of IP packets, as they are to be written, by their numbers."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, tuple[int, int]] = {}
+
+    def __enter__(self) -> Pieces:
+        self._file = tempfile.SpooledTemporaryFile(SPOOLED)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def add(self, frame: int, data: bytes) -> None:
+        """Keep a frame."""
+        self._places[frame] = self._file.seek(0, os.SEEK_END), len(data)
+        self._file.write(data)
+
+    def take(self, frame: int) -> bytes | None:
+        """Return a frame; None for one that was not kept."""
+        place = self._places.pop(frame, None)
+        if place is None:
+            return None
+        self._file.seek(place[0])
+        return self._file.read(place[1])
+
+
+class Redaction:
+    """Redacts one capture."""
+
+    made: Substitutes
+    exchanges: int
+    messages: int
+    lost: int
+    others: int
+    encrypted: int
+    blank: int
+    in_pieces: bool
+
+    def __init__(self, made: Substitutes) -> None:
+        self.made = made
+        self.exchanges = self.messages = self.lost = self.others = self.encrypted = self.blank = 0
+        self.findings: Counter[str] = Counter()
+        self.ends, self.dissectors, self.effort = Ends(), Dissectors(), Effort()
+        self.in_pieces = False
+        self.pieces = Pieces()
+
+    def run(self, source: str, target: str) -> int:
+        """Write the redacted capture; return the exit status."""
+        refuse_same(source, target)
+        with _again(source) as again, tempfile.SpooledTemporaryFile(SPOOLED) as file, self.pieces, seldom_collected():
+            expected = Expected(file)  # type: ignore[arg-type]  # it is read, written and sought as any other
+            with open_capture(again()) as capture:
+                self.survey(capture, expected)
+            locator = Locator(expected, self.unread)
+            with Frames(again()) as frames:
+                table, dissectors = Table(locator.accept), Dissectors()
+                for _, packet in packets(frames, dissectors):
+                    self.in_pieces = self.in_pieces or bool(dissectors.pieces)
+                    if packet is not None:
+                        table.receive(packet)
+                table.close()
+            locator.settle()
+            if self.in_pieces:
+                with Frames(again()) as frames:
+                    self.put_together(frames, locator)
+            with (
+                Frames(again()) as frames,
+                AtomicFile(target, private=True, staged=True) as output,
+            ):
+                with FrameWriter(output, pcapng=is_pcapng(target, frames.is_pcapng)) as writer:
+                    written = self.write(frames, locator, writer)
+                output.flush()
+                self.check(output)
+        self.tell(written, frames.problem)
+        return UNDECODED if self.lost else 0
+
+    def survey(self, capture: Capture, expected: Expected) -> None:
+        """Read the exchanges, and say what stands in place of their messages."""
+        engine = Engine(watch=self.ends.watch)
+        for exchange in engine.run(capture.blocks()):
+            engine.names_then.at(exchange.names)
+            self.exchanges += 1
+            self.findings.update(finding.kind for finding in findings_of(exchange))
+            self.take(exchange, expected)
+        self.others = engine.other_connections
+        self.encrypted = sum(finding.kind is Kind.NOT_DECRYPTED for _, finding in engine.findings)
+        self.findings.update(finding.kind for _, finding in engine.findings)
+        self.findings.update(finding.kind for finding in capture.problems)
+
+    def take(self, exchange: Exchange, expected: Expected) -> None:
+        """Say what stands in place of an exchange's messages."""
+        for direction, half in self.ends.halves(exchange):
+            made = redact(half, self.made, self.effort)
+            self.messages += 1
+            self.lost += made.lost
+            expected.add(direction, half, made.data)
+
+    def put_together(self, frames: Frames, locator: Locator) -> None:
+        """Say what stands in the frames that hold pieces of IP packets."""
+        table, dissectors = Table(nobody), Dissectors()
+        for _, packet in packets(frames, dissectors):
+            payload = b""
+            if packet is not None:
+                table.receive(packet)
+                payload = self.payload(packet, table, locator) if dissectors.whole else b""
+            if dissectors.whole:
+                for frame, data in pieces_rewritten(dissectors.pieces, dissectors.whole, packet, payload, self.made):
+                    self.pieces.add(frame, data)
+
+    def write(self, frames: Frames, locator: Locator, writer: FrameWriter) -> int:
+        """Write every packet with what stands in place of its bytes; return how many there were."""
+        table, count = Table(nobody), 0
+        for frame, packet in packets(frames, self.dissectors):
+            payload = b""
+            if packet is not None:
+                table.receive(packet)
+                payload = self.payload(packet, table, locator)
+            if self.dissectors.is_piece:
+                packet, payload = None, b""
+            data = self.pieces.take(frame.number)
+            if data is None:
+                self.blank += self.dissectors.is_piece
+                data = rewritten(frame.link, frame.data, packet, payload, self.made)
+            writer.add(frame._replace(data=data))
+            count += 1
+        return count
+
+    def payload(self, packet: Packet, table: Table, locator: Locator) -> bytes:
+        """Return what stands in place of a packet's bytes."""
+        found = table.place(packet)
+        if found is None or not packet[6]:
+            self.unread(packet[6])
+            return UNREAD * len(packet[6])
+        connection, stream, start = found
+        direction: Direction = connection.first_packet, stream is connection.sent
+        return locator.places[direction].replaced(start, packet[6])
+
+    def unread(self, data: bytes) -> None:
+        """Take note of bytes that no message holds."""
+        self.made.replaced.add(data, Replaced.OTHER)
+
+    def check(self, output: AtomicFile) -> None:
+        """Search what was written for what was replaced. Raise `CaptureError` where something of it is left."""
+        self.made.replaced.settle()
+        search = LeakSearch(self.made.replaced, addresses=self.made.addresses)
+        with Frames(output.partial) as frames:
+            for frame, packet in packets(frames):
+                kind = search.find(frame.data) or search.find_in_headers(frame.link, frame.data, packet)
+                refuse_leak(output.name, kind, f"packet {frame.number}")
+        with open_capture(output.partial) as capture:
+            for exchange in Engine().run(capture.blocks()):
+                for half in (exchange.request, exchange.response):
+                    if half is not None:
+                        split = search.find(half.data) if half.first_packet != half.last_packet else None
+                        kind = split or search.find_in_records(half.data)
+                        refuse_leak(output.name, kind, f"the message that ends in packet {half.last_packet}")
+
+    def tell(self, written: int, problem: str) -> None:
+        """Say what was done, and what could not be."""
+        if self.lost:
+            lost = count(self.lost, "compressed batch")
+            many = f" ({self.effort.given_up:,} would take too long)" if self.effort.given_up else ""
+            click.echo(
+                f"kdbg: {lost} blanked: the redacted data does not compress to the original size{many}", err=True
+            )
+        if self.blank:
+            blank = count(self.blank, "IP fragment")
+            click.echo(f"kdbg: {blank} blanked: the other fragments of their packets are not in the capture", err=True)
+        if self.encrypted:
+            blank = count(self.encrypted, "TLS connection")
+            click.echo(
+                f"kdbg: {blank} blanked; to redact their contents, decrypt them with kdbg export --tls-plain", err=True
+            )
+        if problem:
+            click.echo(f"kdbg: {printable(problem)}; the packets before it are redacted", err=True)
+        parts = [count(written, "packet"), count(self.exchanges, "exchange")]
+        parts.append(f"{count(self.messages, 'message')} redacted")
+        parts += [f"{count(self.others, 'other connection')} blanked"] if self.others else []
+        click.echo(" · ".join([*parts, *finding_parts(self.findings)]), err=True)
+
+
+def refuse_leak(name: str, kind: Replaced | None, place: str) -> None:
+    """Raise `CaptureError` where something was found that was to be replaced; it is named, and not shown."""
+    if kind is not None:
+        problem = f"not written, as {place} would still contain {kind.value} that is redacted elsewhere"
+        raise CaptureError(name, problem, ("exclude its connection with kdbg export, and report this defect of kdbg"))
+
+
+@contextmanager
+def _again(source: str) -> Iterator[Callable[[], str | BinaryIO]]:
+    """Make a context with what opens the capture, as often as is wanted; what comes from a pipe is kept for it."""
+    if source != "-":
+        yield lambda: source
+        return
+    with tempfile.SpooledTemporaryFile(SPOOLED) as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+
+        def opened() -> BinaryIO:
+            kept.seek(0)
+            return kept  # type: ignore[return-value]
+
+        yield opened

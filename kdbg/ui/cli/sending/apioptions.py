@@ -1,0 +1,154 @@
+"""The options that an API has of its own, made from the signature of its form (kdbg/live/client/forms.py).
+
+The signature says which there are, which may be repeated (tuples) and what they default to; the table here says what
+each is called for and how its value is read.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ....live.client.forms import FORMS
+from ....live.client.partitioner import PARTITIONERS
+from ....live.client.producing import CODECS
+from ....live.client.producing import FORMATS as RECORD_FORMATS
+from .words import TIMES, Acks, Bytes, Moment, Offset, Pair
+
+ABOUT: dict[str, dict[str, Any]] = {
+    "acks": {"help": "Set the required acknowledgements (acks); with 0 the broker sends no response.", "type": Acks(),
+             "metavar": "all|1|0"},
+    "compression": {"help": "Set the compression codec of the batch.", "type": click.Choice(CODECS)},
+    "count": {"help": "Set the total number of partitions after the change.", "metavar": "N"},
+    "create": {"help": "Let the broker create the topic (v4+)."},
+    "election_type": {"help": "Set the election type: preferred, or unclean (allows out-of-sync replicas; v1+).",
+                      "metavar": "NAME"},
+    "generation": {"help": "Set the generation id from the JoinGroup response.", "metavar": "N"},
+    "group": {"help": "Set the consumer group.", "metavar": "NAME"},
+    "header": {"help": "Add a record header (record format v2).", "type": Pair(), "metavar": "NAME=VALUE"},
+    "host": {"help": "Select ACLs for this host; * selects those that apply to all hosts.", "metavar": "NAME"},
+    "instance_id": {"help": "Set the group.instance.id of a static member (v3+ or v5+).", "metavar": "ID"},
+    "key": {"help": "Set the key of the records.", "type": Bytes(), "metavar": "TEXT"},
+    "max_bytes": {"help": "Limit the bytes of records in the response (max_bytes).", "metavar": "N"},
+    "max_offsets": {"help": "Limit the number of offsets in the response (v0).", "metavar": "N"},
+    "max_wait": {"help": "Limit the broker's wait for --min-bytes (max_wait_ms).", "metavar": "MS"},
+    "mechanism": {"help": "Set the SASL mechanism.", "metavar": "NAME"},
+    "member_id": {"help": "Set the member id (the broker assigns one in the first JoinGroup response).",
+                  "metavar": "ID"},
+    "metadata": {"help": "Store this text with the offset.", "metavar": "TEXT"},
+    "min_bytes": {"help": "Set the minimum bytes of records per response (min_bytes).", "metavar": "N"},
+    "offset": {"help": "Set the offset.", "metavar": "N"},
+    "operation": {"help": "Select ACLs for this operation, such as read, write or describe.", "metavar": "NAME"},
+    "partition": {"help": "Set the partition.", "metavar": "N"},
+    "partitions": {"help": "Set the number of partitions.", "metavar": "N"},
+    "pattern_type": {"help": "Select ACLs by pattern type: literal, prefixed, or match for all that apply (v1+).",
+                     "metavar": "NAME"},
+    "permission": {"help": "Select ACLs by permission: allow or deny.", "metavar": "NAME"},
+    "principal": {"help": "Select ACLs of this principal, such as User:alice.", "metavar": "NAME"},
+    "protocol": {"help": "Set the name of the assignor.", "metavar": "NAME"},
+    "protocol_type": {"help": "Set the protocol type of the group.", "metavar": "NAME"},
+    "read_committed": {"help": "Read committed records only (v4+)."},
+    "rebalance_timeout_ms": {"help": "Set the rebalance timeout (v1+).", "metavar": "MS"},
+    "record_format": {"help": "Set the record format (default: v0 for Produce v0 and v1, v1 for v2, otherwise v2).",
+                      "type": click.Choice(list(RECORD_FORMATS))},
+    "replication_factor": {"help": "Set the number of replicas of each partition.", "metavar": "N"},
+    "resource_name": {"help": "Select resources with this name.", "metavar": "NAME"},
+    "resource_type": {"help": "Select resources of this type, such as topic, group or cluster.", "metavar": "NAME"},
+    "session_timeout_ms": {"help": "Set the session timeout.", "metavar": "MS"},
+    "software_name": {"help": "Set the name of the client software (v3+).", "metavar": "NAME"},
+    "software_version": {"help": "Set the version of the client software (v3+).", "metavar": "VERSION"},
+    "state": {"help": "Select groups in this state (v4+).", "metavar": "NAME"},
+    "time": {"help": "Find the offset at this time: latest, earliest, max-timestamp, …, a date, or milliseconds.",
+             "type": Moment(TIMES), "metavar": "TIME"},
+    "timeout_ms": {"help": "Limit the time that the broker has for the request.", "metavar": "MS"},
+    "timestamp": {"help": "Set the timestamp of the records: a date, or milliseconds.", "type": Moment(),
+                  "metavar": "TIME"},
+    "topic": {"help": "Set the topic.", "metavar": "NAME"},
+    "topic_config": {"help": "Set a configuration property of the new topic.", "type": Pair(), "metavar": "NAME=VALUE"},
+    "transactional_id": {"help": "Set the transactional id (v1+).", "metavar": "ID"},
+    "type": {"help": "Select groups of this type (v5+).", "metavar": "NAME"},
+    "validate_only": {"help": "Validate the request without a change (v1+)."},
+    "value": {"help": "Set the value of a record.", "type": Bytes(), "metavar": "TEXT"},
+}  # fmt: skip
+"""What each option means, by its name in the forms."""
+PLACES: dict[tuple[str, str], dict[str, Any]] = {
+    ("Fetch", "offset"): {"help": "Start at this offset; earliest and latest are looked up first.", "type": Offset(),
+                          "metavar": "N|earliest|latest"},
+    ("Produce", "partition"): {"help": "Set the partition (default: chosen by --partitioner).", "metavar": "N"},
+    ("Metadata", "topic"): {"help": "Select a topic (default: all).", "metavar": "NAME"},
+    ("OffsetFetch", "topic"): {"help": "Select a topic (default: all of the group, v2+).", "metavar": "NAME"},
+    ("ElectLeaders", "topic"): {"help": "Select a topic (default: all partitions of all topics).", "metavar": "NAME"},
+    ("SyncGroup", "topic"): {"help": "Assign --partition of this topic to this member, which must be the group leader.",
+                             "metavar": "NAME"},
+}  # fmt: skip
+"""Where an option means something else for one API."""
+SAID = {("Produce", "timestamp"): "now", ("Produce", "acks"): "all", ("ListOffsets", "time"): "latest"}
+"""Defaults in words."""
+MORE: dict[str, tuple[Callable[[type[click.Option]], click.Option], ...]] = {
+    "Produce": (
+        lambda cls: cls(["--file"], multiple=True, metavar="PATH", help="Read a value from this file; - is stdin."),
+        lambda cls: cls(["--tombstone"], is_flag=True, default=None, help="Produce a record with a null value."),
+        lambda cls: cls(
+            ["--partitioner"], type=click.Choice(list(PARTITIONERS)), help="Set the partitioner: murmur2 (Java), "
+                                                                           "crc32 (librdkafka) … (default: murmur2 "
+                                                                           "with a key, otherwise random).",
+        ),
+    ),
+}  # fmt: skip
+"""Options that are no field, but decide one."""
+TYPES = {"int": click.INT, "str": click.STRING}
+
+
+def own_options(api: str, cls: type[click.Option]) -> list[click.Option]:
+    """Return the options that this API has of its own; none for most."""
+    form = FORMS.get(api)
+    if form is None:
+        return []
+    found = [_option(api, parameter, cls) for parameter in _parameters(form)]
+    return found + [make(cls) for make in MORE.get(api, ())]
+
+
+def required(api: str) -> list[str]:
+    """Return the options that must be given for the API's form to make a body."""
+    form = FORMS.get(api)
+    return [p.name for p in _parameters(form) if p.default is p.empty] if form is not None else []
+
+
+def repeated(api: str) -> set[str]:
+    """Return the options that may be given several times."""
+    form = FORMS.get(api)
+    return {p.name for p in _parameters(form) if _is_repeated(p)} if form is not None else set()
+
+
+def _is_repeated(parameter: inspect.Parameter) -> bool:
+    kind = str(parameter.annotation)
+    return kind.startswith("tuple") or kind in ("Words", "Pairs")
+
+
+def _parameters(form: Callable[..., Any]) -> list[inspect.Parameter]:
+    return [found for found in inspect.signature(form).parameters.values() if found.kind is found.KEYWORD_ONLY]
+
+
+def _option(api: str, parameter: inspect.Parameter, cls: type[click.Option]) -> click.Option:
+    name, kind, default = parameter.name, str(parameter.annotation), parameter.default
+    about = dict(PLACES.get((api, name), ABOUT[name]))
+    about["help"] = _shown(about["help"], default, SAID.get((api, name), ""))
+    word = f"--{name.replace('_', '-')}"
+    if kind == "bool":
+        return cls([f"{word}/--no{word[1:]}" if default else word], is_flag=True, default=None, **about)
+    many = _is_repeated(parameter)
+    if many:
+        about["help"] = f"{about['help']} Repeatable."
+    about.setdefault("type", TYPES["int" if "int" in kind else "str"])
+    return cls([word], multiple=many, **about)
+
+
+def _shown(about: str, default: Any, said: str) -> str:
+    """Return an option's help with its default, or with the note that the option is required."""
+    if default is inspect.Parameter.empty:
+        return f"{about} Required."
+    words = said or (",".join(map(str, default)) if isinstance(default, tuple) else str(default))
+    return about if words in ("", "None", "False", "True") else f"{about.removesuffix('.')} (default: {words})."

@@ -1,0 +1,105 @@
+"""`kdbg stats`: captures in, numbers out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .completing import dimension_names, sort_names
+from .decode import is_live
+from .definitions import definitions_option
+from .filters import filter_options, take_filters
+from .memory import memory_option
+from .output import Writer, jobs_option, latency_option, look, look_options, merge_option, raw_option
+
+if TYPE_CHECKING:
+    from ...exchanges.filters.chosen import Filters
+
+
+class Names(click.ParamType):  # type: ignore[type-arg]
+    """Names with commas between them."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        names = tuple(name.strip().lower() for name in str(value).split(","))
+        if not all(names):
+            self.fail("use names separated by commas, such as api,error", param, ctx)
+        return names
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@click.option(
+    "--by", type=Names(), default=(), metavar="NAME,…", shell_complete=dimension_names,
+    help="Group by one or several of these: client, broker, api, error, topic, minute …; see kdbg guide stats.",
+)  # fmt: skip
+@click.option(
+    "--sort", metavar="NAME", shell_complete=sort_names,
+    help="Sort by a --by column, or by a measure such as exchanges, errors, p99 (descending).",
+)  # fmt: skip
+@click.option(
+    "--top", type=click.IntRange(1), metavar="N", help="Show the first N rows, and sum up all others in one row."
+)
+@click.option(
+    "--format", "-f", "format", type=click.Choice(["table", "csv", "json", "prometheus"]), default="table",
+    help="Set the output format; csv and json contain all measures (default: table).",
+)  # fmt: skip
+@latency_option
+@raw_option
+@filter_options
+@look_options
+@jobs_option
+@merge_option
+@definitions_option
+@memory_option
+def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: int | None, format: str, latency: bool,
+            raw: bool, color: str, full: bool, show_secrets: bool, jobs: int, merge: bool | None,
+            **filters: Any) -> int:  # fmt: skip
+    """Summarize traffic, latency and errors by client, API, topic.
+
+    Without --by, kdbg prints an overview on one screen. Latencies exclude the wait that a request allows, such as
+    max_wait_ms of a fetch; quantiles are accurate to 1 %. An exchange with several topics, partitions, groups or
+    errors is counted in each of their rows. --by accepts client, host, software, broker, connection, file, api,
+    version, error, topic, partition, group, second, minute and hour, separated by commas.
+
+    \b
+    kdbg stats captures/errors.pcap
+    kdbg stats captures/ --by client,api --sort p99
+    kdbg stats captures/errors.pcap --by error,topic --format csv
+    kdbg stats captures/errors.pcap --by api,client --latency
+    kdbg stats captures/first-contact.pcap --api produce --by minute --format json
+    kdbg stats captures/errors.pcap --format prometheus
+    """
+    wanted = take_filters(filters)
+    live = any(is_live(file) for file in files)
+    if format == "prometheus":
+        if by or sort is not None or top is not None:
+            raise click.UsageError("--by, --sort and --top cannot be combined with --format prometheus")
+        return as_metrics(files, wanted, Writer(live=live), merge)
+    from .counting import StatsRun, Wanted
+
+    asked = Wanted(by, sort, top, format, raw)
+    run = StatsRun(asked, look(color, full, show_secrets), Writer(live=live), wanted, jobs, len(files) > 1)
+    run.merge = merge
+    run.timed = latency
+    run.captures(files)
+    return run.status
+
+
+def as_metrics(files: tuple[str, ...], filters: Filters, writer: Writer, merge: bool | None) -> int:
+    """Write the numbers of captures as Prometheus' text; return the exit status."""
+    from ...scale.signals.metrics import Metrics
+    from ...scale.signals.prometheus import check, text
+    from .handing import HandingRun
+    from .outlets import MetricsOutlet
+
+    check()
+    counted = Metrics()
+    run = HandingRun(filters, writer, [MetricsOutlet(counted)], "shallow", lambda: text(counted))
+    run.merge = merge
+    run.captures(files)
+    return run.status

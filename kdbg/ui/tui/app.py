@@ -1,0 +1,211 @@
+"""What the keys of `kdbg browse` do; `keys.py` says which."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.binding import Binding
+from textual.widgets import Input
+
+from ...protocol.findings.amounts import count
+from ...views.render.values import cut
+from .causes import CausePane
+from .finding import found
+from .index import SORTS
+from .keys import KEYS, Key
+from .lines import columns
+from .pages import Page, help_text, notes_text
+from .pane import Pane
+from .shell import SHARES, Shell
+from .taking import COPIES, MOST, Taken
+from .views import VIEWS
+
+
+class Browser(Shell):
+    """The screen with its keys."""
+
+    BINDINGS: ClassVar[list[Any]] = [Binding(key.keys, key.action, key.help, show=False) for key in KEYS]
+    KEYS_HERE: ClassVar[tuple[Key, ...]] = KEYS
+
+    def action_move(self, lines: int) -> None:
+        """Move the cursor."""
+        self.pane.move(lines)
+
+    def action_page(self, pages: int) -> None:
+        """Move it by pages."""
+        self.pane.page(pages)
+
+    def action_edge(self, direction: int) -> None:
+        """Move it to the first or last line."""
+        self.pane.edge(direction)
+
+    def action_side(self, direction: int) -> None:
+        """Move it sideways, or fold and unfold."""
+        self.pane.side(direction)
+
+    def action_enter(self) -> None:
+        """Go into what is under the cursor."""
+        self.pane.enter()
+
+    @property
+    def panes(self) -> list[Pane]:
+        """The panes that can have the keys now."""
+        return [self.exchanges, *(self.query_one(f"#{name}", Pane) for name in self.below.panes)]
+
+    def action_pane(self, direction: int) -> None:
+        """Go to the next pane, or the one before."""
+        panes = self.panes
+        panes[(panes.index(self.pane) + direction) % len(panes)].focus()
+
+    def action_other(self) -> None:
+        """Go from the fields of one message to those of the other."""
+        branch, roots = self.fields.branch, self.fields.branches.roots
+        if branch is not None:
+            self.fields.show(roots[(branch.part + 1) % len(roots)])
+            self.light()
+
+    def action_follow(self) -> None:
+        """Stay at the last exchange, or no longer."""
+        self.following = not self.following
+        if self.following:
+            self.exchanges.edge(1)
+
+    def action_filter(self) -> None:
+        """Ask for a filter."""
+        self.ask(
+            "filter: latency_ms > 100 && api == 'Fetch', or --topic orders --errors", self.filter, self.take_filter
+        )
+
+    def action_leave(self) -> None:
+        """Leave what is open."""
+        if self.query_one("#line", Input).has_class("open"):
+            self.close_line()
+        elif self.pane is not self.exchanges:
+            self.exchanges.focus()
+        elif self.below is not VIEWS[0]:
+            self.show_below(VIEWS[0].name)
+        elif self.filter:
+            self.take_filter("")
+
+    def action_find(self, kind: str, direction: int) -> None:
+        """Go to the next exchange of a kind."""
+        row = found(self.order, self.exchanges.cursor, kind, direction, self.marked)
+        if row is None:
+            self.say(f"no {'further' if direction > 0 else 'earlier'} exchange: {kind}")
+        else:
+            self.exchanges.go(row)
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        names = ["", *dict.fromkeys(one.name for one in columns(self.size.width - 1) if one.name in SORTS)]
+        self.sort(
+            names[(names.index(self.order.by) + 1) % len(names)] if self.order.by in names else "", descending=False
+        )
+
+    def action_reverse(self) -> None:
+        """Sort the other way round."""
+        self.sort(self.order.by, descending=not self.order.descending)
+
+    def action_view(self) -> None:
+        """Show the next view below the exchanges."""
+        self.show_below(VIEWS[(VIEWS.index(self.below) + 1) % len(VIEWS)].name)
+
+    def action_below(self, name: str) -> None:
+        """Show a view below the exchanges."""
+        self.show_below(name)
+
+    def action_fold_all(self) -> None:
+        """Fold or unfold all fields."""
+        self.fields.fold_all()
+
+    def action_share(self, more: int) -> None:
+        """Give exchanges more room, or less."""
+        self._share = max(min(self._share + more, len(SHARES) - 1), 0)
+        self.exchanges.styles.height = f"{SHARES[self._share]}fr"
+
+    def action_dark(self) -> None:
+        """Change between dark and light."""
+        self.theme = "textual-light" if self.theme == "textual-dark" else "textual-dark"
+
+    def action_notes(self) -> None:
+        """Show what was said about the source."""
+        self.push_screen(Page(notes_text(self.feed.notes)))
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        self.push_screen(Page(help_text(self.KEYS_HERE)))
+
+    def action_mark(self) -> None:
+        """Mark the exchange under the cursor, or take its mark away; go to the next."""
+        position = self.exchanges.position
+        if position is not None:
+            self.marked ^= {position}
+            self.exchanges.move(1)
+            self.exchanges.refresh()
+
+    def action_unmark(self) -> None:
+        """Take all marks away."""
+        self.marked.clear()
+        self.exchanges.refresh()
+
+    def action_write(self) -> None:
+        """Ask where to write what is marked."""
+        if not self.marked:
+            self.say("no exchange is marked: press m to mark one")
+        else:
+            self.ask("write marked exchanges to: marked.pcapng", "", self.take_target)
+
+    def take_target(self, target: str) -> None:
+        """Write what is marked."""
+        self.close_line()
+        if target:
+            index = self.feed.index
+            wanted: dict[int, list[int]] = {}
+            for position in sorted(self.marked):
+                wanted.setdefault(index.who_of(position).file, []).append(index.value("number", position))
+            self.feed.ask("export", target, wanted, hear=self.heard_export)
+
+    def heard_export(self, what: Any) -> None:
+        """Say what was written; in the thread of the feed."""
+        text = what if isinstance(what, str) else what.problem
+        if text:
+            self.later(self.say, text, bad=not isinstance(what, str))
+
+    def action_copy(self, what: str) -> None:
+        """Copy something of the exchange."""
+        looked = self.looked
+        if looked is None:
+            return
+        if looked.exchange is None:
+            self.say("tables contain no messages to copy; open the capture", bad=True)
+            return
+        taken = Taken(looked.file, looked.exchange, looked.opened, self.bytes.lit, looked.topics, self.look)
+        name, make = COPIES[what]
+        text = make(taken)
+        if text is None:
+            self.say(f"cannot copy {name}: it is missing or redacted", bad=True)
+        elif len(text) > MOST:
+            self.say(f"cannot copy {name}: too long ({count(len(text), 'character')})", bad=True)
+        else:
+            self.copy_to_clipboard(text)
+            self.say(f"copied {name}: {cut(text, 60)}")
+
+    def on_cause_pane_wanted(self, event: CausePane.Wanted) -> None:
+        """Go to an exchange that is evidence of a cause."""
+        self.jump(event.file, event.number)
+
+    def jump(self, file: int, number: int) -> None:
+        """Go to an exchange, and show it below; take a filter away that hides it."""
+        position = self.feed.index.find(number, file)
+        if position is None:
+            self.say(f"#{number} is not loaded")
+            return
+        row = self.order.row_of(position)
+        if row is None and self.filter:
+            self.say(f"removed the filter, which excluded #{number}: {self.filter}")
+            self.take_filter("")
+            row = self.order.row_of(position)
+        if row is not None:
+            self.following = False
+            self.exchanges.go(row)
+            self.show_below("exchange")

@@ -1,0 +1,197 @@
+"""The pane of causes: what `kdbg diagnose` says of what is read, each with its evidence, from which one gets there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any, NamedTuple
+
+from rich.text import Text
+from textual.message import Message
+
+from ...protocol.findings.amounts import count
+from ...protocol.findings.kinds import Severity
+from ...views.render.values import cut, escape
+from ...views.render.weights import MARKS, seen
+from .lines import RowTexts
+from .pane import Pane
+from .pieces import Piece
+from .processes import Causes
+
+INDENT = 4
+NARROWEST = 24
+UNFOLDED = 20
+"""Causes that are not folded at first."""
+
+
+@dataclass(eq=False)
+class Cause:
+    """A cause: the file, the object that diagnosis made of it, and whether its lines are folded."""
+
+    file: int
+    told: Mapping[str, Any]
+    folded: bool
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What stays the same as more becomes known."""
+        return self.file, self.told["cause"], *self.told["who"].items()
+
+
+class CauseLine(NamedTuple):
+    """A line: of which cause, what stands on it, and the exchange that it leads to."""
+
+    cause: Cause | None
+    pieces: list[Piece]
+    exchange: int | None = None
+
+
+class CausePane(Pane):
+    """Shows causes; the cursor is on a line."""
+
+    class Wanted(Message):
+        """Somebody wants to look at an exchange, by its file and number."""
+
+        def __init__(self, file: int, number: int) -> None:
+            super().__init__()
+            self.file, self.number = file, number
+
+    def __init__(self, texts: RowTexts, files: Sequence[str], **options: Any) -> None:
+        super().__init__(**options)
+        self._texts, self._files = texts, files
+        self._causes: Mapping[int, Causes] = {}
+        self._so_far = self._unjudged = ""
+        self.causes: list[Cause] = []
+        self.lines: list[CauseLine] = []
+
+    @property
+    def count(self) -> int:
+        return len(self.lines)
+
+    @property
+    def line(self) -> CauseLine | None:
+        """The line under the cursor."""
+        return self.lines[self.cursor] if self.cursor < self.count else None
+
+    def load(self, causes: Mapping[int, Causes], so_far: str, unjudged: str = "") -> None:
+        """Show what is known by now; `so_far` says how far the reading is, "" where it is over, `unjudged` why nobody
+        judges. The cursor stays on its cause, folded ones stay folded."""
+        old = {cause.key: cause for cause in self.causes}
+        self._causes, self._so_far, self._unjudged = causes, so_far, unjudged
+        self.causes = []
+        for file in sorted(causes):
+            for told in causes[file].objects:
+                cause = Cause(file, told, told["severity"] == Severity.NOTE or len(self.causes) >= UNFOLDED)
+                before = old.get(cause.key)
+                cause.folded = cause.folded if before is None else before.folded
+                self.causes.append(cause)
+        self.refit()
+
+    def refit(self) -> None:
+        at = self.line
+        lines = [*self._lines(max(self.size.width - 1, NARROWEST))]
+        if at is not None and at.cause is not None:
+            self.cursor = self._same(lines, at.cause.key, self.cursor - self._first(at.cause.key))
+        self.lines = lines
+        super().refit()
+
+    def _first(self, key: tuple[Any, ...]) -> int:
+        return next(at for at, line in enumerate(self.lines) if line.cause is not None and line.cause.key == key)
+
+    def _same(self, lines: list[CauseLine], key: tuple[Any, ...], line: int) -> int:
+        """Return the line of a cause among others: so many behind its first, if it has as many."""
+        of = [at for at, one in enumerate(lines) if one.cause is not None and one.cause.key == key]
+        return of[min(line, len(of) - 1)] if of else self.cursor
+
+    def _lines(self, width: int) -> Iterator[CauseLine]:
+        if self._unjudged:
+            yield CauseLine(None, [Piece(cut(self._unjudged, width), "note")])
+            return
+        loud = [cause for cause in self.causes if cause.told["severity"] != Severity.NOTE]
+        if self._so_far:
+            yield CauseLine(None, [Piece(cut(f"{self._so_far}; {_many(len(loud))} so far", width), "note")])
+        elif not loud:
+            yield CauseLine(None, [Piece("no problems found", "good")])
+        several, file = len({cause.file for cause in self.causes}) > 1, -1
+        for cause in self.causes:
+            if several and cause.file != file:
+                file = cause.file
+                yield CauseLine(None, [Piece(cut(escape(self._files[file]), width), "heading")])
+            yield from self._one(cause, width)
+        more = sum(each.more for each in self._causes.values())
+        if more:
+            yield CauseLine(None, [Piece(f"{count(more, 'less severe cause')}: see kdbg diagnose", "dim")])
+
+    def _one(self, cause: Cause, width: int) -> Iterator[CauseLine]:
+        told = cause.told
+        mark, style = MARKS[Severity(told["severity"])]
+        head = Piece(f"{'▸' if cause.folded else '▾'} {mark} {told['cause']}", style)
+        after = f"(after-effect of {told['because']}) " if told["because"] else ""
+        if cause.folded:
+            said = cut(f"  {after}{escape(told['sentence'])}", max(width - len(head.text), 1))
+            yield CauseLine(cause, [head, Piece(said)])
+            return
+        since, until = (round(told[name] * 1e6) * 1000 for name in ("since", "until"))
+        when = escape(seen(self._texts.clock.times, since, until, told["count"]))
+        yield CauseLine(
+            cause, [head, Piece(cut(f"  {told['certainty']}  {when}", max(width - len(head.text), 1)), "dim")]
+        )
+        yield from _text(cause, "", f"{after}{told['sentence']}.", "", width)
+        who = " · ".join(f"{name.replace('_', ' ')} {value}" for name, value in told["who"].items())
+        yield from _text(cause, "who", who, "", width)
+        yield from _text(cause, "fix", told["advice"], "good", width)
+        for number in told["evidence"]["exchanges"]:
+            yield CauseLine(cause, [Piece(f"{' ' * INDENT}→ ", "dim"), Piece(f"#{number}", "name")], number)
+        packets, fields = told["evidence"]["packets"], told["evidence"]["fields"]
+        yield from _text(cause, "packets", ", ".join(map(str, packets)), "dim", width)
+        yield from _text(cause, "fields", ", ".join(fields), "dim", width)
+        yield from _text(cause, "alternatively", "; ".join(told["alternatives"]), "dim", width)
+        yield from _text(cause, "see", told["document"], "dim", width)
+
+    def pieces(self, line: int, width: int) -> list[Piece]:
+        found = self.lines[line]
+        if found.exchange is None or found.cause is None:
+            return found.pieces
+        return [*found.pieces, Piece("  "), *self._texts.row(found.exchange, found.cause.file)]
+
+    def fold(self, *, folded: bool | None = None) -> None:
+        """Fold or unfold the cause under the cursor."""
+        if self.line is not None and self.line.cause is not None:
+            cause = self.line.cause
+            cause.folded = not cause.folded if folded is None else folded
+            self.refit()
+            self.show_cursor()
+
+    def side(self, direction: int) -> None:
+        self.fold(folded=direction < 0)
+
+    def enter(self) -> None:
+        line = self.line
+        if line is not None and line.cause is not None and line.exchange is not None:
+            self.post_message(self.Wanted(line.cause.file, line.exchange))
+        else:
+            self.fold()
+
+    def clicked(self, line: int, column: int) -> None:
+        self.go(line)
+        if self.lines[line].exchange is not None or column < 2:
+            self.enter()
+
+    def foot(self) -> Text:
+        """Return what is said at the foot: what to change about the cause under the cursor."""
+        cause = self.line.cause if self.line is not None else None
+        return Text() if cause is None else Text("fix: ", "bold").append(escape(cause.told["advice"]), "not bold")
+
+
+def _many(causes: int) -> str:
+    return count(causes, "cause") if causes else "no problems found"
+
+
+def _text(cause: Cause, label: str, text: str, style: str, width: int) -> Iterator[CauseLine]:
+    """Yield a text in lines that fit; none of an empty one."""
+    if not text:
+        return
+    whole = f"{label}: {escape(text)}" if label else escape(text)
+    for part in wrap(whole, max(width - INDENT, NARROWEST), subsequent_indent="  " * bool(label)):
+        yield CauseLine(cause, [Piece(f"{' ' * INDENT}{part}", style)])

@@ -1,0 +1,160 @@
+"""The source of exchanges behind the screen: an index that grows, exchanges to look at, questions over all of them.
+
+Where they come from is told by a `Read` alone, which runs in a process of its own: files, a pipe, a live stream.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...exchanges.messages.exchange import Exchange
+from .index import Batch, Index, Parcel
+from .processes import PART, SIZE, Causes, Job, Keeper, Note, Progress, Read, exactly, write_all
+from .spool import SpoolReader, give_back, new_file
+
+Hear = Callable[[Any], None]
+MOST_NOTES = 1000
+SHARE = 8
+"""One part in so many of the exchanges that are kept is forgotten at once."""
+STALLED = 2
+"""Times as many as are kept wait for a screen that stands still; then no more is read, and what is missing counted."""
+
+
+class Feed:
+    """Make it before there are threads; then `listen`. `index` grows until `over`; `notes` are lines about the source.
+
+    `causes` are what diagnosis finds, file by file, and `told` how often that was told.
+
+    `ask` starts a job, in place of the one of its name; what it yields is given to `hear`, in another thread, last an
+    `Over`. Of a stream without an end `most` exchanges are kept, and `forget` is called now and then; while nobody
+    does, reading stops before memory is full.
+    """
+
+    index: Index
+    over: bool
+    most: int | None
+    told: int
+
+    def __init__(self, read: Read, jobs: Mapping[str, Job], *, most: int | None = None) -> None:
+        self.index = Index()
+        self.most = most
+        self.notes: list[str] = []
+        self.progress: Progress = Progress(0, None)
+        self.causes: dict[int, Causes] = {}
+        self.over = False
+        self.told = 0
+        self._file = new_file()
+        self._spool = SpoolReader(self._file, self.index.topics)
+        self._number = 0
+        self._asked: dict[str, int] = {}
+        self._hear: dict[int, Hear] = {}
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self._forgot = threading.Condition()
+        self._closed = False
+        asked, self._ask = os.pipe()
+        self._rows, rows = os.pipe()
+        self._answers, answers = os.pipe()
+        self._keeper: int = os.fork()
+        if not self._keeper:
+            for file in (self._ask, self._rows, self._answers):
+                os.close(file)
+            Keeper(self._file, read, jobs).serve(asked, rows, answers)
+        for file in (asked, rows, answers):
+            os.close(file)
+
+    def listen(self) -> None:
+        """Take what comes, in threads; nothing where that is so already."""
+        if self._threads:
+            return
+        for target in (self._take_rows, self._take_answers):
+            thread = threading.Thread(target=target, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def exchange(self, position: int) -> Exchange:
+        """Return an exchange, to be read."""
+        with self._lock:
+            return self._spool.read(*self.index.place(position))
+
+    def data(self, parcel: Parcel) -> bytes:
+        """Return what a parcel holds behind numbers and what exchanges share."""
+        return os.pread(self._file, parcel.data, parcel.start + parcel.numbers + parcel.common)
+
+    def ask(self, job: str, *arguments: Any, hear: Hear) -> None:
+        """Start a job, in place of the one of this name."""
+        self._hear[self._number + 1] = hear
+        self._write(job, (self.index.start, *arguments))
+
+    def forget(self) -> bool:
+        """Forget the first exchanges where there are more than `most`; return whether that was so."""
+        if self.most is None or len(self.index) - self.index.first <= self.most:
+            return False
+        with self._forgot:
+            until = self.index.forget(self.most // SHARE)
+            self._forgot.notify()
+        give_back(self._file, until)
+        return bool(until)
+
+    def stop(self, job: str) -> None:
+        """End the job of this name; nothing more is heard of it."""
+        self._write(job, None)
+
+    def _write(self, job: str, arguments: tuple[Any, ...] | None) -> None:
+        self._hear.pop(self._asked.get(job, 0), None)
+        self._number += 1
+        self._asked[job] = self._number
+        data = pickle.dumps((self._number, job, arguments))
+        write_all(self._ask, SIZE.pack(len(data)) + data)
+
+    def close(self) -> None:
+        """End it all."""
+        with self._forgot:
+            self._closed = True
+            self._forgot.notify()
+        os.close(self._ask)
+        os.waitpid(self._keeper, 0)
+        for thread in self._threads:
+            thread.join()
+        for file in (self._rows, self._answers, self._file):
+            os.close(file)
+
+    def _take_rows(self) -> None:
+        while head := exactly(self._rows, SIZE.size):
+            data = exactly(self._rows, *SIZE.unpack(head))
+            if len(data) == SIZE.unpack(head)[0]:
+                self._take(pickle.loads(data))  # what a copy of this process wrote
+        self.over = True
+
+    def _take(self, what: Batch | Note | Progress | Causes) -> None:
+        if isinstance(what, Batch):
+            with self._forgot:
+                self._forgot.wait_for(self._has_room)
+            self.index.add(what)
+        elif isinstance(what, Progress):
+            self.progress = what
+        elif isinstance(what, Causes):
+            self.causes[what.file] = what
+            self.told += 1
+        elif len(self.notes) < MOST_NOTES:
+            self.notes.append(what.text)
+
+    def _has_room(self) -> bool:
+        return self._closed or self.most is None or len(self.index) - self.index.first < STALLED * self.most
+
+    def _take_answers(self) -> None:
+        parts: dict[int, list[bytes]] = {}
+        while head := exactly(self._answers, PART.size):
+            number, last, size = PART.unpack(head)
+            data = exactly(self._answers, size)
+            hear = self._hear.get(number)
+            if hear is None:
+                parts.pop(number, None)
+                continue
+            parts.setdefault(number, []).append(data)
+            if last:
+                hear(pickle.loads(b"".join(parts.pop(number))))  # as above

@@ -1,0 +1,211 @@
+"""The panes of one exchange: its fields as a tree, and its bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.message import Message
+
+from ...views.render.values import cells, cut, escape
+from .branches import Branch, Branches
+from .dump import Dump, per_line
+from .lines import fitted
+from .opened import Opened, Place
+from .pane import FIELD_COLOURS, Pane
+from .pieces import Piece
+
+NOWHERE = Opened([], [])
+
+
+class Fields(Pane):
+    """The fields of an exchange; the cursor is on a branch."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.branches = Branches(NOWHERE)
+
+    @property
+    def count(self) -> int:
+        return len(self.branches.lines)
+
+    @property
+    def branch(self) -> Branch | None:
+        """The branch under the cursor."""
+        return self.branches.lines[self.cursor] if self.cursor < self.count else None
+
+    def load(self, opened: Opened, path: str, part: int = 0) -> None:
+        """Show the fields of another exchange; the cursor goes to the field of this path, if it has one, at best in
+        this message."""
+        self.branches = Branches(opened)
+        found = [line for line, one in enumerate(self.branches.lines) if one.name and one.path == path]
+        self.cursor = next((line for line in found if self.branches.lines[line].part == part), (found or [0])[0])
+        self.refit()
+        self.show_cursor()
+
+    def pieces(self, line: int, width: int) -> list[Piece]:
+        branch = self.branches.lines[line]
+        arrow = ("▸ " if branch.folded else "▾ ") if branch.below else "  "
+        front = f"{'  ' * branch.depth}{arrow}"
+        if branch.above is None:
+            return [Piece(front), Piece(branch.name, "heading"), Piece(f"  {branch.note}" * bool(branch.note), "dim")]
+        if not branch.name:
+            return [
+                Piece(front),
+                Piece(cut(branch.note, max(width - len(front), 8)), "bad" if "✗" in branch.note else "note"),
+            ]
+        return [Piece(front, "dim"), *fitted(self._field(branch), max(width - len(front), 8))]
+
+    def _field(self, branch: Branch) -> list[Piece]:
+        leaf = branch.leaf
+        if leaf is not None:
+            return [Piece(escape(branch.name), "name"), Piece(leaf.says, "note" if leaf.hidden else "")]
+        first = next((one.leaf.says for one in branch.below if one.leaf is not None), "")
+        return [Piece(escape(branch.name), "name"), Piece(first, "dim")]
+
+    def side(self, direction: int) -> None:
+        branch = self.branch
+        if branch is None:
+            return
+        if direction < 0 and (branch.folded or not branch.below) and branch.above is not None:
+            self.go(self.branches.line_of(branch.above))
+        else:
+            self.fold(folded=direction < 0)
+
+    def fold(self, *, folded: bool | None = None) -> None:
+        """Fold or unfold the branch under the cursor."""
+        if self.branch is not None:
+            self.branches.fold(self.branch, folded=folded)
+            self.refit()
+
+    def enter(self) -> None:
+        self.fold()
+
+    def fold_all(self) -> None:
+        """Fold all, or unfold all where something is folded."""
+        branch, lines = self.branch, self.branches.lines
+        self.branches.fold_all(folded=not any(one.folded for one in lines))
+        while branch is not None and branch not in self.branches.lines:
+            branch = branch.above
+        self.refit()
+        if branch is not None:
+            self.go(self.branches.line_of(branch), told=False)
+
+    def clicked(self, line: int, column: int) -> None:
+        self.go(line)
+        branch = self.branch
+        if branch is not None and branch.below and column < 2 * branch.depth + 2:
+            self.fold()
+
+    def show(self, branch: Branch) -> None:
+        """Put the cursor on a branch, without a word."""
+        line = self.branches.line_of(branch)
+        self.refit()
+        self.go(line, told=False)
+
+
+class Bytes(Pane):
+    """The bytes of an exchange; the cursor is on a byte, and the bytes of a field are lit."""
+
+    class Touched(Message):
+        """The cursor went to another byte."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.dump: Dump = Dump(NOWHERE, 8)
+        self.lit: list[Place] = []
+        self.at: Place = Place(0, 0, 0)
+
+    @property
+    def count(self) -> int:
+        return len(self.dump)
+
+    def load(self, opened: Opened) -> None:
+        """Show the bytes of another exchange."""
+        self.dump, self.at = Dump(opened, per_line(self.size.width)), Place(0, 0, 0)
+        self.lit = []
+        self.refit()
+
+    def refit(self) -> None:
+        if per_line(self.size.width) != self.dump.per_line:
+            self.dump = Dump(self.dump.opened, per_line(self.size.width))
+            self.cursor = self.dump.line_of(self.at) if self.count else 0
+        super().refit()
+
+    def light(self, places: list[Place]) -> None:
+        """Light the bytes of a field, and go to them."""
+        self.lit = places
+        if places:
+            self.at = places[0]
+            self.go(self.dump.line_of(self.at), told=False)
+        self.refresh()
+
+    def highlight(self, line: int) -> str:
+        return ""
+
+    def pieces(self, line: int, width: int) -> list[Piece]:
+        found = self.dump.line(line)
+        if found.heading:
+            return [Piece(cut(escape(found.heading), width), "heading")]
+        lit = [place for place in self.lit if place.buffer == found.buffer]
+        styles = [self._style(found.buffer, cell.place, cell.field, lit) for cell in found.cells]
+        pieces = [Piece(f"{found.start:04x}  ", "dim")]
+        for number, (cell, style) in enumerate(zip(found.cells, styles, strict=True)):
+            joined = style == "lit" and number + 1 < len(styles) and styles[number + 1] == "lit"
+            pieces += [Piece(f"{cell.digits} ", style)] if joined else [Piece(cell.digits, style), Piece(" ")]
+        pieces.append(Piece(" " * (3 * (self.dump.per_line - len(styles)) + 1)))
+        return pieces + [Piece(cell.letter, style) for cell, style in zip(found.cells, styles, strict=True)]
+
+    def _style(self, buffer: int, place: int, field: int | None, lit: list[Place]) -> str:
+        if self.has_focus and (buffer, place) == (self.at.buffer, self.at.start):
+            return "byte"
+        if any(one.start <= place < one.end for one in lit):
+            return "lit"
+        return "bad" if field is None else f"field{field % FIELD_COLOURS}"
+
+    def touch(self, buffer: int, place: int) -> None:
+        """Put the cursor on a byte."""
+        if not self.dump.opened.buffers:
+            return
+        buffers = self.dump.opened.buffers
+        if place < 0 and buffer:
+            buffer, place = buffer - 1, len(buffers[buffer - 1].data) - 1
+        elif place >= len(buffers[buffer].data) and buffer + 1 < len(buffers):
+            buffer, place = buffer + 1, 0
+        place = max(min(place, len(buffers[buffer].data) - 1), 0)
+        self.at = Place(buffer, place, place + 1)
+        self.go(self.dump.line_of(self.at), told=False)
+        self.post_message(self.Touched())
+
+    def move(self, lines: int) -> None:
+        line = max(min(self.cursor + lines, self.count - 1), 0)
+        if not self.count:
+            return
+        found = self.dump.line(line)
+        if found.heading:
+            line = max(min(line + (1 if lines > 0 else -1), self.count - 1), 1)
+            found = self.dump.line(line)
+        column = self.at.start % self.dump.per_line
+        self.touch(found.buffer, max(found.start, 0) + column)
+
+    def edge(self, direction: int) -> None:
+        buffers = self.dump.opened.buffers
+        if buffers:
+            self.touch(*((0, 0) if direction < 0 else (len(buffers) - 1, len(buffers[-1].data) - 1)))
+
+    def side(self, direction: int) -> None:
+        self.touch(self.at.buffer, self.at.start + direction)
+
+    def clicked(self, line: int, column: int) -> None:
+        found = self.dump.line(line)
+        if found.heading:
+            return
+        size = self.dump.per_line
+        letters = 6 + 3 * size + 1
+        at = column - letters if column >= letters else (column - 6) // 3
+        if 0 <= at < len(found.cells):
+            self.touch(found.buffer, found.start + at)
+
+
+def shortened(text: str, width: int) -> str:
+    """Return a text in so many columns, cut in front: the end of a path says most."""
+    return text if cells(text) <= width else f"…{text[1 - width :]}"

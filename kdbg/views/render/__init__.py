@@ -1,0 +1,1 @@
+"""Exchanges and bytes in, text out: trees, explained hexdumps, summary lines, JSON lines. Prints nothing."""

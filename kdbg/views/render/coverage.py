@@ -1,0 +1,201 @@
+"""What kdbg knows of each version of each API, and what has proved it: tables and JSON objects.
+
+Everything shown is a release (grammars/releases.py) or a proof (grammars/proofs.py); nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...protocol.grammars.generated import spans
+from ...protocol.grammars.proofs import BROKERS, of_api, of_brokers, of_payload, of_payloads
+from ...protocol.grammars.releases import since, until
+from ...protocol.wire.language.api import DIRECTIONS, Api, Direction
+from ...protocol.wire.language.payload import Payload
+from .columns import aligned, wrap
+from .look import Look
+
+WIDEST = 30
+"""Letters of a name that the table makes room for."""
+GIVEN, UNRELEASED = "given", "unreleased"
+"""Said of what no release is known to have: what a definition gives, and what kdbg has a grammar for."""
+EVERY, SOME, NONE = "●", "◐", "·"
+ONE_SIDE = {"request": "→", "response": "←"}
+OF_APIS = {EVERY: "every version, requests and responses", SOME: "some versions", NONE: "none"}
+OF_VERSIONS = {EVERY: "request and response", "→": "request only", "←": "response only", NONE: "neither"}
+"""What the marks mean, in the table of APIs and in that of one API's versions."""
+CAN = ("decode", "explain", "encode", "grammar", "send")
+"""What every version can be put to."""
+
+
+class Kind(NamedTuple):
+    """A kind of proof: its letter in the tables, its name in PROOFS and in JSON, what it means."""
+
+    letter: str
+    name: str
+    meaning: str
+
+
+KINDS = (
+    Kind("L", "layouts", "field layout equals Kafka's message definitions, 0.8 to 4.2"),
+    Kind("J", "java", "Kafka's generated classes (4.4, 3.9) decode and encode the same bytes"),
+    Kind("K", "kio", "kio decodes and encodes the same bytes"),
+    Kind("P", "kafka-python", "kafka-python decodes and encodes the same bytes"),
+    Kind("B", "brokers", "a Kafka broker responded, and the response was decoded to its last byte"),
+    Kind("C", "clients", "bytes of real clients, and the responses of real brokers, are in the tests"),
+    Kind("V", "vectors", "recorded in the test suites of public clients, decoded and encoded again"),
+)
+
+
+def holds(kind: str, api: str, direction: Direction, version: int) -> bool:
+    """Return whether there is a proof of this kind for one message at one version."""
+    if kind == BROKERS:
+        return any(version in versions[direction] for versions in of_brokers(api).values())
+    return kind in of_api(api) and version in of_api(api)[kind][direction]
+
+
+def proofs(api: str, direction: Direction, version: int) -> list[str]:
+    """Return the names of the kinds of proof that there are for one message at one version."""
+    return [kind.name for kind in KINDS if holds(kind.name, api, direction, version)]
+
+
+def brokers(api: str, version: int) -> list[str]:
+    """Return the Kafka releases whose brokers answered a request of this version."""
+    return [release for release, versions in of_brokers(api).items() if version in versions["response"]]
+
+
+def lacking(api: Api, kind: str) -> dict[Direction, list[int]]:
+    """Return, for requests and responses, the versions without this kind of proof; `any` is for no proof at all."""
+    kinds = [known.name for known in KINDS] if kind == "any" else [kind]
+    return {
+        side: [v for v in api.versions if not any(holds(name, api.name, side, v) for name in kinds)]
+        for side in DIRECTIONS
+    }
+
+
+def overview(apis: Iterable[Api], look: Look) -> str:
+    """Return a table with a line for each API, and the legend of its letters and marks."""
+    head = ("key", "name", "version", "Kafka", " ".join(kind.letter for kind in KINDS))
+    rows = [
+        (str(api.key), api.name, _span(api.versions), _lifetime(api, api.versions), _marks(api))
+        for api in apis
+    ]  # fmt: skip
+    lines = aligned([head, *rows], look, ("dim", "name", "", "dim", "good"), right=(0,), widest=WIDEST)
+    return "\n".join([*lines, "", *_legend(look, OF_APIS)]) + "\n"
+
+
+def _marks(api: Api) -> str:
+    lacks = {kind.name: sum(map(len, lacking(api, kind.name).values())) for kind in KINDS}
+    whole = len(DIRECTIONS) * len(api.versions)
+    return " ".join(EVERY if not missing else NONE if missing == whole else SOME for missing in lacks.values())
+
+
+def one(api: Api, look: Look) -> str:
+    """Return a table of one API with a line for each version, with the releases of the brokers that responded."""
+    shown = [kind for kind in KINDS if kind.name != BROKERS]
+    head = ("version", "Kafka", " ".join(kind.letter for kind in shown), "brokers that responded")
+    rows = [
+        (
+            str(version), _lifetime(api, [version]),
+            " ".join(_mark(kind, api.name, version) for kind in shown), " ".join(brokers(api.name, version)) or NONE,
+        )
+        for version in api.versions
+    ]  # fmt: skip
+    lines = aligned([head, *rows], look, ("", "dim", "good", ""), right=(0,))
+    heading = look.paint("heading", f"{api.name} (key {api.key})")
+    return "\n".join([heading, "", *lines, "", *_legend(look, OF_VERSIONS)]) + "\n"
+
+
+def _mark(kind: Kind, api: str, version: int) -> str:
+    sides = [direction for direction in DIRECTIONS if holds(kind.name, api, direction, version)]
+    return ONE_SIDE[sides[0]] if len(sides) == 1 else EVERY if sides else NONE
+
+
+def missing(apis: Iterable[Api], kind: str, look: Look) -> str:
+    """Return a table of the APIs with versions that lack this kind of proof, a line for each API."""
+    rows = []
+    for api in apis:
+        request, response = lacking(api, kind).values()
+        sides = [(request, "")] if request == response else [(request, " requests"), (response, " responses")]
+        words = [f"{spans(versions).replace('+', ', ')}{side}" for versions, side in sides if versions]
+        if words:
+            rows.append((str(api.key), api.name, "; ".join(words)))
+    if not rows:
+        return "every version has this verification\n"
+    return "\n".join(aligned(rows, look, ("dim", "name", ""), right=(0,), widest=WIDEST)) + "\n"
+
+
+def payloads(look: Look) -> str:
+    """Return a table with a line for each payload: messages inside messages, records of internal topics, tokens."""
+    from ...protocol.grammars.payloads import payloads
+
+    kinds = [kind for kind in KINDS if kind.name in of_payloads()]
+    rows = [
+        (found.name, _span(found.versions), " ".join(_payload_mark(kind, found) for kind in kinds))
+        for found in payloads()
+    ]  # fmt: skip
+    lines = aligned([("name", "version", " ".join(kind.letter for kind in kinds)), *rows], look, ("name", "", "good"))
+    said = [(kind.letter, kind.meaning) for kind in kinds]
+    marks = {EVERY: "every version", SOME: "some versions", NONE: "none"}
+    return "\n".join([*lines, "", *aligned([*said, *marks.items()], look, ("name", "dim"))]) + "\n"
+
+
+def _payload_mark(kind: Kind, found: Payload) -> str:
+    holding = [version in _payload_versions(kind.name, found.name) for version in found.versions]
+    return EVERY if all(holding) else SOME if any(holding) else NONE
+
+
+def _payload_versions(kind: str, name: str) -> frozenset[int]:
+    return of_payload(name).get(kind, frozenset())
+
+
+def payload_objects() -> Iterator[dict[str, Any]]:
+    """Yield a JSON object with the proofs for each version of each payload."""
+    from ...protocol.grammars.payloads import payloads
+
+    for found in payloads():
+        for version in found.versions:
+            kinds = [kind.name for kind in KINDS if version in _payload_versions(kind.name, found.name)]
+            yield {"payload": found.name, "version": version, "proofs": kinds}
+
+
+def objects(apis: Iterable[Api], kind: str | None) -> Iterator[dict[str, Any]]:
+    """Yield a JSON object for each version of each API; with `kind`, only for versions that lack this proof."""
+    for api in apis:
+        lacks = lacking(api, kind) if kind else {}
+        for version in api.versions:
+            if kind is None or any(version in versions for versions in lacks.values()):
+                yield _object(api, version)
+
+
+def _object(api: Api, version: int) -> dict[str, Any]:
+    return {
+        "api": api.name, "api_key": api.key, "api_version": version, "since": since(api.name, version),
+        "until": until(api.name, version), "can": CAN,
+        "request": proofs(api.name, "request", version), "response": proofs(api.name, "response", version),
+        "brokers": brokers(api.name, version),
+    }  # fmt: skip
+
+
+def _span(versions: range) -> str:
+    return f"{versions[0]}-{versions[-1]}" if len(versions) > 1 else str(versions[0])
+
+
+def _lifetime(api: Api, versions: Sequence[int]) -> str:
+    """Return the releases that have these versions, as `0.8.0-3.9`; `0.8.0+` if the newest release has one of them.
+
+    Where no release is known to have any of them, say whether a definition gave the API or it is unreleased.
+    """
+    first = next(filter(None, (since(api.name, version) for version in versions)), None)
+    if first is None:
+        return GIVEN if api.given else UNRELEASED
+    ends = [until(api.name, version) for version in versions]
+    return f"{first}{'+' if None in ends else f'-{ends[-1]}'}"
+
+
+def _legend(look: Look, marks: Mapping[str, str]) -> list[str]:
+    said = [*((kind.letter, kind.meaning) for kind in KINDS), *marks.items()]
+    commands = ", ".join(f"`kdbg\xa0{word}`" for word in CAN)  # no-break spaces: a command stays on one line
+    supporting = wrap(f"Commands that support every version: {commands}.", look.width)
+    return [*aligned(said, look, ("name", "dim")), "", *supporting]

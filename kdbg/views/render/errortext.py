@@ -1,0 +1,104 @@
+"""Error codes as a person reads them: one whole, several in a list, all of them in a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from io import StringIO
+from typing import Any
+
+from ...protocol.grammars.error_history import Change, changes
+from ...protocol.grammars.errors import ERRORS, Error
+from .columns import aligned, wrap
+from .look import Look
+
+COLOR_SYSTEMS = {"STANDARD": "standard", "EIGHT_BIT": "256", "TRUECOLOR": "truecolor", "WINDOWS": "windows"}
+OLDEST = "0.8.2.2"
+"""The first release of which the table knows: a code that it has may be older."""
+
+
+def one(error: Error, look: Look) -> str:
+    """Return the page of one error code: meaning, whether to retry, former names, and what changed in which release."""
+    lines = [f"{look.paint('heading', f'{error.code} {error.name}')}"]
+    lines += [f"  {line}" for line in wrap(error.text, look.width - 2)]
+    rows = [("retriable", "yes" if error.retriable else "no")]
+    if error.former_names:
+        rows.append(("formerly", ", ".join(error.former_names)))
+    if error.since:
+        rows.append(("since", error.since + (" or earlier" if error.since == OLDEST else "")))
+    rows += [(f"before {change.release}", before(change)) for change in changes(error.code)]
+    return "\n".join([*lines, *aligned(rows, look, ("name",), indent=2)]) + "\n"
+
+
+def before(change: Change) -> str:
+    """Return what a code was before a release: its name, whether to retry, its meaning, as far as they differed."""
+    words = [f"called {change.name}"] if change.name else []
+    if change.retriable is not None:
+        words.append("retriable" if change.retriable else "not retriable")
+    return ", ".join(filter(None, [*words, change.meaning]))
+
+
+def several(errors: Iterable[Error], look: Look) -> str:
+    """Return a line for each error, with its text below.
+
+    The lines suit a pipe: `grep` finds code and name together.
+    """
+    lines = []
+    for error in errors:
+        retry = look.paint("note", "  retriable") if error.retriable else ""
+        lines.append(f"{look.paint('name', f'{error.code:4}  {error.name}')}{retry}")
+        lines += [f"      {line}" for line in wrap(error.text, look.width - 6)]
+    return "\n".join(lines) + "\n"
+
+
+def table(errors: Iterable[Error], look: Look) -> str:
+    """Return the errors as a table as wide as the look, for a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(show_lines=False, header_style="bold" if look.colors else "")
+    shown.add_column("code", justify="right")
+    shown.add_column("name and meaning")
+    shown.add_column("retriable")
+    for error in errors:
+        meaning = Text.assemble((error.name, "cyan"), "\n", error.text)
+        shown.add_row(str(error.code), meaning, "yes" if error.retriable else "")
+    out = StringIO()
+    system: Any = COLOR_SYSTEMS.get(look.colors)
+    Console(
+        file=out, width=look.width, force_terminal=bool(system), color_system=system, no_color=not system, emoji=False
+    ).print(shown)
+    return out.getvalue()
+
+
+def error_object(error: Error) -> dict[str, Any]:
+    """Return everything known of an error as a JSON object."""
+    return {
+        "code": error.code, "name": error.name, "retriable": error.retriable, "text": error.text,
+        "former_names": list(error.former_names), "since": error.since or None,
+        "changes": [
+            {"before": it.release, "name": it.name or None, "retriable": it.retriable, "meaning": it.meaning or None}
+            for it in changes(error.code)
+        ],
+    }  # fmt: skip
+
+
+def near(query: str) -> list[str]:
+    """Return up to three names of errors that resemble the query, or whose beginning does."""
+    import difflib
+
+    names: dict[str, str] = {}
+    for error in ERRORS.values():
+        for name in (error.name, *error.former_names):
+            for beginning in _beginnings(name):
+                names.setdefault(beginning, error.name)
+    word = "".join(letter for letter in query.lower() if letter.isalnum())
+    close = difflib.get_close_matches(word, names, n=6, cutoff=0.75)
+    return list(dict.fromkeys(names[found] for found in close))[:3]
+
+
+def _beginnings(name: str) -> list[str]:
+    """Return the name in lower case, whole and cut after each of its words but the first, to compare queries with."""
+    words = re.findall(r"[A-Z]+(?=_|$)|[A-Z][a-z]+", name)
+    return ["".join(words[:end]).lower() for end in range(min(2, len(words)), len(words) + 1)]

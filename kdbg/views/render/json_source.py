@@ -1,0 +1,343 @@
+"""Bodies of clean messages as JSON straight from their bytes: one more reading of the walk over a layout.
+
+`json_writer(header, body)` returns `write(data, out, odd=None)`, which appends the pieces of a body's JSON to a list:
+the same bytes that jsonlines.py makes of the value; what it notes goes to `odd` (see noted.py). It returns whether any
+error code is not 0, and raises one of `UNREADABLE` for all else that is odd, and for what only a value tells: tagged
+fields, batches whose records may be opened. None for a layout with secrets, payloads or floats.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Protocol
+from uuid import UUID
+
+from orjson import dumps, loads
+
+from ...protocol.grammars.payloads import SPECIAL
+from ...protocol.wire.nodes import (
+    Field,
+    Fixed,
+    Node,
+    NullableStruct,
+    Sized,
+    UuidNode,
+    Varint,
+    WireArray,
+    WireStruct,
+)
+from ...protocol.wire.readings import runtime
+from ...protocol.wire.readings.batches import Batches
+from ...protocol.wire.readings.noted import Odd
+from ...protocol.wire.readings.walk import Unsuited, Walk
+from ...protocol.wire.readings.weight import begin
+from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records.sets import CODEC_MASK
+
+
+class JsonWriter(Protocol):
+    """Appends the pieces of a body's JSON to `out`, given a message's bytes, and says whether it has an error code."""
+
+    def __call__(self, data: bytes, out: list[bytes], odd: list[Odd] | None = None, /) -> bool: ...
+
+
+WriteSet = Callable[[bytes, int, int, list[bytes], "list[Odd] | None"], None]
+MOST, LONGEST = 20_000, 200
+"""Texts that are remembered, and bytes of one of them."""
+
+
+@lru_cache(maxsize=1 << 14)
+def is_special(topic: bytes) -> bool:
+    """Return whether a text, as JSON has it, names a topic whose records may be opened."""
+    return loads(topic) in SPECIAL
+
+
+@cache
+def json_writer(header: Node, body: WireStruct) -> JsonWriter | None:
+    """Return what writes bodies of this grammar as JSON, given whole messages; None where only their values tell."""
+    try:
+        return Json().message(header, body)
+    except Unsuited:
+        return None
+
+
+class Quoted(dict[bytes, bytes]):
+    """Strings as JSON has them, by their UTF-8 bytes; those that are short are remembered."""
+
+    def __missing__(self, data: bytes) -> bytes:
+        text = dumps(data.decode())
+        if len(data) <= LONGEST:
+            if len(self) >= MOST:
+                self.clear()
+            self[data] = text
+        return text
+
+
+class Uuids(dict[bytes, bytes]):
+    """UUIDs as JSON has them, by their bytes."""
+
+    def __missing__(self, data: bytes) -> bytes:
+        if len(self) >= MOST:
+            self.clear()
+        text = self[data] = b'"%b"' % str(UUID(bytes=data)).encode()
+        return text
+
+
+QUOTED, UUIDS = Quoted(), Uuids()
+
+
+def octets(data: bytes) -> bytes:
+    """Return bytes as JSON has them."""
+    return b'{"base64":"%b"}' % b64encode(data)
+
+
+class Json(Walk):
+    """Writes a function that appends text: a template for every stretch of fields without a loop or a choice."""
+
+    notes = True
+    factor = 0.75
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names |= {
+            "QUOTED": QUOTED, "UUIDS": UUIDS, "octets": octets, "dumps": dumps,
+            "TRUTH": (b"false", b"true"), "compressed": compressed,
+            "is_special": is_special,
+        }  # fmt: skip
+        self.template: list[bytes] = []
+        self.arguments: list[str] = []
+        self.errors: list[str] = []
+
+    def message(self, header: Node, body: WireStruct) -> JsonWriter:
+        """Return the writer of bodies behind such headers."""
+        begin(self, header, body)
+        self.line(1, "add = out.append")
+        self.line(1, "failed = False")
+        self.prove(header, 1)
+        self.read(body, 1)
+        self.emit(1)
+        self.end(1)
+        return self.define("write(data, out, odd=None, pos=0)", "failed")  # type: ignore[no-any-return]
+
+    # Text
+
+    def text(self, text: str) -> None:
+        """Add text as it is."""
+        self.template.append(text.encode().replace(b"%", b"%%"))
+
+    def put(self, code: str, expression: str) -> None:
+        """Add a value by its expression: `%d` of a number, `%b` of bytes."""
+        self.template.append(code.encode())
+        self.arguments.append(expression)
+
+    def emit(self, depth: int) -> None:
+        """Write what appends the text that was gathered."""
+        self.flush(depth)
+        if self.template:
+            text = b"".join(self.template)
+            if self.arguments:
+                name = self.named("text", text)
+                self.line(depth, f"add({name} % ({', '.join(self.arguments)},))")
+            else:
+                self.line(depth, f"add({self.named('text', text.replace(b'%%', b'%'))})")
+        if self.errors:
+            self.line(depth, f"if {' or '.join(self.errors)}: failed = True")
+        self.template, self.arguments, self.errors = [], [], []
+
+    # Nodes
+
+    def leaf(self, node: Node, depth: int) -> str:
+        if isinstance(node, Fixed) and node.code != "d":
+            name = self.fresh()
+            self.take(node.code, name, f"{name} & {node.unused}" if node.unused else "")
+            self.put(*(("%b", f"TRUTH[{name}]") if node.boolean else ("%d", name)))
+            if node.kind == "error":
+                self.errors.append(name)
+        elif isinstance(node, Varint):
+            self.put("%d", self.value(node, depth))
+        elif isinstance(node, UuidNode):
+            self.put("%b", f"UUIDS[{self.take('16s', self.fresh())}]")
+        elif isinstance(node, Sized) and node.holds is None and node.kind != "secret":
+            text = self.sized(node, depth, keep=True)
+            if node.kind == "topic":
+                self.line(depth, f"if is_special({text}): raise Unreadable")
+            self.put("%b", text)
+        else:
+            raise Unsuited
+        return ""
+
+    def of_bytes(self, node: Sized, data: str) -> str:
+        return f"QUOTED[{data}]" if node.text else f"octets({data})"
+
+    def of_null(self, node: Sized) -> str:
+        return 'b"null"'
+
+    def struct(self, node: WireStruct, depth: int) -> str:
+        if node.front:
+            raise Unsuited
+        self.text("{")
+        for i, field in enumerate(node.fields):
+            self.text(f'{"," if i else ""}"{field.name}":')
+            self.field(field, depth)
+        self.text("}")
+        if node.tags is not None:
+            self.no_tags(depth)
+        return ""
+
+    def field(self, field: Field, depth: int) -> None:
+        self.read(field.node, depth)
+
+    def no_tags(self, depth: int) -> None:
+        """Write what passes over the byte that says that there are no tagged fields."""
+        self.flush(depth)
+        self.line(depth, "if data[pos]: raise Unreadable")
+        self.line(depth, "pos += 1")
+
+    def array(self, node: WireArray, depth: int) -> str:
+        def inside(count: str, depth: int) -> None:
+            if isinstance(node.item, Fixed) and not node.item.boolean and node.item.code != "d":
+                many = self.named("many", runtime.MANY[node.item.code])
+                self.line(depth, f"add(dumps({many}[{count}](data, pos)))")
+                if node.item.kind == "error":
+                    self.line(depth, f"if any({many}[{count}](data, pos)): failed = True")
+                self.line(depth, f"pos += {count} * {node.item.size}")
+            else:
+                self.items(count, depth, lambda depth: self.item(node.item, depth))
+
+        self.several(node, depth, inside)
+        return ""
+
+    def several(self, node: WireArray | RecordsNode, depth: int, inside: Callable[[str, int], None]) -> None:
+        """Write what reads a count or size and, by `inside`, what comes behind it; null where that may be null."""
+        name = self.length(node.length, depth)
+        self.emit(depth)
+        self.guard_null(name, node.nullable, depth, lambda depth: self.line(depth, 'add(b"null")'))
+        inside(name, depth + 1)
+
+    def items(self, count: str, depth: int, item: Callable[[int], None]) -> None:
+        """Write the loop over items, with what stands around and between them."""
+        between = self.fresh("between")
+        self.line(depth, f'{between} = b"["')
+
+        def inside(depth: int) -> None:
+            self.put("%b", between)
+            item(depth)
+            self.line(depth, f'{between} = b","')
+
+        self.loop(count, depth, inside)
+        self.line(depth, f'add(b"]" if {count} else b"[]")')
+
+    def item(self, node: Node, depth: int) -> None:
+        self.read(node, depth)
+        self.emit(depth)
+
+    def nullable_struct(self, node: NullableStruct, depth: int) -> str:
+        self.emit(depth)
+        self.marked(node, depth, lambda depth: self.line(depth, 'add(b"null")'),
+                    lambda depth: self.item(node.struct, depth))  # fmt: skip
+        return ""
+
+    def records(self, node: RecordsNode, depth: int) -> str:
+        write = self.named("records", record_set_writer(node))
+
+        def inside(size: str, depth: int) -> None:
+            self.line(depth, f"if pos + {size} > len(data): raise Unreadable")
+            self.line(depth, f"{write}(data, pos, pos + {size}, out, odd)")
+            self.line(depth, f"pos += {size}")
+
+        self.several(node, depth, inside)
+        return ""
+
+
+@cache
+def record_set_writer(node: RecordsNode) -> WriteSet:
+    """Return what writes the record sets of a node as JSON."""
+    return JsonBatches(node.format, cut=node.cut).function()
+
+
+class JsonBatches(Batches, Json):
+    """Writes the function of a record set: every batch with its records."""
+
+    def function(self) -> WriteSet:
+        """Return the function."""
+        self.line(1, "add = out.append")
+        self.line(1, 'between = b"["')
+        self.loop_over_batches(1)
+        self.line(1, """add(b"[]" if between == b"[" else b"]")""")
+        return self.define("write(data, pos, end, out, odd)", "None")  # type: ignore[no-any-return]
+
+    def head(self, depth: int) -> None:
+        self.put("%b", "between")
+        for i, (name, value) in enumerate(self.fields.items()):
+            self.text(f'{"," if i else "{"}"{name}":')
+            self.put("%d", value)
+        self.put("%b", f"compressed(data[pos:stop]) if {self.fields['attributes']} & {CODEC_MASK} else b''")
+        self.text(',"records":')
+        self.emit(depth)
+
+    def each(self, count: str, depth: int) -> None:
+        self.items(count, depth, self.one)
+
+    def foot(self, depth: int) -> None:
+        self.line(depth, 'add(b"}")')
+        self.line(depth, 'between = b","')
+
+    def partial(self, depth: int) -> None:
+        self.line(depth, """add(b'%b{"partial":%b}' % (between, octets(data[pos:end])))""")
+        self.line(depth, 'between = b","')
+
+    def content(self, node: Node, depth: int) -> str:
+        assert isinstance(node, Sized)
+        name, text = self.length(node.length, depth), self.fresh("t")
+        self.guard_null(name, node.nullable, depth, lambda depth: self.line(depth, f'{text} = b"null"'))
+        self.line(depth + 1, f"try: {text} = dumps(data[pos:pos + {name}].decode())")
+        self.line(depth + 1, f"except UnicodeDecodeError: {text} = octets(data[pos:pos + {name}])")
+        self.line(depth + 1, f"pos += {name}")
+        return text
+
+    def headers(self, node: Node, depth: int) -> None:
+        """Write the text of the record as well: its headers come last, and there are seldom any."""
+        assert isinstance(node, WireArray)
+        assert isinstance(node.item, WireStruct)
+        count = self.length(node.length, depth)
+        key, value = node.item.fields
+        self.record_text()
+        before = self.template[:], self.arguments[:]
+        self.line(depth, f"if {count}:")
+        self.line(depth + 1, f"if {count} < 0: raise Unreadable")
+        self.emit(depth + 1)
+
+        def header(depth: int) -> None:
+            self.text('{"key":')
+            self.read(key.node, depth)
+            self.text(',"value":')
+            self.put("%b", self.content(value.node, depth))
+            self.text("}")
+            self.emit(depth)
+
+        self.items(count, depth + 1, header)
+        self.line(depth + 1, 'add(b"}")')
+        self.line(depth, "else:")
+        self.template, self.arguments = before
+        self.text("[]}")
+        self.emit(depth + 1)
+
+    def record_text(self) -> None:
+        """Add the text of a record up to its headers: offset and timestamp first, not the deltas of the wire."""
+        of, batch = self.of_record, self.fields
+        self.text('{"offset":')
+        self.put("%d", f"{batch['base_offset']} + {of['offset_delta']}")
+        self.text(',"timestamp":')
+        self.put("%d", f"{batch['base_timestamp']} + {of['timestamp_delta']}")
+        for name, value in of.items():
+            if not name.endswith("_delta"):
+                self.text(f',"{name}":')
+                self.put("%d" if name == "attributes" else "%b", value)
+        self.text(',"headers":')
+
+
+def compressed(data: bytes) -> bytes:
+    """Return the field of a batch that keeps its compressed bytes, as JSON has it."""
+    return b',"compressed_records":%b' % octets(data)

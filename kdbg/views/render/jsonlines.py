@@ -1,0 +1,266 @@
+"""Exchanges as JSON Lines, by the contract: one object a line, lossless, secrets hidden.
+
+Bytes are {"base64": "..."}; the key, value and header values of a record are strings where they are valid UTF-8. A
+string that is not valid UTF-8 is {"base64": "..."} too. Bytes that were opened have beside it what they are,
+{"base64": "...", "payload": "ConsumerProtocolSubscription", "value": {...}}. `kdbg encode` takes a body back to the
+same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+
+from ...exchanges.messages.error_codes import errors_in
+from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.latency import split_object, tcp_object
+from ...exchanges.messages.lines import UNNUMBERED, UNTIMED
+from ...exchanges.messages.message import Message
+from ...exchanges.messages.peers import connection_object
+from ...protocol.findings import Finding
+from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.nodes import Node, WireStruct
+from ...protocol.wire.nodes.children import children
+from ...protocol.wire.readings.layout import layout
+from ...protocol.wire.readings.outline import outline
+from ...protocol.wire.readings.secrets import Hidden, veil
+from ...protocol.wire.records.node import RecordsNode
+from .findings import finding_object, note
+from .heading import findings_of, iso
+from .lines import line_object
+from .look import Look
+from .places import places_object
+from .values import Escapes
+from .without_values import shown_body
+
+Path = tuple[str, ...]
+Topics = Mapping[UUID, str]
+NO_TOPICS: Topics = {}
+HIDDEN = Look()
+"""Secrets are hidden unless something else is said."""
+DELETE = b"\x7f"
+"""The one control character of ASCII that JSON does not escape."""
+
+
+def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, look: Look = HIDDEN) -> bytes:
+    """Return one exchange as one line of JSON, newline included; `topics` maps topic ids to names."""
+    request, odd, names = _half(exchange.request, topics, look)
+    response, more, more_names = _half(exchange.response, topics, look)
+    names |= more_names
+    latency, api, timing = exchange.latency, exchange.api, exchange.timing
+    findings = (*exchange.findings, *odd, *more)
+    return dump({
+        "connection": connection_object(exchange.peers),
+        "api": api.name if api is not None else None,
+        "api_key": api.key if api is not None and api.key >= 0 else None,
+        "api_version": exchange.version if api is not None and api.key >= 0 <= exchange.version else None,
+        "number": exchange.number,
+        "correlation_id": _correlation_id(exchange),
+        "client_id": exchange.client_id,
+        "latency_ms": None if latency is None else latency / 1e6,
+        **({"split": split_object(timing), "tcp": tcp_object(timing)} if timing is not None else {}),
+        "errors": errors_of(exchange, topics),
+        "notes": [*map(note, findings)],
+        "findings": [*map(finding_object, findings)],
+        **({"topic_names": names} if names else {}),
+        **({"places": places_object(exchange)} if exchange.places else {}),
+        **({"log": [*map(line_object, exchange.lines)]} if exchange.lines else {}),
+        "request": request,
+        "response": response,
+    }, show_secrets=look.show_secrets)  # fmt: skip
+
+
+def _correlation_id(exchange: Exchange) -> int | None:
+    """Return the correlation id; None of SASL tokens without header, and where nobody says."""
+    spoken = exchange.api is None or exchange.api.key >= 0
+    return exchange.correlation_id if spoken and exchange.correlation_id != UNNUMBERED else None
+
+
+def _half(
+    half: CapturedMessage | None, topics: Topics, look: Look
+) -> tuple[dict[str, Any] | None, list[Finding], dict[str, str]]:
+    """Return (one half as a JSON object, its findings, the names of topics that it names only by id)."""
+    if half is None:
+        return None, [], {}
+    timed = half.first_time != UNTIMED
+    shown: dict[str, Any] = {
+        "time": half.first_time / 1e9 if timed else None, "time_utc": iso(half.first_time) if timed else None,
+        "packets": (half.first_packet, half.last_packet) if half.data or half.missing else None,
+        "size": half.size or None, "body": None,
+    }  # fmt: skip
+    message = half.take()  # record keys and values are turned into text in place
+    if message is None:
+        return shown, [], {}
+    names = _topic_names(message, topics)
+    if half.data or message.body:  # of a half without bytes a log may tell no field at all
+        shown["body"] = json_body(message, look)
+    return shown, findings_of(half, message), names
+
+
+def errors_of(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:
+    """Return the error codes of an exchange that are not 0 as JSON objects; a topic by its id where that is all."""
+    outlines = (half.open_outline() for half in (exchange.request, exchange.response) if half is not None)
+    return [
+        {"code": error.code, "name": error.name, "topic": topic_text(error.topic, topics), "partition": error.partition}
+        for outline in outlines
+        if outline is not None
+        for error in errors_in(outline)
+    ]
+
+
+def topic_text(topic: str | UUID | None, topics: Topics) -> str | None:
+    """Return a topic's name, or its id as text where no name is known."""
+    return topics.get(topic) or str(topic) if isinstance(topic, UUID) else topic
+
+
+def _topic_names(message: Message, topics: Topics) -> dict[str, str]:
+    """Return the known names of the topics that a message names only by id, by these ids."""
+    if not message.payloads and not has_uuids(message.grammar):
+        return {}
+    values = [(message.grammar, message.body), *((payload.grammar, payload.value) for payload in message.payloads)]
+    found = [outline(grammar)(value) for grammar, value in values if has_uuids(grammar)]
+    ids = dict.fromkeys(topic for rows, _, _ in found for topic, *_ in rows if topic in topics)
+    return {str(topic_id): topics[topic_id] for topic_id in ids}
+
+
+def json_body(message: Message, look: Look = HIDDEN) -> Any:
+    """Return a message's body in a form for `dump`; changes the record sets of `message` in place."""
+    body = shown_body(message, look)
+    for path in record_sets(message.grammar):
+        _texts(body, path)
+    return plain(body) if has_floats(message.grammar) else body
+
+
+def dump(value: Any, *, show_secrets: bool = False) -> bytes:
+    """Return a value as one line of JSON, newline included.
+
+    What orjson refuses (strings that are not valid UTF-8, tags as keys) is converted by `plain` first. Raises
+    `TypeError` for a value without a JSON form.
+    """
+    default = as_json if show_secrets else _veiled
+    try:
+        line = orjson.dumps(value, default=default)
+    except TypeError:
+        line = orjson.dumps(plain(value), default=default)
+    return printable(line) + b"\n"
+
+
+def printable(line: bytes) -> bytes:
+    """Return JSON with escapes in place of characters that are not printable, so that none reaches a terminal."""
+    if line.isascii() and DELETE not in line:
+        return line
+    text = line.decode()
+    if text.isprintable():
+        return line
+    return text.translate(ESCAPED).encode()
+
+
+def _escaped(letter: str) -> str:
+    """Return a character of JSON, as an escape unless it is printable."""
+    if letter.isprintable():
+        return letter
+    return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"
+
+
+ESCAPED: Final = Escapes(_escaped)
+
+
+def _veiled(value: Any) -> Any:
+    veiled = veil(value)
+    if isinstance(veiled, Opened) and veiled.secret:
+        return {"hidden": len(veiled), "payload": veiled.name, "value": plain(veiled.value)}
+    return as_json(veiled)
+
+
+def as_json(value: Any) -> Any:
+    if isinstance(value, Hidden):
+        return {"hidden": len(value)}
+    if isinstance(value, Opened):
+        return {"base64": base64.b64encode(value).decode(), "payload": value.name, "value": plain(value.value)}
+    if isinstance(value, bytes):
+        return {"base64": base64.b64encode(value).decode()}
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def plain(value: Any) -> Any:
+    """Return the value with keys as strings, and invalid strings and numbers that JSON lacks as base64 and strings."""
+    if isinstance(value, str):
+        if value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value):
+            return value
+        return as_json(value.encode("utf-8", "surrogateescape"))
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+@cache
+def has_uuids(grammar: WireStruct) -> bool:
+    """Return whether messages of this grammar may name topics by id."""
+    return any(row.type == "uuid" for row in layout(grammar))
+
+
+@cache
+def has_floats(grammar: WireStruct) -> bool:
+    """Return whether messages of this grammar may hold NaN or infinity, which orjson would write as null."""
+    return any(row.type == "float64" for row in layout(grammar))
+
+
+@cache
+def record_sets(grammar: Node) -> tuple[Path, ...]:
+    """Return the paths of the record sets in a grammar, as field names; items of arrays add nothing to a path."""
+    if isinstance(grammar, RecordsNode):
+        return ((),)
+    return tuple((*filter(None, [child.key]), *path) for child in children(grammar) for path in record_sets(child.node))
+
+
+def _texts(value: Any, path: Path) -> None:
+    """Make the records of the record sets at this path readable; lists on the way are gone through."""
+    if isinstance(value, list):
+        for item in value:
+            _texts(item, path)
+    elif isinstance(value, dict):
+        if path:
+            _texts(value.get(path[0]), path[1:])
+        else:
+            _entry_texts(value)
+
+
+def _entry_texts(entry: dict[str, Any]) -> None:
+    """Turn keys and values of the records in a batch or message, and values of their headers, into text in place.
+
+    Bytes that are not valid UTF-8 stay bytes.
+    """
+    records = entry.get("records")
+    if "magic" not in entry:
+        return
+    if entry["magic"] != 2:
+        entry["key"] = text(entry.get("key"))
+        if records is None:
+            entry["value"] = text(entry.get("value"))
+        for record in records or ():
+            _entry_texts(record)
+        return
+    for record in records or ():
+        record["key"] = text(record["key"])
+        record["value"] = text(record["value"])
+        for header in record["headers"] or ():
+            header["value"] = text(header["value"])
+
+
+def text(data: bytes | None) -> str | bytes | None:
+    """Return bytes as text if they are valid UTF-8; an opened payload and anything else is returned unchanged."""
+    try:
+        return data.decode() if type(data) is bytes else data
+    except UnicodeDecodeError:
+        return data

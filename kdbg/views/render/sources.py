@@ -1,0 +1,79 @@
+"""The source of generated readings, for whoever wants to see what runs: `kdbg grammar fetch --version 4 --source`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, TypeAlias
+
+from ...exchanges.messages.message import NO_HEADER, grammar_of, header_grammar
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import Direction
+from ...protocol.wire.nodes import Node, WireStruct
+from ...protocol.wire.readings.compiled import message_reader
+from ...protocol.wire.readings.facts import facts_reader
+from .look import Look
+
+Generated: TypeAlias = "Callable[..., Any] | None"
+SOURCES: dict[str, Callable[[Node, WireStruct], Generated]] = {}
+"""The readings by their names: what makes one, given the layouts of header and body. A new reading adds itself."""
+
+
+def reading(name: str) -> Callable[[Callable[[Node, WireStruct], Generated]], Callable[[Node, WireStruct], Generated]]:
+    """Return a decorator that adds a reading."""
+
+    def add(make: Callable[[Node, WireStruct], Generated]) -> Callable[[Node, WireStruct], Generated]:
+        SOURCES[name] = make
+        return make
+
+    return add
+
+
+SOURCES["values"] = message_reader
+SOURCES["facts"] = facts_reader
+
+
+@reading("json")
+def _json(header: Node, body: WireStruct) -> Generated:
+    from .json_source import json_writer
+
+    return json_writer(header, body)
+
+
+@reading("tree")
+def _tree(header: Node, body: WireStruct) -> Generated:
+    from .drawn import Texts, drawing
+    from .tree import Tree
+
+    return drawing(Texts(Tree(Look(), {})), header, body, "")
+
+
+@reading("hex")
+def _hex(header: Node, body: WireStruct) -> Generated:
+    from .dumped import Texts, gathering
+
+    return gathering(Texts(Look(), {}), header, body)
+
+
+def source_of(api: Api, version: int, direction: Direction, name: str) -> str:
+    """Return the source of a reading of one message, that of the readings which it calls in front of it."""
+    header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
+    made = SOURCES[name](header, grammar_of(api, version, direction))
+    title = f"# {api.name} {direction} v{version}, {name}"
+    if made is None:
+        return f"{title}: none; this layout is read by its values\n"
+    return "\n\n".join([title, *dict.fromkeys(_sources(made))]) + "\n"
+
+
+def _sources(made: Callable[..., Any]) -> Iterator[str]:
+    """Yield the sources of the generated functions that one calls, then its own."""
+    inner = made.func if isinstance(made, partial) else made
+    for name, value in list(inner.__globals__.items()):
+        called = value.func if isinstance(value, partial) else value
+        if called is not inner and hasattr(called, "source"):
+            yield f"# {name}"
+            yield from _sources(called)
+    constants = [f"{name} = {value!r}" for name, value in inner.__globals__.items() if isinstance(value, bytes)]
+    if constants:
+        yield "\n".join(constants)
+    yield inner.source  # type: ignore[attr-defined]

@@ -1,0 +1,243 @@
+"""An exchange on one line: number, time, connection, API, sizes, latency, and what it was about.
+
+Where there is room, client id, broker and client have columns too. On a terminal the last column is cut to the width,
+but never what went wrong: where that has no room, it has a line of its own. In a pipe nothing is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.lines import UNTIMED
+from ...protocol.findings import Finding
+from ...protocol.wire import Api
+from ...protocol.wire.readings.outline import Outline
+from .clock import Clock
+from .heading import endpoint
+from .lines import line_words
+from .look import Look
+from .places import places_words
+from .subjects import About, Topics, Wrong, about
+from .values import MOST_KEPT, cells, cut, escape
+from .words import HELD, SAID, Fields, said, waited
+
+WHOLE = 10_000
+"""Sizes below are written as they are."""
+FEW_ROWS = 8
+"""Rows of two outlines whose text is worth remembering: longer ones seldom come twice."""
+BELOW = " " * 6
+"""What stands in front of what has no room on its line."""
+
+
+class Columns(NamedTuple):
+    """Letters of the columns that depend on the width; 0 for one that is left out."""
+
+    client: int
+    broker: int
+    client_id: int
+    api: int
+
+    def text(self, client: str, broker: str, client_id: str, api: str) -> str:
+        """Return the columns, each with the space behind it; ends of connections are cut in front, for the port."""
+        ends = [
+            f"{text if len(text) <= room else '…' + text[len(text) + 1 - room:]:<{room}} "
+            for text, room in ((client, self.client), (broker, self.broker)) if room
+        ]  # fmt: skip
+        name = cut(client_id, self.client_id)
+        names = [f"{name}{' ' * (self.client_id - cells(name))} "] if self.client_id else []
+        return "".join([*ends, *names, f"{api:<{self.api}} "])
+
+
+def columns(width: int) -> Columns:
+    """Return the columns that there is room for in a width."""
+    return Columns(
+        client=21 if width >= 180 else 0,
+        broker=21 if width >= 140 else 0,
+        client_id=14 if width >= 110 else 0,
+        api=18 if width < 140 else 24,
+    )
+
+
+def header(look: Look, time: int | None) -> str:
+    """Return the line with the names of the columns, the zone of the times, and the date of the first, if known."""
+    clock, second = Clock(local=look.local), None if time is None else time // 1_000_000_000
+    names = columns(look.width).text("client", "broker", "client id", "api")
+    zone = f"time {clock.zone(second)}"
+    line = f"{'#':>5} {zone:<12} {'conn':<4} {names}{'req':>4} {'resp':>4} {'lat':>5} about"
+    line = line if second is None else f"{line} · {clock.day(second)}"
+    return look.paint("dim", line if look.full else cut(line, look.width)) + "\n"
+
+
+class Kind(NamedTuple):
+    """What exchanges have in common that come again and again: a text, fields to tell of, whether answers are held."""
+
+    text: str
+    fields: Fields | None
+    held: bool
+
+
+class Line(NamedTuple):
+    """What stands behind the columns, as it is painted where there is room, how wide, and what it was made of."""
+
+    painted: str
+    width: int
+    about: About
+
+
+class Summary:
+    """Renders exchanges, each as one line."""
+
+    def __init__(self, look: Look, topics: Topics) -> None:
+        self.look, self.topics = look, topics
+        self.clock: Clock = Clock(local=look.local)
+        self._columns, self._whole = columns(look.width), look.full
+        self._times = self.clock.times
+        self._kinds: dict[tuple[int, Api | None, int, str | None], Kind] = {}
+        self._lines: dict[tuple[Any, ...], Line] = {}
+
+    def __call__(self, exchange: Exchange) -> str:
+        """Return the line of an exchange, newline included; more lines where something that is wrong has no room."""
+        kind = self._kinds.get((exchange.peers.number, exchange.api, exchange.version, exchange.client_id))
+        if kind is None:
+            kind = self._met(exchange)
+        beginning = self._beginning(exchange, kind.text)
+        line = self._about(exchange, kind)
+        if self._whole:
+            return f"{beginning}{line.painted}\n" if line.painted else f"{beginning.rstrip()}\n"
+        room = self.look.width - cells(beginning)
+        return f"{beginning}{line.painted if line.width <= room else self._fitted(line.about, room)}".rstrip() + "\n"
+
+    def told(self, exchange: Exchange) -> About:
+        """Return what the last column of its line is made of."""
+        key = exchange.peers.number, exchange.api, exchange.version, exchange.client_id
+        return self._about(exchange, self._kinds.get(key) or self._met(exchange)).about
+
+    def begin(self, time: int) -> None:
+        """Take the day of the first exchange, in nanoseconds since 1970, for that of the header."""
+        self.clock.begin(time // 1_000_000_000)
+
+    def _fitted(self, told: About, room: int) -> str:
+        """Return the last column for so many letters; with lines below it, where what is wrong has no room in it."""
+        wide = sum(cells(one.text) + 1 for one in told.wrong)
+        if wide <= room + 1:
+            painted = [self.look.paint(one.style, one.text) for one in told.wrong]
+            return " ".join([*painted, *filter(None, [cut(told.others, room - wide)])])
+        return "".join([cut(told.subjects, room), *(f"\n{BELOW}{line}" for line in self._below(told.wrong))])
+
+    def _below(self, wrong: Sequence[Wrong]) -> list[str]:
+        """Return what went wrong in lines of their own, as much in each as there is room for; names are never cut."""
+        room, lines, wide = self.look.width - len(BELOW), list[str](), 0
+        for one in wrong:
+            text = one.name if room <= cells(one.name) else cut(one.text, room)
+            painted = self.look.paint(one.style, text)
+            fits = bool(lines) and wide + 1 + cells(text) <= room
+            lines[-1:] = [f"{lines[-1]} {painted}"] if fits else [*lines[-1:], painted]
+            wide = wide + 1 + cells(text) if fits else cells(text)
+        return lines
+
+    def _beginning(self, exchange: Exchange, kind: str) -> str:
+        """Return the columns of a line in front of the last; nearly all have their numbers in them as they are."""
+        request, response = exchange.request, exchange.response
+        if request is not None and response is not None and exchange.told_latency is None:
+            sent, got, latency = request.size, response.size, response.first_time - request.last_time
+            if 0 < sent < WHOLE > got > 0 and 9_950 <= latency < 999_500:
+                clock = self._times[request.first_time // 1_000_000]
+                return f"{exchange.number:5d} {clock} {kind}{sent:4d} {got:4d} {latency / 1e3:3.0f}µs "
+        sent_text, got_text = (
+            size(half.size) if half is not None and half.size else "–" for half in (request, response)
+        )
+        clock = self._times[exchange.time // 1_000_000] if exchange.time != UNTIMED else f"{'–':<12}"
+        return f"{exchange.number:5d} {clock} {kind}{sent_text:>4} {got_text:>4} {short(exchange.latency):>5} "
+
+    def _met(self, exchange: Exchange) -> Kind:
+        """Return what exchanges have in common of which this is the first, and remember it."""
+        api = exchange.api
+        number = -1 if api is None else api.key
+        if len(self._kinds) >= MOST_KEPT:
+            self._kinds.clear()
+        found = Kind(self._who(exchange), SAID.get(number), number in HELD)
+        self._kinds[exchange.peers.number, api, exchange.version, exchange.client_id] = found
+        return found
+
+    def _who(self, exchange: Exchange) -> str:
+        peers, client_id = exchange.peers, exchange.client_id
+        api = _api(exchange, 1 << 30 if self.look.full else self._columns.api)
+        ends = endpoint(peers.client), endpoint(peers.broker)
+        return f"{'c' + str(peers.number):<4} {self._columns.text(*ends, escape(client_id or ''), api)}"
+
+    def _about(self, exchange: Exchange, kind: Kind) -> Line:
+        """Return what an exchange was about, and what went wrong in it."""
+        facts = exchange.facts() if not exchange.findings else None
+        words = said(exchange, kind.fields) if kind.fields is not None else []
+        if kind.held and (wait := waited(exchange)):
+            words.append(wait)
+        if exchange.lines:
+            words.append(line_words(exchange))
+        if exchange.places and (seen := places_words(exchange)):
+            words.append(seen)
+        if facts is not None:
+            key: tuple[Any, ...] = facts if not words else (*facts, *words)
+            known = self._lines.get(key)
+            return known if known is not None else self._clean(exchange.api, facts, words, key)
+        halves = [half for half in (exchange.request, exchange.response) if half is not None]
+        outlines = [found for half in halves if (found := half.open_outline()) is not None]
+        return self._line(exchange.api, outlines, exchange.all_findings(shallow=True), words)
+
+    def _clean(self, api: Api | None, facts: tuple[Outline, Outline], words: list[str], key: tuple[Any, ...]) -> Line:
+        """Return the same of two messages without findings, and remember it where nothing may change it later.
+
+        What an error code means depends on the API; so does its colour.
+        """
+        found = self._line(api, list(facts), [], words)
+        rows = [row for part in facts for row in part[0]]
+        if not found.about.wrong and len(rows) <= FEW_ROWS and all(type(row[0]) is not UUID for row in rows):
+            if len(self._lines) >= MOST_KEPT:
+                self._lines.clear()
+            self._lines[key] = found
+        return found
+
+    def _line(self, api: Api | None, outlines: list[Outline], findings: list[Finding], words: list[str]) -> Line:
+        told = about(api, outlines, findings, self.topics, words, whole=self.look.full)
+        text = " ".join(filter(None, [*(one.text for one in told.wrong), told.others]))
+        painted = [self.look.paint(one.style, one.text) for one in told.wrong]
+        return Line(" ".join(filter(None, [*painted, told.others])), cells(text), told)
+
+
+def _api(exchange: Exchange, room: int) -> str:
+    api = exchange.api
+    if api is None:
+        return "?"
+    if api.key < 0:
+        return api.name
+    version = f" v{exchange.version}" if exchange.version >= 0 else ""
+    return cut(api.name, room - len(version)) + version
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in four columns at most, as `9.8k`."""
+    if count < WHOLE:
+        return str(count)
+    for unit in "kMG":
+        count_in_unit = count / 1024
+        if count_in_unit < 9.95:
+            return f"{count_in_unit:.1f}{unit}"
+        if count_in_unit < 1023.5:
+            return f"{count_in_unit:.0f}{unit}"
+        count = int(count_in_unit)
+    return "huge"
+
+
+def short(nanoseconds: int | None) -> str:
+    """Return a latency in nanoseconds in five columns at most, as `1.2ms`."""
+    if nanoseconds is None:
+        return "–"
+    for unit, scale in (("µs", 1e3), ("ms", 1e6)):
+        value = nanoseconds / scale
+        if abs(value) < 9.95:
+            return f"{value:.1f}{unit}"
+        if abs(value) < 999.5:
+            return f"{value:.0f}{unit}"
+    return f"{nanoseconds / 1e9:.1f}s" if nanoseconds < 99_950_000_000 else f"{nanoseconds / 1e9:.0f}s"

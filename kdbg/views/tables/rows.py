@@ -1,0 +1,332 @@
+"""Exchanges as rows of the tables, in cells (cells.py).
+
+Messages are proved as `kdbg decode` proves them, to the last record, so that the same findings come out: clean ones in
+one generated reading (straight.py), all others by their values. What is secret in a message appears in no column unless
+it is asked for; a broken message that may hold secrets gives no rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from ...exchanges.messages.error_codes import errors_in
+from ...exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from ...exchanges.messages.latency import Split
+from ...exchanges.messages.message import Message
+from ...exchanges.messages.peers import Peers
+from ...exchanges.messages.waiting import WAITS, beyond_wait
+from ...protocol.findings import Finding
+from ...protocol.grammars.errors import error_name
+from ...protocol.grammars.payloads import SPECIAL
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import DIRECTIONS
+from ...protocol.wire.readings.topic_names import Topics
+from ...protocol.wire.readings.walk import UNREADABLE
+from ..render.heading import endpoint
+from ..render.values import escape
+from .cells import Add, Cells, Shared, TableRow
+from .columns import TIMES, WHO
+from .groups import EVENTS, event_rows
+from .merging import UNTOLD, merged, partitions_of
+from .partitions import KEPT
+from .record_rows import RecordColumns
+from .straight import ToldReader, names_by_id, reader_of
+from .told import Told, Wanted, told
+from .values import micros, moment, text, topic_name
+
+MOST = 1 << 16
+"""Kinds of exchanges that are remembered."""
+MOST_TOLD, FEW, SHORT = 1 << 10, 8, 1 << 10
+"""What is told of exchanges is remembered, so much of it, where it names a few topics and groups in a short text."""
+NO_TIMES = Shared((None,) * len(TIMES))
+"""Stands where nobody asked where the time went."""
+AT_ONCE = 1024
+"""Records that are handed on together: a few bytes can hold millions."""
+
+
+class Spoken(NamedTuple):
+    """A version of an API: its columns, what reads its clean messages, and which tables tell of it.
+
+    `by_id`: topics may be named by ids. `held`: its answers are held back for as long as the request says.
+    """
+
+    columns: TableRow
+    request: ToldReader | None
+    response: ToldReader | None
+    by_id: bool
+    partitions: bool
+    events: bool
+    held: bool
+
+
+class Kind(NamedTuple):
+    """Exchanges of a connection, of one version of an API and by one client id: what they share in every table.
+
+    `numbered`: they have correlation ids.
+    """
+
+    capture: str
+    peers: Peers
+    shared: Shared
+    spoken: Spoken
+    numbered: bool
+
+
+class Rows:
+    """Makes the rows of exchanges, one by one, and gives them to `add`.
+
+    `topics` are the names of topic ids; `problems` counts findings by kind.
+    """
+
+    add: Add
+    wanted: Wanted
+    topics: Topics
+
+    def __init__(self, add: Add, wanted: Wanted, topics: Topics) -> None:
+        self.add, self.wanted, self.topics = add, wanted, topics
+        self.problems: Counter[str] = Counter()
+        self._spoken: dict[tuple[Api | None, int], Spoken] = {}
+        self._kinds: dict[tuple[int, Api | None, int, str | None], Kind] = {}
+        self._said: dict[tuple[Any, ...], Shared] = {}
+
+    def exchange(self, capture: str, exchange: Exchange) -> None:
+        """Add all rows of one exchange."""
+        request, response = exchange.request, exchange.response
+        kind = self._kinds.get((exchange.peers.first_packet, exchange.api, exchange.version, exchange.client_id))
+        if kind is None or kind.peers != exchange.peers or kind.capture != capture:
+            kind = self._met(capture, exchange)
+        _, _, shared, spoken, numbered = kind
+        _, read_request, read_response, by_id, partitions, events, held = spoken
+        if events:
+            self._events(exchange, shared.columns[: len(WHO)])
+        asked = None if request is None else self._told(request, read_request, by_id)
+        answer = None if response is None else self._told(response, read_response, by_id)
+        time = moment(exchange.time)
+        number = exchange.correlation_id if numbered else None
+        findings = [] if exchange.is_sound() else exchange.all_findings()
+        self.add("exchanges", time, self._exchange(exchange, shared, number, time, asked, answer, findings, held), 0)
+        for finding in findings:
+            self.problems[finding.kind.value] += 1  # a plain word: orjson refuses others as keys
+            *same, client_id = shared.columns
+            what = problem_columns(finding, number=_number_of(exchange))
+            self.add("problems", time, (*same, number, client_id, time, *what), 0)
+        if partitions and self.wanted.partitions:
+            self._partitions(asked, answer, shared, number, time)
+
+    def _met(self, capture: str, exchange: Exchange) -> Kind:
+        """Return the kind of an exchange, and remember it."""
+        api, version, peers = exchange.api, exchange.version, exchange.peers
+        spoken = self._spoken.get((api, version)) or self._learnt(api, version)
+        shared = Shared((*who_columns(capture, peers), *spoken.columns, text(exchange.client_id)))
+        found = Kind(capture, peers, shared, spoken, api is None or spoken.columns[1] is not None)
+        if len(self._kinds) >= MOST:
+            self._kinds.clear()
+        self._kinds[peers.first_packet, api, version, exchange.client_id] = found
+        return found
+
+    def _learnt(self, api: Api | None, version: int) -> Spoken:
+        """Return what there is to know of a version, and remember it."""
+        if api is None:
+            found = Spoken((None,) * 3, None, None, by_id=False, partitions=False, events=False, held=False)
+        else:
+            events, by_id = api.name in EVENTS, names_by_id(api, version)  # events need the values of both messages
+            asks, answers = (None if events else reader_of(api, version, side, self.wanted) for side in DIRECTIONS)
+            columns = (api.name, *((api.key, version) if api.key >= 0 else (None, None)))
+            held = api.key in WAITS and WAITS[api.key].held
+            found = Spoken(columns, asks, answers, by_id=by_id, partitions=api.name in KEPT, events=events, held=held)
+        if len(self._spoken) >= MOST:
+            self._spoken.clear()
+        self._spoken[api, version] = found
+        return found
+
+    def _told(self, half: CapturedMessage, read: ToldReader | None, by_id: bool) -> Told | None:
+        """Return what a half tells, straight from its bytes if it is clean; None where nobody may say."""
+        if read is not None and not half.missing:
+            try:
+                found = read(half.data)
+            except UNREADABLE:
+                pass
+            else:
+                if not (by_id and _opens(half, found)):
+                    half.prove(())
+                    return found
+        message = self._readable(half)
+        return None if message is None else told(message, self.wanted)
+
+    def _readable(self, half: CapturedMessage | None) -> Message | None:
+        """Return the message, unless a secret may stand anywhere in it."""
+        message = half.message() if half is not None else None
+        return None if message is not None and message.misaligned and not self.wanted.show_secrets else message
+
+    def _exchange(
+        self, exchange: Exchange, shared: Shared, number: int | None, time: int | None,
+        asked: Told | None, answer: Told | None, findings: list[Finding], held: bool,
+    ) -> Cells:  # fmt: skip
+        """Return the row of `exchanges`."""
+        request, response, nth = exchange.request, exchange.response, _number_of(exchange)
+        said = self._what_is_told(exchange, asked, answer, findings)
+        if response is None:
+            assert request is not None
+            packet = request.first_packet
+            return (shared, number, time, None, None, request.size, None, packet, None, said, nth, None, NO_TIMES, None)
+        begun, size, packet = moment(response.first_time), response.size, response.first_packet
+        if request is None:
+            return (shared, number, time, begun, None, None, size, None, packet, said, nth, None, NO_TIMES, None)
+        latency = late = micros(response.first_time - request.last_time)
+        if held:
+            late = micros(beyond_wait(exchange) or 0)
+        sent = request.first_packet
+        spent = NO_TIMES if exchange.timing is None else _spent(exchange.timing.split)
+        return (shared, number, time, begun, latency, request.size, size, sent, packet, said, nth, late, spent, late)
+
+    def _what_is_told(
+        self, exchange: Exchange, asked: Told | None, answer: Told | None, findings: list[Finding]
+    ) -> Shared:
+        """Return the columns `TOLD` of an exchange: mostly those of an earlier one."""
+        answered = True if exchange.response is not None else None if exchange.answered else False
+        topics, groups, codes, _, throttle, _ = answer or UNTOLD
+        if asked is not None:
+            others, named, errors, *_ = asked
+            topics, groups, codes = [*others, *topics], [*named, *groups], [*errors, *codes]
+        if codes or findings or len(topics) + len(groups) > FEW:
+            places = self._places(exchange, asked, answer) if codes else ()
+            return self._says(answered, topics, groups, codes, throttle, findings, places)
+        key = (answered, throttle, len(topics), *topics, *groups)
+        found = self._said.get(key)
+        if found is None:
+            found = self._says(answered, topics, groups, codes, throttle, findings, ())
+            names = [name for name in key[3:] if name is not None]
+            if all(type(name) is str for name in names) and sum(map(len, names)) <= SHORT:  # an id's name is learnt
+                if len(self._said) >= MOST_TOLD:
+                    self._said.clear()
+                self._said[key] = found
+        return found
+
+    def _says(
+        self, answered: bool | None, topics: Sequence[Any], groups: Sequence[str], codes: Sequence[int],
+        throttle: int | None, findings: list[Finding], places: Sequence[tuple[Any, int | None]],
+    ) -> Shared:  # fmt: skip
+        """Return the columns `TOLD`; `places` are the topic and the partition of each error."""
+        return Shared((
+            answered,
+            [
+                topic if type(topic) is str else topic_name(topic, self.topics)
+                for topic in dict.fromkeys(topics)
+                if topic is not None
+            ],
+            [group for group in dict.fromkeys(groups) if group is not None],
+            codes,
+            [error_name(code) for code in codes],
+            throttle,
+            [escape(str(finding)) for finding in findings],
+            [topic_name(topic, self.topics) for topic, _ in places],
+            [partition for _, partition in places],
+        ))  # fmt: skip
+
+    def _places(self, exchange: Exchange, asked: Told | None, answer: Told | None) -> list[tuple[Any, int | None]]:
+        """Return topic and partition of each error that both halves tell, None where it is of none."""
+        found: list[tuple[Any, int | None]] = []
+        for half, said in ((exchange.request, asked), (exchange.response, answer)):
+            outline = half.outline() if half is not None and said is not None and said[2] else None
+            if outline is None or said is None:
+                continue
+            of_code: dict[int, deque[tuple[Any, int | None]]] = {}
+            for error in errors_in(outline):  # those of partitions come first
+                of_code.setdefault(error.code, deque()).append((error.topic, error.partition))
+            found += [of_code[code].popleft() if of_code.get(code) else (None, None) for code in said[2]]
+        return found
+
+    def _partitions(
+        self, asked: Told | None, answer: Told | None, shared: Shared, number: int | None, time: int | None
+    ) -> None:
+        """Add the rows of `partitions`, request and response merged, and those of their records."""
+        produced = shared.columns[len(WHO)] == "Produce"
+        cells: list[Any] = []
+        for (topic, partition, group), one, other in partitions_of(asked, answer):
+            name, topic_id = (topic, None) if type(topic) is str else self._by_id(topic)
+            code, offsets, (size, count, last, codec), records = merged(one, other)
+            base = (-1 if offsets[0] is None else offsets[0]) if produced else None
+            if base is not None and last is not None:  # it counts from the offset that the broker answers
+                last = base + last if base >= 0 else None
+            cells += (
+                shared, number, time, name, topic_id, partition, group, code,
+                None if code is None else error_name(code), *offsets, size, count, last, codec,
+            )  # fmt: skip
+            if count and records:
+                self._records(records, base, (shared, number, time, name or topic_id, partition), time)
+        if cells:
+            self.add("partitions", time, cells, 0)
+
+    def _by_id(self, topic: Any) -> tuple[str | None, str | None]:
+        """Return the name of a topic that is named by its id, if it is known, and the id as text."""
+        return (text(self.topics.get(topic)), _text_of(topic)) if isinstance(topic, UUID) else (None, None)
+
+    def _records(self, records: Sequence[RecordColumns], base: int | None, what: TableRow, time: int | None) -> None:
+        """Add the rows of records; `base` is the offset that the broker gave to the first, -1 where it did not."""
+        for start in range(0, len(records), AT_ONCE):
+            cells: list[Any] = []
+            some = records[start : start + AT_ONCE]
+            for count, record in enumerate(some, start):
+                cells += what
+                cells += record
+                if base is not None:
+                    cells[-len(record)] = None if base < 0 else base + count
+            size = sum((record[2] or 0) + (record[3] or 0) for record in some) if self.wanted.values else 0
+            self.add("records", time, cells, size)
+
+    def _events(self, exchange: Exchange, who: TableRow) -> None:
+        """Add the rows of `groups`."""
+        request, response = self._readable(exchange.request), self._readable(exchange.response)
+        if request is None:
+            return
+        time = moment(exchange.time)
+        latency = None if exchange.latency is None else micros(exchange.latency)
+        for event, joined in event_rows(request.api.name, request.body, response, exchange.client_id):
+            self.add("groups", time, (*who, time, *event, latency, _number_of(exchange), *joined), 0)
+
+
+def _spent(split: Split) -> Shared:
+    """Return the columns `TIMES`."""
+    parts = split.waiting, split.throttle, split.network, split.held, split.broker, split.reading
+    return Shared(tuple(None if part is None else micros(part) for part in parts))
+
+
+def _opens(half: CapturedMessage, found: Told) -> bool:
+    """Return whether records in a half are opened, because its topics, named by id, are Kafka's own."""
+    *_, parts = found
+    for _, topic, _, _, _, held, _ in parts:
+        names = (half.known or Known.nothing()).topics
+        if held is not None and type(topic) is UUID and names.get(topic, topic) in SPECIAL:
+            return True
+    return False
+
+
+def who_columns(capture: str, peers: Peers) -> TableRow:
+    """Return the columns that say which connection: the first ones of nearly every table."""
+    number = f"c{peers.number}" if peers.number else None
+    return capture, peers.first_packet, _ends(peers.client), _ends(peers.broker), number
+
+
+def _number_of(exchange: Exchange) -> int | None:
+    """Return the number that views have for an exchange; None where nobody counts."""
+    return exchange.number if exchange.peers.number else None
+
+
+def problem_columns(finding: Finding, file: str | None = None, number: int | None = None) -> TableRow:
+    """Return the columns of `problems` from `file` on; `number` is the exchange's."""
+    return (
+        file, finding.kind.value, finding.severity.value, finding.side or None, finding.path or None, finding.byte,
+        finding.length, escape(finding.text), number, finding.kind.old_name,
+    )  # fmt: skip
+
+
+_ends = lru_cache(1 << 16)(endpoint)
+_text_of: Callable[[UUID], str] = lru_cache(1 << 12)(str)
+NO_ENDS: TableRow = (None,) * (len(WHO) - 1)
+"""Stands for the columns of a connection, but for its capture, where a problem is a file's."""
+NO_EXCHANGE: TableRow = (None,) * 6
+"""Stands for the exchange's columns where a problem belongs to none."""

@@ -1,0 +1,187 @@
+"""What clean messages tell the tables, straight from their bytes: readings of the walk over a layout.
+
+`told_reader(header, body, columns, wanted)` returns `read(data) -> Told`, which equals what told.py makes of the
+value. It proves every byte, those of records included, and raises one of `UNREADABLE` for what is odd and for what only
+a value tells: payloads that are opened, control batches, the records of Kafka's own topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from ...exchanges.messages.message import NO_HEADER, grammar_of, header_grammar
+from ...protocol.grammars.payloads import SPECIAL
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import DIRECTIONS, Direction
+from ...protocol.wire.nodes import Field, Fixed, Node, Rest, Sized, Varint, WireStruct
+from ...protocol.wire.nodes.children import contains
+from ...protocol.wire.readings.facts import Around, Facts
+from ...protocol.wire.readings.walk import Unsuited
+from ...protocol.wire.records.node import RecordsNode
+from .partitions import KEPT, OFFSETS
+from .record_reading import record_set_reader
+from .told import Told, Wanted
+
+ToldReader = Callable[[bytes], Told]
+Columns = Mapping[str, str]
+"""Names of fields -> the columns that they fill."""
+NO_COLUMNS: Columns = {}
+OF_PARTITION = {"error_code": "error"}
+"""The fields of a partition that are columns in every API."""
+
+
+def reader_of(api: Api, version: int, direction: Direction, wanted: Wanted) -> ToldReader | None:
+    """Return what reads messages of an API's version; None where only their values tell."""
+    if version not in api.versions or not api.reads(direction, version):
+        return None
+    header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
+    columns = KEPT[api.name].get(direction, NO_COLUMNS) if api.name in KEPT else None
+    return told_reader(header, grammar_of(api, version, direction), columns, wanted)
+
+
+def told_reader(header: Node, body: WireStruct, columns: Columns | None, wanted: Wanted) -> ToldReader | None:
+    """Return the reader of messages of this grammar; without `columns` nothing is told of partitions."""
+    try:
+        return Telling(body, columns, wanted).message(header, body)
+    except Unsuited:
+        return None
+
+
+@cache
+def names_by_id(api: Api, version: int) -> bool:
+    """Return whether messages of a version may name topics by their ids."""
+    grammars = (grammar_of(api, version, direction) for direction in DIRECTIONS)
+    return any(contains(grammar, lambda node: node.kind == "topic_id") for grammar in grammars)
+
+
+def holds_payload(node: Node) -> bool:
+    """Return whether the bytes of a leaf may be a payload."""
+    return isinstance(node, (Sized, Rest)) and node.holds is not None
+
+
+class Telling(Facts):
+    """Writes a function that gathers what the tables want beside what `Facts` gathers.
+
+    Among what is known of a structure (`own`), names that begin with a dot are columns.
+    """
+
+    notes = False
+    factor = 0.5
+
+    def __init__(self, body: WireStruct, columns: Columns | None, wanted: Wanted) -> None:
+        super().__init__()
+        self.columns, self.wanted = None if columns is None else {**columns, **OF_PARTITION}, wanted
+        self.special = contains(body, lambda node: isinstance(node, RecordsNode))
+        self.names["SPECIAL"] = SPECIAL
+        self.group = self.throttle = "None"
+        self._levels = 0
+
+    def message(self, header: Node, body: WireStruct) -> ToldReader:
+        """Return the reader of messages of this header and body."""
+        self.line(1, "parts = []")
+        self.gather(header, body)
+        result = f"(rows, groups, errors, {self.group}, {self.throttle}, parts)"
+        return self.define("read(data, pos=0)", result)  # type: ignore[no-any-return]
+
+    def about(self, node: WireStruct, around: Around, depth: int) -> None:
+        self._levels += 1
+        super().about(node, around, depth)
+        self._levels -= 1
+
+    def tells(self, field: Field) -> bool:
+        named = field.name in ("group_id", "throttle_time_ms", *(self.columns or ()))
+        return super().tells(field) or named or contains(field.node, holds_payload)
+
+    def tag_reader(self, node: Node) -> Any:
+        if contains(node, holds_payload):
+            raise Unsuited
+        return super().tag_reader(node)
+
+    # Fields
+
+    def other(self, field: Field, own: Around, depth: int) -> None:
+        name, node = field.name, field.node
+        if name not in (self.columns or ()) and (self._levels > 1 or name not in ("group_id", "throttle_time_ms")):
+            self.read(node, depth)
+        elif isinstance(node, (Fixed, Varint)) and not (isinstance(node, Fixed) and (node.boolean or node.code == "d")):
+            self.note(name, self.number(node, depth), own)
+        else:
+            raise Unsuited
+
+    def fact(self, node: Node, own: Around, place: str | None, depth: int, name: str = "") -> str:
+        value = super().fact(node, own, place, depth, name)
+        if node.kind == "topic" and self.special:  # its records may be opened
+            self.flush(depth)
+            self.line(depth, f"if {value} in SPECIAL: raise Unreadable")
+        self.note(name, value, own)
+        return value
+
+    def number(self, node: Node, depth: int) -> str:
+        """Write what reads a number; return a variable with its value."""
+        value = self.value(node, depth)
+        if value.isidentifier():
+            return value
+        self.flush(depth)
+        name = self.fresh()
+        self.line(depth, f"{name} = {value}")
+        return name
+
+    def note(self, name: str, value: str, own: Around) -> None:
+        """Keep the variable of a field that is a column, or that is told of the whole message."""
+        if self._levels == 1 and name == "throttle_time_ms":
+            self.throttle = value
+        elif self._levels == 1 and name == "group_id":
+            self.group = value
+        if self.columns is not None and name in self.columns:
+            own[f".{self.columns[name]}"] = value
+
+    def value(self, node: Node, depth: int) -> str:
+        if isinstance(node, Rest) and node.holds is not None:
+            raise Unsuited
+        return super().value(node, depth)
+
+    def sized(self, node: Sized, depth: int, *, keep: bool) -> str:
+        if node.holds is None:
+            return super().sized(node, depth, keep=keep)
+        empty = self.length(node.length, depth)
+        value = self.fresh()
+        self.line(depth, f"if {empty} > 0: raise Unreadable")  # a payload is opened
+        self.guard_null(empty, node.nullable, depth, lambda depth: self.line(depth, f"{value} = None"))
+        self.line(depth + 1, f"{value} = {'str' if node.text else 'bytes'}()")
+        return value
+
+    # Partitions and their records
+
+    def count_of(self, node: RecordsNode, depth: int) -> str:
+        """Write what reads a record set; return the expression of the number of its records."""
+        held, records = self.fresh("held"), self.fresh("records")
+        read = self.named("read_records", record_set_reader(node, self.wanted))
+
+        def inside(size: str, depth: int) -> None:
+            self.line(depth, f"if pos + {size} > len(data): raise Unreadable")
+            self.line(depth, f"{held}, {records} = {read}(data, pos, pos + {size})")
+            self.line(depth, f"pos += {size}")
+
+        self.counted(node.length, node.nullable, depth, inside,
+                     lambda depth: self.line(depth, f"{held} = {records} = None"))  # fmt: skip
+        self.of_set = held, records
+        return f"({held}[1] if {held} else 0)"
+
+    def tuple(self, own: Around) -> str:
+        """Return the expression of a topic: all that the tables want of a row."""
+        return str(own.get("topic"))
+
+    def row(self, own: Around, around: Around, empty: list[str], place: str | None, depth: int) -> None:
+        said = {kind: own.pop(kind) for kind in list(own) if kind.startswith(".")}
+        super().row(own, around, empty, place, depth)
+        if self.columns is None or own.get("partition") == around.get("partition"):
+            return
+        if place is not None:
+            raise Unsuited
+        held, records = self.of_set if "records" in own else ("None", "None")
+        place = ", ".join(str(own.get(kind)) for kind in ("group", "topic", "partition"))
+        offsets = ", ".join(str(said.get(f".{column}")) for column in OFFSETS)
+        self.flush(depth)
+        self.line(depth, f"parts.append(({place}, {said.get('.error')}, ({offsets}), {held}, {records}))")

@@ -126,7 +126,7 @@ BESIDE_ERRORS = {"search-limit"}
 DEEP = {"decompression-failed", "malformed-payload", "memory-limit"}
 """Kinds that a summary, which looks neither inside batches nor payloads, cannot know of."""
 
-COUNTED = {"no-response": " 1 without a response "}
+COUNTED = {"no-response": " 1 missing response "}
 """What the closing line has for a kind that it does not name."""
 
 

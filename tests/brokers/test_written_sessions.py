@@ -69,7 +69,7 @@ def test_many_requests_in_flight_are_saved_too(broker_4: Broker, tmp_path: Path)
     assert send(broker_4, "metadata", *options).status == 0
     decoded = kdbg("decode", path, "-f", "json", "--api", "metadata")
     assert [line["response"] is not None for line in decoded.lines] == [True] * 50
-    assert " 0 without a response" in decoded.closing
+    assert " 0 missing responses" in decoded.closing
 
 
 def test_a_session_inside_tls_is_saved_in_the_clear(brokers: Pool, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_views_for_people_tell_of_them_below_the_exchanges(capture: Path, view: 
         f"! connection-timeout: {UNREACHED} · 12:30:00.300 to 12:30:03.300",
     ]
     assert (
-        made.err == "11 packets · 1 connection · 1 exchange · 0 without a response"
+        made.err == "11 packets · 1 connection · 1 exchange · 0 missing responses"
         " · 3 findings (connection-refused 2, connection-timeout 1)\n"
     )
     assert made.status == 0

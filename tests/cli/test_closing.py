@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kdbg.protocol.findings.amounts import count
 from kdbg.ui.cli import COMMANDS
 
 from .calls import CAPTURES, SHARED, Outcome
@@ -47,7 +48,7 @@ UNFILTERED = {"redact", "diagnose", "story", "lint", "readiness"}
 
 def counts(outcome: Outcome) -> str:
     """The part of the closing line on findings."""
-    found = re.findall(r"[\d,]+ without a response · [\d,]+ findings?(?: \([^)]*\))?", outcome.err)
+    found = re.findall(r"[\d,]+ missing responses? · [\d,]+ findings?(?: \([^)]*\))?", outcome.err)
     assert len(found) == 1, outcome.err
     return str(found[0])
 
@@ -86,4 +87,4 @@ def test_tables_hold_as_many(path: Path, tmp_path: Path, cli: Cli) -> None:
     unanswered = rows.pop("no-response", 0)
     listed = ", ".join(f"{kind} {many}" for kind, many in rows.items())
     wanted = called(cli, "decode", path, tmp_path / "out.pcapng")
-    assert wanted == f"{unanswered} without a response · {sum(rows.values())} findings ({listed})"
+    assert wanted == f"{count(unanswered, 'missing response')} · {sum(rows.values())} findings ({listed})"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import kdbg
+from kdbg.protocol.findings.amounts import count
 
 from ..traffic import PCAP_HEADER, Talk, record
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, SHIPPED, Outcome, call
@@ -53,19 +54,19 @@ class TestCounts:
         counted = dict(re.findall(r"([a-z-]+) (\d+)(?=[,)])", outcome.closing))
         kinds = {kind: str(notes.count(kind)) for kind in notes if kind != "no-response"} | {"connection-refused": "1"}
         assert counted == kinds
-        assert f"{notes.count('no-response')} without a response" in outcome.closing
+        assert count(notes.count("no-response"), "missing response") in outcome.closing
         assert f"{sum(map(int, kinds.values()))} findings" in outcome.closing
 
     def test_one_of_a_thing_is_no_plural(self, cli: Cli, write: Write) -> None:
         outcome = cli("decode", write(Talk().ask("Metadata", 1, topics=None).answer()), "-f", "json")
-        assert outcome.closing == "4 packets · 1 connection · 1 exchange · 0 without a response · 0 findings"
+        assert outcome.closing == "4 packets · 1 connection · 1 exchange · 0 missing responses · 0 findings"
 
     def test_connections_that_are_not_kafka_are_counted_and_named(self, cli: Cli, write: Write) -> None:
         web = (
             Talk(("10.0.0.9", 4000), ("10.0.0.8", 80)).send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").reply(b"HTTP/1.1 200")
         )
         outcome = cli("decode", write(Talk().ask("Metadata", 1, topics=None).answer(), web.end()), "-f", "json")
-        assert outcome.closing.endswith("1 other connection")
+        assert outcome.closing.endswith("1 connection not decoded")
         assert len(outcome.lines) == 1
 
 
@@ -153,7 +154,7 @@ class TestFilters:
         assert len(outcome.lines) == 40
         single = cli("decode", FIRST, "-f", "json", "--limit", "3")
         assert [line["correlation_id"] for line in single.lines] == [1, 2, 3]
-        assert " · 3 exchanges · 0 without a response" in single.closing
+        assert " · 3 exchanges · 0 missing responses" in single.closing
         assert single.closing.startswith("11 packets · 1 connection ·"), "none that came behind them"
         assert cli("decode", FIRST, "-f", "summary", "--limit", "0").out.count("\n") == 1
 

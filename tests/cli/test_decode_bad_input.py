@@ -98,7 +98,7 @@ class TestHalfACapture:
         assert outcome.out == cli("decode", before, "-f", format).out
         assert outcome.err == (
             f"kdbg: {path}: the file ends inside packet 10\n"
-            "9 packets · 1 connection · 3 exchanges · 0 without a response · 1 finding (damaged-capture 1)\n"
+            "9 packets · 1 connection · 3 exchanges · 0 missing responses · 1 finding (damaged-capture 1)\n"
         )
 
     def test_a_cut_anywhere_is_one_line_and_shows_what_came_before(self, cli: Cli, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ class TestInterrupted:
         assert [(line["api"], line["notes"]) for line in shown] == [
             ("Metadata", []), ("Heartbeat", ["no-response: the capture contains no response to this request"]),
         ]  # fmt: skip
-        assert said.decode() == "7 packets · 2 connections · 2 exchanges · 1 without a response · 0 findings\n"
+        assert said.decode() == "7 packets · 2 connections · 2 exchanges · 1 missing response · 0 findings\n"
 
     def test_ctrl_c_before_the_first_byte(self) -> None:
         """The signal comes while the first byte is waited for."""

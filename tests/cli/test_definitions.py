@@ -163,7 +163,7 @@ Lamp Response (Version: 3) => throttle_time_ms error_code [lit] since_timestamp 
 # lit               The lamps that are on now.
 # since_timestamp   milliseconds since 1970; default -1
 #
-# After response header v1: kdbg grammar header --version 1 --response
+# Follows response header v1: kdbg grammar header --version 1 --response
 # Flexible: the count of an [array] is an UNSIGNED_VARINT of N + 1; 0 means
 # null.
 """
@@ -171,8 +171,8 @@ OVERVIEW = f"""\
 Lamp (key 901): defined by {RESPONSE.name}.
 
 versions         0 to 3, flexible from 2
-request header   v1, from version 2 on v2
-response header  v0, from version 2 on v1
+request header   v1; v2 from version 2
+response header  v0; v1 from version 2
 
 v0            first version
 v1  response  + throttle_time_ms

@@ -54,7 +54,7 @@ def test_where_nothing_can_be_read_that_is_said(cli: Cli, tmp_path: Path, comman
     none = cli(name, tmp_path, *options)
     assert (none.status, none.out) == (2, "")
     assert none.err.startswith(f"kdbg: skipped {tmp_path}/notes0.txt: not a pcap or pcapng file")
-    assert none.err.endswith(" and 2 more\n")
+    assert none.err.endswith("; and 2 more files\n")
 
 
 def test_a_report_of_a_folder_is_one_of_its_captures(cli: Cli, folder: Path) -> None:

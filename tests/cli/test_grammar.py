@@ -26,7 +26,7 @@ Metadata Request (Version: 1) => [topics]
   topics => name
     name => STRING
 
-# After request header v1: kdbg grammar header --version 1 --request
+# Follows request header v1: kdbg grammar header --version 1 --request
 
 Metadata Response (Version: 1) => [brokers] controller_id [topics]
   brokers => node_id host port rack
@@ -46,7 +46,7 @@ Metadata Response (Version: 1) => [brokers] controller_id [topics]
       replica_nodes => INT32
       isr_nodes => INT32
 
-# After response header v0: kdbg grammar header --version 0 --response
+# Follows response header v0: kdbg grammar header --version 0 --response
 """
 CONTROLLED_SHUTDOWN = """\
 ControlledShutdown (key 7): a broker asks the controller to move its leaderships
@@ -57,8 +57,8 @@ client_id that every other request has. v2 adds the broker epoch (KIP-380), v3
 is flexible.
 
 versions         0 to 3, flexible from 3
-request header   v0, from version 1 on v1, from version 3 on v2
-response header  v0, from version 3 on v1
+request header   v0; v1 from version 1; v2 from version 3
+response header  v0; v1 from version 3
 
 v0            first version
 v1            = v0

@@ -46,7 +46,10 @@ def test_plain_in_bare_tokens(cli: Cli, path: Path) -> None:
     tokens = [line["request"]["body"]["token"] for line in lines if line["api"] == "SaslToken"]
     assert [token["payload"] for token in tokens] == ["PlainMessage"] * 2
     assert {token["value"]["user"] for token in tokens} == {"alice"}
-    assert [token["value"]["password"] for token in tokens] == [{"hidden": 13}, {"hidden": 11}]
+    assert [token["value"]["password"] for token in tokens] == [
+        {"redacted": 13, "hidden": 13},
+        {"redacted": 11, "hidden": 11},
+    ]
     assert all("base64" not in token for token in tokens)
 
 

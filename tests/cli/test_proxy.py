@@ -75,7 +75,7 @@ def test_what_is_said_is_shown_and_ctrl_c_closes_with_counts(tmp_path: Path) -> 
     assert produced["latency_ms"] >= 30
     assert [finding["kind"] for finding in produced["findings"]] == ["injected-fault"]
     assert rule in produced["findings"][0]["text"]
-    assert re.search(rf"\d connections? · {len(shown)} exchanges · 0 without a response", err.splitlines()[-1])
+    assert re.search(rf"\d connections? · {len(shown)} exchanges · 0 missing responses", err.splitlines()[-1])
     assert [one.correlation_id for one in kdbg.read_capture(saved)] == [one["correlation_id"] for one in shown]
     assert saved.stat().st_mode & 0o777 == 0o600
     begun, done = map(json.loads, log.read_text().splitlines())

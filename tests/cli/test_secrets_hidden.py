@@ -109,7 +109,7 @@ def test_a_secret_is_hidden_unless_asked_for(cli: Cli, write: Write, name: str, 
     assert bool(leaks(shown.out)) is (format != "summary"), "the test must be able to find it"
     assert hidden.status == shown.status == 0
     if format == "json":
-        assert '{"hidden":' in hidden.out
+        assert '{"redacted":' in hidden.out
         assert json.loads(hidden.out.splitlines()[-1])["notes"] == []
 
 

@@ -64,7 +64,7 @@ class TestTheScreen:
         assert screen.status == decoded.status
         for part in (packets, exchanges):
             assert part in screen.out
-        assert ("unanswered  " + unanswered.split()[0] in screen.out) == (unanswered != "0 without a response")
+        assert ("no response  " + unanswered.split()[0] in screen.out) == (unanswered != "0 missing responses")
         for part in findings.partition("(")[2].rstrip(")").split(", "):
             assert part in screen.out
 

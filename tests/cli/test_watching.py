@@ -83,7 +83,7 @@ def test_an_exchange_is_there_while_the_stream_goes_on(watched: Watched) -> None
     assert watched.line()[3:5] == ["Heartbeat", "v0"]
     status, out, err = watched.end()
     assert (status, out) == (0, "")
-    assert err == "4 packets · 1 connection · 1 exchange · 0 without a response · 0 findings\n"
+    assert err == "4 packets · 1 connection · 1 exchange · 0 missing responses · 0 findings\n"
 
 
 def test_one_that_more_may_belong_to_is_there_after_a_silence(watched: Watched) -> None:
@@ -152,7 +152,7 @@ def test_a_limit_ends_it_though_the_stream_goes_on() -> None:
     watched.give(heartbeats(5))
     out, err = watched.stdout.read().decode(), watched.stderr.read().decode()
     assert [line.split()[0] for line in out.splitlines()] == ["#", "1", "2"]
-    assert err == "6 packets · 1 connection · 2 exchanges · 0 without a response · 0 findings\n"
+    assert err == "6 packets · 1 connection · 2 exchanges · 0 missing responses · 0 findings\n"
     assert watched.process.wait(60) == 0
     watched.end()
 

@@ -185,10 +185,13 @@ def test_partitions_are_written_in_short() -> None:
     assert spans([]) == ""
     some = [["orders", [0, 1]], ["refunds", [3]]]
     assert given_to({"member": "a", "partitions": 4, "first": some}) == (
-        "member a gets topic orders, partitions 0-1 and topic refunds, partition 3 …"
+        "member a is assigned topic orders, partitions 0-1 and topic refunds, partition 3 …"
     )
-    assert given_to({"member": "a", "partitions": 2, "first": some[:1]}) == "member a gets topic orders, partitions 0-1"
-    assert given_to({"member": "a", "partitions": 0, "first": []}) == "member a gets no partition"
+    assert (
+        given_to({"member": "a", "partitions": 2, "first": some[:1]})
+        == "member a is assigned topic orders, partitions 0-1"
+    )
+    assert given_to({"member": "a", "partitions": 0, "first": []}) == "member a is assigned no partition"
 
 
 def test_sentences_of_events() -> None:
@@ -246,7 +249,7 @@ def test_sentences_of_events() -> None:
         ("more-connections", {"connections": 2}, "2 more connections not listed"),
         ("topic-not-found", {"error": "X"}, "Metadata responses contain X for topic orders, 3 times"),
         ("producer-id", {"producer_id": 7, "epoch": 1, "transactional_id": "t"},
-         "client shop gets producer id 7, epoch 1 for transactional id t"),
+         "client shop receives producer id 7, epoch 1 for transactional id t"),
         ("reads", {"partitions": [0, 1], "records": 1, "bytes": 1234, "requests": 2},
          "client shop begins to read topic orders, partitions 0-1: 1 record, 1,234 bytes in 2 requests"),
         ("reads-last", {}, "last Fetch request of client shop for topic orders"),
@@ -262,20 +265,20 @@ def test_sentences_of_events() -> None:
          "transaction 1 is aborted by the coordinator after 2 s"),
         ("transaction-open", {"transaction": 1}, "transaction 1 is still open after 2 s"),
         ("transactional-id", {"code": 53, "error": "X", "transactional_id": "t"},
-         "client shop gets no producer id for transactional id t: X"),
+         "client shop receives no producer id for transactional id t: X"),
         ("transactional-id", {"code": 0, "transactional_id": "t", "producer_id": 7, "epoch": 1, "fences": "",
                               "timeout_ns": 5 * SECOND},
-         "client shop gets producer id 7, epoch 1 for transactional id t, transaction timeout 5 s, which fences client "
-         "(no client.id)"),
+         "client shop receives producer id 7, epoch 1 for transactional id t, transaction timeout 5 s, which fences "
+         "client (no client.id)"),
         ("transactional-id", {"code": 0, "transactional_id": "t", "producer_id": 7, "epoch": 1, "fences": None,
-                              "timeout_ns": 0}, "client shop gets producer id 7, epoch 1 for transactional id t"),
-        ("no-response", {"api": "Fetch", "version": 4}, "Fetch v4 of client shop gets no response"),
+                              "timeout_ns": 0}, "client shop receives producer id 7, epoch 1 for transactional id t"),
+        ("no-response", {"api": "Fetch", "version": 4}, "Fetch v4 of client shop receives no response"),
         ("writes-last", {}, "last Produce request of client shop to topic orders"),
         ("generation", {"generation": 4, "left": [{"member": "a", "reason": "x"}], "missing": ["b"], "new": ["c"],
                         "again": ["d", "e"], "given": [{"member": "c", "partitions": 0, "first": []}],
                         "took_ns": SECOND, "pause_ns": 300 * MS},
-         "generation 4: member a left: x; member b did not rejoin; member c joins; members d, e rejoin; member c gets "
-         "no partition; the rebalance took 1 s; no Fetch request for 300 ms"),
+         "generation 4: member a left: x; member b did not rejoin; member c joins; members d, e rejoin; member c is "
+         "assigned no partition; the rebalance took 1 s; no Fetch request for 300 ms"),
         ("generation", {"generation": 4, "left": [], "missing": [], "new": [], "again": [], "given": [],
                         "took_ns": SECOND - 1, "pause_ns": 0}, "generation 4: no change"),
     ):  # fmt: skip

@@ -176,7 +176,7 @@ def test_it_is_told_by_software_with_the_first_exchange() -> None:
 def test_the_command() -> None:
     notes = call("lint", CAPTURES / "first-contact.pcap")
     assert notes.status == 0
-    assert "shop · 127.0.0.1 · confluent-kafka-python 2.16.1-rdkafka-2.16.0\n" in notes.out
+    assert "client shop · 127.0.0.1 · confluent-kafka-python 2.16.1-rdkafka-2.16.0\n" in notes.out
     assert call("lint", CAPTURES / "first-contact.pcap", "--no-notes").out == "no violations found\n"
     old = call("lint", CAPTURES / "real-0.10.1.1.pcap", "-f", "json", "--no-notes")
     assert old.status == 1

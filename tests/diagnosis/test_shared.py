@@ -44,7 +44,7 @@ def test_the_cause_comes_first(truth: dict[str, Any]) -> None:
     if truth["healthy"]:
         assert not loud, [case_object(case)["sentence"] for case in loud]
         return
-    assert loud, "no problems found"
+    assert loud, "no root cause found"
     first = case_object(loud[0])
     assert first["cause"] == truth["cause_code"]
     said = [str(first["who"][name]) for name in PARTS if name in first["who"]]

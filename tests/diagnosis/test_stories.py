@@ -105,10 +105,12 @@ def test_a_group_loses_a_member_that_polls_too_late() -> None:
     assert left.time == cause.time
     assert left.exchanges == cause.exchanges == (18,)
     first, second = of(events, "generation")
-    assert sentence(first) == ("generation 1: member thumb-1 joins; member thumb-1 gets topic thumbs, partitions 0-1")
+    assert sentence(first) == (
+        "generation 1: member thumb-1 joins; member thumb-1 is assigned topic thumbs, partitions 0-1"
+    )
     assert sentence(second) == (
-        "generation 3: member thumb-1 left: max.poll.interval.ms exceeded; member thumb-1 rejoins; member thumb-1 gets "
-        "topic thumbs, partitions 0-1; no Fetch request for 5.1 s"
+        "generation 3: member thumb-1 left: max.poll.interval.ms exceeded; member thumb-1 rejoins; member thumb-1 is "
+        "assigned topic thumbs, partitions 0-1; no Fetch request for 5.1 s"
     )
     fetched = sorted(time for polls in book(path).polls.values() for time in polls.times)
     pauses = [later - earlier for earlier, later in pairwise(fetched)]

@@ -59,7 +59,7 @@ def keys_of(value: Any, found: Keys) -> None:
         for item in value:
             keys_of(item, found)
     elif isinstance(value, dict):
-        if value.keys() & {"base64", "hidden"}:
+        if value.keys() & {"base64", "redacted", "hidden"}:
             found["Bytes"] |= value.keys()
         if "magic" in value:
             found["A batch" if value["magic"] == 2 else "A message of the old formats"] |= value.keys()

@@ -56,7 +56,7 @@ def test_the_cause_comes_first(truth: dict[str, Any]) -> None:
     if truth["name"] in UNSEEN:
         assert not cases, "it is seen now: take it off the list"
         return
-    assert cases, "no problems found"
+    assert cases, "no root cause found"
     first = case_object(cases[0])
     assert first["cause"] == truth["cause_code"], first["sentence"]
     for name, value in truth["who"].items():

@@ -187,7 +187,8 @@ class TestLines:
 
     def test_what_stands_for_bytes_secrets_and_odd_text(self) -> None:
         assert json.loads(dump({"a": b"\0", "b": Hidden(3), "c": "x\udcff", 5: {"d": b""}})) == {
-            "a": {"base64": "AA=="}, "b": {"hidden": 3}, "c": {"base64": "eP8="}, "5": {"d": {"base64": ""}},
+            "a": {"base64": "AA=="}, "b": {"redacted": 3, "hidden": 3}, "c": {"base64": "eP8="},
+            "5": {"d": {"base64": ""}},
         }  # fmt: skip
         with pytest.raises(TypeError):
             dump(object())

@@ -202,7 +202,7 @@ class TestSecrets:
         exchange = fetched("__cluster_metadata", {"value": scram()}, attributes=1)
         assert "records[0].compressed_records" in shown(exchange, "hex")
         batch = json.loads(shown(exchange, "json"))["response"]["body"]["responses"][0]["partitions"][0]["records"][0]
-        assert batch["compressed_records"].keys() == {"hidden"}
+        assert batch["compressed_records"].keys() == {"redacted", "hidden"}
         data = exchange.response.message().body["responses"][0]["partitions"][0]["records"][0]["compressed_records"]  # type: ignore
         assert data[:8].hex(" ") not in shown(exchange, "hex")
         assert data[:8].hex(" ") in shown(exchange, "hex", OPEN)
@@ -218,7 +218,7 @@ class TestSecrets:
         assert "├── salt  <32 bytes redacted>" in shown(exchange, "tree")
         (record,) = _records(shown(exchange, "json"))
         assert record["value"]["hidden"] == len(scram())
-        assert record["value"]["value"]["salt"] == {"hidden": 32}
+        assert record["value"]["value"]["salt"] == {"redacted": 32, "hidden": 32}
         assert "base64" not in record["value"]
 
     def test_all_of_it_where_it_is_wanted(self) -> None:
@@ -230,7 +230,7 @@ class TestSecrets:
     def test_what_cannot_be_read_is_hidden_whole(self) -> None:
         exchange = fetched("__cluster_metadata", {"value": scram()[:-3]})
         (record,) = _records(shown(exchange, "json"))
-        assert record["value"] == {"hidden": len(scram()) - 3}
+        assert record["value"] == {"redacted": len(scram()) - 3, "hidden": len(scram()) - 3}
         assert f"└── value  <{len(scram()) - 3} bytes redacted>" in shown(exchange, "tree")
         (record,) = _records(shown(exchange, "json", OPEN))
         assert record["value"] == {"base64": base64.b64encode(scram()[:-3]).decode()} or isinstance(

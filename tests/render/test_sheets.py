@@ -41,7 +41,7 @@ def test_how_a_version_is_written(at: At, notes: tuple[str, ...]) -> None:
 def test_a_message_names_the_header_in_front_of_it() -> None:
     request, response = message_sheets(grammars.api("Metadata"), 9)
     assert (request.title, request.direction, request.header_version) == ("Metadata Request (Version: 9)", "request", 2)
-    assert request.notes == ("After request header v2: kdbg grammar header --version 2 --request", FLEXIBLE)
+    assert request.notes == ("Follows request header v2: kdbg grammar header --version 2 --request", FLEXIBLE)
     assert (response.title, response.direction, response.header_version) == (
         "Metadata Response (Version: 9)", "response", 1,
     )  # fmt: skip

@@ -36,7 +36,7 @@ def test_a_message_is_a_tree_or_json_with_its_secrets_hidden_unless_they_are_wan
         "SaslAuthenticate request v0", "└── auth_bytes  <6 bytes redacted>",
     ]  # fmt: skip
     assert render(message(), show_secrets=True).endswith("auth_bytes  6 bytes  73 33 63 72 65 74\n")
-    assert render(message(), "json") == '{"auth_bytes":{"hidden":6}}\n'
+    assert render(message(), "json") == '{"auth_bytes":{"redacted":6,"hidden":6}}\n'
     assert render(message(), "json", show_secrets=True) == '{"auth_bytes":{"base64":"czNjcmV0"}}\n'
 
 

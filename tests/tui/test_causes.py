@@ -185,7 +185,7 @@ def test_where_nothing_is_wrong_it_says_so() -> None:
 
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         await press(app, pilot, "3")
-        assert any(line.startswith("no problems found") for line in lines(app))
+        assert any(line.startswith("no root cause found") for line in lines(app))
         assert not any("diagnosis (" in line for line in lines(app))
 
     drive(steps, HEALTHY)
@@ -242,7 +242,7 @@ def test_a_file_that_is_still_read_says_so(tmp_path: Path) -> None:
                 await pilot.pause()
                 pane(app).load({}, "still reading")
                 (line,) = pane(app).lines
-                assert [piece.text for piece in line.pieces] == ["still reading; no problems found so far"]
+                assert [piece.text for piece in line.pieces] == ["still reading; no root cause found so far"]
 
         asyncio.run(run())
     finally:

@@ -92,7 +92,7 @@ def test_lines_that_say_nothing_are_left_out() -> None:
 
 def test_folded_causes_are_a_line() -> None:
     found = pane(Causes(0, (cause(severity=NOTE, because="no-route"),), True))
-    assert drawn(found)[0] == "no problems found"
+    assert drawn(found)[0] == "no root cause found"
     assert drawn(found)[1].startswith("▸ ")
     assert drawn(found)[1].endswith("too-slow  (after-effect of no-route) sentence of too-sl…")
     assert len(drawn(found)[1]) == 60
@@ -106,8 +106,8 @@ def test_above_the_causes_stands_how_far_it_is() -> None:
     one, two = (Causes(0, tuple(cause(f"c{at}", LOUD) for at in range(count)), False) for count in (1, 2))
     assert drawn(pane(one, so_far="live"))[0] == "live; 1 cause so far"
     assert drawn(pane(two, so_far="live"))[0] == "live; 2 causes so far"
-    assert drawn(pane(Causes(0, (), False), so_far="live")) == ["live; no problems found so far"]
-    assert drawn(pane(Causes(0, (), True))) == ["no problems found"]
+    assert drawn(pane(Causes(0, (), False), so_far="live")) == ["live; no root cause found so far"]
+    assert drawn(pane(Causes(0, (), True))) == ["no root cause found"]
     assert pane(one).lines[0].cause is not None
     assert drawn(pane(one, unjudged="tables cannot")) == ["tables cannot"]
     assert drawn(pane(Causes(0, (), True, 1234)))[-1].startswith("1,234 less severe causes")
@@ -136,7 +136,7 @@ def test_the_cursor_stays_on_its_cause() -> None:
     found.load({0: Causes(0, (first,), True)}, "", "")
     assert found.cursor == 0
     empty = pane()
-    assert (empty.count, drawn(empty), empty.foot().plain) == (1, ["no problems found"], "")
+    assert (empty.count, drawn(empty), empty.foot().plain) == (1, ["no root cause found"], "")
 
 
 def test_captured_text_of_causes_is_escaped() -> None:

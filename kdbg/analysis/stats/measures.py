@@ -62,8 +62,8 @@ MEASURES: dict[str, Measure] = {
     for one in (
         Measure("exchanges", "exch", Unit.COUNT, lambda tally: tally.exchanges, "exchanges"),
         Measure("connections", "conns", Unit.COUNT, lambda tally: len(tally.connections), "connections"),
-        Measure("request_bytes", "req", Unit.BYTES, lambda tally: tally.request_bytes, "bytes of requests"),
-        Measure("response_bytes", "resp", Unit.BYTES, lambda tally: tally.response_bytes, "bytes of responses"),
+        Measure("request_bytes", "req B", Unit.BYTES, lambda tally: tally.request_bytes, "bytes of requests"),
+        Measure("response_bytes", "resp B", Unit.BYTES, lambda tally: tally.response_bytes, "bytes of responses"),
         Measure("records", "records", Unit.COUNT, lambda tally: tally.records, "records produced and fetched"),
         Measure("p50_ms", "p50", Unit.MILLISECONDS, _quantile(0.50), "median response latency"),
         Measure("p95_ms", "p95", Unit.MILLISECONDS, _quantile(0.95), "95th percentile of response latency"),

@@ -93,7 +93,7 @@ class Plain(TypedDict, total=False):
         ),
     ]  # fmt: skip
     client_id: Annotated[
-        Texts, Filter(Form.TEXTS, "Only requests of this client id.", Reads.HEADERS, of=values.client_id_of)
+        Texts, Filter(Form.TEXTS, "Only requests with this client id.", Reads.HEADERS, of=values.client_id_of)
     ]
     host: Annotated[
         Texts,
@@ -112,7 +112,7 @@ class Plain(TypedDict, total=False):
     partition: Annotated[
         Numbers,
         Filter(
-            Form.NUMBERS, "Only exchanges that name this partition; of --topic, if that is given.", Reads.BODIES,
+            Form.NUMBERS, "Only exchanges that name this partition (of --topic, if given).", Reads.BODIES,
             of=values.partitions_of, metavar="N",
         ),
     ]  # fmt: skip
@@ -159,7 +159,7 @@ class Plain(TypedDict, total=False):
     correlation_id: Annotated[
         Numbers,
         Filter(
-            Form.NUMBERS, "Only requests of this correlation id, with their responses.", Reads.HEADERS,
+            Form.NUMBERS, "Only requests with this correlation id, and their responses.", Reads.HEADERS,
             of=values.correlation_id_of, metavar="N", within=INT32,
         ),
     ]  # fmt: skip

@@ -66,7 +66,7 @@ unknown_version: Final = Dialect(
     response, quirk=FALLBACK,
 )  # fmt: skip
 librdkafka_mock: Final = Dialect(
-    "response", range(3, 6), "written by librdkafka's mock broker: array count N, not N + 1, and no tagged fields",
+    "response", range(3, 6), "written by librdkafka's mock broker (array count N instead of N + 1, no tagged fields)",
     Struct(
         "error_code" / ErrorCode,
         "api_keys" / Array(

@@ -26,7 +26,7 @@ GROUPS = {
         "decode": "Decode captures of Kafka traffic into requests and responses.",
         "browse": "Browse captures interactively: exchanges, fields, bytes.",
         "records": "Print produced and fetched records.",
-        "stats": "Summarize traffic, latency and errors by client, API, topic.",
+        "stats": "Summarize traffic, latency and errors by client, API or topic.",
         "diff": "Compare two exchanges, or two captures.",
         "export": "Export selected connections or exchanges to a capture file.",
         "redact": "Redact a capture for sharing: remove names and data.",
@@ -159,7 +159,8 @@ def run(arguments: list[str]) -> int:
         return ended.exit_code
     except click.UsageError as error:
         called = error.ctx.command_path if error.ctx is not None else "kdbg"
-        return refuse(f"{uncapitalized(error.format_message().rstrip('.'))} ({called} --help)")
+        problem = " ".join(error.format_message().rstrip(".").split())  # click lists choices in lines of their own
+        return refuse(f"{uncapitalized(problem)} ({called} --help)")
     except click.ClickException as error:
         return refuse(error.format_message())
     except (click.Abort, KeyboardInterrupt):

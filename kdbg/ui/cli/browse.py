@@ -36,9 +36,9 @@ def command(files: tuple[str, ...], follow: bool, light: bool, local: bool, show
     The top pane lists exchanges; below are the fields and bytes of the selected one, and the meaning of a field.
     Tables of kdbg pipeline open as well.
 
-    Captures of any size open at once; rows appear as they are decoded. Press ? to list the keys. The filter line (/)
-    accepts an expression as in --where, or options: --topic orders --errors. Filters on the command line limit what
-    is decoded.
+    Captures of any size open immediately; rows appear as they are decoded. Press ? to list the keys. The filter line
+    (/) accepts an expression as in --where, or options: --topic orders --errors. Filters on the command line limit
+    what is decoded.
 
     \b
     kdbg browse captures/errors.pcap

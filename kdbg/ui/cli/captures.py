@@ -345,7 +345,7 @@ class Captures:
             parts.append(f"{counts['shown']:,} shown")
         parts += finding_parts(self.findings)[not self.files :]
         if counts["others"]:
-            parts.append(count(counts["others"], "other connection"))
+            parts.append(f"{count(counts['others'], 'connection')} not decoded")
         return parts + [f"{count(counts[noun], 'packet')} {lost}" for noun, lost in LOST.items() if counts[noun]]
 
     def other_parts(self) -> list[str]:

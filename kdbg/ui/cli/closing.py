@@ -23,4 +23,7 @@ def finding_parts(findings: Counter[str]) -> list[str]:
     unanswered = others.pop(Kind.NO_RESPONSE, 0)
     ordered = sorted(others.items(), key=lambda found: (-found[1], str(found[0])))
     listed = ", ".join(f"{kind} {many:,}" for kind, many in ordered)
-    return [f"{unanswered:,} without a response", count(others.total(), "finding") + (f" ({listed})" if listed else "")]
+    return [
+        count(unanswered, "missing response"),
+        count(others.total(), "finding") + (f" ({listed})" if listed else ""),
+    ]

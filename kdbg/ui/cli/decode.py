@@ -44,7 +44,7 @@ READ_IN = ("tree", "hex")
 @jobs_option
 @merge_option
 @click.option("--log", multiple=True, metavar="FILE", type=click.Path(allow_dash=True),
-              help="Show matching lines of this client or broker log with each exchange; see guide logs.")  # fmt: skip
+              help="Show matching lines of this client or broker log with each exchange: kdbg guide logs.")  # fmt: skip
 @latency_option
 @definitions_option
 @memory_option

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def command(errors: tuple[str, ...], format: str, color: str) -> None:
     """Look up error codes.
 
-    QUERY is a code, a name (also a former one or that of a Java exception), or a part of a name or text. Without
-    QUERY, kdbg lists all error codes.
+    Give a code, a name, a former name, the name of a Java exception, or a part of a name or text. Without an
+    argument, kdbg lists all error codes.
 
     \b
     kdbg errors 6

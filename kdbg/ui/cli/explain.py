@@ -89,10 +89,10 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
 
     kdbg shows the field of each byte, or why the bytes cannot be decoded. Give the bytes as hex (spaces are ignored),
     base64, a bytes literal of Python or Java, a hexdump (xxd, hexdump -C, od, tcpdump -X, Wireshark), @FILE, or - for
-    stdin. A file may contain the raw bytes.
+    stdin. A file may also contain raw bytes.
 
     Without --api, kdbg recognises a request by its header, and a response by the layouts that decode it to the last
-    byte. It explains several messages one by one if each follows its size.
+    byte. It explains several messages one by one if each begins with its size.
 
     --api also accepts a payload (ConsumerProtocolSubscription, OffsetCommitValue, ControlRecordKey, TopicRecord …:
     `kdbg grammar payloads` lists them) and stored data: RecordBatch, MessageSet, Record, Message, OffsetIndex,

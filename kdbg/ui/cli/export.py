@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, metavar="FILE… OUT", type=click.Path(allow_dash=True))
 @click.option(
     "--connections/--only-exchanges", "whole", default=True,
-    help="Export only matching exchanges and handshakes, or whole connections (default: whole connections).",
+    help="Export complete connections, or only matching exchanges and handshakes (default: connections).",
 )  # fmt: skip
 @click.option(
     "--tls-plain",

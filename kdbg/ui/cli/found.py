@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...capture.find import find
 from ...errors import CaptureError
+from ...protocol.findings.amounts import count
 
 NAMED = 3
 """Files that are named where many are passed over."""
@@ -50,5 +51,5 @@ def passed_over(files: Sequence[str]) -> str:
     """Return a line on files that were passed over, each given with the reason; "" for none. It is not escaped."""
     if not files:
         return ""
-    more = f" and {len(files) - NAMED:,} more" if len(files) > NAMED else ""
+    more = f"; and {count(len(files) - NAMED, 'more file')}" if len(files) > NAMED else ""
     return f"skipped {'; '.join(files[:NAMED])}{more}"

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     "--source",
     is_flag=False,
     flag_value="values",
-    metavar="[READING]",
-    help="Print the generated Python decoder of this version: values, or facts, json, tree, hex.",
+    metavar="[OUTPUT]",
+    help="Print the generated Python decoder of this version, for values, facts, json, tree or hex.",
 )
 @format_option
 @color_option
@@ -64,10 +64,9 @@ def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, ve
             color: str) -> int:  # fmt: skip
     """Print a message schema, or compare two versions.
 
-    The schema is printed in the BNF of Kafka's protocol guide. API is a name, an alias or a key; or `frame`, `header`
-    or `records`; or the name of a payload, and `payloads` lists these; or the name of a type, such as `int32` or
-    `compact-string`, and `types` lists these; or `notation`. Without --version and --diff, kdbg prints what the API
-    does, and what each version changed. Without API, it lists all APIs.
+    The schema is printed in the BNF of Kafka's protocol guide. API is a name, an alias or a key; `frame`, `header`,
+    `records` or `notation`; a payload (`payloads` lists them); or a type such as `int32` (`types` lists them). Without
+    --version and --diff, kdbg prints what the API does, and what each version changed. Without API, it lists all APIs.
 
     \b
     kdbg grammar metadata

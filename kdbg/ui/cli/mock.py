@@ -29,7 +29,7 @@ def command(files: tuple[str, ...], **given: Any) -> int:
     kdbg replaces the brokers of the captures, for tests without a cluster. Each request gets the response that the
     most similar recorded request got: the same API, in the requested version, for the same topics, partitions and
     groups. Clients see only the APIs and versions with recorded responses, and the addresses of this process. A
-    request without a recorded response gets an error, and kdbg prints a line.
+    request without a recorded response gets an error, and kdbg reports it.
 
     The mock stores nothing that clients produce. For a cluster that stores records, without Kafka, use kdbg proxy -b
     mock:

@@ -20,7 +20,7 @@ HELP: Final = {
     "listen-key": "Read the private key from this file, if it is not in the certificate file.",
     "only-named": "Connect only to hosts given by --broker.",
     "show-secrets": "Show passwords, tokens and other secrets.",
-    "timeout": "Limit connecting, and each response in addition to the wait its request allows (default: 10).",
+    "timeout": "Limit each connection attempt, and each response after the wait that its request allows (default: 10).",
     "verbose": "Print Spark's log output.",
     "write": "Save the traffic as a plaintext capture, including passwords.",
 }

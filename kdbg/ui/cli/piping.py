@@ -147,7 +147,7 @@ def told(outcome: Outcome, out: str) -> int:
         parts.append(f"{outcome.rows['exchanges']:,} kept")
     parts += finding_parts(findings)
     if counts["other_connections"]:
-        parts.append(count(counts["other_connections"], "other connection"))
+        parts.append(f"{count(counts['other_connections'], 'connection')} not decoded")
     if outcome.judged is not None:
         causes = {severity.value: outcome.causes[severity.value] for severity in Severity}
         listed = ", ".join(f"{severity} {count:,}" for severity, count in causes.items() if count)

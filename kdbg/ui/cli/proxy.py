@@ -30,7 +30,7 @@ from .signalling import metrics_option, otlp_option
     "--broker",
     "-b",
     metavar="HOST:PORT,…",
-    help="Set the upstream broker (default: $KDBG_BROKER); mock: is a cluster in kdbg.",
+    help="Set the upstream broker (default: $KDBG_BROKER); mock: is a built-in mock cluster.",
 )
 @click.option(
     "--listen",

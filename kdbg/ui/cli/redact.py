@@ -25,7 +25,7 @@ def command(source: str, target: str, names: bool, addresses: bool, seed: str | 
     Keys, values, headers, names and credentials are replaced by the same number of bytes. Compressed batches are
     compressed again to their original size; checksums are valid, times and sizes unchanged. So kdbg and Wireshark
     show the same exchanges for both captures. Data that kdbg does not decode is blanked: other protocols, TLS,
-    malformed messages. OUT is pcapng or pcap, by the ending of its name.
+    malformed messages. OUT is pcapng, or pcap if its name ends with .pcap.
 
     Numbers are kept (offsets, times, ids), and so are configuration names, error codes, and client software names.
     The exit status is 1 if something had to be blanked because it could not be redacted in a decodable form.

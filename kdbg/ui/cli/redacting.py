@@ -223,7 +223,7 @@ class Redaction:
             click.echo(f"kdbg: {printable(problem)}; the packets before it are redacted", err=True)
         parts = [count(written, "packet"), count(self.exchanges, "exchange")]
         parts.append(f"{count(self.messages, 'message')} redacted")
-        parts += [f"{count(self.others, 'other connection')} blanked"] if self.others else []
+        parts += [f"{count(self.others, 'undecoded connection')} blanked"] if self.others else []
         click.echo(" · ".join([*parts, *finding_parts(self.findings)]), err=True)
 
 

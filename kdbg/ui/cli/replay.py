@@ -34,7 +34,7 @@ class Speed(click.ParamType):  # type: ignore[type-arg]
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
 @click.option("--broker", "-b", metavar="HOST:PORT,…",
-              help="Set the target broker (default: --config or $KDBG_BROKER); mock: is one in kdbg.")  # fmt: skip
+              help="Set the target broker (default: --config or $KDBG_BROKER); mock: is a mock cluster.")  # fmt: skip
 @click.option("--speed", type=Speed(), default="1", metavar="N|max",
               help="Set the replay speed: 1 is the original timing, 10 is ten times faster, max does not wait "
                    "(default: 1).")  # fmt: skip
@@ -58,8 +58,8 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
 
     kdbg sends the requests to a broker: on as many connections, in the same order, and at the times of the capture.
     It replaces values that the brokers assigned in the capture by those that this broker assigns: ids of members,
-    producers, topics and sessions, epochs, offsets. Responses are the same, or differ in the fields that are listed;
-    fields that differ between any two runs are ignored.
+    producers, topics and sessions, epochs, offsets. kdbg lists the fields in which responses differ, except for
+    fields that differ between any two runs.
 
     Exit status: 0 no differences; 1 a response differs or failed; 2 wrong usage; 130 on Ctrl-C.
 

@@ -22,7 +22,7 @@ SERVICE: Final = "OTEL_SERVICE_NAME"
 """The variable by which OpenTelemetry's tools are told what they call themselves."""
 
 otlp_option: Final = click.option(
-    "--otlp", metavar="WHERE", help="Export exchanges as OpenTelemetry spans to a collector (http://HOST:4318) or a "
+    "--otlp", metavar="URL|FILE", help="Export exchanges as OpenTelemetry spans to a collector (http://HOST:4318) or a "
                                     "file; see kdbg guide telemetry.",
 )  # fmt: skip
 metrics_option: Final = click.option(

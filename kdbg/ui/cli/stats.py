@@ -59,7 +59,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: int | None, format: str, latency: bool,
             raw: bool, color: str, full: bool, show_secrets: bool, jobs: int, merge: bool | None,
             **filters: Any) -> int:  # fmt: skip
-    """Summarize traffic, latency and errors by client, API, topic.
+    """Summarize traffic, latency and errors by client, API or topic.
 
     Without --by, kdbg prints an overview on one screen. Latencies exclude the wait that a request allows, such as
     max_wait_ms of a fetch; quantiles are accurate to 1 %. An exchange with several topics, partitions, groups or

@@ -63,6 +63,6 @@ class StoryRun(Judged):
         """Return the exit status; say so where nothing is called as was asked."""
         if not self.told and self.wanted is not None and not self.status:
             kind, name = self.wanted
-            self.say(f"unknown {kind} {escape(name)}; list all with kdbg story, without options")
+            self.say(f"unknown {kind} {escape(name)}; kdbg story FILE lists all")
             return REFUSED
         return self.status

@@ -39,10 +39,16 @@ from .sizes import Rolling, Size
 )
 @click.option(
     "--via",
-    metavar="WAY:WHERE",
+    metavar="METHOD:TARGET",
     help="Run tcpdump elsewhere: ssh:HOST, docker:NAME, podman:NAME, kubectl:POD[/CONTAINER], run:COMMAND.",
 )
-@click.option("--pid", type=click.IntRange(1), multiple=True, help="Show only connections of this process. Repeatable.")
+@click.option(
+    "--pid",
+    type=click.IntRange(1),
+    multiple=True,
+    metavar="PID",
+    help="Show only connections of this process. Repeatable.",
+)
 @click.option(
     "--container",
     multiple=True,

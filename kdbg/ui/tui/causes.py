@@ -112,7 +112,7 @@ class CausePane(Pane):
         if self._so_far:
             yield CauseLine(None, [Piece(cut(f"{self._so_far}; {_many(len(loud))} so far", width), "note")])
         elif not loud:
-            yield CauseLine(None, [Piece("no problems found", "good")])
+            yield CauseLine(None, [Piece("no root cause found", "good")])
         several, file = len({cause.file for cause in self.causes}) > 1, -1
         for cause in self.causes:
             if several and cause.file != file:
@@ -185,7 +185,7 @@ class CausePane(Pane):
 
 
 def _many(causes: int) -> str:
-    return count(causes, "cause") if causes else "no problems found"
+    return count(causes, "cause") if causes else "no root cause found"
 
 
 def _text(cause: Cause, label: str, text: str, style: str, width: int) -> Iterator[CauseLine]:

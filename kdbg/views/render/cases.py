@@ -29,7 +29,7 @@ class CaseView:
         """Yield the lines of all cases: causes one by one, after-effects and notes in a line each behind them."""
         loud = [case for case in cases if case.severity is not Severity.NOTE]
         if not loud:
-            yield self.look.paint("good", "no problems found") + "\n"
+            yield self.look.paint("good", "no root cause found") + "\n"
         for case in loud:
             yield from self.one(case)
         for case in cases:
@@ -64,7 +64,8 @@ class CaseView:
         if self.look.long_lines or whole:
             pieces = [prefix + text]
         else:
-            pieces = wrap(prefix + text, room, subsequent_indent="  " if label else "", break_long_words=False)
+            pieces = wrap(prefix + text, room, subsequent_indent="  " if label else "", break_long_words=False,
+                          break_on_hyphens=False)  # fmt: skip
         for piece in pieces:
             yield f"{indent}{self.look.paint(style, piece) if style else piece}\n"
 

@@ -121,7 +121,7 @@ def _side(mark: str, name: str, profile: Profile, look: Look) -> str:
         f"{count(profile.exchanges, 'exchange')} on {count(len(profile.connections), 'connection')} in "
         f"{rounded(seconds)} s, {count(profile.bytes, 'byte')}"
     )
-    unanswered = f", {profile.unanswered:,} unanswered" if profile.unanswered else ""
+    unanswered = f", {count(profile.unanswered, 'request')} without a response" if profile.unanswered else ""
     return look.paint("heading", f"{mark}  {escape(name)}") + f"  {amounts}{unanswered}\n"
 
 

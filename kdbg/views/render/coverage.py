@@ -76,7 +76,7 @@ def lacking(api: Api, kind: str) -> dict[Direction, list[int]]:
 
 def overview(apis: Iterable[Api], look: Look) -> str:
     """Return a table with a line for each API, and the legend of its letters and marks."""
-    head = ("key", "name", "version", "Kafka", " ".join(kind.letter for kind in KINDS))
+    head = ("key", "name", "versions", "Kafka", " ".join(kind.letter for kind in KINDS))
     rows = [
         (str(api.key), api.name, _span(api.versions), _lifetime(api, api.versions), _marks(api))
         for api in apis
@@ -135,7 +135,7 @@ def payloads(look: Look) -> str:
         (found.name, _span(found.versions), " ".join(_payload_mark(kind, found) for kind in kinds))
         for found in payloads()
     ]  # fmt: skip
-    lines = aligned([("name", "version", " ".join(kind.letter for kind in kinds)), *rows], look, ("name", "", "good"))
+    lines = aligned([("name", "versions", " ".join(kind.letter for kind in kinds)), *rows], look, ("name", "", "good"))
     said = [(kind.letter, kind.meaning) for kind in kinds]
     marks = {EVERY: "every version", SOME: "some versions", NONE: "none"}
     return "\n".join([*lines, "", *aligned([*said, *marks.items()], look, ("name", "dim"))]) + "\n"

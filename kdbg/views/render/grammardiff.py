@@ -116,13 +116,13 @@ def span(versions: range) -> str:
 
 
 def _headers(api: Api, direction: Direction) -> str:
-    """Return the header versions of one direction: `v1, from version 9 on v2`."""
+    """Return the header versions of one direction: `v1; v2 from version 9`."""
     words: list[str] = []
     for version in api.versions:
         number = api.header_version(direction, version)
         if not words or number != api.header_version(direction, version - 1):
-            words.append(f"from version {version} on v{number}" if words else f"v{number}")
-    return ", ".join(words)
+            words.append(f"v{number} from version {version}" if words else f"v{number}")
+    return "; ".join(words)
 
 
 def _rows(api: Api, version: int, directions: Sequence[Direction]) -> list[tuple[str, str, str]]:

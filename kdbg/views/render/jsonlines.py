@@ -175,13 +175,18 @@ ESCAPED: Final = Escapes(_escaped)
 def _veiled(value: Any) -> Any:
     veiled = veil(value)
     if isinstance(veiled, Opened) and veiled.secret:
-        return {"hidden": len(veiled), "payload": veiled.name, "value": plain(veiled.value)}
+        return {**redacted(len(veiled)), "payload": veiled.name, "value": plain(veiled.value)}
     return as_json(veiled)
+
+
+def redacted(size: int) -> dict[str, int]:
+    """Return the object in place of a redacted value, with its former key for two releases."""
+    return {"redacted": size, "hidden": size}
 
 
 def as_json(value: Any) -> Any:
     if isinstance(value, Hidden):
-        return {"hidden": len(value)}
+        return redacted(len(value))
     if isinstance(value, Opened):
         return {"base64": base64.b64encode(value).decode(), "payload": value.name, "value": plain(value.value)}
     if isinstance(value, bytes):

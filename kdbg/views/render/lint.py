@@ -44,7 +44,8 @@ class LintView:
         what = remark.lint.what if remark.mistake is None else escape(remark.mistake.text)
         said = f"{mark} {remark.lint.code}: {what}{about}; {times}{at} · {remark.lint.document}"
         width = max(self.look.width - len(INDENT), NARROWEST)
-        pieces = [said] if self.look.long_lines else wrap(said, width, subsequent_indent="  ", break_long_words=False)
+        pieces = [said] if self.look.long_lines else wrap(said, width, subsequent_indent="  ", break_long_words=False,
+                                                                   break_on_hyphens=False)  # fmt: skip
         for piece in pieces:
             yield f"{INDENT}{self.look.paint(style, piece)}\n"
 
@@ -53,5 +54,5 @@ def named(party: Party) -> str:
     """Return who did it; not escaped."""
     if party.broker:
         return f"broker {party.broker}"
-    name = party.client_id or "client without client.id"
+    name = f"client {party.client_id}" if party.client_id else "client without client.id"
     return f"{name} · {party.host} · {party.software or 'unknown software'}"

@@ -124,7 +124,8 @@ def _size(value: int, head: str, limit: int | None) -> tuple[str, str, bool]:
         )
     if value <= REFUSED:
         advice = _real(value) if _is_fetch(value) else ""
-        return f"{head}: as a size, a message of {count(value, 'byte')} ({_parts(value)})", advice, True
+        parts = f" ({_parts(value)})" if value >= 1 << 10 else ""
+        return f"{head}: as a size, a message of {count(value, 'byte')}{parts}", advice, True
     most = f"more than brokers accept (socket.request.max.bytes, default {REFUSED:,})"
     likely = f"If it is a size, this is {most}. {NO_SIZE}" if value <= MAX_FRAME else f"That is {most}. {NO_SIZE}"
     return f"{head}, the bytes{_bytes(value)}: as a size {count(value, 'byte')} ({_unit(value)})", likely, False

@@ -229,7 +229,7 @@ def unrecognised(text: str) -> InputError | None:
     names = names_in(text)
     said = f"; it names {', '.join(names)}" if names else ""
     return InputError(
-        f"not recognised: no bytes, and no phrase that kdbg knows of a Kafka client or broker{said}; give the bytes "
+        f"not recognised: neither bytes nor a known message of a Kafka client or broker{said}; give the bytes "
         "that the program sent or received, or the lines around the error"
     )
 

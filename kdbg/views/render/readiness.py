@@ -12,7 +12,7 @@ from .look import Look
 from .values import escape
 
 MARKS = {"stops": ("✗", "bad"), "unclear": ("?", "note")}
-SAID = {"stops": "stops", "unclear": "may break"}
+SAID = {"stops": "breaks", "unclear": "may break"}
 INDENT = "    "
 
 
@@ -30,12 +30,12 @@ class ReadinessView:
                 yield from self._client(client)
         counts = {verdict: sum(client.verdict == verdict for client in clients) for verdict in ("fine", "broker")}
         clients_fine = f"{amounts.count(counts['fine'], 'client')} compatible with Kafka {self.release}"
-        brokers = f", {counts['broker']:,} inter-broker" if counts["broker"] else ""
+        brokers = f", {amounts.count(counts['broker'], 'broker')} not checked" if counts["broker"] else ""
         yield self.look.paint("good" if counts["fine"] else "dim", f"{clients_fine}{brokers}") + "\n"
 
     def _client(self, client: Client) -> Iterator[str]:
         mark, style = MARKS[client.verdict]
-        name = client.client_id or "client without client.id"
+        name = f"client {client.client_id}" if client.client_id else "client without client.id"
         where = f"{client.host} · {client.software or 'unknown software'}"
         count = amounts.count(client.connections, "connection")
         text = self.look.paint(style, f"{mark} {escape(name)} {SAID[client.verdict]}")
@@ -43,7 +43,9 @@ class ReadinessView:
         for one in client.missing:
             said = self.said(one)
             width = max(self.look.width - len(INDENT), 40)
-            for line in [said] if self.look.long_lines else wrap(said, width, subsequent_indent="  "):
+            for line in (
+                [said] if self.look.long_lines else wrap(said, width, subsequent_indent="  ", break_on_hyphens=False)
+            ):
                 yield f"{INDENT}{line}\n"
 
     def said(self, one: Missing) -> str:
@@ -54,8 +56,8 @@ class ReadinessView:
             has = f"Kafka {self.release} supports only v{one.lowest}"
         else:
             has = f"Kafka {self.release} supports v{one.lowest} to v{one.highest}"
-        last = f", last supported in {one.until}" if one.until else ""
-        came = f", introduced in {one.since}" if one.since and not one.until else ""
+        last = f"; Kafka {one.until} is the last that supports v{one.version}" if one.until else ""
+        came = f"; Kafka {one.since} is the first that supports v{one.version}" if one.since and not one.until else ""
         first = self.clock.times[one.first.time // 1_000_000] if one.first.time > 0 else "an unknown time"
         more = ""
         if one.negotiable:

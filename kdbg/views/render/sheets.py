@@ -46,7 +46,7 @@ def message_sheets(api: Api, version: int) -> list[Sheet]:
         if not api.reads(direction, version):
             continue
         number = api.header_version(direction, version)
-        notes = [f"After {direction} header v{number}: kdbg grammar header --version {number} --{direction}"]
+        notes = [f"Follows {direction} header v{number}: kdbg grammar header --version {number} --{direction}"]
         notes += _forms(struct)
         notes += [f"Also seen: {dialect.name}." for dialect, _ in api.dialects_of(direction, version)]
         title = f"{api.name} {direction.capitalize()} (Version: {version})"

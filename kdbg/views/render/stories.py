@@ -38,7 +38,9 @@ class StoryView:
         if self.look.long_lines:
             pieces = [whole]
         else:
-            pieces = wrap(whole, max(self.look.width - len(indent), NARROWEST), break_long_words=False)
+            pieces = wrap(
+                whole, max(self.look.width - len(indent), NARROWEST), break_long_words=False, break_on_hyphens=False
+            )
         for number, piece in enumerate(pieces):
             head = self.look.paint("dim", at) + " " if not number else indent
             yield f"{head}{self.look.paint(style, piece) if style else piece}\n"

@@ -51,7 +51,7 @@ ORDER BY times DESC, api, error_code, client_id, topic
 """,
     ),
     "throughput": Question(
-        "what each minute carried, by API and, in records, by topic",
+        "traffic per minute: bytes by API, records by topic",
         """
 SELECT date_trunc('minute', request_time) AS minute, api, CAST(NULL AS STRING) AS topic, COUNT(*) AS exchanges,
     SUM(COALESCE(request_bytes, 0) + COALESCE(response_bytes, 0)) AS bytes,
@@ -126,10 +126,10 @@ GROUP BY software_name, software_version, client_id
 ORDER BY software_name NULLS LAST, software_version, client_id
 """,
     ),
-    "rebalances": Question("who joined, left, was fenced or timed out in groups, and why", REBALANCES),
-    "generations": Question("generations of groups: when, how long, how many came and went", GENERATIONS),
+    "rebalances": Question("group members that joined, left, timed out or were fenced, and why", REBALANCES),
+    "generations": Question("group generations: start, duration, members that joined and left", GENERATIONS),
     "top-topics": Question(
-        "which topics carry most bytes, with the records in and out",
+        "topics with the most bytes, with records produced and fetched",
         """
 SELECT COALESCE(topic, topic_id) AS topic, COUNT(DISTINCT partition) AS partitions,
     SUM(CASE WHEN api = 'Produce' THEN records ELSE 0 END) AS records_in,

@@ -89,7 +89,7 @@ rule: Rule = Rule(
     "broker process stalled",
     (
         "broker {broker} sent no response for {silent!d}, then responded on {connections:connection} at "
-        "once (to {clients}): the broker process {probably}stalled, as its host still acknowledged TCP "
+        "once (to {clients}): the broker process {probably}stalled while its host still acknowledged TCP "
         "segments"
     ),
     (

@@ -45,8 +45,8 @@ rule: Rule = Rule(
     "client keeps using the old coordinator",
     (
         "client {client_id} keeps sending requests for group {group} to broker {broker}, which is no "
-        "longer the coordinator: {count:NOT_COORDINATOR error}, but {looked:FindCoordinator request} in "
-        "that time"
+        "longer the coordinator: the client receives {count:NOT_COORDINATOR error} and sends "
+        "{looked:FindCoordinator request}"
     ),
     (
         "Upgrade or fix the client: after NOT_COORDINATOR it must send FindCoordinator and use the "

@@ -52,7 +52,7 @@ rule: Rule = Rule(
         "{partition}, one of {partitions:partition}"
     ),
     (
-        "Choose a key with more distinct values. Records without a key and an explicit partition are spread "
+        "Choose a key with more distinct values. Records with neither a key nor an explicit partition are spread "
         "by the partitioner (partitioner.class; librdkafka: partitioner)."
     ),
     "KIP-480, KIP-794",

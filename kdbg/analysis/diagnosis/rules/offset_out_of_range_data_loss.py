@@ -58,7 +58,7 @@ rule: Rule = Rule(
     ),
     (
         "Raise retention.ms or retention.bytes of topic {topic}, consume faster, or commit more often. "
-        "auto.offset.reset decides where the consumer resumes; none makes it fail, not skip "
+        "auto.offset.reset decides where the consumer resumes; with none it fails instead of skipping "
         "records."
     ),
     "Consumer configs: auto.offset.reset",

@@ -46,7 +46,7 @@ rule: Rule = Rule(
     Severity.WARNING,
     "packet loss",
     (
-        "between host {host} and broker {broker}, {count:packet} of {packets:,} ({share:.1%}) had to be "
+        "between host {host} and broker {broker}, {count} of {packets:packet} ({share:.1%}) were "
         "retransmitted or arrived late: each can cost a delay of 200 ms or more"
     ),
     (

@@ -57,8 +57,8 @@ rule: Rule = Rule(
     Severity.ERROR,
     "client keeps using the old leader",
     (
-        "client {client_id} keeps sending requests for topic {topic} to broker {broker}, which is not "
-        "the leader ({current} is): {error}, {times}, but {asked:Metadata request} in that time"
+        "client {client_id} sends requests for topic {topic} to broker {broker}, which is not "
+        "the leader ({current} is): the client receives {error} {times} and sends {asked:Metadata request}"
     ),
     (
         "Upgrade or fix the client: after NOT_LEADER_OR_FOLLOWER it must refresh its metadata and send "

@@ -80,10 +80,10 @@ def given_to(one: Facts) -> str:
     """Return which partitions are assigned to a member."""
     topics = [(topic, some) for topic, some in one["first"] if some][:MOST_NAMES]
     if not one["partitions"]:
-        return f"member {one['member']} gets no partition"
+        return f"member {one['member']} is assigned no partition"
     shown = sum(len(some) for _, some in topics)
     more = " …" if shown < one["partitions"] else ""
-    return f"member {one['member']} gets {' and '.join(partitions(topic, some) for topic, some in topics)}{more}"
+    return f"member {one['member']} is assigned {' and '.join(partitions(topic, some) for topic, some in topics)}{more}"
 
 
 def member_leaves(facts: Facts) -> str:
@@ -170,7 +170,8 @@ def led_by(node: int) -> str:
 def transactional_id(facts: Facts) -> str:
     """Return that a client begins to use a transactional id."""
     if facts["code"]:
-        return f"{client(facts)} gets no producer id for transactional id {facts['transactional_id']}: {facts['error']}"
+        name = f"transactional id {facts['transactional_id']}"
+        return f"{client(facts)} receives no producer id for {name}: {facts['error']}"
     fences = f", which fences {named('client', [facts['fences']])}" if facts["fences"] is not None else ""
     limit = f", transaction timeout {duration(facts['timeout_ns'])}" if facts["timeout_ns"] else ""
     return f"{producer_id(facts)}{limit}{fences}"
@@ -179,7 +180,7 @@ def transactional_id(facts: Facts) -> str:
 def producer_id(facts: Facts) -> str:
     """Return that a producer gets its id."""
     name = f" for transactional id {facts['transactional_id']}" if facts["transactional_id"] else ""
-    return f"{client(facts)} gets producer id {facts['producer_id']}, epoch {facts['epoch']}{name}"
+    return f"{client(facts)} receives producer id {facts['producer_id']}, epoch {facts['epoch']}{name}"
 
 
 def transaction_ends(facts: Facts) -> str:
@@ -261,7 +262,7 @@ SENTENCES: dict[str, Callable[[Facts], str]] = {
         f"transaction {facts['transaction']} is still open after {duration(facts['for_ns'])}"
     ),
     "transactional-id": transactional_id,
-    "no-response": lambda facts: f"{facts['api']} v{facts['version']} of {client(facts)} gets no response",
+    "no-response": lambda facts: f"{facts['api']} v{facts['version']} of {client(facts)} receives no response",
     "writes": lambda facts: moved(facts, "begins to write to"),
     "writes-last": lambda facts: f"last Produce request of {client(facts)} to topic {facts['topic']}",
 }  # fmt: skip

@@ -128,4 +128,4 @@ def _said(error: str, names: Mapping[str, str]) -> str:
 def _unknown(name: str, names: Mapping[str, str]) -> str:
     if near := difflib.get_close_matches(name.lower(), names, n=2):
         return f"unknown name {name!r}; did you mean {' or '.join(near)}?"
-    return f"unknown name or function {name!r}; there are {', '.join(names)}"
+    return f"unknown name or function {name!r}; known names: {', '.join(names)}"

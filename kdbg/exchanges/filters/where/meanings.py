@@ -83,7 +83,7 @@ def _no_field(node: Select, around: Shape) -> str:
         return (
             f"no message has {text(node)}; did you mean {' or '.join(f'{text(node.operand)}.{one}' for one in near)}?"
         )
-    listed = f"; there are {', '.join(names)}" if len(names) < 10 else ""
+    listed = f"; known names: {', '.join(names)}" if len(names) < 10 else ""
     return f"no message has {text(node)}{listed}"
 
 

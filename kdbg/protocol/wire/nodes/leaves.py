@@ -288,7 +288,7 @@ def to_bytes(value: Any, path: str, type: str) -> bytes:
             return base64.b64decode(value["base64"], validate=True)
         except (binascii.Error, TypeError, ValueError) as error:
             raise BuildError(path, f"base64: {error}") from None
-    if isinstance(value, Mapping) and "hidden" in value:
+    if isinstance(value, Mapping) and value.keys() & {"redacted", "hidden"}:
         raise BuildError(path, "redacted in this JSON; decode again with --show-secrets")
     raise BuildError(path, f"{value!r} is not a valid {type}")
 

@@ -83,7 +83,7 @@ def _options(group: str) -> Callable[..., Callable[[F], F]]:
 brokers: Final = _options("Broker")
 broker_options: Final = _decorator(
     brokers("--broker", "-b", metavar="HOST:PORT,…",
-            help="Set the bootstrap brokers (default: --config or $KDBG_BROKER); mock: is a cluster in kdbg."),
+            help="Set the bootstrap brokers (default: --config or $KDBG_BROKER); mock: is a built-in mock cluster."),
     brokers("--direct", is_flag=True, help="Send to this broker instead of the leader or coordinator."),
     brokers("--only-named", is_flag=True, help=HELP["only-named"]),
     brokers("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",

@@ -16,7 +16,7 @@ from ....live.client.properties import settings as from_properties
 from ....live.client.settings import Sasl, Settings, Tls
 from .options import Options
 
-NOWHERE = "no broker given; use --broker host:9092, KDBG_BROKER, or --broker mock: for a cluster in kdbg"
+NOWHERE = "no broker given; use --broker host:9092, KDBG_BROKER, or --broker mock: for a built-in mock cluster"
 MECHANISM = "no SASL mechanism given; use --sasl-mechanism PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER"
 
 

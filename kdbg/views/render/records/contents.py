@@ -9,6 +9,7 @@ import orjson
 
 from ....payloads.values.value import Value
 from ....protocol.wire.readings.secrets import Hidden
+from ..jsonlines import redacted
 from ..said import json_text
 from ..values import escape, octets
 
@@ -56,7 +57,7 @@ def header_objects(headers: Any) -> list[dict[str, Any]]:
 
 def _plain(value: bytes | None) -> Any:
     if value is None or isinstance(value, Hidden):
-        return None if value is None else {"hidden": len(value)}
+        return None if value is None else redacted(len(value))
     try:
         return value.decode()
     except UnicodeDecodeError:

@@ -22,7 +22,7 @@ LEAST = 8
 """Columns that a key or a value gets at least, where there are any."""
 WIDE = 120
 """Columns from which on ways are words."""
-ARROWS = {"produced": "→", "fetched": "←", "stored": "·"}
+ARROWS = {"produced": "←", "fetched": "→", "stored": "·"}
 MILLISECOND = 1_000_000
 """Nanoseconds of a millisecond."""
 UNKNOWN = "–"

@@ -34,7 +34,7 @@ SHOWN = {
 """Section by section the measures shown, those of the most weight first."""
 WEIGHTS = {"errors": 0.6, "apis": 0.7}
 """How readily rows of a section are left out where there is no room for all, 1 for most."""
-TIMES = "latencies (±1 %) exclude the wait that requests allow, as fetch.max.wait.ms"
+TIMES = "latencies (±1%) exclude the allowed wait, such as fetch.max.wait.ms"
 """The note below."""
 
 
@@ -90,7 +90,7 @@ def _tail(found: Overview, findings: Mapping[str, int], look: Look) -> list[str]
     if total.unanswered:
         by_api = [(str(key[0] or "unknown"), tally.unanswered) for key, tally in found["apis"].sorted("unanswered")]
         listed = ", ".join(f"{name} {count:,}" for name, count in by_api if count)
-        lines.append(f"{look.paint('note', 'unanswered')}  {total.unanswered:,}: {listed}")
+        lines.append(f"{look.paint('note', 'no response')}  {total.unanswered:,}: {listed}")
     odd = sorted(
         ((kind, count) for kind, count in findings.items() if kind != Kind.NO_RESPONSE), key=lambda item: -item[1]
     )

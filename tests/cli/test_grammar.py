@@ -49,8 +49,8 @@ Metadata Response (Version: 1) => [brokers] controller_id [topics]
 # Follows response header v0: kdbg grammar header --version 0 --response
 """
 CONTROLLED_SHUTDOWN = """\
-ControlledShutdown (key 7): a broker asks the controller to move its leaderships
-away before it stops.
+ControlledShutdown (key 7): a broker requests that the controller move its
+leaderships away before it stops.
 
 Only in clusters with ZooKeeper; gone in Kafka 4.0. The header of v0 lacks the
 client_id that every other request has. v2 adds the broker epoch (KIP-380), v3
@@ -187,7 +187,7 @@ def test_headers(kdbg: Kdbg) -> None:
     ]
     assert kdbg("grammar header --version 0 --response") == (
         "Response Header (Version: 0) => correlation_id\n  correlation_id => INT32\n\n"
-        "# correlation_id  number of the request that this answers\n"
+        "# correlation_id  correlation id of the request\n"
     )
     assert kdbg("grammar headers --diff 0 1 --request") == (
         "Request Header (Version: 0 → 1)\n  + client_id  NULLABLE_STRING\n"

@@ -28,7 +28,7 @@ request: Final = Struct(
         "transactional_id" / TransactionalId,
         "producer_id" / ProducerId,
         "producer_epoch" / ProducerEpoch,
-        "verify_only" / Boolean * "true asks whether the partitions are part of the transaction already and adds none",
+        "verify_only" / Boolean * "true only checks that the partitions are part of the transaction already",
         "topics" / Array("name" / TopicName, "partitions" / Partitions) * "partitions to add or to verify, by topic",
     )) * "sent by brokers: transactions of several producers, to be checked or extended at once",
     "v3_and_below_transactional_id" / Until(3, String) * "the one transaction that a client adds to",
@@ -51,7 +51,7 @@ response: Final = Struct(
                     * "0 when the transaction has the partition now, else why it has not",
             ) * "what became of each partition of the topic",
         ) * "what became of the partitions, by topic",
-    )) * "one answer for each transaction of the request",
+    )) * "one result for each transaction of the request",
     "results_by_topic_v3_and_below" / Until(3, Array(
         "name" / TopicName,
         "results_by_partition" / Array(

@@ -32,14 +32,14 @@ request: Final = Struct(
     "timeout_ms" / Timeout * "milliseconds that the leader may take to add the voter",
     "voter_id" / VoterId * "node id of the controller that becomes a voter",
     "voter_directory_id" / VoterDirectoryId
-        * "id of that controller's metadata directory, which tells a replaced disk from the old one",
+        * "id of that controller's metadata directory; a replaced disk has another one",
     "listeners" / Array(
         "name" / ListenerName,
         "host" / Host,
         "port" / UnsignedPort,
     ) * "where the other controllers reach the new voter",
     "ack_when_committed" / Since(1, Default(Boolean, True))
-        * "true answers once the new voters are committed, false once the leader has written them",
+        * "true: the response follows the commit of the new voters; false: their write by the leader",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,

@@ -9,7 +9,7 @@ from ..wire import Api, Default, ErrorCode, Int32, Int64, Struct
 from .meanings import BrokerEpoch, BrokerId, ThrottleTime
 
 request: Final = Struct(
-    "broker_id" / BrokerId * "the broker that asks for the block",
+    "broker_id" / BrokerId * "broker that requests the block",
     "broker_epoch" / Default(BrokerEpoch, -1),
 )
 response: Final = Struct(

@@ -23,7 +23,7 @@ from .meanings import ErrorMessage, RequestError, ThrottleTime, Timeout
 
 request: Final = Struct(
     "timeout_ms" / Default(Timeout, 60000)
-        * "milliseconds that the controller may take; moving the data goes on after that",
+        * "timeout of the controller; the move of the data continues after it",
     "allow_replication_factor_change" / Since(1, Default(Boolean, True))
         * "false refuses moves to more or fewer replicas than there are now",
     "topics" / Array(

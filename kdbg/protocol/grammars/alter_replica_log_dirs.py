@@ -10,7 +10,7 @@ from .meanings import Partitions, ThrottleTime
 
 request: Final = Struct(
     "dirs" / Array(
-        "path" / String * "absolute path of the directory on the broker asked",
+        "path" / String * "absolute path of the directory on the broker",
         "topics" / Array("name" / TopicName, "partitions" / Partitions) * "replicas to move there, by topic",
     ) * "log directories, each with the replicas that shall lie there",
 )
@@ -20,7 +20,7 @@ response: Final = Struct(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "error_code" / ErrorCode * "0 when the move was accepted; the copy goes on in the background",
+            "error_code" / ErrorCode * "0 when the move was accepted; the copy continues in the background",
         ) * "what became of each replica",
     ) * "what became of the replicas, by topic",
 )

@@ -39,7 +39,7 @@ request: Final = Struct(
         * "node the client thinks it talks to; another one refuses it, -1 skips the check",
 )
 response: Final = Struct(
-    "error_code" / ErrorCode * "UNSUPPORTED_VERSION: answered in version 0, with the versions to ask in instead",
+    "error_code" / ErrorCode * "UNSUPPORTED_VERSION: the response has version 0 and lists the supported versions",
     "api_keys" / Array(
         "api_key" / ApiKey,
         "min_version" / Int16 * "oldest version the broker reads",
@@ -52,7 +52,7 @@ response: Final = Struct(
         "max_version" / Int16 * "highest level that the broker can run",
     )))) * "cluster features that this broker's software is able to run",
     "finalized_features_epoch" / Since(3, Ignorable(Tag(1, Default(Int64, -1))))
-        * "counts changes of the finalized features, so that a newer answer is told; -1 is unknown",
+        * "counts changes of the finalized features: the higher, the newer; -1 is unknown",
     "finalized_features" / Since(3, Ignorable(Tag(2, Array(
         "name" / FeatureName,
         "max_version_level" / Int16 * "the level in force",

@@ -1,4 +1,4 @@
-"""AssignReplicasToDirs (key 73): a broker tells the KRaft controller in which log directory its replicas lie.
+"""AssignReplicasToDirs (key 73): a broker reports to the KRaft controller in which log directory its replicas are.
 
 KIP-858.
 """

@@ -1,4 +1,4 @@
-"""BrokerHeartbeat (key 63): a broker shows the KRaft controller that it lives, and asks to be fenced or to stop.
+"""BrokerHeartbeat (key 63): a broker reports to the KRaft controller that it is alive, or requests a shutdown.
 
 KIP-631. v1 log directories that failed (KIP-858), v2, not yet stable, cordoned ones (KIP-1066).
 """
@@ -13,11 +13,11 @@ request: Final = Struct(
     "broker_epoch" / Default(BrokerEpoch, -1),
     "current_metadata_offset" / Int64
         * "how far the broker has replayed the metadata log; it stays fenced until it has caught up",
-    "want_fence" / Boolean * "true asks to be fenced: to lead nothing and to be hidden from clients",
-    "want_shut_down" / Boolean * "true asks for a controlled shutdown: leaderships are moved away first",
+    "want_fence" / Boolean * "true requests fencing: the broker leads nothing and is hidden from clients",
+    "want_shut_down" / Boolean * "true requests a controlled shutdown: leaderships are moved away first",
     "offline_log_dirs" / Since(1, Tag(0, Array(Uuid))) * "ids of log directories that failed since the broker started",
     "cordoned_log_dirs" / Since(2, Tag(1, Default(Nullable(Array(Uuid)), None)))
-        * "ids of log directories that take no new replicas; null says nothing about them",
+        * "ids of log directories that accept no new replicas; null means unchanged",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,

@@ -49,10 +49,10 @@ assignment: Final = Struct(
     "metadata_version" / BeforeRelease((3, 8), Int32)
         * "format of the bytes that follow, known to the client-side assignor only",
     "metadata_bytes" / BeforeRelease((3, 8), Bytes)
-        * "what the client-side assignor told the member, in a format of its own",
+        * "metadata of the client-side assignor for the member, in its own format",
 )
 request: Final = Struct(
-    "group_ids" / Array(GroupId) * "groups asked about",
+    "group_ids" / Array(GroupId) * "groups to describe",
     "include_authorized_operations" / IncludeOperations,
 )
 response: Final = Struct(
@@ -64,7 +64,7 @@ response: Final = Struct(
         "group_state" / GroupState * "state of the group: Empty, Assigning, Reconciling, Stable or Dead",
         "group_epoch" / GroupEpoch,
         "assignment_epoch" / AssignmentEpoch
-            * "group epoch that the target assignment was made for; one behind the group's is being remade",
+            * "group epoch of the target assignment; lower than the group's while a new one is computed",
         "assignor_name" / String * "server-side assignor in use, such as uniform or range",
         "members" / Array(
             "member_id" / MemberId,
@@ -81,7 +81,7 @@ response: Final = Struct(
             "member_type" / Since(1, Ignorable(Default(GroupMemberType, -1))),
         ) * "who is in the group",
         "authorized_operations" / Default(AclOperations, -(2**31)),
-    ) * "one answer for each group asked about",
+    ) * "one result for each group of the request",
 )
 kafka_3_7: Final = Dialect(
     "response", range(1), "v0 as written by Kafka 3.7, with client-side assignor metadata", response,

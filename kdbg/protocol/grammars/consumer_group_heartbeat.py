@@ -45,26 +45,26 @@ topic_partitions: Final = Array("topic_id" / TopicId, "partitions" / Partitions)
 request: Final = Struct(
     "group_id" / GroupId,
     "member_id" / MemberId * "made by the client from version 1 on; empty in the first request of version 0",
-    "member_epoch" / MemberEpoch * "epoch from the last answer; it also says whether the member joins or leaves",
+    "member_epoch" / MemberEpoch * "epoch from the last response; other values mean that the member joins or leaves",
     "instance_id" / Default(Nullable(GroupInstanceId), None),
     "rack_id" / Default(Nullable(ClientRack), None) * "rack the consumer reads in; null when unchanged or none",
     "rebalance_timeout_ms" / Default(RebalanceTimeout, -1)
         * "milliseconds that the member may take to give up partitions; -1 when unchanged",
     "subscribed_topic_names" / Default(Nullable(Array(TopicName)), None)
-        * "topics the member wants; null when unchanged",
+        * "topics the member subscribes to; null when unchanged",
     "subscribed_topic_regex" / Since(1, Default(Nullable(String), None))
-        * "pattern of topic names the member wants, matched by the broker; null when unchanged",
+        * "regular expression of subscribed topics, matched by the broker; null when unchanged",
     "subscribed_topic_regex" / Until(0, BeforeRelease((3, 7), Default(Nullable(String), None)))
-        * "pattern of topic names the member wants; null when unchanged",
+        * "regular expression of subscribed topics; null when unchanged",
     "server_assignor" / Default(Nullable(String), None)
         * "assignor that the coordinator should use, such as uniform; null when unchanged or left to it",
     "client_assignors" / BeforeRelease((3, 7), Default(Nullable(Array(
         "name" / String * "name of the assignor",
         "minimum_version" / Int16 * "oldest format of metadata that the assignor reads",
         "maximum_version" / Int16 * "newest format of metadata that the assignor reads",
-        "reason" / Int8 * "why the assignor wants a new assignment, in a number of its own; 0 for no reason",
+        "reason" / Int8 * "why the assignor requests a new assignment, as a number of its own; 0 for no reason",
         "metadata_version" / Int16 * "format of the bytes that follow",
-        "metadata_bytes" / Bytes * "what the assignor says about its member, in a format of its own",
+        "metadata_bytes" / Bytes * "metadata of the assignor about its member, in its own format",
     )), None)) * "assignors that the member itself can run, best first; null when unchanged",
     "topic_partitions" / Default(Nullable(topic_partitions), None)
         * "what the member owns at present, by topic; null when unchanged",
@@ -75,7 +75,7 @@ response: Final = Struct(
         * "UNKNOWN_MEMBER_ID or FENCED_MEMBER_EPOCH make the member give up everything and join again",
     "error_message" / Default(Nullable(ErrorMessage), None),
     "member_id" / Default(Nullable(MemberId), None) * "id of the member, for its further requests; null on error",
-    "member_epoch" / ReachedEpoch * "epoch to name in the next heartbeat; a new one means that the assignment moved on",
+    "member_epoch" / ReachedEpoch * "epoch for the next heartbeat; a new one means that the assignment changed",
     "should_compute_assignment" / BeforeRelease((3, 7), Boolean)
         * "true when this member should run a client-side assignor for the group",
     "heartbeat_interval_ms" / HeartbeatInterval,
@@ -90,7 +90,7 @@ response: Final = Struct(
         "metadata_version" / BeforeRelease((3, 7), Int16)
             * "format of the bytes that follow, known to the client-side assignor only",
         "metadata_bytes" / BeforeRelease((3, 7), Bytes)
-            * "what the client-side assignor told the member, in a format of its own",
+            * "metadata of the client-side assignor for the member, in its own format",
     )), None) * "what the member shall own from now on; null when unchanged",
 )
 FORM: Final = "v0 as written by Kafka 3.6, with client-side assignors"

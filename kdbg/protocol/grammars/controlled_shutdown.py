@@ -1,4 +1,4 @@
-"""ControlledShutdown (key 7): a broker asks the controller to move its leaderships away before it stops.
+"""ControlledShutdown (key 7): a broker requests that the controller move its leaderships away before it stops.
 
 Only in clusters with ZooKeeper; gone in Kafka 4.0. The header of v0 lacks the client_id that every other
 request has. v2 adds the broker epoch (KIP-380), v3 is flexible.

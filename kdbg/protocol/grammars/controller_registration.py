@@ -22,7 +22,7 @@ from .meanings import (
 
 request: Final = Struct(
     "controller_id" / ControllerId * "the controller that registers",
-    "incarnation_id" / IncarnationId * "random id of this run of the process, which tells restarts apart",
+    "incarnation_id" / IncarnationId * "random id of this run of the process; a restart has another one",
     "zk_migration_ready" / Boolean
         * "whether the controller can take over from ZooKeeper; the migration waits until all can",
     "listeners" / Array(

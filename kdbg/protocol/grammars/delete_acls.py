@@ -1,4 +1,4 @@
-"""DeleteAcls (key 31): deletes the access rules that match filters, and tells which these were.
+"""DeleteAcls (key 31): deletes the ACLs that match filters, and returns them.
 
 KIP-140. v1 patterns of resource names (KIP-290), v3 users as resources (KIP-373).
 """
@@ -32,7 +32,7 @@ request: Final = Struct(
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "filter_results" / Array(
-        "error_code" / ErrorCode * "why the filter failed as a whole; errors of single rules stand with them",
+        "error_code" / ErrorCode * "error of the filter; ACLs have their own error codes",
         "error_message" / Nullable(ErrorMessage),
         "matching_acls" / Array(
             "error_code" / ErrorCode * "0 when the rule was deleted, else why it was not",

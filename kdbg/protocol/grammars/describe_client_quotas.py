@@ -13,8 +13,8 @@ request: Final = Struct(
         "entity_type" / EntityType,
         "match_type" / QuotaMatchType,
         "match" / Nullable(String) * "the name with EXACT; null otherwise",
-    ) * "which entities are asked about; empty with strict false asks for all",
-    "strict" / Boolean * "true leaves out entities that have more components than those asked for",
+    ) * "entities to describe; empty with strict false means all",
+    "strict" / Boolean * "true leaves out entities with more components than the requested ones",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,

@@ -21,7 +21,7 @@ from .meanings import (
 )
 
 request: Final = Struct(
-    "include_cluster_authorized_operations" / Boolean * "true asks what the sender is allowed to do with the cluster",
+    "include_cluster_authorized_operations" / Boolean * "true requests the operations permitted on the cluster",
     "endpoint_type" / Since(1, Default(EndpointType, 1)),
     "include_fenced_brokers" / Since(2, Boolean) * "true lists brokers too that are registered but fenced",
 )

@@ -26,10 +26,10 @@ request: Final = Struct(
     "resources" / Array(
         "resource_type" / ConfigResourceType,
         "resource_name" / ResourceName,
-        "configuration_keys" / Nullable(Array(String)) * "settings asked for; null asks for all",
-    ) * "topics, brokers and others whose configuration is asked for",
-    "include_synonyms" / Since(1, Boolean) * "true asks which other levels set the key as well",
-    "include_documentation" / Since(3, Boolean) * "true asks for a description of each key",
+        "configuration_keys" / Nullable(Array(String)) * "requested settings; null means all",
+    ) * "topics, brokers and other resources to describe",
+    "include_synonyms" / Since(1, Boolean) * "true also requests the values of the key at other levels",
+    "include_documentation" / Since(3, Boolean) * "true requests a description of each key",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -54,8 +54,8 @@ response: Final = Struct(
             ))) * "all levels that set the key; the first one is in force",
             "config_type" / Since(3, Ignorable(ConfigType)),
             "documentation" / Since(3, Ignorable(Nullable(String)))
-                * "description of the key; null when not asked for or when there is none",
+                * "description of the key; null when not requested or when there is none",
         ) * "settings of the resource",
-    ) * "one answer for each resource",
+    ) * "one result for each resource",
 )
 api: Final = Api(32, "DescribeConfigs", request, response, versions=range(5), flexible=4)

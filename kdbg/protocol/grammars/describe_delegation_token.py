@@ -12,15 +12,15 @@ request: Final = Struct(
     "owners" / Nullable(Array(
         "principal_type" / PrincipalType * "type of the owner, such as User",
         "principal_name" / PrincipalName * "name of the owner",
-    )) * "whose tokens are asked for; null asks for all that the sender may see",
+    )) * "owners of the requested tokens; null means all that the client may see",
 )
 response: Final = Struct(
     "error_code" / ErrorCode,
     "tokens" / Array(
         "principal_type" / PrincipalType * "type of the token's owner, such as User",
         "principal_name" / PrincipalName * "name of the token's owner",
-        "token_requester_principal_type" / Since(3, String) * "type of who asked for the token, such as User",
-        "token_requester_principal_name" / Since(3, String) * "who asked for the token, maybe in another's name",
+        "token_requester_principal_type" / Since(3, String) * "type of the requesting principal, such as User",
+        "token_requester_principal_name" / Since(3, String) * "requesting principal, maybe for another one",
         "issue_timestamp" / Timestamp * "when the token was made",
         "expiry_timestamp" / Timestamp * "when the token ends unless it is renewed",
         "max_timestamp" / Timestamp * "when the token ends even if it is renewed",

@@ -35,7 +35,7 @@ from .meanings import (
 from .payloads import assignment, subscription
 
 request: Final = Struct(
-    "groups" / Array(GroupId) * "groups asked about, all with their coordinator",
+    "groups" / Array(GroupId) * "groups to describe, all at their coordinator",
     "include_authorized_operations" / Since(3, IncludeOperations),
 )
 response: Final = Struct(
@@ -55,11 +55,11 @@ response: Final = Struct(
             "client_id" / ClientId,
             "client_host" / ClientHost,
             "member_metadata" / Holds(Bytes, subscription)
-                * "what the member said when it joined, for consumers its topics; empty unless Stable",
+                * "metadata of the member's join, for consumers its topics; empty unless Stable",
             "member_assignment" / Holds(Bytes, assignment)
                 * "what the group's leader gave the member, for consumers the partitions to read",
         ) * "who is in the group",
         "authorized_operations" / Since(3, Default(AclOperations, -(2**31))),
-    ) * "one answer for each group asked about",
+    ) * "one result for each group of the request",
 )
 api: Final = Api(15, "DescribeGroups", request, response, versions=range(7), flexible=5)

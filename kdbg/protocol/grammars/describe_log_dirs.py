@@ -25,7 +25,7 @@ from .meanings import Partitions, RequestError, ThrottleTime
 
 request: Final = Struct(
     "topics" / Nullable(Array("topic" / TopicName, "partitions" / Partitions))
-        * "replicas asked about, by topic; null asks for all",
+        * "replicas to describe, by topic; null means all",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -39,7 +39,7 @@ response: Final = Struct(
                 "partition_index" / Partition,
                 "partition_size" / Int64 * "bytes of all segments of the replica's log",
                 "offset_lag" / Int64
-                    * "how many offsets the replica is behind the high watermark, or behind the one it will replace",
+                    * "offsets by which the replica lags the high watermark, or the replica that it will replace",
                 "is_future_key" / Boolean
                     * "true for a copy under way that will replace the replica in another directory",
             ) * "replicas in that directory",

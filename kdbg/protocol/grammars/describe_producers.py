@@ -21,7 +21,7 @@ from ..wire import (
 from .meanings import ErrorMessage, Partitions, ProducerId, ThrottleTime
 
 request: Final = Struct(
-    "topics" / Array("name" / TopicName, "partition_indexes" / Partitions) * "partitions asked about, by topic",
+    "topics" / Array("name" / TopicName, "partition_indexes" / Partitions) * "partitions to describe, by topic",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,

@@ -51,12 +51,12 @@ response: Final = Struct(
             "error_message" / Since(2, Ignorable(Nullable(ErrorMessage))),
             "leader_id" / LeaderId * "node id of the quorum's leader, the active controller; -1 when unknown",
             "leader_epoch" / LeaderEpoch,
-            "high_watermark" / HighWatermark * "offset behind the last record that a majority of the voters has",
+            "high_watermark" / HighWatermark * "offset after the last record that a majority of the voters has",
             "current_voters" / Array(
                 "replica_id" / Int32 * "node id of the voter",
                 "replica_directory_id" / Since(2, ReplicaDirectoryId)
                     * "id of its metadata directory; all zeros is unknown",
-                "log_end_offset" / Int64 * "offset behind the last record that it has; -1 when unknown",
+                "log_end_offset" / Int64 * "offset after the last record that it has; -1 when unknown",
                 "last_fetch_timestamp" / Since(1, Ignorable(Default(Timestamp, -1)))
                     * "leader's clock at its last fetch; -1 for the leader itself or when unknown",
                 "last_caught_up_timestamp" / Since(1, Ignorable(Default(Timestamp, -1)))
@@ -66,7 +66,7 @@ response: Final = Struct(
                 "replica_id" / Int32 * "node id of the observer",
                 "replica_directory_id" / Since(2, ReplicaDirectoryId)
                     * "id of its metadata directory; all zeros is unknown",
-                "log_end_offset" / Int64 * "offset behind the last record that it has; -1 when unknown",
+                "log_end_offset" / Int64 * "offset after the last record that it has; -1 when unknown",
                 "last_fetch_timestamp" / Since(1, Ignorable(Default(Timestamp, -1)))
                     * "leader's clock at its last fetch; -1 when unknown",
                 "last_caught_up_timestamp" / Since(1, Ignorable(Default(Timestamp, -1)))

@@ -26,8 +26,8 @@ request: Final = Struct(
     "groups" / Array(
         "group_id" / GroupId,
         "topics" / Nullable(Array("topic_name" / TopicName, "partitions" / Partitions))
-            * "partitions asked about, by topic; null asks for all that the group has",
-    ) * "share groups asked about",
+            * "partitions to describe, by topic; null means all that the group has",
+    ) * "share groups to describe",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -47,8 +47,8 @@ response: Final = Struct(
             ) * "offsets of the group, partition by partition",
         ) * "offsets of the group, by topic",
         "error_code" / ErrorCode
-            * "why there is nothing of the whole group; errors of single partitions stand with them",
+            * "error of the group; partitions have their own error codes",
         "error_message" / Default(Nullable(ErrorMessage), None),
-    ) * "one answer for each group asked about",
+    ) * "one result for each group of the request",
 )
 api: Final = Api(90, "DescribeShareGroupOffsets", request, response, versions=range(2), flexible=0)

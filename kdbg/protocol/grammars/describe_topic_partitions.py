@@ -22,9 +22,9 @@ from ..wire import (
 from .meanings import AclOperations, InSyncReplicas, LeaderEpoch, LeaderId, OfflineReplicas, Replicas, ThrottleTime
 
 request: Final = Struct(
-    "topics" / Array("name" / TopicName) * "topics asked about; empty asks for all",
+    "topics" / Array("name" / TopicName) * "topics to describe; empty means all",
     "response_partition_limit" / Default(Int32, 2000)
-        * "most partitions to send in one answer; the broker has a limit of its own",
+        * "most partitions in one response; the broker has its own limit",
     "cursor" / Default(Nullable(Struct(
         "topic_name" / TopicName * "first topic of the page",
         "partition_index" / Partition * "first partition of that topic to send",
@@ -54,7 +54,7 @@ response: Final = Struct(
     ) * "one page of topics",
     "next_cursor" / Default(Nullable(Struct(
         "topic_name" / TopicName * "first topic of the next page",
-        "partition_index" / Partition * "first partition of that topic to ask for",
+        "partition_index" / Partition * "first partition of that topic to describe",
     )), None) * "where the next page begins; null when this was the last one",
 )
 api: Final = Api(75, "DescribeTopicPartitions", request, response, versions=range(1), flexible=0)

@@ -9,7 +9,7 @@ from ..wire import Api, Array, Duration, ErrorCode, String, Struct, Timestamp, T
 from .meanings import Partitions, ProducerEpoch, ProducerId, ThrottleTime, TransactionalId
 
 request: Final = Struct(
-    "transactional_ids" / Array(String) * "transactions asked about, all with their coordinator",
+    "transactional_ids" / Array(String) * "transactions to describe, all at their coordinator",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -24,6 +24,6 @@ response: Final = Struct(
         "producer_epoch" / ProducerEpoch,
         "topics" / Array("topic" / TopicName, "partitions" / Partitions)
             * "partitions that were added to the open transaction, by topic",
-    ) * "one answer for each id",
+    ) * "one result for each id",
 )
 api: Final = Api(65, "DescribeTransactions", request, response, versions=range(1), flexible=0)

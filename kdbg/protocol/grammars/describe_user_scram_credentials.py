@@ -11,7 +11,7 @@ from .meanings import ErrorMessage, RequestError, ScramMechanism, ThrottleTime, 
 request: Final = Struct(
     "users" / Nullable(Array(
         "name" / UserName,
-    )) * "users asked about; null or empty asks for all",
+    )) * "users to describe; null or empty means all",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -20,7 +20,7 @@ response: Final = Struct(
     "results" / Array(
         "user" / UserName,
         "error_code" / ErrorCode
-            * "RESOURCE_NOT_FOUND when the user has no credentials, DUPLICATE_RESOURCE when asked for twice",
+            * "RESOURCE_NOT_FOUND when the user has no credentials, DUPLICATE_RESOURCE when requested twice",
         "error_message" / Nullable(ErrorMessage),
         "credential_infos" / Array(
             "mechanism" / ScramMechanism,

@@ -12,7 +12,7 @@ from .meanings import ElectionType, ErrorMessage, Partitions, RequestError, Thro
 request: Final = Struct(
     "election_type" / Since(1, ElectionType),
     "topic_partitions" / Nullable(Array("topic" / TopicName, "partitions" / Partitions))
-        * "partitions to elect leaders for, by topic; null asks for all",
+        * "partitions to elect leaders for, by topic; null means all",
     "timeout_ms" / Default(Timeout, 60000) * "milliseconds to wait until the elections are done",
 )
 response: Final = Struct(

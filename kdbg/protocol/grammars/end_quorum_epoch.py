@@ -46,9 +46,9 @@ request: Final = Struct(
             "preferred_candidates" / Since(1, Ignorable(Array(
                 "candidate_id" / Int32 * "node id of the voter",
                 "candidate_directory_id" / Uuid * "id of its metadata directory; all zeros is unknown",
-            ))) * "who should stand for election, best first; the later in the list, the longer they wait",
+            ))) * "candidates for the election, best first; later ones in the list wait longer",
             "preferred_successors" / Until(0, Ignorable(Array(Int32)))
-                * "node ids of who should stand for election, best first; later ones wait longer",
+                * "node ids of the candidates for the election, best first; later ones wait longer",
         ) * "in practice partition 0 alone",
     ) * "in practice __cluster_metadata alone",
     "leader_endpoints" / Since(1, Ignorable(Array(

@@ -20,7 +20,7 @@ request: Final = Struct(
 )
 response: Final = Struct(
     "response_data" / Default(Nullable(Holds(Secret(Bytes), forwarded.response)), None)
-        * "answer to the client's request with its header; null when there is none",
-    "error_code" / ErrorCode * "what went wrong with the forwarding; the answer inside has errors of its own",
+        * "response to the client's request, with its header; null when there is none",
+    "error_code" / ErrorCode * "error of the forwarding; the embedded response has its own error codes",
 )
 api: Final = Api(58, "Envelope", request, response, versions=range(1), flexible=0)

@@ -208,7 +208,7 @@ ERRORS: dict[int, Error] = {error.code: error for error in (
           "The client has an older leader epoch than the broker. Refresh the metadata, check the position.",
           since="2.1.1"),
     Error(75, "UNKNOWN_LEADER_EPOCH", True,
-          "The client has a newer leader epoch than the broker, which is behind. Retry.", since="2.1.1"),
+          "The client has a newer leader epoch than the broker. Retry.", since="2.1.1"),
     Error(76, "UNSUPPORTED_COMPRESSION_TYPE", False,
           "Requests of this version cannot carry the codec: zstd needs Fetch v10 or Produce v7.", since="2.1.1"),
     Error(77, "STALE_BROKER_EPOCH", False,

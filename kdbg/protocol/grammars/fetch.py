@@ -51,13 +51,13 @@ from .records import FetchedRecords
 request: Final = Struct(
     "replica_id" / Until(14, Default(ReplicaId, -1)),
     "max_wait_ms" / Duration
-        * "milliseconds that the broker may hold the answer back while there is less than min_bytes",
+        * "longest time that the broker waits for min_bytes before it responds",
     "min_bytes" / Int32
-        * "the broker answers once this many bytes are there, or max_wait_ms is over; 0 answers at once",
+        * "the broker responds once it has this many bytes, or after max_wait_ms; 0: immediately",
     "max_bytes" / Since(3, Ignorable(Default(Int32, 2**31 - 1)))
-        * "most bytes of records to send; a first batch that is larger is sent all the same",
+        * "most bytes of records in the response; a larger first batch is sent anyway",
     "isolation_level" / Since(4, Ignorable(IsolationLevel)),
-    "session_id" / Since(7, Ignorable(Int32)) * "fetch session that this goes on with; 0 with epoch 0 opens one",
+    "session_id" / Since(7, Ignorable(Int32)) * "fetch session of the request; 0 with epoch 0 opens one",
     "session_epoch" / Since(7, Ignorable(Default(FetchSessionEpoch, -1)))
         * "counts the requests of the session; 0 opens a new one, -1 closes it or does without",
     "topics" / Array(
@@ -69,17 +69,17 @@ request: Final = Struct(
                 * "newest leader epoch the reader knows, to notice which side is stale; -1 skips the check",
             "fetch_offset" / Int64 * "first offset to send",
             "last_fetched_epoch" / Since(12, Default(Int32, -1))
-                * "epoch of the follower's last record, by which the leader sees logs that parted; -1 is none",
+                * "leader epoch of the follower's last record, to detect diverging logs; -1 is none",
             "log_start_offset" / Since(5, Ignorable(Default(LogStartOffset, -1)))
                 * "first offset a follower still has; -1 from consumers",
             "partition_max_bytes" / Int32
-                * "most bytes to send of this partition; a first batch that is larger is sent all the same",
+                * "most bytes of this partition in the response; a larger first batch is sent anyway",
             "replica_directory_id" / Since(17, Ignorable(Tag(0, ReplicaDirectoryId)))
                 * "metadata directory of the node that fetches, in KRaft quorums",
             "high_watermark" / Since(18, Ignorable(Tag(1, Default(HighWatermark, 2**63 - 1))))
-                * "high watermark the follower knows, to hear news at once; -1 is unknown, 2^63-1 not told",
+                * "high watermark that the follower knows; -1 is unknown, 2^63-1 not given",
         ) * "from where to read each partition",
-    ) * "partitions to read, by topic; within a session only those that are new or moved on",
+    ) * "partitions to read, by topic; in a session only new and changed ones",
     "forgotten_topics_data" / Since(7, Array(
         "topic_id" / Since(13, Ignorable(TopicId)),
         "topic" / Until(12, Ignorable(TopicName)),
@@ -91,13 +91,13 @@ request: Final = Struct(
     "replica_state" / Since(15, Tag(1, Struct(
         "replica_id" / Default(ReplicaId, -1),
         "replica_epoch" / Default(Int64, -1)
-            * "epoch that broker was registered with, so that one restarted is told apart; -1 is unknown",
+            * "broker epoch of that broker; a restarted one has another; -1 is unknown",
     ))) * "who copies, when a broker or controller does; left out by consumers",
 )
 response: Final = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "error_code" / Since(7, Ignorable(ErrorCode))
-        * "refuses the whole request, as for its session; errors of single partitions stand with them",
+        * "error of the request, such as its session; partitions have their own error codes",
     "session_id" / Since(7, Int32) * "session for further requests; 0 when the broker keeps none",
     "responses" / Array(
         "topic_id" / Since(13, Ignorable(TopicId)),
@@ -105,7 +105,7 @@ response: Final = Struct(
         "partitions" / Array(
             "partition_index" / Partition,
             "error_code" / ErrorCode
-                * "NOT_LEADER_OR_FOLLOWER asks for new metadata, OFFSET_OUT_OF_RANGE for another offset",
+                * "after NOT_LEADER_OR_FOLLOWER refresh the metadata, after OFFSET_OUT_OF_RANGE the offset",
             "high_watermark" / HighWatermark,
             "last_stable_offset" / Since(4, Ignorable(Default(LastStableOffset, -1))),
             "log_start_offset" / Since(5, Ignorable(Default(LogStartOffset, -1))),
@@ -121,14 +121,14 @@ response: Final = Struct(
                 "epoch" / Default(Int32, -1)
                     * "the leader's newest epoch up to the one the follower named; -1 when not set",
                 "end_offset" / Default(Int64, -1)
-                    * "offset behind that epoch's last record, where the follower cuts its log off; -1 when not set",
-            ))) * "only when a follower's log parted from the leader's: up to where it may still agree",
+                    * "offset after that epoch's last record: the follower truncates there; -1 when not set",
+            ))) * "only when a follower's log diverges from the leader's: up to where they may agree",
             "current_leader" / Since(12, Tag(1, Struct(
                 "leader_id" / Default(LeaderId, -1),
                 "leader_epoch" / Default(LeaderEpoch, -1),
             ))) * "only when the reader's idea of the leader is outdated: who leads now",
             "snapshot_id" / Since(12, Tag(2, Struct(
-                "end_offset" / Default(Int64, -1) * "offset behind the last record in the snapshot; -1 when not set",
+                "end_offset" / Default(Int64, -1) * "offset after the last record in the snapshot; -1 when not set",
                 "epoch" / Default(Int32, -1) * "epoch of the last record in the snapshot; -1 when not set",
             ))) * "only when the follower must load a snapshot first, for the log no longer has its offset",
         ) * "what was read from each partition",

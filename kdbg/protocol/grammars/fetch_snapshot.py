@@ -1,4 +1,4 @@
-"""FetchSnapshot (key 59): a piece of a snapshot of a KRaft log, for a replica too far behind to fetch.
+"""FetchSnapshot (key 59): a part of a snapshot of a KRaft log, for a replica that lags too far to fetch.
 
 KIP-630. v1 directory ids and the endpoints of the leader (KIP-853).
 """
@@ -42,7 +42,7 @@ request: Final = Struct(
             "partition" / Partition,
             "current_leader_epoch" / Int32 * "newest leader epoch the replica knows, to notice which side is stale",
             "snapshot_id" / Struct(
-                "end_offset" / Int64 * "offset behind the last record in the snapshot",
+                "end_offset" / Int64 * "offset after the last record in the snapshot",
                 "epoch" / Int32 * "epoch of the last record in the snapshot",
             ) * "which snapshot",
             "position" / Int64 * "byte of the snapshot to go on at; 0 is its beginning",
@@ -60,9 +60,9 @@ response: Final = Struct(
         "partitions" / Array(
             "index" / Partition,
             "error_code" / ErrorCode
-                * "SNAPSHOT_NOT_FOUND when it was deleted meanwhile, POSITION_OUT_OF_RANGE behind its end",
+                * "SNAPSHOT_NOT_FOUND when it was deleted meanwhile, POSITION_OUT_OF_RANGE after its end",
             "snapshot_id" / Struct(
-                "end_offset" / Int64 * "offset behind the last record in the snapshot",
+                "end_offset" / Int64 * "offset after the last record in the snapshot",
                 "epoch" / Int32 * "epoch of the last record in the snapshot",
             ) * "which snapshot",
             "size" / Int64 * "bytes of the whole snapshot",

@@ -9,7 +9,7 @@ from ..wire import Api, Array, Boolean, Duration, ErrorCode, Int32, String, Stru
 from .meanings import CompressionType, ThrottleTime
 
 request: Final = Struct(
-    "client_instance_id" / Uuid * "id the client got from an earlier answer; all zeros asks for one",
+    "client_instance_id" / Uuid * "id from an earlier response; all zeros requests one",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -20,8 +20,8 @@ response: Final = Struct(
     "push_interval_ms" / Duration * "milliseconds to wait between pushes",
     "telemetry_max_bytes" / Int32 * "most bytes of metrics that one push may have",
     "delta_temporality" / Boolean
-        * "true wants counters as increase since the last push, false as total since the start",
+        * "true: counters as increase since the last push; false: as total since the start",
     "requested_metrics" / Array(String)
-        * "beginnings of the names of metrics wanted; empty asks for none, one empty string for all",
+        * "prefixes of requested metric names; empty means none, one empty string all",
 )
 api: Final = Api(71, "GetTelemetrySubscriptions", request, response, versions=range(1), flexible=0)

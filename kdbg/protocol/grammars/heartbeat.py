@@ -16,6 +16,6 @@ request: Final = Struct(
 )
 response: Final = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
-    "error_code" / ErrorCode * "REBALANCE_IN_PROGRESS asks the member to join again",
+    "error_code" / ErrorCode * "REBALANCE_IN_PROGRESS: the member must rejoin",
 )
 api: Final = Api(12, "Heartbeat", request, response, versions=range(5), flexible=4)

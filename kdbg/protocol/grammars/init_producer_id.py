@@ -13,7 +13,7 @@ request: Final = Struct(
     "transactional_id" / Nullable(TransactionalId),
     "transaction_timeout_ms" / Duration
         * "milliseconds that a transaction may stay open before the coordinator aborts it",
-    "producer_id" / Since(3, Default(ProducerId, -1)) * "id that the producer has and wants to keep; -1 asks for one",
+    "producer_id" / Since(3, Default(ProducerId, -1)) * "id that the producer has and keeps; -1 requests one",
     "producer_epoch" / Since(3, Default(ProducerEpoch, -1))
         * "epoch that the producer has, to be raised; -1 with a new id",
     "enable2_pc" / Since(6, Boolean)

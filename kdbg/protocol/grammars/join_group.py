@@ -45,14 +45,14 @@ request: Final = Struct(
     "protocols" / Array(
         "name" / String * "name of the protocol, such as range or cooperative-sticky",
         "metadata" / Holds(Bytes, subscription)
-            * "what the member says to the group's leader, for consumers the topics it wants",
+            * "metadata for the group leader, for consumers their topics",
     ) * "what the member can work by, for consumers assignors, best first",
     "reason" / Since(8, Ignorable(Default(Nullable(String), None)))
-        * "why the member joins (again), in words for the broker's log; null when not told",
+        * "reason of the join, for the broker's log; null if there is none",
 )
 response: Final = Struct(
     "throttle_time_ms" / Since(2, Ignorable(ThrottleTime)),
-    "error_code" / ErrorCode * "MEMBER_ID_REQUIRED asks a new member to join once more with the id given here",
+    "error_code" / ErrorCode * "MEMBER_ID_REQUIRED: a new member must join again with this member id",
     "generation_id" / Default(GenerationId, -1),
     "protocol_type" / Since(7, Ignorable(Default(Nullable(ProtocolType), None)))
         * "what the group is for; null on error",
@@ -65,7 +65,7 @@ response: Final = Struct(
     "members" / Array(
         "member_id" / MemberId,
         "group_instance_id" / Since(5, Ignorable(Default(Nullable(GroupInstanceId), None))),
-        "metadata" / Holds(Bytes, subscription) * "what the member said, for consumers the topics it wants",
-    ) * "all members, told to the leader only and empty for the others",
+        "metadata" / Holds(Bytes, subscription) * "metadata of the member, for consumers their topics",
+    ) * "all members, only in the response to the group leader; empty in others",
 )
 api: Final = Api(11, "JoinGroup", request, response, versions=range(10), flexible=6)

@@ -1,4 +1,4 @@
-"""LeaderAndIsr (key 4): the controller tells a broker which partitions it leads and which it follows.
+"""LeaderAndIsr (key 4): the controller sends a broker the partitions that it leads and those that it follows.
 
 Only in clusters with ZooKeeper; gone in Kafka 4.0. v2 groups the partitions by topic and adds the broker
 epoch (KIP-380), v3 replicas being added and removed (KIP-455), v5 topic ids (KIP-516), v6 leader recovery

@@ -15,14 +15,14 @@ request: Final = Struct(
         "group_instance_id" / Default(Nullable(GroupInstanceId), None)
             * "static id of the member; null when it is meant by its member id",
         "reason" / Since(5, Ignorable(Default(Nullable(String), None)))
-            * "why the member leaves, in words for the broker's log; null when not told",
+            * "reason of the leave, for the broker's log; null if there is none",
     )) * "who leaves; an administrator may take out several",
     "member_id" / Until(2, MemberId) * "the member that leaves",
 )
 response: Final = Struct(
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
     "error_code" / ErrorCode
-        * "refuses the request as a whole; from version 3 on errors of single members stand with them",
+        * "error of the request; from version 3 on, members have their own error codes",
     "members" / Since(3, Array(
         "member_id" / MemberId,
         "group_instance_id" / Nullable(GroupInstanceId),

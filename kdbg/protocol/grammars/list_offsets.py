@@ -37,8 +37,8 @@ request: Final = Struct(
                 * "newest leader epoch the client knows, to notice which side is stale; -1 skips the check",
             "timestamp" / ListOffsetsTimestamp,
             "max_num_offsets" / Until(0, Default(Int32, 1)) * "most offsets to send, latest first",
-        ) * "offset asked for, partition by partition",
-    ) * "offsets asked for, by topic",
+        ) * "requested offset, partition by partition",
+    ) * "requested offsets, by topic",
     "timeout_ms" / Since(10, Ignorable(Timeout))
         * "milliseconds that the broker may look for offsets in tiered storage",
 )

@@ -11,7 +11,7 @@ from .meanings import AddingReplicas, ErrorMessage, Partitions, RemovingReplicas
 request: Final = Struct(
     "timeout_ms" / Default(Timeout, 60000),
     "topics" / Default(Nullable(Array("name" / TopicName, "partition_indexes" / Partitions)), None)
-        * "partitions asked about, by topic; null asks for all",
+        * "partitions to list, by topic; null means all",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,

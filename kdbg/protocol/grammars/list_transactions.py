@@ -19,7 +19,7 @@ request: Final = Struct(
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
     "error_code" / ErrorCode,
-    "unknown_state_filters" / Array(String) * "states asked for that the broker does not know",
+    "unknown_state_filters" / Array(String) * "requested states that the broker does not know",
     "transaction_states" / Array(
         "transactional_id" / TransactionalId,
         "producer_id" / ProducerId,

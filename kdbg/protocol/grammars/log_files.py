@@ -1,4 +1,4 @@
-"""The indexes that lie beside a log segment, entry by entry.
+"""The indexes of a log segment, entry by entry.
 
 An index is nothing but its entries, one behind the other: the offset index (`.index`), the time index (`.timeindex`,
 KIP-33), the index of aborted transactions (`.txnindex`, KIP-98). Offsets in the first two are relative to the

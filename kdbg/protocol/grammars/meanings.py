@@ -51,7 +51,7 @@ HeartbeatInterval: Final = Duration * "milliseconds from one heartbeat of the me
 HighWatermark: Final = Int64 * "offset that all in-sync replicas have reached; consumers read up to here"
 Host: Final = String.means("host") * "host name or address to connect to"
 IncarnationId: Final = Uuid * "id of this run of the broker's process, new with each start"
-IncludeOperations: Final = Boolean * "whether to tell which operations the client may perform"
+IncludeOperations: Final = Boolean * "true requests the operations that the client may perform"
 InSyncReplicas: Final = Array(Int32) * "broker ids of the replicas in sync with the leader"
 LastStableOffset: Final = Int64 * "offset below which no transaction is open, -1 if unknown"
 LeaderEpoch: Final = Int32 * "epoch of the leader, one more with each new leader, -1 if unknown"
@@ -81,7 +81,7 @@ RequestError: Final = ErrorCode * "what refused the whole request, 0 if nothing 
 ResourceName: Final = String * "name of the resource, of brokers the id; empty for the default of all brokers"
 SessionTimeout: Final = Duration * "session timeout in milliseconds: a member without a heartbeat this long is removed"
 StateEpoch: Final = Int32 * "epoch of the share group's state of the partition"
-SubtopologyId: Final = String * "id of the subtopology: what stands before the underscore in the ids of its tasks"
+SubtopologyId: Final = String * "id of the subtopology: the part before the underscore in the ids of its tasks"
 TargetClusterId: Final = String * "id of the cluster that is meant; another one refuses the request, null skips that"
 ThrottleTime: Final = Duration * "milliseconds the client is throttled because it exceeded a quota; 0 if not throttled"
 Timeout: Final = Duration * "milliseconds that the broker may take before it gives up"
@@ -104,7 +104,7 @@ AclOperations: Final = Bits(Int32, {
     3: "READ", 4: "WRITE", 5: "CREATE", 6: "DELETE", 7: "ALTER", 8: "DESCRIBE", 9: "CLUSTER_ACTION",
     10: "DESCRIBE_CONFIGS", 11: "ALTER_CONFIGS", 12: "IDEMPOTENT_WRITE", 13: "CREATE_TOKENS",
     14: "DESCRIBE_TOKENS", 15: "TWO_PHASE_COMMIT",
-}) * "operations that the client may perform, a bit each; -2147483648 if it did not ask"
+}) * "operations that the client may perform, one bit each; -2147483648 if not requested"
 AclPatternType: Final = Enum(Int8, {
     0: "UNKNOWN", 1: "ANY", 2: "MATCH", 3: "LITERAL", 4: "PREFIXED",
 }) * "how names of resources are compared with the rule's"
@@ -159,7 +159,7 @@ FencingChange: Final = Enum(Int8, {
 FetchSessionEpoch: Final = Enum(Int32, {0: "INITIAL", -1: "FINAL"}) * "number of the request within the fetch session"
 GroupMemberType: Final = Enum(Int8, {
     -1: "UNKNOWN", 0: "CLASSIC", 1: "CONSUMER",
-}) * "which group protocol the member speaks"
+}) * "group protocol that the member uses"
 GroupMemberState: Final = Enum(Int8, {
     0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS", 127: "UNKNOWN",
 }) * "how far the member is in taking on its assignment"
@@ -185,13 +185,13 @@ RemoteLogSegmentState: Final = Enum(Int8, {
 RemotePartitionDeleteState: Final = Enum(Int8, {
     0: "DELETE_PARTITION_MARKED", 1: "DELETE_PARTITION_STARTED", 2: "DELETE_PARTITION_FINISHED",
 }) * "how far the deletion of the partition's remote data is"
-ReplicaId: Final = Enum(Int32, {-1: "CONSUMER", -2: "DEBUGGING"}) * "node id of the follower that asks; a client is -1"
+ReplicaId: Final = Enum(Int32, {-1: "CONSUMER", -2: "DEBUGGING"}) * "node id of the requesting follower; client: -1"
 ScramMechanism: Final = Enum(Int8, {
     0: "UNKNOWN", 1: "SCRAM_SHA_256", 2: "SCRAM_SHA_512",
 }) * "SCRAM mechanism that the credential is for"
 SecurityProtocol: Final = Enum(Int16, {
     0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL",
-}) * "whether the listener wants TLS and SASL"
+}) * "whether the listener requires TLS and SASL"
 ShareAcknowledgeType: Final = Enum(Int8, {
     0: "GAP", 1: "ACCEPT", 2: "RELEASE", 3: "REJECT", 4: "RENEW",
 }) * "what becomes of the records"

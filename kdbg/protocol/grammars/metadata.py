@@ -42,14 +42,14 @@ from .meanings import (
 
 request: Final = Struct(
     "topics" / NullableSince(1, Array(
-        "topic_id" / Since(10, Ignorable(TopicId)) * "topic to describe, by id; zero where the name says which",
-        "name" / NullableSince(10, TopicName) * "topic to describe, by name; null where the id says which",
+        "topic_id" / Since(10, Ignorable(TopicId)) * "topic to describe, by id; zero if it is given by name",
+        "name" / NullableSince(10, TopicName) * "topic to describe, by name; null if it is given by id",
     )) * "topics to describe; null (in v0 an empty list) means all of them",
     "allow_auto_topic_creation" / Since(4, Default(Boolean, True))
         * "true lets the broker create missing topics, provided auto.create.topics.enable is on",
     "include_cluster_authorized_operations" / Between(8, 10, Boolean)
-        * "true also asks what the client may do to the cluster",
-    "include_topic_authorized_operations" / Since(8, Boolean) * "true also asks what the client may do to each topic",
+        * "true requests the operations permitted on the cluster",
+    "include_topic_authorized_operations" / Since(8, Boolean) * "true requests the operations permitted on topics",
 )
 response: Final = Struct(
     "throttle_time_ms" / Since(3, Ignorable(ThrottleTime)),
@@ -60,7 +60,7 @@ response: Final = Struct(
         "rack" / Since(1, Ignorable(Default(Nullable(Rack), None))),
     ) * "live brokers, with the addresses they advertise on this listener",
     "cluster_id" / Since(2, Ignorable(Default(Nullable(ClusterId), None)))
-        * "random id of the cluster, which tells it from others; null if the broker does not know it",
+        * "random, unique id of the cluster; null if the broker does not know it",
     "controller_id" / Since(1, Ignorable(Default(ControllerId, -1)))
         * "the controller; with KRaft any live broker, as all forward to it; -1 means unknown",
     "topics" / Array(

@@ -40,7 +40,7 @@ request: Final = Struct(
     "groups" / Since(8, Array(
         "group_id" / GroupId,
         "member_id" / Since(9, Ignorable(Default(Nullable(MemberId), None)))
-            * "member that asks; null skips the check, as for tools that are not members",
+            * "member that sends the request; null skips the check, as for admin tools",
         "member_epoch" / Since(9, Ignorable(Default(ReachedEpoch, -1)))
             * "epoch of that member, refused when stale; -1 skips the check",
         "topics" / Nullable(Array(
@@ -53,7 +53,7 @@ request: Final = Struct(
     "topics" / Until(7, NullableSince(2, Array("name" / TopicName, "partition_indexes" / Partitions)))
         * "topics to fetch offsets for; null means all that the group has offsets for",
     "require_stable" / Since(7, Boolean)
-        * "true answers UNSTABLE_OFFSET_COMMIT while an open transaction may still change the offset",
+        * "true returns UNSTABLE_OFFSET_COMMIT while an open transaction may change the offset",
 )
 response: Final = Struct(
     "throttle_time_ms" / Since(3, Ignorable(ThrottleTime)),

@@ -23,14 +23,14 @@ from .meanings import LeaderEpoch, ReplicaId, ThrottleTime
 
 request: Final = Struct(
     "replica_id" / Since(3, Ignorable(Default(ReplicaId, -2)))
-        * "broker id of the follower that asks; -1 means a consumer, -2 a debugging tool",
+        * "broker id of the requesting follower; -1 means a consumer, -2 a debugging tool",
     "topics" / Array(
         "topic" / TopicName,
         "partitions" / Array(
             "partition" / Partition,
             "current_leader_epoch" / Since(2, Ignorable(Default(Int32, -1)))
                 * "leader epoch the sender knows, fenced if older than the leader's; -1 skips the check",
-            "leader_epoch" / LeaderEpoch * "epoch whose end is wanted: that of the sender's last record",
+            "leader_epoch" / LeaderEpoch * "epoch whose end offset is requested: that of the sender's last record",
         ) * "epochs to look up, one per partition",
     ) * "epochs to look up, by topic",
 )
@@ -42,7 +42,7 @@ response: Final = Struct(
             "error_code" / ErrorCode,
             "partition" / Partition,
             "leader_epoch" / Since(1, Ignorable(Default(LeaderEpoch, -1)))
-                * "largest epoch in the leader's log up to the one asked for; -1 means none",
+                * "largest epoch in the leader's log up to the requested one; -1 means none",
             "end_offset" / Default(Int64, -1)
                 * "first offset after that epoch, where a follower truncates its log; -1 means unknown",
         ) * "ends of epochs, one per partition",

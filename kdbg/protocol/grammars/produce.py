@@ -46,7 +46,7 @@ from .records import Records
 request: Final = Struct(
     "transactional_id" / Since(3, Default(Nullable(TransactionalId), None))
         * "transaction the records belong to; null outside transactions",
-    "acks" / Acks * "who must have the records before the broker answers; with 0 it never answers",
+    "acks" / Acks * "replicas that must have the records before the response; with 0 there is no response",
     "timeout_ms" / Timeout * "how long the leader may wait for the other replicas, in ms; used with acks -1 only",
     "topic_data" / Array(
         "topic_id" / Since(13, Ignorable(TopicId)),
@@ -72,7 +72,7 @@ response: Final = Struct(
             "record_errors" / Since(8, Ignorable(Array(
                 "batch_index" / Int32 * "position of the refused record in its batch, from 0",
                 "batch_index_error_message" / Default(Nullable(String), None)
-                    * "why this record was refused; null if the broker says no more",
+                    * "why this record was rejected; null if there is no message",
             ))) * "records that caused the whole batch to be refused",
             "error_message" / Since(8, Ignorable(Default(Nullable(ErrorMessage), None))),
             "current_leader" / Since(10, Tag(0, Struct(

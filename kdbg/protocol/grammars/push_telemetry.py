@@ -12,7 +12,7 @@ from .payloads.telemetry import metrics
 request: Final = Struct(
     "client_instance_id" / Uuid * "id of this client instance, from GetTelemetrySubscriptions",
     "subscription_id" / Int32
-        * "subscription the metrics follow; an outdated one is answered with UNKNOWN_SUBSCRIPTION_ID",
+        * "subscription of these metrics; an outdated one fails with UNKNOWN_SUBSCRIPTION_ID",
     "terminating" / Boolean * "true for the last push of a closing client, which need not wait for the push interval",
     "compression_type" / CompressionType * "codec of the metrics, one that the broker accepts",
     "metrics" / Holds(Bytes, metrics)

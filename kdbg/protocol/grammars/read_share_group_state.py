@@ -25,7 +25,7 @@ request: Final = Struct(
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition" / Partition,
-            "leader_epoch" / LeaderEpoch * "leader epoch of the leader that asks, fenced if older than the stored one",
+            "leader_epoch" / LeaderEpoch * "leader epoch of the requesting leader, fenced if older than the stored one",
         ) * "partitions whose state to read",
     ) * "states to read, by topic",
 )

@@ -12,7 +12,7 @@ request: Final = Struct(
     "cluster_id" / Nullable(TargetClusterId),
     "voter_id" / VoterId * "node id of the voter to remove",
     "voter_directory_id" / VoterDirectoryId
-        * "metadata directory of that voter, which tells it from a replacement with the same id",
+        * "metadata directory of that voter; a replacement with the same id has another one",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,

@@ -9,7 +9,7 @@ from ..wire import Api, Bytes, ErrorCode, Secret, Struct, Timestamp
 from .meanings import BrokerDefault, ThrottleTime
 
 request: Final = Struct(
-    "hmac" / Secret(Bytes) * "secret of the token, which also says which token is meant",
+    "hmac" / Secret(Bytes) * "secret of the token, which also identifies it",
     "renew_period_ms" / BrokerDefault
         * "how long the token shall be valid from now on, in ms; -1 means the broker's default",
 )

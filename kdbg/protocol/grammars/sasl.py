@@ -10,9 +10,9 @@ from ..wire.nodes.leaves import Rest
 from .payloads.holdings import client_token, server_token
 
 request: Final = Struct(
-    "token" / Rest("secret", client_token) * "what the client says, in the format of the mechanism",
+    "token" / Rest("secret", client_token) * "token of the client, in the format of the mechanism",
 )
 response: Final = Struct(
-    "token" / Rest("secret", server_token) * "what the broker says, in the format of the mechanism",
+    "token" / Rest("secret", server_token) * "token of the broker, in the format of the mechanism",
 )
 api: Final = Api(-1, "SaslToken", request, response, versions=range(1), headerless=True)

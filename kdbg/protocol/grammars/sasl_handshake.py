@@ -9,7 +9,7 @@ from typing import Final
 from ..wire import Api, Array, ErrorCode, String, Struct
 
 request: Final = Struct(
-    "mechanism" / String * "SASL mechanism the client wants to use, such as PLAIN, SCRAM-SHA-256 or GSSAPI",
+    "mechanism" / String * "SASL mechanism that the client uses, such as PLAIN, SCRAM-SHA-256 or GSSAPI",
 )
 response: Final = Struct(
     "error_code" / ErrorCode,

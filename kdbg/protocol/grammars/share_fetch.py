@@ -51,7 +51,7 @@ request: Final = Struct(
     "share_session_epoch" / ShareSessionEpoch
         * "0 opens a share session, -1 closes it; in between it goes up with each request",
     "max_wait_ms" / Duration * "how long the broker may wait for min_bytes, in ms",
-    "min_bytes" / Int32 * "the broker answers once this many bytes are there, or after max_wait_ms",
+    "min_bytes" / Int32 * "the broker responds once it has this many bytes, or after max_wait_ms",
     "max_bytes" / Default(Int32, 2**31 - 1)
         * "maximum bytes of records; a first batch that is larger is sent nevertheless",
     "max_records" / Since(1, Int32) * "maximum number of records to acquire, exceeded where the mode completes a batch",

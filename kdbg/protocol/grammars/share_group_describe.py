@@ -54,7 +54,7 @@ response: Final = Struct(
             "member_epoch" / ReachedEpoch,
             "client_id" / ClientId,
             "client_host" / ClientHost,
-            "subscribed_topic_names" / Array(TopicName) * "topics the member wants to read",
+            "subscribed_topic_names" / Array(TopicName) * "topics the member subscribes to",
             "assignment" / Struct(
                 "topic_partitions" / Array(
                     "topic_id" / TopicId,

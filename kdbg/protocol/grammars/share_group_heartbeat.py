@@ -33,7 +33,7 @@ request: Final = Struct(
     "member_epoch" / ShareMemberEpoch * "0 joins, -1 leaves; otherwise the epoch from the last response",
     "rack_id" / Default(Nullable(ClientRack), None) * "client.rack of the member; null means none, or unchanged",
     "subscribed_topic_names" / Default(Nullable(Array(TopicName)), None)
-        * "topics the member wants to read; null means unchanged",
+        * "topics the member subscribes to; null means unchanged",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,

@@ -1,4 +1,4 @@
-"""StopReplica (key 5): the controller tells a broker to stop its replicas, and perhaps delete their logs.
+"""StopReplica (key 5): the controller makes a broker stop its replicas, and perhaps delete their logs.
 
 Only in clusters with ZooKeeper; gone in Kafka 4.0. v1 groups the partitions by topic and adds the broker
 epoch (KIP-380), v3 has a leader epoch and a delete flag for each partition (KIP-570), v4 marks a KRaft

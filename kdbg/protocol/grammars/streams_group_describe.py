@@ -72,7 +72,7 @@ assignment: Final = Struct(
 request: Final = Struct(
     "group_ids" / Array(GroupId) * "groups to describe",
     "include_authorized_operations" / IncludeOperations,
-    "include_topology_description" / Since(1, Boolean) * "true also asks for the topology as its clients describe it",
+    "include_topology_description" / Since(1, Boolean) * "true also requests the topology as its clients describe it",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,

@@ -106,7 +106,7 @@ request: Final = Struct(
         * "how much state the member has, as a sum of changelog offsets per task; null means unchanged",
     "task_end_offsets" / Default(Nullable(task_sums), None)
         * "where those changelogs end, as a sum per task; null means unchanged",
-    "shutdown_application" / Boolean * "true asks all members of the group to shut down",
+    "shutdown_application" / Boolean * "true requests a shutdown of all members of the group",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
@@ -128,7 +128,7 @@ response: Final = Struct(
     "standby_tasks" / Default(Nullable(tasks), None) * "tasks whose state to keep a copy of; null means unchanged",
     "warmup_tasks" / Default(Nullable(tasks), None) * "tasks whose state to restore; null means unchanged",
     "topology_description_required" / Since(1, Boolean)
-        * "true asks the member for a StreamsGroupTopologyDescriptionUpdate",
+        * "true requests a StreamsGroupTopologyDescriptionUpdate from the member",
     "endpoint_information_epoch" / Int32 * "epoch of partitions_by_user_endpoint, raised when it changes",
     "partitions_by_user_endpoint" / Default(Nullable(Array(
         "user_endpoint" / endpoint * "where the process serves interactive queries",

@@ -1,4 +1,4 @@
-"""UpdateMetadata (key 6): the controller sends every broker the metadata that clients will ask it for.
+"""UpdateMetadata (key 6): the controller sends every broker the metadata that its clients request.
 
 Only in clusters with ZooKeeper; gone in Kafka 4.0. v1 several endpoints per broker, v2 racks (KIP-36), v3
 listener names (KIP-103), v4 offline replicas (KIP-112), v5 partitions by topic and the broker epoch

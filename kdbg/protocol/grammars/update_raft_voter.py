@@ -1,4 +1,4 @@
-"""UpdateRaftVoter (key 82): a voter tells the leader of its KRaft quorum its new endpoints and versions.
+"""UpdateRaftVoter (key 82): a voter sends the leader of its KRaft quorum its new endpoints and versions.
 
 KIP-853.
 """

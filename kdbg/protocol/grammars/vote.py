@@ -1,4 +1,4 @@
-"""Vote (key 52): a candidate for the leadership of a KRaft quorum asks for votes.
+"""Vote (key 52): a candidate for the leadership of a KRaft quorum requests votes.
 
 KIP-595. v1 directory ids of voters (KIP-853), v2 pre-votes, which raise no epoch (KIP-996).
 """
@@ -36,19 +36,19 @@ from .meanings import (
 
 request: Final = Struct(
     "cluster_id" / Default(Nullable(TargetClusterId), None),
-    "voter_id" / Since(1, Ignorable(Default(VoterId, -1))) * "node that is asked for its vote; -1 skips the check",
+    "voter_id" / Since(1, Ignorable(Default(VoterId, -1))) * "node that is to vote; -1 skips the check",
     "topics" / Array(
         "topic_name" / TopicName,
         "partitions" / Array(
             "partition_index" / Partition,
-            "replica_epoch" / Int32 * "epoch the candidate wants to lead; in a pre-vote the epoch it is in",
+            "replica_epoch" / Int32 * "epoch of the candidate's leadership; in a pre-vote its current epoch",
             "replica_id" / Int32 * "node id of the candidate",
             "replica_directory_id" / Since(1, Ignorable(ReplicaDirectoryId)) * "metadata directory of the candidate",
             "voter_directory_id" / Since(1, Ignorable(VoterDirectoryId))
-                * "metadata directory of the node that is asked",
+                * "metadata directory of the node that is to vote",
             "last_offset_epoch" / Int32 * "leader epoch of the last record in the candidate's log",
             "last_offset" / Int64 * "end of the candidate's log; a voter refuses if its own log is further",
-            "pre_vote" / Since(2, Boolean) * "true only asks whether the vote would be granted, without casting a vote",
+            "pre_vote" / Since(2, Boolean) * "true only checks whether the vote would be granted (pre-vote)",
         ) * "its only partition",
     ) * "the log whose leader is elected: __cluster_metadata",
 )

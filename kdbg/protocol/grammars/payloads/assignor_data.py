@@ -1,4 +1,4 @@
-"""User data of the sticky assignors: what a member remembers of its last assignment, inside its subscription.
+"""User data of the sticky assignors: a member's last assignment, in its subscription.
 
 The sticky assignor writes all of it (KIP-54), v1 with the generation it was made in (KIP-341); no number in front says
 which. The cooperative one (KIP-429) leaves the partitions to the subscription and writes the generation alone, but

@@ -1,4 +1,4 @@
-"""The protocol of Kafka Connect's workers: who runs which connectors and tasks, told through group membership.
+"""The protocol of Kafka Connect's workers: which worker runs which connectors and tasks, assigned through a group.
 
 The group's protocol type is "connect", its protocols are "default" (v0, stop-the-world), "compatible" (v1, incremental
 cooperative rebalancing, KIP-415) and "sessioned" (v2, the same with signed requests between workers, KIP-507). A task

@@ -87,9 +87,9 @@ member_metadata_value: Final = Payload("ConsumerGroupMemberMetadataValue", Struc
     "rack_id" / Nullable(ClientRack),
     "client_id" / ClientId,
     "client_host" / ClientHost,
-    "subscribed_topic_names" / Array(TopicName) * "topics the member wants to read",
+    "subscribed_topic_names" / Array(TopicName) * "topics the member subscribes to",
     "subscribed_topic_regex" / Nullable(String)
-        * "regular expression for further topics the member wants to read; null or empty means none",
+        * "regular expression for further topics of the member; null or empty means none",
     "rebalance_timeout_ms" / SinceRelease((3, 6), Default(RebalanceTimeout, -1))
         * "how long the member may take to give up partitions, in ms; -1 means not set",
     "server_assignor" / SinceRelease((3, 6), Nullable(String))
@@ -98,9 +98,9 @@ member_metadata_value: Final = Payload("ConsumerGroupMemberMetadataValue", Struc
         "name" / String * "name of the assignor",
         "minimum_version" / Int16 * "lowest version of metadata the assignor can read",
         "maximum_version" / Int16 * "highest version of metadata the assignor can read",
-        "reason" / Int8 * "why the assignor asks for a new assignment, by a number of its own",
+        "reason" / Int8 * "why the assignor requests a new assignment, as a number of its own",
         "version" / Int16 * "version of the assignor's metadata",
-        "metadata" / Bytes * "what the assignor tells the one that assigns",
+        "metadata" / Bytes * "metadata of the assignor for the member that assigns",
     )) * "assignors in the client, a plan that was dropped in Kafka 3.8",
     "classic_member_metadata" / SinceRelease((3, 8), Tag(0, Nullable(Struct(
         "session_timeout_ms" / SessionTimeout,
@@ -117,7 +117,7 @@ target_member_value: Final = Payload("ConsumerGroupTargetAssignmentMemberValue",
     "error" / BeforeRelease((3, 8), Int8) * "error of an assignor in the client, by a number of its own; 0 for none",
     "topic_partitions" / partitions_by_topic * "partitions the member is meant to have, by topic",
     "metadata_version" / BeforeRelease((3, 8), Int16) * "version of metadata_bytes",
-    "metadata_bytes" / BeforeRelease((3, 8), Bytes) * "what an assignor in the client tells the member",
+    "metadata_bytes" / BeforeRelease((3, 8), Bytes) * "metadata of a client-side assignor for the member",
 ), flexible=0, releases=((3, 7),))
 current_key: Final = Payload("ConsumerGroupCurrentMemberAssignmentKey", member, versions=range(8, 9))
 current_value: Final = Payload("ConsumerGroupCurrentMemberAssignmentValue", Struct(
@@ -137,7 +137,7 @@ current_value: Final = Payload("ConsumerGroupCurrentMemberAssignmentValue", Stru
     "error" / SinceRelease((3, 6), BeforeRelease((3, 8), Int8))
         * "error of an assignor in the client, by a number of its own; 0 for none",
     "metadata_version" / BeforeRelease((3, 8), Int16) * "version of metadata_bytes",
-    "metadata_bytes" / BeforeRelease((3, 8), Bytes) * "what an assignor in the client tells the member",
+    "metadata_bytes" / BeforeRelease((3, 8), Bytes) * "metadata of a client-side assignor for the member",
 ), flexible=0, releases=((3, 7), (3, 5)))
 regular_expression_key: Final = Payload("ConsumerGroupRegularExpressionKey", Struct(
     "group_id" / GroupId,

@@ -1,4 +1,4 @@
-"""The consumer protocol: what members of a classic consumer group tell each other through the broker.
+"""The consumer protocol: what members of a classic consumer group exchange through the broker.
 
 Each member joins with a subscription, the leader answers with an assignment for each. Kafka 0.9; subscription v1 the
 partitions a member still owns, for cooperative rebalancing (KIP-429), v2 the generation it got them in (KIP-792),
@@ -25,9 +25,9 @@ from .holdings import assignment_data, subscription_data
 topic_partitions: Final = Array("topic" / TopicName, "partitions" / Partitions)
 
 subscription: Final = Payload("ConsumerProtocolSubscription", Struct(
-    "topics" / Array(TopicName) * "topics the member wants to read",
+    "topics" / Array(TopicName) * "topics the member subscribes to",
     "user_data" / Default(Nullable(Holds(Bytes, subscription_data)), None)
-        * "what the member's assignor tells the leader's; null means nothing",
+        * "data of the member's assignor for the leader's; null means none",
     "owned_partitions" / Since(1, Ignorable(topic_partitions))
         * "partitions the member still has, for cooperative rebalancing, by topic",
     "generation_id" / Since(2, Ignorable(Default(GenerationId, -1)))
@@ -37,5 +37,5 @@ subscription: Final = Payload("ConsumerProtocolSubscription", Struct(
 assignment: Final = Payload("ConsumerProtocolAssignment", Struct(
     "assigned_partitions" / topic_partitions * "partitions the member is to read, by topic",
     "user_data" / Default(Nullable(Holds(Bytes, assignment_data)), None)
-        * "what the leader's assignor tells the member's; null means nothing",
+        * "data of the leader's assignor for the member's; null means none",
 ), versions=range(4))

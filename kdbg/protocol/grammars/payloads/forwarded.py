@@ -1,4 +1,4 @@
-"""What an Envelope holds: a whole request of a client, and the answer to it, each with its header (KIP-590).
+"""What an Envelope contains: a complete request of a client, or its response, each with its header (KIP-590).
 
 The request's header says what it is. Its answer does not: it goes by the request, which stands in the Envelope that it
 answers.

@@ -1,4 +1,4 @@
-"""The snapshot of producers beside a log (the .snapshot files): who wrote last, for telling duplicates (KIP-98).
+"""The snapshot of producers of a log (the .snapshot files): their last batches, to detect duplicates (KIP-98).
 
 The checksum is the CRC-32C of all bytes behind it.
 """

@@ -1,4 +1,4 @@
-"""The state of a KRaft voter between restarts: whom it voted for and who leads (KIP-595).
+"""The state of a KRaft voter between restarts: its vote and the leader (KIP-595).
 
 It never stands in bytes like these: the file quorum-state holds it as JSON, with its version as "data_version". v1
 the directory of the voter (KIP-853); the voters themselves are in the log since then.

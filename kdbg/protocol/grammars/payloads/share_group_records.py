@@ -37,7 +37,7 @@ member_metadata_value: Final = Payload("ShareGroupMemberMetadataValue", Struct(
     "rack_id" / Nullable(ClientRack),
     "client_id" / ClientId,
     "client_host" / ClientHost,
-    "subscribed_topic_names" / Array(TopicName) * "topics the member wants to read",
+    "subscribed_topic_names" / Array(TopicName) * "topics the member subscribes to",
 ), flexible=0)
 metadata_key: Final = Payload("ShareGroupMetadataKey", group, versions=range(11, 12))
 metadata_value: Final = Payload("ShareGroupMetadataValue", Struct(

@@ -100,7 +100,7 @@ assignment_info: Final = Payload("AssignmentInfo", Struct(
     "topics" / Since(5, Array(
         "topic_index" / Int32 * "number of the topic in the list of topics",
         "topic" / TopicName,
-    )) * "topics with the numbers that stand for them here",
+    )) * "topics, with the numbers used for them here",
     "partitions_by_host" / Since(5, numbered_partitions) * "which process serves queries for which partitions",
     "standby_partitions_by_host" / Since(6, numbered_partitions)
         * "which process has copies of the state for which partitions",

@@ -4,7 +4,7 @@
         "topics" / NullableSince(1, Array(
             "topic_id" / Since(10, TopicId),
             "name" / NullableSince(10, TopicName),
-        )) * "the topics asked for; null asks for all of them",
+        )) * "topics to describe; null means all",
         "allow_auto_topic_creation" / Since(4, Default(Boolean, True)) * "whether a missing topic may be created",
     )
 

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from .errors import BuildError, CaptureError, DefinitionError, GrammarError, InputError, KdbgError, WireError
     from .exchanges.messages.message import Message
     from .library import apis, decode, encode, read, read_capture, read_log, using_definitions
-    from .live.mocking.running import mock
-    from .live.running import proxy
+    from .live.embedded import proxy
+    from .live.mocking.embedded import mock
     from .protocol.findings import Finding
     from .views.reading.exchange import Exchange
-    from .views.reading.explaining import Explanation, explain
+    from .views.reading.explain import Explanation, explain
     from .views.reading.log import LogEntry
     from .views.reading.reading import Reading
-    from .views.render.shown import render
+    from .views.render.text import render
 
 __version__ = "0.1.0"
 __all__ = [
@@ -42,13 +42,13 @@ _PLACES = {
     "Finding": "protocol.findings",
     "Message": "exchanges.messages.message",
     "Exchange": "views.reading.exchange",
-    "Explanation": "views.reading.explaining",
-    "mock": "live.mocking.running",
-    "proxy": "live.running",
-    "explain": "views.reading.explaining",
+    "Explanation": "views.reading.explain",
+    "mock": "live.mocking.embedded",
+    "proxy": "live.embedded",
+    "explain": "views.reading.explain",
     "LogEntry": "views.reading.log",
     "Reading": "views.reading.reading",
-    "render": "views.render.shown",
+    "render": "views.render.text",
 }
 """Where the names are that are imported when first used: `kdbg --help` needs none of them."""
 

@@ -131,7 +131,7 @@ def read(
     Raises `CaptureError` where the file cannot be read at all, or be asked a filter; `InputError` for a filter that
     there is not. Damage further on is in `problems`, and ends nothing that can be read.
     """
-    from .exchanges.filters.chosen import Filters
+    from .exchanges.filters.filter_set import Filters
     from .views.reading.reading import open_reading
 
     if isinstance(where, str):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kdbg.errors import InputError
-from kdbg.exchanges.filters.chosen import Filters
 from kdbg.exchanges.filters.filter import Reads
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.filters.table import FILTERS, Options
 from kdbg.views.render.views import VIEWS, view
 
@@ -20,12 +20,13 @@ FIRST, ERRORS = CAPTURES / "first-contact.pcap", CAPTURES / "errors.pcap"
 SEGMENT = CAPTURES / "real-segments-4.4.0" / "money-0" / "00000000000000000000.log"
 ADDED = """
 import sys
-from kdbg.exchanges.filters.filter import Filter, Form, Reads
+from kdbg.exchanges.filters.filter import Filter, Reads, ValueForm
 from kdbg.exchanges.filters.table import FILTERS
 from kdbg.views.render.views import VIEWS, View
 
 FILTERS["shortest"] = Filter(
-    Form.COUNT, "Only exchanges of so many bytes.", Reads.HEADERS, lambda least, topics: lambda one: one.size >= least
+    ValueForm.COUNT, "Only exchanges of so many bytes.", Reads.HEADERS,
+    lambda least, topics: lambda one: one.size >= least,
 )
 VIEWS["count"] = View(
     "how many bytes", lambda look, topics: lambda exchange: f"{exchange.number} {exchange.size}\\n",
@@ -92,9 +93,8 @@ class TestAFilter:
 
     def test_a_data_frame_of_captures_takes_it(self) -> None:
         pytest.importorskip("pyspark", reason="the extra spark is not installed")
-        script = (
-            "from kdbg.scale.spark.source import Chosen\nprint(Chosen.of({'path': 'x', 'shortest': '7'}).filters.given)"
-        )
+        script = "from kdbg.scale.spark.source import SourceOptions\n"
+        script += "print(SourceOptions.of({'path': 'x', 'shortest': '7'}).filters.given)"
         assert run(script).stdout == "{'shortest': 7}\n"
 
 

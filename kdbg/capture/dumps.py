@@ -20,7 +20,7 @@ GROUP = re.compile(r"\s+((?:[0-9a-f]{2})+)(?!\S)", re.IGNORECASE)
 ONLY_BYTES = re.compile(r"(?:\s{2,}[0-9a-f]{2})(?:\s+[0-9a-f]{2})*\s*", re.IGNORECASE)
 
 
-class Row(NamedTuple):
+class DumpRow(NamedTuple):
     """One line of a dump: its offset, what follows it, and whether a `*` (the same again) stands below."""
 
     number: int
@@ -53,33 +53,33 @@ def dumped(text: str) -> tuple[list[bytes], str] | None:
     return None
 
 
-def _bases(row: Row) -> tuple[int, ...]:
+def _bases(row: DumpRow) -> tuple[int, ...]:
     """Return the bases that the offsets may have, likeliest first; seven digits may be od's octal or hexdump's hex."""
     if row.colon or len(row.offset) != 7 or not row.rest.strip():
         return 16, 10, 8
     return (8, 10, 16) if len(row.rest.split()[0]) == 2 else (16, 8, 10)
 
 
-def _rows(text: str) -> list[Row]:
+def _rows(text: str) -> list[DumpRow]:
     """Return the lines that look like a dump's, from the first with bytes on; where some have a colon, only those."""
-    rows: list[Row] = []
+    rows: list[DumpRow] = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() == "*" and rows:
             rows[-1] = rows[-1]._replace(repeated=True)
         elif len(line) > WIDEST:
             continue
         elif (found := ROW.fullmatch(line)) and (GROUP.match(found[4]) or (rows and not found[4].strip())):
-            rows.append(Row(number, found[1] or "", found[2], found[3], found[4]))
+            rows.append(DumpRow(number, found[1] or "", found[2], found[3], found[4]))
     return [row for row in rows if row.colon] or rows
 
 
-def _dump_form(row: Row) -> str:
+def _dump_form(row: DumpRow) -> str:
     if row.colon:
         return "tcpdump -X" if row.prefix else "xxd"
     return {"|": "hexdump -C", "<": "od"}.get(row.rest.rstrip()[-1:], "hexdump")
 
 
-def _parts(rows: list[Row], base: int) -> list[bytes]:
+def _parts(rows: list[DumpRow], base: int) -> list[bytes]:
     """Return the bytes of each dump, offsets read in `base`; an offset that goes back begins another dump.
 
     Raise `InputError` where bytes and offsets disagree.
@@ -105,13 +105,13 @@ def _number(offset: str, base: int) -> int:
         raise InputError(f"{offset} is not an offset in base {base}") from None
 
 
-def _repeated(row: Row, line: bytes, count: int | None) -> bytes:
+def _repeated(row: DumpRow, line: bytes, count: int | None) -> bytes:
     if not line or count is None or count % len(line) or count > LONGEST:
         raise InputError(f"line {row.number + 1}: no offset shows how often `*` repeats the line above")
     return line * (count // len(line))
 
 
-def _swapped(rows: list[Row]) -> bool:
+def _swapped(rows: list[DumpRow]) -> bool:
     """Return whether groups are little-endian words: as of hexdump and od, not xxd, unless a text column differs.
 
     `od --endian=big` prints words as they are: the message's own size, which is in front, shows it.
@@ -120,7 +120,7 @@ def _swapped(rows: list[Row]) -> bool:
     return usual ^ any(not _shown(row, _cuts(row, usual)) and _shown(row, _cuts(row, not usual)) != [] for row in rows)
 
 
-def _is_sized(rows: list[Row]) -> bool:
+def _is_sized(rows: list[DumpRow]) -> bool:
     """Return whether the words as they are printed begin with the size of the dump's bytes, as a message does."""
     data = b"".join(cuts[-1][0] for row in rows if (cuts := _cuts(row, False)))
     last, ends = rows[-1], {len(data)}
@@ -130,13 +130,13 @@ def _is_sized(rows: list[Row]) -> bool:
     return len(data) > 4 and int.from_bytes(data[:4], "big") + 4 in ends
 
 
-def _vouched(row: Row, line: bytes) -> bool:
+def _vouched(row: DumpRow, line: bytes) -> bool:
     """Return whether a line alone, without the next one's offset, shows that it begins with an offset."""
     zero = not row.offset.strip("0") and (len(row.offset) % 2 or ONLY_BYTES.fullmatch(row.rest))
     return bool(row.colon or zero or line in _shown(row, _cuts(row, True)))
 
 
-def _cuts(row: Row, swapped: bool) -> list[tuple[bytes, int]]:
+def _cuts(row: DumpRow, swapped: bool) -> list[tuple[bytes, int]]:
     """Return (bytes, where they end in the line) for each group of digits at which the line's bytes may end."""
     cuts, data, end = [], b"", 0
     while found := GROUP.match(row.rest, end):
@@ -146,7 +146,7 @@ def _cuts(row: Row, swapped: bool) -> list[tuple[bytes, int]]:
     return cuts
 
 
-def _line(row: Row, count: int | None, swapped: bool) -> bytes:
+def _line(row: DumpRow, count: int | None, swapped: bool) -> bytes:
     """Return the line's bytes: `count` of them, or where that is None, as many as its text column shows.
 
     Raise `InputError` where the line cannot be cut to `count` bytes.
@@ -168,7 +168,7 @@ def _ends(rest: str, end: int) -> bool:
     return not GROUP.match(rest, end) or gap > min(map(len, re.findall(r"\s+", rest[:end].strip())), default=1)
 
 
-def _shown(row: Row, cuts: list[tuple[bytes, int]]) -> list[bytes]:
+def _shown(row: DumpRow, cuts: list[tuple[bytes, int]]) -> list[bytes]:
     """Return the bytes of those cuts that are followed by a text column which shows just them."""
     return [data for data, end in cuts if row.rest[end : end + 2].isspace() and _shows(data, row.rest[end:].strip())]
 

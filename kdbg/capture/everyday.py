@@ -15,7 +15,7 @@ from kdbg.capture.packet import SHUT, Packet, Segment
 from kdbg.capture.pcap import RawPacket
 
 
-class Form(NamedTuple):
+class LinkForm(NamedTuple):
     """How everyday packets of a link type begin: see `_form`."""
 
     ip: int
@@ -30,12 +30,12 @@ class Form(NamedTuple):
     """kind, payload length, next header, flow; TCP's seq, ack, offset, flags, window."""
 
 
-def _form(ip: int, kind: int | None = None) -> Form:
+def _form(ip: int, kind: int | None = None) -> LinkForm:
     """Return the form of a link whose header has `ip` bytes, among them two at `kind` that say what follows."""
     link = f"{ip}x0s" if kind is None else f"{kind}x2s{ip - kind - 2}x"
     ipv4, ipv6 = struct.Struct(f">{link}2xH2xHxB2x12sIIBBH"), struct.Struct(f">{link}4xHBx36sIIBBH")
     kinds = (b"", b"") if kind is None else (IPV4, IPV6)
-    return Form(ip, ipv4.size, kinds, ipv4.unpack_from, ipv6.unpack_from)
+    return LinkForm(ip, ipv4.size, kinds, ipv4.unpack_from, ipv6.unpack_from)
 
 
 FORMS = {

@@ -11,7 +11,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
-from kdbg.capture.pcap import HEADER, MAGICS, Layout, PcapReader, RawPacket, Taken
+from kdbg.capture.pcap import HEADER, MAGICS, Layout, PcapBlock, PcapReader, RawPacket
 from kdbg.capture.pcapng import MAGIC, Counted, PcapngReader
 from kdbg.capture.source import CHUNK, Source
 from kdbg.errors import UnknownCapture
@@ -24,7 +24,7 @@ class Damaged(Exception):
     """No more packets can be read: the text may name {last}, the last whole packet's number, and {next}."""
 
 
-class Reader(Protocol):
+class FormatReader(Protocol):
     """What a format's reader does: see `PcapReader`."""
 
     @property
@@ -33,7 +33,7 @@ class Reader(Protocol):
     @property
     def counted(self) -> Mapping[Any, Counted]: ...
 
-    def take(self, data: bytes, /) -> Taken: ...
+    def take(self, data: bytes, /) -> PcapBlock: ...
 
     def sent(self, data: bytes, start: int, /) -> int: ...
 
@@ -50,7 +50,7 @@ def open_packets(source: Source, note: Callable[[str], None]) -> Iterator[Batch]
 
 def open_reader(
     source: Source, note: Callable[[str], None], secrets: Callable[[bytes], object] = len
-) -> tuple[Reader, bytes]:
+) -> tuple[FormatReader, bytes]:
     """Read the file's header; return the reader of its format, and bytes to give it before all others.
 
     `note` is told of what is odd, `secrets` is given the TLS key logs that stand in the file. Raise `UnknownCapture`
@@ -90,7 +90,7 @@ def _first_section(source: Source, reader: PcapngReader, data: bytes) -> bytes:
 
 
 def packets_of(
-    stream: io.BufferedReader, reader: Reader, data: bytes, is_silent: Callable[[], bool] = lambda: False
+    stream: io.BufferedReader, reader: FormatReader, data: bytes, is_silent: Callable[[], bool] = lambda: False
 ) -> Iterator[Batch]:
     """Yield the packets of `data` and of the stream behind it, as `open_packets` says.
 

@@ -65,7 +65,7 @@ class Frames:
         self.problem = self.problem or self.source.feed.trouble
 
 
-class Piece(NamedTuple):
+class FragmentFrame(NamedTuple):
     """A frame that holds a piece of an IP packet, and the piece: the outermost one, where pieces hold pieces."""
 
     frame: Frame
@@ -81,11 +81,11 @@ class Dissectors:
     """
 
     def __init__(self) -> None:
-        self.pieces: list[Piece] = []
+        self.pieces: list[FragmentFrame] = []
         self.whole = b""
         self.is_piece = False
         self._fragments = Fragments()
-        self._held: dict[bytes, list[Piece]] = {}
+        self._held: dict[bytes, list[FragmentFrame]] = {}
         self._by_link: dict[int, Callable[[bytes], Found]] = {}
 
     @property
@@ -97,9 +97,9 @@ class Dissectors:
         """Return the TCP segment of a frame, or of the IP packet that it makes whole; None where there is none yet."""
         found = self._dissected(frame.link, frame.data)
         self.is_piece, self.whole, self.pieces = isinstance(found, Fragment), b"", []
-        pieces = list[Piece]()
+        pieces = list[FragmentFrame]()
         while isinstance(found, Fragment):
-            pieces = self._hold(found, pieces or [Piece(frame, found)])
+            pieces = self._hold(found, pieces or [FragmentFrame(frame, found)])
             whole = self._fragments.add(found, frame.time)
             self._let_go()
             if whole is None:
@@ -115,7 +115,7 @@ class Dissectors:
             dissect = self._by_link[link] = dissector(link)
         return dissect(data)
 
-    def _hold(self, fragment: Fragment, pieces: list[Piece]) -> list[Piece]:
+    def _hold(self, fragment: Fragment, pieces: list[FragmentFrame]) -> list[FragmentFrame]:
         """Hold pieces beside those with the same key; return all of them."""
         held = self._held.setdefault(fragment.key, [])
         held += pieces

@@ -33,7 +33,7 @@ MAGICS = {struct.pack(order + "I", magic): (order, *form) for magic, form in _FO
 """The same by a file's first four bytes, after the byte order that they show."""
 
 
-class Taken(NamedTuple):
+class PcapBlock(NamedTuple):
     """What was found at the beginning of some bytes of a file.
 
     `packets` are whole, `used` bytes are done with, and at least `missing` bytes must follow before more can be said.
@@ -103,7 +103,7 @@ class PcapReader:
         self._header = struct.Struct(f"{layout.order}III").unpack_from
         self._sent = struct.Struct(f"{layout.order}I").unpack_from
 
-    def take(self, data: bytes) -> Taken:
+    def take(self, data: bytes) -> PcapBlock:
         """Return the whole packets at the beginning of `data`, which begins with a packet's header."""
         _, _, unit, record, most, link = self._layout
         header, packets, place, end = self._header, list[RawPacket](), 0, len(data)
@@ -115,11 +115,11 @@ class PcapReader:
             if behind > end or length > most:
                 if length > most:
                     damage = f"packet {{next}} declares {count(length, 'byte')}: the file is damaged from there on"
-                    return Taken(packets, place, 0, damage)
-                return Taken(packets, place, behind - end)
+                    return PcapBlock(packets, place, 0, damage)
+                return PcapBlock(packets, place, behind - end)
             append((seconds * 1_000_000_000 + fraction * unit, link, start, behind))
             place = behind
-        return Taken(packets, place, place + record - end)
+        return PcapBlock(packets, place, place + record - end)
 
     def sent(self, data: bytes, start: int) -> int:
         """Return the bytes that the packet at `start` had on the wire, by the header in front of it."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from math import gcd
 from typing import NamedTuple
 
-from kdbg.capture.pcap import LARGEST, RawPacket, Taken
+from kdbg.capture.pcap import LARGEST, PcapBlock, RawPacket
 from kdbg.protocol.findings.amounts import count
 
 SECTION, INTERFACE, OBSOLETE, SIMPLE, STATISTICS, ENHANCED, SECRETS = 0x0A0D0D0A, 1, 2, 3, 5, 6, 10
@@ -92,7 +92,7 @@ class PcapngReader:
         self._sections = 0
         self._use("<")
 
-    def take(self, data: bytes) -> Taken:
+    def take(self, data: bytes) -> PcapBlock:
         """Return the packets of the whole blocks at the beginning of `data`, which begins with a block."""
         packets, place, last = list[RawPacket](), 0, len(data) - SMALLEST
         while (place := self._ordinary(data, place, packets)) <= last:
@@ -100,13 +100,13 @@ class PcapngReader:
             if kind == SECTION:
                 length = self._section(data, place)
             if not SMALLEST <= length <= LARGEST:
-                return Taken(packets, place, 0, _absurd(kind, length))
+                return PcapBlock(packets, place, 0, _absurd(kind, length))
             end = place + length
             behind = end + (-length & 3)
             if behind > len(data):
-                return Taken(packets, place, behind - len(data))
+                return PcapBlock(packets, place, behind - len(data))
             if self._single(data, behind - 4)[0] != length:
-                return Taken(packets, place, 0, _unequal(kind))
+                return PcapBlock(packets, place, 0, _unequal(kind))
             read = self._readers.get(kind)
             if read is not None:
                 try:
@@ -117,7 +117,7 @@ class PcapngReader:
                     if packet is not None:
                         packets.append(packet)
             place = behind
-        return Taken(packets, place, place + SMALLEST - len(data))
+        return PcapBlock(packets, place, place + SMALLEST - len(data))
 
     def sent(self, data: bytes, start: int) -> int:
         """Return the bytes that the packet at `start` had on the wire: every block says it right in front."""

@@ -1,7 +1,7 @@
 """The bytes under a capture: a path, "-" or a binary stream goes in, a stream of plain capture-file bytes comes out.
 
 gzip and zstd are recognised by their first bytes and undone on the way. A read returns as soon as it can, so a live
-pipe is never waited on for more than was asked. A source that fails midway ends early, and `Feed.trouble` says why.
+pipe is never waited on for more than was asked. A source that fails midway ends early: `ChunkStream.trouble` says why.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Decoder(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-class Feed(io.RawIOBase):
+class ChunkStream(io.RawIOBase):
     """A raw stream over chunks of bytes; counts them, and takes a failure for the end.
 
     `heard` is called with every chunk that is taken: whoever wants to follow the reading sets it.
@@ -83,7 +83,7 @@ class Source(NamedTuple):
     """An opened source: `stream` reads from `feed`; `close` leaves alone what was not opened here."""
 
     name: str
-    feed: Feed
+    feed: ChunkStream
     stream: io.BufferedReader
     close: Callable[[], None]
     pipe: int | None = None
@@ -125,7 +125,7 @@ def open_source(source: str | os.PathLike[str] | BinaryIO) -> Source:
     except OSError as error:
         close()
         raise _refused(name, error) from error
-    feed = Feed(chunks)
+    feed = ChunkStream(chunks)
     return Source(name, feed, io.BufferedReader(feed, CHUNK), close, _pipe(raw), raw)
 
 

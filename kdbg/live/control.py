@@ -14,11 +14,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeAlias, cast
 
-from ..exchanges.filters.chosen import Filters
+from ..exchanges.filters.filter_set import Filters
 from ..protocol.wire.language.api import Direction
 from .addresses import Address
 from .faults import Applied
-from .holding import BOTH, Desk, Held
+from .holds import BOTH, Desk, Held
 
 End: TypeAlias = socket.socket
 """An end of a channel."""

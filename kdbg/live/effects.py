@@ -1,6 +1,6 @@
 """What is to be done with the two ends of a connection: bytes, waits, holds and ends, in the order of a queue.
 
-`Asked` is a request on its way; `Meddler` and `Holder` are what faults and a person at a screen are to a relay.
+`PendingRequest` is a request on its way; `Meddler` and `HoldServer` are what faults and a screen are to a relay.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Hold:
 
     then: list[Effect] | None
 
-    def __init__(self, asked: Asked, direction: Direction, data: bytes, since: float) -> None:
+    def __init__(self, asked: PendingRequest, direction: Direction, data: bytes, since: float) -> None:
         self.asked, self.direction, self.data, self.since = asked, direction, data, since
         self.then = None
 
@@ -47,7 +47,7 @@ Effect: TypeAlias = "Send | Wait | HangUp | Hold"
 Out: TypeAlias = "deque[Effect]"
 
 
-class Asked:
+class PendingRequest:
     """A request on its way. `data` is the whole of it where a fault may concern it, without its size.
 
     `answer` is what kdbg answers in the broker's place, a frame; the broker never sees the request then. `answered` is
@@ -76,24 +76,24 @@ class Meddler(Protocol):
     def concerns(self, api: Api | None) -> bool:
         """Return whether any fault may concern an API; its messages are held whole then."""
 
-    def request(self, asked: Asked, to_broker: Out, to_client: Out) -> bool:
+    def request(self, asked: PendingRequest, to_broker: Out, to_client: Out) -> bool:
         """Put what becomes of a request into the queues; return whether an answer to it may still be passed on."""
 
-    def response(self, asked: Asked | None, frame: bytes, to_client: Out) -> bytes | None:
+    def response(self, asked: PendingRequest | None, frame: bytes, to_client: Out) -> bytes | None:
         """Put what becomes of a response into the queue; return the frame to pass on, None for none, now or later."""
 
 
-class Holder(Protocol):
+class HoldServer(Protocol):
     """What holds messages of a relay."""
 
     @property
     def wants(self) -> bool:
         """Whether any message may be held; they all come whole then."""
 
-    def hold(self, asked: Asked, direction: Direction, data: bytes) -> Hold | None:
+    def hold(self, asked: PendingRequest, direction: Direction, data: bytes) -> Hold | None:
         """Return what stands in the queue for a message, without its size, that is held; None for one that is not."""
 
-    def repeated(self, asked: Asked) -> None:
+    def repeated(self, asked: PendingRequest) -> None:
         """Take note of a request of kdbg's own, which goes out now."""
 
 

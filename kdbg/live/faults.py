@@ -18,7 +18,7 @@ from uuid import UUID
 
 from ..errors import InputError
 from ..exchanges.engine.names import Learner, tells_names
-from ..exchanges.filters.chosen import Filters
+from ..exchanges.filters.filter_set import Filters
 from ..exchanges.filters.table import FILTERS
 from ..exchanges.messages.exchange import Exchange
 from ..exchanges.messages.peers import Peers
@@ -26,9 +26,9 @@ from ..library import encode
 from ..protocol.wire import Api
 from ..protocol.wire.language.api import Direction
 from .actions import ACTIONS, Action, Refuse, Turn
-from .effects import Asked, HangUp, Out, Send, Wait
+from .effects import HangUp, Out, PendingRequest, Send, Wait
+from .exchange_view import ExchangeView
 from .relay import SIZE
-from .seen import Seen
 
 FORM = "use API: ACTION, as in 'Fetch: delay 500ms' or 'Produce topic=orders: drop response 3 times'"
 
@@ -201,12 +201,12 @@ class Meddling:
     def __init__(self, faults: Faults, peers: Callable[[], Peers]) -> None:
         self._faults = faults
         self._rate: float | None = None
-        self._seen = Seen(peers, faults.topics)
+        self._seen = ExchangeView(peers, faults.topics)
 
     def concerns(self, api: Api | None) -> bool:
         return self._faults.concerns(api)
 
-    def request(self, asked: Asked, to_broker: Out, to_client: Out) -> bool:
+    def request(self, asked: PendingRequest, to_broker: Out, to_client: Out) -> bool:
         assert asked.data is not None
         turn = self._turn(asked, "request", asked.data)
         if turn is None:
@@ -228,7 +228,7 @@ class Meddling:
             to_broker.append(HangUp())
         return not turn.dropped
 
-    def response(self, asked: Asked | None, frame: bytes, to_client: Out) -> bytes | None:
+    def response(self, asked: PendingRequest | None, frame: bytes, to_client: Out) -> bytes | None:
         turn = self._turn(asked, "response", frame[4:]) if asked is not None else None
         if turn is None:
             return frame
@@ -250,7 +250,7 @@ class Meddling:
         frame = SIZE.pack(len(data)) + data
         out.append(Send(frame, frame))
 
-    def _turn(self, asked: Asked, direction: Direction, data: bytes) -> Turn | None:
+    def _turn(self, asked: PendingRequest, direction: Direction, data: bytes) -> Turn | None:
         """Return the turn of a message; None for one that cannot be read, or whose request was not held."""
         exchange = self._seen.exchange(asked, direction, data)
         if exchange is None:

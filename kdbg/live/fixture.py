@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from .mocking.running import RunningMock
-    from .running import RunningProxy
+    from .embedded import RunningProxy
+    from .mocking.embedded import RunningMock
 
 
 @pytest.fixture
 def kdbg_proxy() -> Iterator[Callable[..., RunningProxy]]:
     """Return `kdbg.proxy`, with proxies that are closed when the test ends."""
-    from .running import proxy
+    from .embedded import proxy
 
     with ExitStack() as stack:
         yield lambda *given, **named: stack.enter_context(proxy(*given, **named))
@@ -25,7 +25,7 @@ def kdbg_proxy() -> Iterator[Callable[..., RunningProxy]]:
 @pytest.fixture
 def kdbg_mock() -> Iterator[Callable[..., RunningMock]]:
     """Return `kdbg.mock`, with mocks that are closed when the test ends."""
-    from .mocking.running import mock
+    from .mocking.embedded import mock
 
     with ExitStack() as stack:
         yield lambda *given, **named: stack.enter_context(mock(*given, **named))

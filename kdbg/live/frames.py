@@ -31,7 +31,7 @@ class Decision(Enum):
     """These are no frames; all bytes from here on are passed on."""
 
 
-class Piece(NamedTuple):
+class FramePiece(NamedTuple):
     """Bytes of a direction: a part of a frame, or with `whole` one that was held, its size in front."""
 
     data: Buffer
@@ -75,11 +75,11 @@ class Frames:
         """Whether a part of a frame is held until the rest has come."""
         return self._holding
 
-    def feed(self, data: Buffer) -> Iterator[Piece]:
+    def feed(self, data: Buffer) -> Iterator[FramePiece]:
         """Yield what can be passed on now that these bytes came: views, of a view."""
         if self.lost or len(data) <= self._rest:
             self._rest = max(self._rest - len(data), 0)
-            yield Piece(data)
+            yield FramePiece(data)
             return
         if self._held:
             self._held += data
@@ -89,15 +89,15 @@ class Frames:
             self._held.clear()
         given, at, self._rest = 0, self._rest, 0
         if at and self._singly:
-            yield Piece(data[:at])
+            yield FramePiece(data[:at])
             given = at
         while len(data) - at >= self._wanted:
             if self._holding:
                 if at > given:
-                    yield Piece(data[given:at])
+                    yield FramePiece(data[given:at])
                 end = at + self._wanted
                 self._wanted, self._holding = 4, False
-                yield Piece(data[at:end], True)
+                yield FramePiece(data[at:end], True)
                 given = at = end
                 continue
             size = int.from_bytes(data[at : at + 4], signed=True)
@@ -113,26 +113,26 @@ class Frames:
                 self._rest = max(at + 4 + size - len(data), 0)
                 at = min(at + 4 + size, len(data))
                 if self._singly:
-                    yield Piece(data[given:at])
+                    yield FramePiece(data[given:at])
                     given = at
         if at > given:
-            yield Piece(data[given:at])
+            yield FramePiece(data[given:at])
         self._held += data[at:]
 
-    def let_go(self) -> Iterator[Piece]:
+    def let_go(self) -> Iterator[FramePiece]:
         """Yield what has come of a frame that was to be held whole; its rest is passed on as it comes."""
         if self._holding:
             data = bytes(self._held)
             self._held.clear()
             self._rest, self._wanted, self._holding = self._wanted - len(data), 4, False
-            yield Piece(data)
+            yield FramePiece(data)
 
-    def end(self) -> Iterator[Piece]:
+    def end(self) -> Iterator[FramePiece]:
         """Yield what was waited for in vain: no more bytes come."""
         if self._held:
             data = bytes(self._held)
             self._held.clear()
-            yield Piece(data)
+            yield FramePiece(data)
 
     def _decide(self, size: int, data: Buffer, start: int) -> Decision:
         if not 0 <= size <= MAX_FRAME:

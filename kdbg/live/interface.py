@@ -29,7 +29,7 @@ RETURN = 0x06
 """The instruction of a filter that says how many bytes of a packet are wanted."""
 
 
-class Opened(NamedTuple):
+class OpenSocket(NamedTuple):
     """A socket that has packets from now on; `link` is their link type. `owner` closes it when it is forgotten."""
 
     socket: socket.socket
@@ -37,7 +37,7 @@ class Opened(NamedTuple):
     owner: object = None
 
 
-class Refused(CaptureRefused):
+class InterfaceRefused(CaptureRefused):
     """An interface that cannot be captured on."""
 
 
@@ -46,26 +46,28 @@ def names() -> list[str]:
     return [name for _, name in socket.if_nameindex()]
 
 
-def open_interface(name: str, expression: str, snaplen: int) -> Opened:
-    """Open an interface, or `ANY`; raise `Refused` where that is not possible, with what to do.
+def open_interface(name: str, expression: str, snaplen: int) -> OpenSocket:
+    """Open an interface, or `ANY`; raise `InterfaceRefused` where that is not possible, with what to do.
 
     `expression` is a filter as tcpdump has them, `snaplen` how many bytes of a packet are wanted.
     """
     if not hasattr(socket, "AF_PACKET"):
-        raise Refused(name, "kdbg watch requires Linux", ("on other systems use tcpdump -U -w - … | kdbg decode -"))
+        raise InterfaceRefused(
+            name, "kdbg watch requires Linux", ("on other systems use tcpdump -U -w - … | kdbg decode -")
+        )
     if name != ANY and name not in names():
-        raise Refused(name, "no such interface", f"use one of {', '.join([*names(), ANY])}")
+        raise InterfaceRefused(name, "no such interface", f"use one of {', '.join([*names(), ANY])}")
     logging.getLogger("scapy").setLevel(logging.CRITICAL)  # what matters is raised
     try:
         if name != ANY and _hardware(name) in (ETHERNET, LOOPBACK):
             return _ethernet(name, expression, snaplen)
-        return Opened(_any(name, expression, snaplen), RAW_IP)
+        return OpenSocket(_any(name, expression, snaplen), RAW_IP)
     except PermissionError:
-        raise Refused(name, "no permission to capture packets", rights()) from None
-    except Refused:
+        raise InterfaceRefused(name, "no permission to capture packets", rights()) from None
+    except InterfaceRefused:
         raise
     except OSError as error:
-        raise Refused(name, f"capturing failed: {error.strerror or error}") from None
+        raise InterfaceRefused(name, f"capturing failed: {error.strerror or error}") from None
 
 
 def rights() -> str:
@@ -79,7 +81,7 @@ def _hardware(name: str) -> int:
     return int(Path(f"/sys/class/net/{name}/type").read_text())
 
 
-def _ethernet(name: str, expression: str, snaplen: int) -> Opened:
+def _ethernet(name: str, expression: str, snaplen: int) -> OpenSocket:
     from scapy.arch.linux import L2ListenSocket
 
     opened = L2ListenSocket(iface=name, promisc=True)
@@ -87,7 +89,7 @@ def _ethernet(name: str, expression: str, snaplen: int) -> Opened:
     if _hardware(name) == LOOPBACK:
         sock.setsockopt(SOL_PACKET, IGNORE_OUTGOING, 1)  # else each packet would come twice
     _filter(sock, expression, ETHERNET, snaplen)
-    return Opened(sock, ETHERNET, opened)
+    return OpenSocket(sock, ETHERNET, opened)
 
 
 def _any(name: str, expression: str, snaplen: int) -> socket.socket:
@@ -110,16 +112,18 @@ def _filter(sock: socket.socket, expression: str, link: int, snaplen: int) -> No
 
 
 def _program(expression: str, link: int, snaplen: int) -> bytes:
-    """Return the instructions of a filter; raise `Refused` where it makes no sense, or nothing compiles it."""
+    """Return the instructions of a filter; raise `InterfaceRefused` where it makes no sense, or nothing compiles it."""
     from scapy.arch.common import compile_filter
     from scapy.error import Scapy_Exception
 
     try:
         compiled = compile_filter(expression, linktype=link)
     except ImportError:
-        raise Refused("libpcap", "not installed; kdbg needs it to compile filters", "apt install libpcap0.8") from None
+        raise InterfaceRefused(
+            "libpcap", "not installed; kdbg needs it to compile filters", "apt install libpcap0.8"
+        ) from None
     except Scapy_Exception as error:
-        raise Refused("--bpf", str(error)) from None
+        raise InterfaceRefused("--bpf", str(error)) from None
     code = b""
     for number in range(compiled.bf_len):
         one = compiled.bf_insns[number]

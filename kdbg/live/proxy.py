@@ -20,12 +20,12 @@ from .client.connection import Connection
 from .client.settings import Settings, show
 from .client.trust import check_trust
 from .effects import Meddler
-from .holding import Desk
-from .listening import NO_ROOM, DescriptorLimit, Listener, Listening, Ports, accept, turns
+from .holds import Desk
+from .listeners import NO_ROOM, DescriptorLimit, Listener, Listening, Ports, accept, turns
 from .load import Load
 from .notices import Notices
 from .relay import Relay
-from .session import ROOM, Session, Tap
+from .session import ROOM, ProxySession, Tap
 
 GRACE = 1.0
 """Seconds that sessions have to end when the proxy does."""
@@ -77,7 +77,7 @@ class Proxy:
         self._room, self._load = bytearray(ROOM), Load(short=self._short)
         self._listeners: dict[Address, Listener] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._sessions: set[Session] = set()
+        self._sessions: set[ProxySession] = set()
 
     def listen(self, brokers: Sequence[Address]) -> list[Address]:
         """Open a listener for each of these brokers; return where clients find them. Call it in the event loop.
@@ -154,12 +154,13 @@ class Proxy:
         """Make a session for a client that was accepted; its broker is connected to beside."""
         self.connections += 1
         number = self.connections
-        session = Session(self._relay(broker), self._tap, lambda made: self._made(made, broker, number), self._ended,
+        session = ProxySession(
+            self._relay(broker), self._tap, lambda made: self._made(made, broker, number), self._ended,
                           self._desk, self._room, self._load)  # fmt: skip
         self._sessions.add(session)
         self._spawn(self._accept(session, sock))
 
-    async def _accept(self, session: Session, sock: socket.socket) -> None:
+    async def _accept(self, session: ProxySession, sock: socket.socket) -> None:
         """Connect a session to its client, by TLS where that is spoken; forget it where that fails."""
         made = False
         try:
@@ -168,7 +169,7 @@ class Proxy:
             if not made:
                 self._sessions.discard(session)
 
-    def _relay(self, broker: Address) -> Callable[[Session], Relay]:
+    def _relay(self, broker: Address) -> Callable[[ProxySession], Relay]:
         """Return what makes the relay of a session with a broker."""
         change = partial(self.addresses.change, via=broker) if self._change else None
 
@@ -180,14 +181,14 @@ class Proxy:
             own=lambda frame: session.told(True, frame), listed=listed,
         )  # fmt: skip
 
-    def _made(self, session: Session, broker: Address, number: int) -> None:
+    def _made(self, session: ProxySession, broker: Address, number: int) -> None:
         """Connect a session to its broker, whose client is there; one that comes while the proxy ends is hung up on."""
         if self._closed:
             session.hang_up(broken=True)
         else:
             self._spawn(self._connect(session, broker, number))
 
-    async def _connect(self, session: Session, broker: Address, number: int) -> None:
+    async def _connect(self, session: ProxySession, broker: Address, number: int) -> None:
         """Connect a session to its broker; hang up on the client where that fails."""
         transport = session.client.transport
         assert transport is not None
@@ -222,7 +223,7 @@ class Proxy:
         reason = "no response in time" if isinstance(error, TimeoutError) else str(error)
         self._trouble.say(f"broker {show(broker)} is not reachable: {reason}")
 
-    async def _reach(self, session: Session, broker: Address) -> asyncio.Transport:
+    async def _reach(self, session: ProxySession, broker: Address) -> asyncio.Transport:
         """Connect a session to its broker, and authenticate there if kdbg is to."""
         tls, settings = self._upstream.tls, self._upstream.settings
         if settings is not None:
@@ -245,7 +246,7 @@ class Proxy:
         messages = count(lost, "message")
         self._shortage.say(f"memory limit reached: {messages} forwarded without faults or holds; raise --max-memory")
 
-    def _ended(self, session: Session) -> None:
+    def _ended(self, session: ProxySession) -> None:
         self._sessions.discard(session)
         if session.relay.unread and not self.unread:
             self._say("a response could not be decoded; its broker addresses are unchanged")

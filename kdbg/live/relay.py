@@ -19,8 +19,8 @@ from ..protocol.wire import Api
 from ..protocol.wire.readings.compiled import UNREADABLE
 from ..protocol.wire.readings.endpoints import Change, EndpointsReader, endpoints_reader, with_endpoints
 from .addresses import Address
-from .effects import Asked, Hold, Holder, Meddler, Out, Send
-from .frames import FRONT, Decision, Frames, Piece
+from .effects import Hold, HoldServer, Meddler, Out, PendingRequest, Send
+from .frames import FRONT, Decision, FramePiece, Frames
 
 MOST_ASKED = 10_000
 """Requests that may wait for their answers; whoever sends more gets no addresses rewritten any more."""
@@ -63,10 +63,10 @@ class Relay:
         self.singly = singly = singly or faults is not None
         self._requests = Frames(self._judge_request, singly=singly)
         self._responses = Frames(self._judge_response, singly=singly)
-        self._asked: deque[Asked] = deque()
-        self._next: Asked | None = None
+        self._asked: deque[PendingRequest] = deque()
+        self._next: PendingRequest | None = None
         self._silent = False
-        self.holder: Holder | None = None
+        self.holder: HoldServer | None = None
 
     def from_client(self, data: Buffer) -> None:
         """Take bytes that the client sent. Of a view of them, views go into the queues; only what is held is copied."""
@@ -120,7 +120,7 @@ class Relay:
         if header is not None and prefix is None and len(front) < min(size, FRONT):
             return Decision.MORE
         answered = prefix is None or prefix.wants_answer
-        self._next = Asked(header, answered, self._endpoints(header))
+        self._next = PendingRequest(header, answered, self._endpoints(header))
         if answered:
             self._asked.append(self._next)
         if len(self._asked) > MOST_ASKED:
@@ -141,7 +141,7 @@ class Relay:
         api, version = header.api, header.version
         return endpoints_reader(header_grammar(api, version, "response"), api.at("response", version))
 
-    def _pass_requests(self, pieces: Iterator[Piece]) -> None:
+    def _pass_requests(self, pieces: Iterator[FramePiece]) -> None:
         passed = list[Buffer]()
         for piece in pieces:
             if not piece.whole:
@@ -159,7 +159,7 @@ class Relay:
             self._answer()
         self._flush(self.to_broker, passed)
 
-    def _hold_request(self, asked: Asked) -> None:
+    def _hold_request(self, asked: PendingRequest) -> None:
         """Put what holds a request in its place, if it goes out as the last of the queue, and is to be held."""
         last = self.to_broker[-1] if self.to_broker and asked.answer is None else None
         if self.holder is not None and isinstance(last, Send):
@@ -183,7 +183,7 @@ class Relay:
             if data != hold.data:
                 self._asks_now(asked, data)
 
-    def _asks_now(self, asked: Asked, data: bytes) -> None:
+    def _asks_now(self, asked: PendingRequest, data: bytes) -> None:
         """Take note that a request was changed, perhaps in its header."""
         header = read_header(data, 0, len(data))[1]
         if header is not None:
@@ -210,7 +210,7 @@ class Relay:
             if header is None:
                 continue
             prefix = read_prefix(header, data)
-            asked = Asked(header, prefix is None or prefix.wants_answer, None)
+            asked = PendingRequest(header, prefix is None or prefix.wants_answer, None)
             asked.data, asked.own = data, True
             if asked.answered:
                 self._asked.append(asked)
@@ -233,7 +233,7 @@ class Relay:
         whole = asked.endpoints is not None or asked.own or self._silent or self._concerned(asked.api)
         return Decision.HOLD if whole else Decision.PASS
 
-    def _find(self, front: bytes) -> Asked | None:
+    def _find(self, front: bytes) -> PendingRequest | None:
         """Return the request that a response answers, and forget those before it; None for one that nobody asked for.
 
         What is no request, such as a raw SASL token, is answered by what answers none.
@@ -248,7 +248,7 @@ class Relay:
             self._asked.popleft()
         return None
 
-    def _pass_responses(self, pieces: Iterator[Piece]) -> None:
+    def _pass_responses(self, pieces: Iterator[FramePiece]) -> None:
         passed = list[Buffer]()
         for piece in pieces:
             if self._silent:
@@ -263,7 +263,7 @@ class Relay:
                 self._answer()
         self._flush(self.to_client, passed)
 
-    def _pass_response(self, asked: Asked | None, frame: bytes) -> None:
+    def _pass_response(self, asked: PendingRequest | None, frame: bytes) -> None:
         """Pass on a response that came whole."""
         if asked is not None and asked.own:
             self.to_client.append(Send(b"", frame))
@@ -277,7 +277,7 @@ class Relay:
         hold = self.holder.hold(asked, "response", frame[4:]) if self.holder is not None and asked is not None else None
         self.to_client.append(hold or Send(self._rewritten(asked, frame), frame))
 
-    def _rewritten(self, asked: Asked | None, frame: bytes) -> bytes:
+    def _rewritten(self, asked: PendingRequest | None, frame: bytes) -> bytes:
         """Return a response with the addresses that the client is told, as a frame."""
         if asked is None or asked.endpoints is None or self._change is None:
             return frame

@@ -17,9 +17,9 @@ from kdbg.capture import blocks
 from kdbg.capture.formats import Damaged, open_reader, packets_of
 from kdbg.capture.source import open_source
 from kdbg.errors import CaptureError, InputError, KdbgError
-from kdbg.live.capturing import Outcome, Wanted, tell
+from kdbg.live.bounded_pipe import Outflow
+from kdbg.live.capture_child import CaptureOptions, CaptureOutcome, tell
 from kdbg.live.files import Files
-from kdbg.live.outflow import Outflow
 from kdbg.live.overflow import LIMIT
 
 OVER = -1
@@ -54,7 +54,7 @@ WAYS: dict[str, Callable[[str, str], list[str]]] = {
 """How tcpdump is run elsewhere, by the word in front of the colon."""
 
 
-def command(via: str, wanted: Wanted) -> list[str]:
+def command(via: str, wanted: CaptureOptions) -> list[str]:
     """Return the command for `WAY:WHERE`; raise `InputError` for what is none."""
     way, _, where = via.partition(":")
     if way not in WAYS or not where or where.startswith("-"):
@@ -69,7 +69,7 @@ def command(via: str, wanted: Wanted) -> list[str]:
         raise InputError(f"--via {via!r}: {error}") from None
 
 
-def relay(command: Sequence[str], wanted: Wanted, packets: int, control: int, report: int) -> None:
+def relay(command: Sequence[str], wanted: CaptureOptions, packets: int, control: int, report: int) -> None:
     """Hand on what the command writes, until `control` is closed; see `capturing.capture`."""
     try:
         files = None if wanted.path is None else Files(wanted.path, wanted.rotation)
@@ -111,7 +111,7 @@ class Relaying:
         self.name, self.process = name, process
         self._links: dict[int, int] = {}
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> CaptureOutcome:
         """Hand on all packets; return what came of it, once all is read, or the reader has gone."""
         problem = ""
         try:
@@ -133,7 +133,7 @@ class Relaying:
         if status and self.control != OVER:
             problem = f"{self.name} ended with status {status}" + (f"; {problem}" if problem else "")
         names = [str(name) for name in self.files.names] if self.files is not None else []
-        return Outcome(self.outflow.taken, None, self.outflow.unread, names, problem)
+        return CaptureOutcome(self.outflow.taken, None, self.outflow.unread, names, problem)
 
     def until_over(self) -> None:
         """Hand on all packets; raise `CaptureError` for what are none, and where a file cannot be written."""

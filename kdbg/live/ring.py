@@ -33,7 +33,7 @@ ADDRESS = 48 + 4
 """Where the interface of a packet is told, counted from its header."""
 
 
-class Taken(NamedTuple):
+class RingPacket(NamedTuple):
     """A packet: number of its interface, nanoseconds since the epoch, bytes captured, bytes on the wire."""
 
     interface: int
@@ -64,7 +64,7 @@ class Ring:
         self.count()  # the kernel has counted what the socket could not hold before it had the ring
         self.dropped = 0
 
-    def take(self) -> list[Taken] | None:
+    def take(self) -> list[RingPacket] | None:
         """Return the packets of the next block; None where the kernel has handed over none."""
         place = self._next * BLOCK
         status, count, first = _block(self._memory, place)
@@ -84,7 +84,7 @@ class Ring:
         """Give the memory back; the socket stays open."""
         self._memory.close()
 
-    def _packets(self, place: int, count: int) -> Iterator[Taken]:
+    def _packets(self, place: int, count: int) -> Iterator[RingPacket]:
         memory = self._memory
         for _ in range(count):
             step, seconds, rest, size, sent, status, start, network, tag, protocol = _packet(memory, place)
@@ -96,5 +96,5 @@ class Ring:
                     protocol = protocol if status & VLAN_TPID_VALID else VLAN
                     data = b"%b%b%b" % (data[:12], struct.pack(">HH", protocol, tag & 0xFFFF), data[12:])
                     sent += 4
-                yield Taken(interface, seconds * 1_000_000_000 + rest, data, sent)
+                yield RingPacket(interface, seconds * 1_000_000_000 + rest, data, sent)
             place += step

@@ -15,10 +15,10 @@ from ..capture.write import Buffer
 from ..exchanges.messages.peers import Peers
 from .addresses import Address
 from .effects import pending
-from .end import End
-from .holding import Desk, Holder
+from .holds import ConnectionHolds, Desk
 from .load import Load
 from .relay import Relay
+from .socket_queue import End
 
 NOBODY = Peers(0, ("", 0), ("", 0))
 MOST_PENDING = 1 << 20
@@ -43,7 +43,7 @@ class Tap(Protocol):
         """Take note that a connection has ended."""
 
 
-class Session:
+class ProxySession:
     """A client and its broker, `peers` as soon as that is known.
 
     `relay` gives the relay of the two, `made` is called once the client has connected, which is read no further until
@@ -53,17 +53,19 @@ class Session:
 
     def __init__(
         self,
-        relay: Callable[[Session], Relay],
+        relay: Callable[[ProxySession], Relay],
         tap: Tap | None,
-        made: Callable[[Session], None],
-        done: Callable[[Session], None],
+        made: Callable[[ProxySession], None],
+        done: Callable[[ProxySession], None],
         desk: Desk | None = None,
         room: bytearray | None = None,
         load: Load | None = None,
     ) -> None:
         self.peers = NOBODY
         self.relay = relayed = relay(self)
-        self.holder: Holder | None = desk.holder(lambda: self.peers, relayed, self.pump) if desk is not None else None
+        self.holder: ConnectionHolds | None = (
+            desk.holder(lambda: self.peers, relayed, self.pump) if desk is not None else None
+        )
         relayed.holder = self.holder
         self.tap = tap
         self._room = memoryview(room if room is not None else bytearray(ROOM))

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from kdbg.scale.spark import session
 from kdbg.scale.spark.archive.plan import plan
 from kdbg.scale.spark.commit import Output
-from kdbg.scale.spark.pipeline import Options, Pipeline
+from kdbg.scale.spark.pipeline import Pipeline, PipelineOptions
 
 from . import archives
 from .results import Column, Table
@@ -122,7 +122,7 @@ class Session:
         shutil.rmtree(self._out, ignore_errors=True)
         with watching() as memory:
             start = time.perf_counter()
-            outcome = Pipeline(self._spark, Output(str(self._out)), Options()).run(plan([str(archive)]))
+            outcome = Pipeline(self._spark, Output(str(self._out)), PipelineOptions()).run(plan([str(archive)]))
             taken = time.perf_counter() - start
         return Run(taken, self._stages(), outcome.counts["packets"], memory["most"])
 

@@ -19,8 +19,8 @@ from kdbg.capture import Capture, Packet
 from kdbg.capture.source import open_source
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.streams.tcp.stream import NOBODY
-from kdbg.streams.tcp.table import Table as Connections
-from kdbg.views.render.look import Look
+from kdbg.streams.tcp.table import ConnectionTable as Connections
+from kdbg.views.render.style import Look
 from kdbg.views.render.views import view
 
 from . import archives

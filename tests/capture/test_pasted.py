@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from kdbg.capture.pasted import Pasted, read_bytes
+from kdbg.capture.hex_text import Pasted, read_bytes
 from kdbg.errors import InputError
 
 from .printed import SAMPLE, tcpdump, wireshark_array, wireshark_dump, wireshark_escaped

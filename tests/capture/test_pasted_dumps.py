@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from kdbg.capture.pasted import Pasted, read_bytes
+from kdbg.capture.hex_text import Pasted, read_bytes
 from kdbg.errors import InputError
 
 from .printed import SAMPLE

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from kdbg.capture.pasted import Pasted, read_bytes
+from kdbg.capture.hex_text import Pasted, read_bytes
 from kdbg.errors import InputError
 
 from .printed import SAMPLE, tcpdump, wireshark_array, wireshark_dump, wireshark_escaped

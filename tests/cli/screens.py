@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 
 import kdbg
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.ui.cli.output import Writer
 from kdbg.ui.cli.watching import Watching
-from kdbg.ui.tui.dump import Dump
-from kdbg.ui.tui.opened import Place, opened
-from kdbg.ui.tui.taking import COPIES, Taken, hexed
-from kdbg.views.render.look import Look
+from kdbg.ui.tui.clipboard import COPIES, ClipboardContext, hexed
+from kdbg.ui.tui.dump import ExchangeDump
+from kdbg.ui.tui.fields import ByteRange, opened
+from kdbg.views.render.style import Look
 
 
 def watch(path: Path, format: str, look: Look) -> None:
@@ -32,12 +32,12 @@ def browsed(path: Path, look: Look) -> str:
             seen = opened(exchange, exchange._topics, look)
             found += [f"{one.path} {one.says} {one.means}" for part in seen.parts for one in part.fields]
             found += [note for part in seen.parts for note in part.notes]
-            dump = Dump(seen, 16)
+            dump = ExchangeDump(seen, 16)
             for cells in (dump.line(line).cells for line in range(len(dump))):
                 found += [" ".join(cell.digits for cell in cells), "".join(cell.letter for cell in cells)]
-            places = [Place(number, 0, len(buffer.data)) for number, buffer in enumerate(seen.buffers)]
+            places = [ByteRange(number, 0, len(buffer.data)) for number, buffer in enumerate(seen.buffers)]
             places += [one.place for part in seen.parts for one in part.fields]
-            take = partial(Taken, str(path), exchange, seen, topics=exchange._topics, look=look)
+            take = partial(ClipboardContext, str(path), exchange, seen, topics=exchange._topics, look=look)
             found += [hexed(take([place])) or "" for place in places]
             found += [copied(take(places[:1])) or "" for _, copied in COPIES.values()]
     return "\n".join(found)

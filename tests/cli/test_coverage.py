@@ -12,7 +12,7 @@ from kdbg.protocol import grammars
 from kdbg.ui.cli.coverage import PROOFS
 from kdbg.views.render import coverage
 from kdbg.views.render.coverage import KINDS
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 from .calls import MAIN, Outcome
 

@@ -19,7 +19,7 @@ from kdbg.protocol import grammars
 from kdbg.ui.cli import run
 from kdbg.ui.cli.reencode import Reencoder
 from kdbg.views.render.jsonlines import json_line
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 MAIN = Path(__file__).resolve().parents[2]
 FOLDERS = (MAIN / "captures", MAIN.parent / "shared" / "captures", MAIN.parent / "shared" / "captures" / "public")

@@ -13,7 +13,7 @@ from kdbg.protocol.grammars.error_history import CHANGES
 from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.ui.cli import run
 from kdbg.views.render.errortext import error_object, several, table
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 NOT_LEADER = """\
 6 NOT_LEADER_OR_FOLLOWER

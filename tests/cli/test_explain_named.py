@@ -9,7 +9,7 @@ import pytest
 
 import kdbg
 from kdbg.errors import UnknownApi
-from kdbg.exchanges.guess.named import names, structure
+from kdbg.exchanges.guess.structures import names, structure
 from kdbg.protocol.grammars.payloads import payloads
 from kdbg.protocol.wire.nodes import build
 

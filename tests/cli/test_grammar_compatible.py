@@ -11,7 +11,7 @@ import pytest
 from kdbg.protocol.definitions.history import history
 from kdbg.ui.cli.compatible import the_one
 from kdbg.views.render.compatibility import history_text
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 from .calls import Outcome
 

@@ -11,8 +11,8 @@ from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.records.build import build_set
 from kdbg.ui.cli import COMMANDS, commands
 from kdbg.ui.cli.output import without_values
-from kdbg.views.render.look import Look
 from kdbg.views.render.records.views import FORMATS
+from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS
 
 from ..traffic import Talk

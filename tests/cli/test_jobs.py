@@ -13,13 +13,13 @@ from uuid import UUID
 import pytest
 
 from kdbg.capture import open_capture, source
-from kdbg.exchanges.filters.chosen import Filters
-from kdbg.exchanges.jobs import apart
-from kdbg.ui.cli.decoding import Run
+from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.exchanges.jobs import pool
+from kdbg.ui.cli.decoding import DecodeRun
 from kdbg.ui.cli.output import Writer
-from kdbg.views.render.look import Look
-from kdbg.views.report import collected
-from kdbg.views.report.collected import Collected
+from kdbg.views.render.style import Look
+from kdbg.views.report import collector
+from kdbg.views.report.collector import Collected
 
 from ..traffic import Talk, pcap
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, SHARED, SHIPPED, call
@@ -37,7 +37,7 @@ def test_the_output_is_the_same(format: str) -> None:
 
 def printed(capfdbinary: pytest.CaptureFixture[bytes], path: Path, format: str, jobs: int, **wanted: Any) -> Any:
     """What a run prints, in this process, and its status."""
-    run = Run(format, Look(), Writer(), Filters(**wanted), jobs)
+    run = DecodeRun(format, Look(), Writer(), Filters(**wanted), jobs)
     run.captures([str(path)])
     return capfdbinary.readouterr(), run.status
 
@@ -49,7 +49,7 @@ def test_many_small_pieces_are_shown_in_order(
 ) -> None:
     """As a long capture has them: what one block of packets completes is a piece, and blocks are short."""
     monkeypatch.setattr(source, "CHUNK", 1 << 12)
-    monkeypatch.setattr(apart, "MOST", 3)
+    monkeypatch.setattr(pool, "MOST", 3)
     one, several = (printed(capfdbinary, capture, format, jobs) for jobs in (1, 3))
     assert several == one
 
@@ -62,7 +62,7 @@ def test_many_small_pieces_are_shown_in_order(
 def test_filters_and_limits_are_the_same(
     wanted: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    monkeypatch.setattr(apart, "MOST", 3)
+    monkeypatch.setattr(pool, "MOST", 3)
     for path in (CAPTURE, CAPTURES / "first-contact.pcap"):
         one, several = (printed(capfdbinary, path, "json", jobs, **wanted) for jobs in (1, 2))
         assert several == one
@@ -72,7 +72,7 @@ def test_names_that_are_learnt_on_the_way_are_known_to_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """A topic id is shown by its name once that was told, and not before: also in copies made before it was."""
-    monkeypatch.setattr(apart, "MOST", 2)
+    monkeypatch.setattr(pool, "MOST", 2)
     talk = Talk()
     for number in range(1, 60):
         topic_id = UUID(int=number)
@@ -135,11 +135,11 @@ def test_the_report_is_the_same(tmp_path: Path) -> None:
 
 
 def test_the_rows_of_many_small_chunks_are_all_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "MOST", 3)
+    monkeypatch.setattr(pool, "MOST", 3)
     found = []
     for jobs in (1, 4):
         with closing(Collected(Filters(), jobs)) as all_, open_capture(CAPTURE) as capture:
             all_.capture(capture)
-            found.append({table: sorted(map(str, all_.ask(f"SELECT * FROM {table}"))) for table in collected.KEPT})
+            found.append({table: sorted(map(str, all_.ask(f"SELECT * FROM {table}"))) for table in collector.KEPT})
     assert found[0] == found[1]
     assert len(found[0]["exchanges"]) > 10

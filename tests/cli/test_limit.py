@@ -104,8 +104,8 @@ def by_decode(path: Path) -> list[int]:
 
 def by_report(path: Path) -> list[int]:
     from kdbg.capture import open_capture
-    from kdbg.exchanges.filters.chosen import Filters
-    from kdbg.views.report.collected import Collected
+    from kdbg.exchanges.filters.filter_set import Filters
+    from kdbg.views.report.collector import Collected
 
     with closing(Collected(Filters())) as collected, open_capture(path) as opened:
         collected.capture(opened)
@@ -119,12 +119,12 @@ def by_table(path: Path) -> list[int]:
 
 def by_spark(path: Path) -> list[int]:
     """What a task does that has a whole capture, without a cluster around it."""
-    from kdbg.exchanges.filters.chosen import Filters
-    from kdbg.scale.spark.alone import Alone
+    from kdbg.exchanges.filters.filter_set import Filters
     from kdbg.scale.spark.archive.plan import plan
+    from kdbg.scale.spark.single_capture import Alone
     from kdbg.views.tables.cells import plain
     from kdbg.views.tables.columns import TABLES
-    from kdbg.views.tables.told import Wanted
+    from kdbg.views.tables.message_columns import WantedRows
 
     sizes: list[int] = []
     place = list(TABLES["exchanges"]).index("response_bytes")
@@ -133,7 +133,7 @@ def by_spark(path: Path) -> list[int]:
         if table == "exchanges":
             sizes.append(row[place])
 
-    for _ in Alone(plan([str(path)]), plain(add), Filters(), Wanted()).run():
+    for _ in Alone(plan([str(path)]), plain(add), Filters(), WantedRows()).run():
         pass
     return sizes
 

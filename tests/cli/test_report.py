@@ -16,7 +16,7 @@ WITHOUT_JINJA = """
 import sys, importlib.util as util
 found = util.find_spec
 util.find_spec = lambda name, *more: None if name == "jinja2" else found(name, *more)
-import kdbg.cli
+import kdbg.ui.cli
 sys.exit(kdbg.ui.cli.run(sys.argv[1:]))
 """
 

@@ -21,19 +21,21 @@ from kdbg.live.client.settings import Sasl, Settings, Tls
 from kdbg.protocol import grammars
 from kdbg.ui.cli.sending.apioptions import ABOUT, own_options, required
 from kdbg.ui.cli.sending.captured import by_name, captured
-from kdbg.ui.cli.sending.options import Options
+from kdbg.ui.cli.sending.options import SendOptions
 from kdbg.ui.cli.sending.request import FromBody, FromOptions
 from kdbg.ui.cli.sending.security import reach
 from kdbg.ui.cli.sending.words import TIMES, Acks, Moment, Offset, Pair
 
 from .calls import CAPTURES, COMMAND, ENVIRONMENT
 
-EMPTY: dict[str, Any] = {field.name: False if field.type == "bool" else None for field in dataclasses.fields(Options)}
-NOTHING = Options(**EMPTY | {"max_response": Settings().max_response})
+EMPTY: dict[str, Any] = {
+    field.name: False if field.type == "bool" else None for field in dataclasses.fields(SendOptions)
+}
+NOTHING = SendOptions(**EMPTY | {"max_response": Settings().max_response})
 """As if nothing had been said."""
 
 
-def said(**options: Any) -> Options:
+def said(**options: Any) -> SendOptions:
     return dataclasses.replace(NOTHING, **options)
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import kdbg
-from kdbg.exchanges.jobs.apart import FEW
+from kdbg.exchanges.jobs.pool import FEW
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.wire.readings.topic_names import NamesThen
 from kdbg.ui.cli.output import FLUSH_AT, Writer
-from kdbg.ui.cli.showing import ShownHere
-from kdbg.views.render.look import Look
+from kdbg.ui.cli.sinks import InlineSink
+from kdbg.views.render.style import Look
 from kdbg.views.render.views import ExchangeView, Text, view
 
 FIRST_CONTACT = Path(__file__).parents[2] / "captures" / "first-contact.pcap"
@@ -40,7 +40,7 @@ def shown(count: int) -> list[int]:
     exchanges = [*kdbg.read(FIRST_CONTACT)][:count]
     assert len(exchanges) == count
     run = Run()
-    ShownHere(run, view("tree").exchange(Look(), {}), NamesThen({})).add(exchanges)
+    InlineSink(run, view("tree").exchange(Look(), {}), NamesThen({})).add(exchanges)
     assert run.writer.raw.tell() == count * (FLUSH_AT + 1)
     return run.written
 

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from kdbg.analysis.stats.measures import MEASURES
-from kdbg.analysis.stats.table import Table
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.analysis.stats.table import StatsTable
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.ui.cli import counting
-from kdbg.ui.cli.completing import dimension_names, sort_names
-from kdbg.ui.cli.counting import StatsRun, Wanted
+from kdbg.ui.cli.completions import dimension_names, sort_names
+from kdbg.ui.cli.counting import StatsOptions, StatsRun
 from kdbg.ui.cli.output import Writer
 from kdbg.ui.cli.stats import command
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 from ..traffic import Talk, pcap
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, MAIN, Outcome, call
@@ -112,8 +112,8 @@ class TestBy:
     def test_more_rows_than_are_told_apart(
         self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(counting, "Table", lambda by: Table(by, most=2))
-        run = StatsRun(Wanted(("api",), None, None, "table"), Look(), Writer(), Filters())
+        monkeypatch.setattr(counting, "Table", lambda by: StatsTable(by, most=2))
+        run = StatsRun(StatsOptions(("api",), None, None, "table"), Look(), Writer(), Filters())
         run.captures([str(FIRST)])
         printed = capfd.readouterr()
         assert "(others)" in printed.out
@@ -198,7 +198,7 @@ class TestFiles:
         monkeypatch.setattr(counting, "CHUNK", 7)
         for count in (1, jobs):
             for by in ((), ("client", "topic", "error")):
-                run = StatsRun(Wanted(by, None, None, "json"), Look(), Writer(), Filters(), count)
+                run = StatsRun(StatsOptions(by, None, None, "json"), Look(), Writer(), Filters(), count)
                 run.captures([str(REAL), str(ERRORS)])
                 printed.append((capfd.readouterr(), run.status))
         assert printed[:2] == printed[2:]

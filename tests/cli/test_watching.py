@@ -27,7 +27,7 @@ PROGRAM = """if True:
     from kdbg.ui.cli import run
     from kdbg.ui.cli.output import Writer, look
     from kdbg.ui.cli.watching import Watching
-    from kdbg.exchanges.filters.chosen import Filters
+    from kdbg.exchanges.filters.filter_set import Filters
     stream = os.dup(0)
     def stop():
         print("stopping", file=sys.stderr, flush=True)

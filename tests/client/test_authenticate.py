@@ -14,7 +14,7 @@ from kdbg.live.client import Cluster, Connection, Sasl, Settings
 from kdbg.live.client.authenticate import authenticate
 from kdbg.live.client.settings import show
 from kdbg.protocol import grammars
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS, view
 
 from ..traffic import forms

@@ -8,8 +8,8 @@ import pytest
 
 import kdbg
 from kdbg.analysis.compare.answers import Judge, worth_asking_again
-from kdbg.analysis.compare.counterparts import Counterparts
-from kdbg.analysis.compare.handed import KEPT, MEMBER, OFFSET
+from kdbg.analysis.compare.broker_assigned import KEPT, MEMBER, OFFSET
+from kdbg.analysis.compare.value_mapping import Counterparts
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol import grammars

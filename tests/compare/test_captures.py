@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import kdbg
-from kdbg.analysis.compare.captures import Row, rows
+from kdbg.analysis.compare.captures import ComparisonRow, rows
 from kdbg.analysis.compare.profile import Profile
 
 from ..traffic import Talk, pcap
@@ -25,7 +25,7 @@ def client(version: int = 12, wait: int = 500, software: str = "lib", **more: An
     return talk.ask("Fetch", version, max_wait_ms=wait, **more).answer()
 
 
-def named(found: list[Row]) -> dict[tuple[str, str | None, str], Row]:
+def named(found: list[ComparisonRow]) -> dict[tuple[str, str | None, str], ComparisonRow]:
     return {(row.section, row.api, row.name): row for row in found}
 
 

@@ -8,8 +8,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.analysis.compare.counterparts import Counterparts
-from kdbg.analysis.compare.handed import (
+from kdbg.analysis.compare.broker_assigned import (
     GENERATION,
     KEPT,
     LEADER_EPOCH,
@@ -19,6 +18,7 @@ from kdbg.analysis.compare.handed import (
     PRODUCER_EPOCH,
     TOPIC_ID,
 )
+from kdbg.analysis.compare.value_mapping import Counterparts
 from kdbg.exchanges.messages.message import read
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.nodes import build

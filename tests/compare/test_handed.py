@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kdbg.analysis.compare.aside import is_aside
-from kdbg.analysis.compare.handed import (
+from kdbg.analysis.compare.broker_assigned import (
     CHOSEN,
     HANDED,
     KINDS,
@@ -20,6 +19,7 @@ from kdbg.analysis.compare.handed import (
     handed,
     is_volatile,
 )
+from kdbg.analysis.compare.ignored_fields import is_aside
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.errors import error_name
 from kdbg.protocol.wire.language.api import DIRECTIONS, Direction

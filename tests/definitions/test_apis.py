@@ -11,7 +11,7 @@ import pytest
 
 from kdbg.errors import DefinitionError
 from kdbg.protocol import grammars
-from kdbg.protocol.definitions import Given, apis, read
+from kdbg.protocol.definitions import DefinedApis, apis, read
 from kdbg.protocol.wire import Api
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.bnf import bnf
@@ -27,7 +27,7 @@ def field(name: str, type: str, versions: str = "0+", **more: Any) -> dict[str, 
     return {"name": name, "type": type, "versions": versions} | more
 
 
-def given(*texts: str) -> Given:
+def given(*texts: str) -> DefinedApis:
     return apis(read(text, f"{i}.json") for i, text in enumerate(texts))
 
 
@@ -68,7 +68,7 @@ class TestNew:
     def test_messages_that_are_no_api_and_removed_ones_are_passed_over(self) -> None:
         stored = '{ "type": "data", "name": "FooValue", "validVersions": "0", "fields": [] }'
         removed = '{ "apiKey": 4, "type": "request", "name": "LeaderAndIsrRequest", "validVersions": "none" }'
-        assert given(stored, removed) == Given((), ())
+        assert given(stored, removed) == DefinedApis((), ())
 
     @pytest.mark.parametrize(
         ("other", "problem"),
@@ -114,7 +114,7 @@ class TestBesideKdbgsOwn:
 
     def test_the_same_again_changes_nothing(self) -> None:
         same = given(self.request(valid="0-4"))
-        assert same == Given((self.own,), ())
+        assert same == DefinedApis((self.own,), ())
 
     def test_a_new_version_is_added_and_the_others_stay(self) -> None:
         found = given(self.request(MOOD))

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from kdbg.errors import BuildError, GrammarError, Leftover, UnknownVersion, WireError
 from kdbg.protocol import grammars
 from kdbg.protocol.definitions.apis import apis
-from kdbg.protocol.definitions.declaring import declare
-from kdbg.protocol.definitions.message_data import Message, MessageType
-from kdbg.protocol.definitions.reading import read
+from kdbg.protocol.definitions.declaration import declare
+from kdbg.protocol.definitions.message_data import MessageData, MessageType
+from kdbg.protocol.definitions.parse import read
 from kdbg.protocol.wire.nodes import TAGGED
 
 RULES = MessageType.defined(read("""{
@@ -51,7 +51,7 @@ FOO_TEXT = """{
 FOO = MessageType.defined(read(FOO_TEXT, "FooResponse.json"))
 
 
-def problem(message: Message, version: int) -> str:
+def problem(message: MessageData, version: int) -> str:
     with pytest.raises(BuildError) as caught:
         message.write(version)
     assert str(caught.value).startswith(caught.value.path)

@@ -12,7 +12,7 @@ import pytest
 
 from kdbg.errors import DefinitionError
 from kdbg.protocol.definitions.model import ALL_VERSIONS, NO_VERSIONS, MessageDefinition, Versions
-from kdbg.protocol.definitions.reading import DEEPEST, MOST_FIELDS, read
+from kdbg.protocol.definitions.parse import DEEPEST, MOST_FIELDS, read
 from kdbg.protocol.wire.nodes import NO_DEFAULT
 
 from .. import facts

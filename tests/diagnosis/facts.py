@@ -9,10 +9,10 @@ from kdbg.analysis.diagnosis import Case
 from kdbg.analysis.diagnosis.rules import BY_CODE
 from kdbg.analysis.ledgers import Ledgers
 from kdbg.analysis.ledgers.accounts import Failure
-from kdbg.analysis.ledgers.flows import Fetched, Polls, Sample, Written
+from kdbg.analysis.ledgers.evidence import Mark, Occurrences
+from kdbg.analysis.ledgers.flows import Fetched, PartitionWrites, Polls, Sample
 from kdbg.analysis.ledgers.groups import Event, Group, Member
-from kdbg.analysis.ledgers.marks import Mark, Seen
-from kdbg.analysis.ledgers.sessions import Session, Slow, Unanswered
+from kdbg.analysis.ledgers.sessions import KafkaConnection, Slow, Unanswered
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.streams.tcp.paths import Closed, Path, Side
@@ -28,9 +28,9 @@ def mark(number: int = 1, at: int = 0, end: int | None = None, connection: int =
     return Mark(number, START + at, START + (at if end is None else end), connection)
 
 
-def seen(count: int = 1, since: int = 0, until: int = 0, first: int = 1) -> Seen:
+def seen(count: int = 1, since: int = 0, until: int = 0, first: int = 1) -> Occurrences:
     """Something that was seen so many times, from `since` to `until`."""
-    found = Seen()
+    found = Occurrences()
     for number in range(count):
         at = since + (until - since) * number // max(count - 1, 1)
         found.add(mark(first + number, at))
@@ -70,30 +70,34 @@ class Facts(Ledgers):
         self.held.paths.append(path)
         return path
 
-    def client(self, client_id: str = "shop", *, broker: tuple[str, int] = BROKER, **more: Any) -> Session:
+    def client(self, client_id: str = "shop", *, broker: tuple[str, int] = BROKER, **more: Any) -> KafkaConnection:
         """A connection that speaks Kafka."""
         path = self.path(**more)
         peers = Peers(len(self.sessions) + 1, path.initiator, broker, path.first_packet)
-        session = self.sessions[peers.number] = self._by_packet[path.first_packet] = Session(peers, path)
+        session = self.sessions[peers.number] = self._by_packet[path.first_packet] = KafkaConnection(peers, path)
         if client_id:
             session.client_ids[client_id] += 1
         return session
 
-    def fails(self, session: Session, code: int, api: int, subject: str, times: Seen, *partitions: int) -> Failure:
+    def fails(
+        self, session: KafkaConnection, code: int, api: int, subject: str, times: Occurrences, *partitions: int
+    ) -> Failure:
         """An error code that a client gets."""
         failure = Failure(code, api, subject, session)
         failure.seen, failure.partitions = times, set(partitions)
         self.failures[code, api, subject, session.peers.number] = failure
         return failure
 
-    def polls_of(self, session: Session, **more: Any) -> Polls:
+    def polls_of(self, session: KafkaConnection, **more: Any) -> Polls:
         return filled(self.polls.setdefault(session.peers.number, Polls()), more)
 
-    def reads(self, session: Session, topic: str = "orders", partition: int = 0, **more: Any) -> Fetched:
+    def reads(self, session: KafkaConnection, topic: str = "orders", partition: int = 0, **more: Any) -> Fetched:
         return filled(self.fetched.setdefault((session.peers.number, topic, partition), Fetched()), more)
 
-    def writes(self, session: Session, topic: str = "orders", partition: int = 0, **more: Any) -> Written:
-        return filled(self.written.setdefault((session.peers.number, topic, partition), Written()), more)
+    def writes(
+        self, session: KafkaConnection, topic: str = "orders", partition: int = 0, **more: Any
+    ) -> PartitionWrites:
+        return filled(self.written.setdefault((session.peers.number, topic, partition), PartitionWrites()), more)
 
     def member(self, member_id: str = "m1", group: str = "sums", *, client_id: str = "shop", **more: Any) -> Member:
         """A member of a group, on a host of its own."""
@@ -101,7 +105,7 @@ class Facts(Ledgers):
         assert entry is not None
         member = entry.member(member_id, client_id, "10.0.0.1")
         assert member is not None
-        entry.clients.setdefault(client_id, Seen()).add(mark())
+        entry.clients.setdefault(client_id, Occurrences()).add(mark())
         return filled(member, more)
 
 

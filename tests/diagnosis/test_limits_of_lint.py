@@ -6,7 +6,7 @@ from typing import Any
 
 from kdbg.analysis.diagnosis import Evidence, Who
 from kdbg.analysis.diagnosis.lint import Linter
-from kdbg.analysis.diagnosis.looking import api_name, by_ends, clients_of_host, evidence, failures, on_paths, span
+from kdbg.analysis.diagnosis.queries import api_name, by_ends, clients_of_host, evidence, failures, on_paths, span
 from kdbg.analysis.diagnosis.readiness import Missing, client_object, readiness, would_stop
 from kdbg.analysis.diagnosis.stories import Subject, tell
 from kdbg.analysis.diagnosis.stories.text import SENTENCES, about, given_to, spans

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.exchanges.filters.chosen import Filters
-from kdbg.views.report.collected import Collected
+from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.views.report.collector import Collected
 from kdbg.views.report.sections import Report, report
 
 from ..cli.calls import call

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kdbg.analysis.diagnosis import diagnose
-from kdbg.analysis.diagnosis.told import kept, told
-from kdbg.views.render.cases import CaseView, case_line
-from kdbg.views.render.look import Look
+from kdbg.analysis.diagnosis.case_json import kept, told
+from kdbg.views.render.causes import CaseView, case_line
+from kdbg.views.render.style import Look
 
 from .books import STAGED, book, truths
 

@@ -7,10 +7,10 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from kdbg.exchanges.engine.directions import RequestSide, ResponseSide
 from kdbg.exchanges.engine.framing import Framer
 from kdbg.exchanges.engine.pairing import Pairing
 from kdbg.exchanges.engine.search import MAX_FRAME
-from kdbg.exchanges.engine.sides import RequestSide, ResponseSide
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
 

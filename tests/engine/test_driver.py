@@ -8,12 +8,12 @@ from uuid import UUID
 import pytest
 
 from kdbg.capture import Packet, open_capture
+from kdbg.exchanges.engine.direction import HOLD
 from kdbg.exchanges.engine.driver import PAUSE, Drive
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.exchanges.engine.side import HOLD
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.wire.readings.topic_names import NamesThen
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.views import view
 
 from .playbook import Playbook, request, response, told

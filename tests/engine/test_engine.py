@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from kdbg.capture import Packet, open_capture
 from kdbg.exchanges.engine import engine as room
-from kdbg.exchanges.engine import outbox
+from kdbg.exchanges.engine import release_queue
 from kdbg.exchanges.engine.classifier import Classifier, HeldSide
 from kdbg.exchanges.engine.conversation import Conversation
+from kdbg.exchanges.engine.direction import HOLD
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.engine.framing import Framer
-from kdbg.exchanges.engine.side import HOLD
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.wire.readings import topic_names as topicnames
 
@@ -65,7 +65,7 @@ def test_only_so_many_exchanges_are_held(monkeypatch: pytest.MonkeyPatch) -> Non
     session = Engine()
     silent = Playbook(path=flow(40001), session=session) >> request(5) << response(5)
     busy = Playbook(path=flow(40002), session=session)
-    monkeypatch.setattr(outbox, "MOST", 10)
+    monkeypatch.setattr(release_queue, "MOST", 10)
     for n in range(9):
         busy >> request(n) << response(n)
     assert silent.handed_out == busy.handed_out == []
@@ -75,7 +75,7 @@ def test_only_so_many_exchanges_are_held(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_only_so_many_bytes_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
     session = Engine()
-    monkeypatch.setattr(outbox, "MOST_BYTES", 2 * len(response(5)))
+    monkeypatch.setattr(release_queue, "MOST_BYTES", 2 * len(response(5)))
     books = [Playbook(path=flow(40000 + n), session=session) >> request(5) << response(5) for n in range(4)]
     assert [len(book.handed_out) for book in books] == [0, 0, 1, 1]
 

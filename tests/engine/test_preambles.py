@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.exchanges.engine.preambles import SIGNATURE, Over, begins
+from kdbg.exchanges.engine.preambles import SIGNATURE, PreambleEnd, begins
 from kdbg.exchanges.messages.peers import Via
 
 from ..cli.calls import call
@@ -170,6 +170,6 @@ def test_any_bytes_are_read_or_not(sent: bytes, answered: bytes, front: bytes) -
     found = begins(front + sent, b"\x05" + answered)
     assert found is not None
     over = found(front + sent, b"\x05" + answered)
-    if isinstance(over, Over):
+    if isinstance(over, PreambleEnd):
         assert over.sent <= len(front + sent)
         assert over.answered <= len(answered) + 1

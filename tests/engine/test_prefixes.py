@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from kdbg.capture.packet import Packet
 from kdbg.exchanges.engine import prefixes as room
 from kdbg.exchanges.engine import requests
+from kdbg.exchanges.engine.directions import RequestSide, ResponseSide
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.engine.framing import Framer
 from kdbg.exchanges.engine.prefixes import Prefix, Prefixes, read_prefix
 from kdbg.exchanges.engine.requests import RequestHeader, read_header
-from kdbg.exchanges.engine.sides import RequestSide, ResponseSide
 from kdbg.protocol.findings import Finding
 from kdbg.protocol.grammars import by_key
 

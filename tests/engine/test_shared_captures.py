@@ -18,7 +18,7 @@ from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.message import explain
-from kdbg.streams.tcp import Connection, Table
+from kdbg.streams.tcp import Connection, ConnectionTable
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "captures"
 APART = {"tls", "hostile", "client-id"}
@@ -129,7 +129,7 @@ def sent(name: str) -> dict[int, int]:
         counts[connection.number] = Counted(), Counted()
         return counts[connection.number]
 
-    table = Table(accept)
+    table = ConnectionTable(accept)
     with open_capture(SHARED / name) as capture:
         for packet in capture:
             table.receive(packet)

@@ -6,10 +6,10 @@ import struct
 
 import pytest
 
+from kdbg.exchanges.engine.directions import RequestSide, ResponseSide
 from kdbg.exchanges.engine.pairing import Pairing
 from kdbg.exchanges.engine.responses import GROUPS
 from kdbg.exchanges.engine.search import MAX_FRAME, WEAK_FRAME
-from kdbg.exchanges.engine.sides import RequestSide, ResponseSide
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.peers import Peers
 

@@ -12,11 +12,11 @@ from kdbg.exchanges.engine.states import (
     ENDS,
     FRAMING,
     Classification,
+    DirectionEvent,
     Ending,
     Ends,
     Framing,
     Sign,
-    Step,
     Transitions,
     next_state,
 )  # fmt: skip
@@ -26,7 +26,7 @@ TABLES: list[tuple[Transitions[Any, Any], type[Enum], type[Enum], set[Enum], set
         CLASSIFICATION, Classification, Sign, {Classification.UNKNOWN},
         {Classification.KAFKA, Classification.TLS, Classification.PROXIED, Classification.FOREIGN},
     ),
-    (FRAMING, Framing, Step, {Framing.SYNCED, Framing.SEARCHING}, {Framing.ENDED}),
+    (FRAMING, Framing, DirectionEvent, {Framing.SYNCED, Framing.SEARCHING}, {Framing.ENDED}),
     (ENDS, Ends, Ending, {Ends.OPEN}, {Ends.CLOSED}),
 ]  # fmt: skip
 

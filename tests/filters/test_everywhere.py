@@ -11,10 +11,10 @@ import pytest
 
 import kdbg
 from kdbg.capture import open_capture
-from kdbg.exchanges.filters.chosen import Filters
-from kdbg.exchanges.filters.filter import Form
+from kdbg.exchanges.filters.filter import ValueForm
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.filters.table import FILTERS
-from kdbg.views.report.collected import Collected
+from kdbg.views.report.collector import Collected
 
 from ..cli.calls import call
 
@@ -75,10 +75,10 @@ def report(name: str, value: Any) -> Found:
 def data_source(name: str, value: Any) -> Found:
     """What a worker of Spark does for a data frame of captures, without a cluster around it."""
     pytest.importorskip("pyspark", reason="the extra spark is not installed")
-    from kdbg.scale.spark.source import Captures, Chosen
+    from kdbg.scale.spark.source import Captures, SourceOptions
 
     given = "true" if value is True else str(value)
-    reader = Captures(Chosen.of({"path": str(asked_of(name)), name: given}))
+    reader = Captures(SourceOptions.of({"path": str(asked_of(name)), name: given}))
     batches = [batch for partition in reader.partitions() for batch in reader.read(partition)]
     columns = ("client", "correlation_id")
     return [row for batch in batches for row in zip(*(batch.column(name).to_pylist() for name in columns), strict=True)]
@@ -91,7 +91,7 @@ WAYS = [(way, name) for name in ASKED for way in (decode, report, data_source)
 @pytest.mark.parametrize(("way", "name"), WAYS, ids=[f"{way.__name__}-{name}" for way, name in WAYS])
 def test_it_selects_what_it_selects_in_the_library(way: Callable[[str, Any], Found], name: str) -> None:
     wanted = library(name, ASKED[name])
-    if FILTERS[name].form is Form.FILES:
+    if FILTERS[name].form is ValueForm.FILES:
         assert len(wanted) > len(list(kdbg.read(asked_of(name)))) == 0, "without them nothing is read"
     else:
         assert 0 < len(wanted) < len(list(kdbg.read(ERRORS))), "the capture must have some of each"

@@ -10,7 +10,7 @@ import pytest
 
 from kdbg.errors import UnknownApi
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import Exchange
 
 from ..engine.playbook import Playbook, answer, flow, opaque, request, response

@@ -85,10 +85,10 @@ def test_the_library_has_it() -> None:
 
 def test_captured_names_are_escaped() -> None:
     from kdbg.exchanges.filters.names import pattern
-    from kdbg.exchanges.filters.tally import Seen
+    from kdbg.exchanges.filters.tally import FilterTally
     from kdbg.ui.cli.filters import unmatched_lines
 
-    seen = Seen()
+    seen = FilterTally()
     seen.tally("topic", [pattern("x\x1b[2J")], lambda value: True).note(["a\x1b[31m" + "b" * 100])
     (line,) = unmatched_lines(seen)
     assert "\x1b" not in line

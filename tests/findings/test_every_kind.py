@@ -69,7 +69,7 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             faults.ChecksumWrong("batch", "CRC-32C", 1, 0xDC16B1E2),
             "batch: stored CRC-32C 0x00000001, computed 0xdc16b1e2"),
         ("decompression-failed", ERROR, ("request", f"{BATCH}.compressed_records", 102, 0),
-            faults.CodecFault("gzip", faults.Refused("incorrect header check")), "gzip: incorrect header check"),
+            faults.CodecFault("gzip", faults.LibraryRefused("incorrect header check")), "gzip: incorrect header check"),
         ("malformed-record-set", ERROR, ("request", BATCH, 41, 30), faults.NoEntry(), "not a record batch or message"),
         ("malformed-payload", ERROR, ("request", "protocols[0].metadata.topics", 55, 0),
             of.InPayload("ConsumerProtocolSubscription", of.Stopped(2, faults.TooFewBytes("INT32", 4, 0)), False),

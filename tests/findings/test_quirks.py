@@ -12,7 +12,7 @@ import pytest
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.exchanges.messages.packed import Parcels
+from kdbg.exchanges.messages.serialization import Parcels
 from kdbg.protocol.findings import Finding, Severity
 from kdbg.protocol.findings.quirks import QUIRKS, Sure, quirk_of
 from kdbg.ui.cli import run

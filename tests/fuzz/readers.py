@@ -26,15 +26,15 @@ from kdbg.exchanges.filters.where.expression import Expression
 from kdbg.exchanges.messages.message import read as read_message
 from kdbg.exchanges.messages.message import read_slowly
 from kdbg.exchanges.messages.payloads import open_payloads
-from kdbg.exchanges.places.common import Comparison
-from kdbg.exchanges.places.merge import Merger
-from kdbg.exchanges.places.telling import PlacedEngine
+from kdbg.exchanges.multipoint.annotate import PlacedEngine
+from kdbg.exchanges.multipoint.common import PacketMatcher
+from kdbg.exchanges.multipoint.merge import Merger
 from kdbg.protocol.definitions import declare, read
 from kdbg.protocol.grammars.records import FetchedRecords
 from kdbg.protocol.wire.language.types import At
+from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
-from kdbg.protocol.wire.readings.extent import end_of
-from kdbg.protocol.wire.readings.spans import inspect
+from kdbg.protocol.wire.readings.measure import end_of
 from kdbg.protocol.wire.records.checksum import crc32c
 from kdbg.protocol.wire.records.compression import CODECS, decompress
 from kdbg.scale.signals.metrics import Metrics
@@ -42,8 +42,8 @@ from kdbg.scale.signals.otlp_json import line
 from kdbg.scale.signals.prometheus import text
 from kdbg.scale.signals.traces import Traces
 from kdbg.ui.cli import Modules
-from kdbg.views.render.cases import CaseView
-from kdbg.views.render.look import Look
+from kdbg.views.render.causes import CaseView
+from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS
 
 from ..capture.files import pcap
@@ -70,7 +70,7 @@ def places(data: bytes) -> None:
         packets = [packet for block in found.blocks() for packet in block]
     near = [packet for packet in packets if packet[0] % 5]
     far = [(number, time + 1000, *rest) for number, time, *rest in packets if number % 7]
-    comparison = Comparison(2)
+    comparison = PacketMatcher(2)
     comparison.take(0, near)
     comparison.take(1, far)  # type: ignore[arg-type]
     for together in comparison.together():
@@ -369,17 +369,17 @@ def segment(data: bytes) -> None:
 
 def value(data: bytes) -> None:
     """Read a key or value by a reader, which the first byte stands for, with its schema if it wants one."""
-    from kdbg.payloads.schemas.given import ForTopic, Given
-    from kdbg.payloads.values.chosen import Choice, Chosen
+    from kdbg.payloads.schemas.given import ForTopic, TopicSchemas
+    from kdbg.payloads.values.chosen import Choice, ReaderChoice
     from kdbg.payloads.values.table import READERS
     from kdbg.payloads.values.unasked import unasked
-    from kdbg.payloads.values.value import Asked
+    from kdbg.payloads.values.value import ValueContext
 
     from ..values.test_readers import ORDER, PARCEL, PROTO
 
     of = {schema.type: schema for schema in (ORDER, PARCEL, PROTO)}
     name = list(READERS)[(data[0] if data else 0) % len(READERS)]
     schema = READERS[name].schema
-    given = Given([ForTopic("*", "value", of[schema])] if schema else [])
-    for read_bytes in (Chosen([Choice("value", name)], given), unasked):
-        read_bytes(data[1:], Asked("value", "orders"))
+    given = TopicSchemas([ForTopic("*", "value", of[schema])] if schema else [])
+    for read_bytes in (ReaderChoice([Choice("value", name)], given), unasked):
+        read_bytes(data[1:], ValueContext("value", "orders"))

@@ -32,7 +32,7 @@ SEVEN = 7 * SECONDS
 TARGETS: dict[str, Target] = {
     "pcap": Target(readers.capture, seeds.pcaps, ("capture/pcap.py", "capture/everyday.py")),
     "pcapng": Target(readers.capture, seeds.pcapngs, ("capture/pcapng.py",)),
-    "places": Target(readers.places, seeds.pcaps, ("exchanges/places",), short=6),
+    "places": Target(readers.places, seeds.pcaps, ("exchanges/multipoint",), short=6),
     "gzip": Target(readers.capture, seeds.gzipped, ("capture/source.py",)),
     "zstd": Target(readers.capture, seeds.zstandards, ("capture/source.py",)),
     "packets": Target(
@@ -73,17 +73,17 @@ TARGETS: dict[str, Target] = {
     "messages": Target(
         readers.message,
         seeds.messages,
-        ("protocol/wire/readings/spans.py", "views/render/drawn", "views/tables/straight.py"),
+        ("protocol/wire/readings/annotate.py", "views/render/tree_codegen", "views/tables/straight.py"),
     ),
     "payloads": Target(
-        readers.payload, seeds.payloads, ("protocol/wire/readings/spans.py", "protocol/wire/language/payload.py")
+        readers.payload, seeds.payloads, ("protocol/wire/readings/annotate.py", "protocol/wire/language/payload.py")
     ),
     "record sets": Target(
         readers.record_set, seeds.record_sets, ("protocol/wire/records/sets.py", "protocol/wire/records/spans.py")
     ),
     "compressed": Target(readers.compressed, seeds.compressed, ("protocol/wire/records/compression.py",)),
     "definitions": Target(
-        readers.definition, seeds.definitions, ("protocol/definitions/reading.py", "protocol/definitions/text.py")
+        readers.definition, seeds.definitions, ("protocol/definitions/parse.py", "protocol/definitions/text.py")
     ),
     "pasted": Target(readers.pasted, seeds.texts, ("analysis/pasted", "exchanges/guess"), longest=4096, short=8),
     "bytes": Target(
@@ -94,7 +94,9 @@ TARGETS: dict[str, Target] = {
         seeds.tls,
         ("streams/tls/cutter.py", "streams/tls/hello.py", "streams/tls/side.py", "exchanges/engine/tls.py"),
     ),
-    "preambles": Target(readers.tls, seeds.preambles, ("exchanges/engine/preambles.py", "exchanges/engine/proxied.py")),
+    "preambles": Target(
+        readers.tls, seeds.preambles, ("exchanges/engine/preambles.py", "exchanges/engine/preamble_connection.py")
+    ),
     "key logs": Target(readers.key_log, seeds.key_logs, ("capture/keylog.py",)),
     "logs": Target(readers.log, seeds.logs, ("analysis/logs",), longest=4096),
     "where": Target(readers.where, seeds.expressions, ("exchanges/filters/where",), longest=1024),

@@ -20,7 +20,7 @@ from kdbg.protocol.grammars.payloads import payloads
 from kdbg.protocol.wire.language.api import DIRECTIONS, Api, Direction
 from kdbg.protocol.wire.language.payload import Payload
 from kdbg.protocol.wire.nodes import WireStruct, build
-from kdbg.protocol.wire.readings.spans import inspect
+from kdbg.protocol.wire.readings.annotate import inspect
 
 from . import values
 from .values import Maker, Value

@@ -14,8 +14,8 @@ from kdbg.errors import Truncated
 from kdbg.protocol import grammars
 from kdbg.protocol.findings.quirks import spare
 from kdbg.protocol.wire.nodes import TAGGED, build
+from kdbg.protocol.wire.readings.annotate import Inspection, inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
-from kdbg.protocol.wire.readings.spans import Inspection, inspect
 
 from .subjects import MESSAGES, PAYLOADS, SUBJECTS, Spoken, Subject, full, variants
 from .values import UNKNOWN_TAGS, Maker, essentials, stretchable, with_unknown_tags

@@ -18,20 +18,20 @@ from kdbg.exchanges.messages.message import read, read_slowly
 from kdbg.exchanges.messages.payloads import open_payloads
 from kdbg.protocol.wire.nodes import UnreadStruct
 from kdbg.protocol.wire.readings.compiled import UNREADABLE
-from kdbg.protocol.wire.readings.facts import facts_reader
 from kdbg.protocol.wire.readings.outline import outline
+from kdbg.protocol.wire.readings.outline_codegen import facts_reader
 from kdbg.protocol.wire.readings.topic_names import ALWAYS
-from kdbg.views.render.drawn import drawing
-from kdbg.views.render.drawn.texts import Texts
-from kdbg.views.render.dumped import Texts as DumpTexts
-from kdbg.views.render.dumped import dumping
+from kdbg.views.render.hex_codegen import Texts as DumpTexts
+from kdbg.views.render.hex_codegen import dumping
 from kdbg.views.render.hexdump import hexdump
 from kdbg.views.render.json_source import json_writer
 from kdbg.views.render.jsonlines import as_json, json_body, plain
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.tree import Tree
+from kdbg.views.render.tree_codegen import drawing
+from kdbg.views.render.tree_codegen.texts import Texts
+from kdbg.views.tables.message_columns import WantedRows, told
 from kdbg.views.tables.straight import reader_of
-from kdbg.views.tables.told import Wanted, told
 
 from .subjects import MESSAGES, Spoken, full, variants
 
@@ -102,11 +102,11 @@ def plain_tree(subject: Spoken) -> Read:
     return tree
 
 
-def fast_tables(wanted: Wanted) -> Callable[[Spoken], Read | None]:
+def fast_tables(wanted: WantedRows) -> Callable[[Spoken], Read | None]:
     return lambda subject: reader_of(subject.api, subject.version, subject.direction, wanted)
 
 
-def plain_tables(wanted: Wanted) -> Callable[[Spoken], Read]:
+def plain_tables(wanted: WantedRows) -> Callable[[Spoken], Read]:
     def of(subject: Spoken) -> Read:
         def tells(data: bytes) -> Any:
             message = read(subject.api, subject.version, subject.direction, data)
@@ -136,13 +136,13 @@ def plain_hex(subject: Spoken) -> Read:
 
 
 LOOK = Look()
-RECORDS, VALUES = Wanted(records=True), Wanted(records=True, values=True)
+RECORDS, VALUES = WantedRows(records=True), WantedRows(records=True, values=True)
 READINGS = {
     "facts": Pair(lambda subject: facts_reader(subject.header, subject.grammar), plain_facts, 0.2),
     "json": Pair(fast_json, plain_json, 0.5),
     "hex": Pair(fast_hex, plain_hex, 0.4),
     "tree": Pair(fast_tree, plain_tree, 0.4),
-    "tables": Pair(fast_tables(Wanted()), plain_tables(Wanted()), 0.2),
+    "tables": Pair(fast_tables(WantedRows()), plain_tables(WantedRows()), 0.2),
     "tables with records": Pair(fast_tables(RECORDS), plain_tables(RECORDS), 0.2),
     "tables with values": Pair(fast_tables(VALUES), plain_tables(VALUES), 0.2),
 }

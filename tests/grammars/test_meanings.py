@@ -28,7 +28,7 @@ from ..facts import copied, quoted
 FOLDER = Path(kdbg.__file__).parent
 MODULES = sorted(
     ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts)
-    for path in (FOLDER / "grammars").rglob("*.py")
+    for path in (FOLDER / "protocol" / "grammars").rglob("*.py")
     if path.stem != "__init__"
 )
 LONGEST = 120

@@ -22,7 +22,7 @@ from kdbg.views.render.exchanges import TreeView
 from kdbg.views.render.hex_view import HexView
 from kdbg.views.render.json_view import JsonView
 from kdbg.views.render.jsonlines import json_line
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.summary import Summary
 
 from .subjects import Spoken, full, variants

@@ -16,7 +16,7 @@ from kdbg.protocol.wire.nodes import (
     Fixed,
     Node,
     NullableStruct,
-    Rest,
+    RemainingBytes,
     Sized,
     UuidNode,
     Varint,
@@ -116,7 +116,7 @@ class Maker:
         if isinstance(node, Sized):
             empty: Value = "" if node.text else b""
             return empty if self.empty else self.pick(node.bnf, TEXTS if node.text else BLOBS)
-        assert isinstance(node, Rest), node
+        assert isinstance(node, RemainingBytes), node
         return b"" if self.empty else b"the rest"
 
     def struct(self, node: WireStruct, depth: int) -> Value:

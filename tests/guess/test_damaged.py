@@ -7,10 +7,10 @@ import random
 import pytest
 
 import kdbg
+from kdbg.exchanges.guess.confidence import Sure, sureness
+from kdbg.exchanges.guess.hints import Guess, Hints
 from kdbg.exchanges.guess.infer import infer
 from kdbg.exchanges.guess.pieces import pieces
-from kdbg.exchanges.guess.sure import Sure, sureness
-from kdbg.exchanges.guess.told import Guess, Told
 
 from ..grammars.test_vectors import SOURCES, Vector, Vectors
 
@@ -40,7 +40,7 @@ def test_a_message_that_is_cut_is_among_the_first_three_and_never_surely_another
     for row in rows:
         data = bytes.fromhex(row["frame_hex"])
         end = chance.randrange(CUT_FROM, min(len(data), 400))
-        guesses = next(pieces(data[0 if sized else 4 : end], Told(cut=said))).guesses
+        guesses = next(pieces(data[0 if sized else 4 : end], Hints(cut=said))).guesses
         named += any(is_row(guess, row) for guess in guesses[:3])
         if guesses and sureness(guesses) is Sure.CERTAIN and not is_row(guesses[0], row):
             surely_wrong.append((row["file"], end))

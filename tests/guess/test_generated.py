@@ -13,9 +13,9 @@ from functools import cache
 import pytest
 
 from kdbg.analysis.pasted.search import takes_of
+from kdbg.exchanges.guess.confidence import Sure, sureness
+from kdbg.exchanges.guess.hints import Guess, Hints
 from kdbg.exchanges.guess.pieces import pieces
-from kdbg.exchanges.guess.sure import Sure, sureness
-from kdbg.exchanges.guess.told import Guess, Told
 
 from ..grammars.subjects import MESSAGES, Spoken, full
 from ..pasted.forms import FORMS, log
@@ -59,7 +59,7 @@ def test_a_generated_message_is_found_in_every_form_and_named(seed: int) -> None
         form = chance.choice(list(FORMS))
         (take,) = takes_of(log(chance, FORMS[form](data)))
         assert take.data == data, (str(subject), form)
-        guesses = next(pieces(take.data, Told(cut=take.cut))).guesses
+        guesses = next(pieces(take.data, Hints(cut=take.cut))).guesses
         place = rank(guesses, subject)
         assert place < len(guesses), f"{subject} is not named"
         assert place == 0 or (subject.direction == "response" and not is_surely_wrong(guesses, subject)), str(subject)
@@ -74,7 +74,7 @@ def test_a_generated_message_that_is_cut_is_among_three_and_never_surely_another
         if len(data) <= CUT_FROM:
             continue
         end = chance.randrange(CUT_FROM, min(len(data), CUT_TO))
-        guesses = next(pieces(data[:end], Told(cut=said))).guesses
+        guesses = next(pieces(data[:end], Hints(cut=said))).guesses
         assert not is_surely_wrong(guesses, subject), (str(subject), end)
         named, tried = named + (rank(guesses, subject) < 3), tried + 1
     assert named >= AMONG_THREE * tried

@@ -6,10 +6,10 @@ import pytest
 
 import kdbg
 from kdbg.exchanges.engine.foreign import looks_like, number
+from kdbg.exchanges.guess.hints import Guess, Hints
 from kdbg.exchanges.guess.infer import infer
 from kdbg.exchanges.guess.pieces import pieces
 from kdbg.exchanges.guess.reason import Reason
-from kdbg.exchanges.guess.told import Guess, Told
 from kdbg.exchanges.messages.message import forms
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.readings.compiled import message_reader
@@ -104,21 +104,21 @@ def test_sense_comes_before_nonsense() -> None:
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
-        (Told(grammars.api("metadata"), 1, "response"), ("Metadata", "response", 1)),
-        (Told(grammars.api("metadata"), None, "response"), ("Metadata", "response", 1)),
-        (Told(grammars.api("metadata")), ("Metadata", "response", 1)),
-        (Told(None, None, "response"), ("Metadata", "response", 1)),
-        (Told(grammars.api("leave-group"), 0, "response"), ("LeaveGroup", "response", 0)),
+        (Hints(grammars.api("metadata"), 1, "response"), ("Metadata", "response", 1)),
+        (Hints(grammars.api("metadata"), None, "response"), ("Metadata", "response", 1)),
+        (Hints(grammars.api("metadata")), ("Metadata", "response", 1)),
+        (Hints(None, None, "response"), ("Metadata", "response", 1)),
+        (Hints(grammars.api("leave-group"), 0, "response"), ("LeaveGroup", "response", 0)),
     ],
 )
-def test_what_is_told_narrows_the_guesses(told: Told, expected: tuple[str, str, int]) -> None:
+def test_what_is_told_narrows_the_guesses(told: Hints, expected: tuple[str, str, int]) -> None:
     guess = infer(framed(metadata_response()), told)[0]
     assert (guess.api.name, guess.direction, guess.version) == expected
 
 
 def test_a_body_alone_is_taken_for_one_only_when_that_is_said() -> None:
     body = metadata_response()[4:]
-    guess = infer(body, Told(header=False))[0]
+    guess = infer(body, Hints(header=False))[0]
     assert (guess.api.name, guess.direction, guess.versions, guess.header) == ("Metadata", "response", (1,), False)
 
 

@@ -22,14 +22,14 @@ from rich.text import Text
 from textual.pilot import Pilot
 
 import kdbg
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.live.control import SIZE
-from kdbg.live.holding import Held
-from kdbg.ui.cli import sitting
+from kdbg.live.holds import Held
+from kdbg.ui.cli import live_screen
 from kdbg.ui.tui.app import Browser
-from kdbg.ui.tui.feed import Feed
-from kdbg.ui.tui.intercepting import Intercepting
-from kdbg.views.render.look import Look
+from kdbg.ui.tui.feed import ExchangeFeed
+from kdbg.ui.tui.intercept import Intercepting
+from kdbg.views.render.style import Look
 from tests.cli.terminal import on_terminal
 from tests.tui.driving import drive, press, until
 
@@ -130,19 +130,19 @@ def recorded(path: Path, number: int) -> Iterator[tuple[Intercepting, Callable[[
     """The proxy's screen over what a capture has before an exchange, and what has the request of that one held."""
     with kdbg.read(path) as reading:
         exchange = next(one for one in reading if one.number == number)
-    ours, theirs = sitting.channel()
+    ours, theirs = live_screen.channel()
     stream, packets = os.pipe()
-    feed = Feed(sitting.Live("proxy", stream, Filters()), sitting.jobs(), most=sitting.KEPT)
+    feed = ExchangeFeed(live_screen.Live("proxy", stream, Filters()), live_screen.jobs(), most=live_screen.KEPT)
     os.close(stream)
     os.write(packets, packets_before(path, exchange.request.first_packet))
-    hand = sitting.Hand(ours)
+    hand = live_screen.Hand(ours)
 
     def hold() -> None:
         message = pickle.dumps(Held(1, exchange.peers, "request", exchange.request.data, None))
         theirs.sendall(SIZE.pack(len(message)) + message)
 
     try:
-        yield sitting.screen(feed, "proxy", Look(), hand=hand), hold
+        yield live_screen.screen(feed, "proxy", Look(), hand=hand), hold
     finally:
         os.close(packets)
         theirs.close()

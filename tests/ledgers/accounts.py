@@ -7,8 +7,8 @@ from enum import Enum
 from typing import Any
 
 from kdbg.analysis.ledgers import Ledgers
-from kdbg.analysis.ledgers.marks import Mark, Seen
-from kdbg.analysis.ledgers.sessions import Session
+from kdbg.analysis.ledgers.evidence import Mark, Occurrences
+from kdbg.analysis.ledgers.sessions import KafkaConnection
 from kdbg.exchanges.messages.peers import Peers, endpoint
 from kdbg.protocol.findings import Finding
 from kdbg.streams.tcp.paths import Path, Paths
@@ -36,9 +36,9 @@ class Accounts:
         match value:
             case Mark():
                 return f"#{value.number} {self.time(value.time)}-{self.time(value.end)} on {value.connection}"
-            case Seen():
+            case Occurrences():
                 return f"{value.count} times {self.time(value.since)}-{self.time(value.until)} {value.numbers}"
-            case Session():
+            case KafkaConnection():
                 return f"connection {value.peers.number}"
             case Peers():
                 return f"{endpoint(value.client)} {endpoint(value.broker)}"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kdbg.analysis.ledgers import Ledgers
-from kdbg.analysis.ledgers.marks import Mark, Seen
-from kdbg.analysis.ledgers.sessions import Session
+from kdbg.analysis.ledgers.evidence import Mark, Occurrences
+from kdbg.analysis.ledgers.sessions import KafkaConnection
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.peers import Peers
 
@@ -16,14 +16,14 @@ def mark(number: int = 1, time: int = 0, end: int | None = None, connection: int
     return Mark(number, time, time if end is None else end, connection)
 
 
-def seen(*times: int) -> Seen:
-    found = Seen()
+def seen(*times: int) -> Occurrences:
+    found = Occurrences()
     for number, time in enumerate(times, 1):
         found.add(mark(number, time, time + 1))
     return found
 
 
-def book() -> tuple[Ledgers, Session]:
+def book() -> tuple[Ledgers, KafkaConnection]:
     """Ledgers with one connection of the client shop."""
     ledgers = Ledgers(Engine().names_then)
     session = ledgers.session(PEERS)

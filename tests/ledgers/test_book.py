@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kdbg.analysis.ledgers import Ledgers
-from kdbg.analysis.ledgers.sessions import Session
+from kdbg.analysis.ledgers.sessions import KafkaConnection
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 
@@ -23,7 +23,7 @@ NOWHERE: dict[str, Any] = {"brokers": [], "controller_id": 1, "topics": []}
 def kept(tmp_path: Path) -> Any:
     """What ledgers hold of some connections, and of the first of these."""
 
-    def read(*talks: Talk) -> tuple[Ledgers, Session]:
+    def read(*talks: Talk) -> tuple[Ledgers, KafkaConnection]:
         path = tmp_path / "made.pcap"
         path.write_bytes(pcap(*talks))
         engine = Engine()

@@ -7,31 +7,31 @@ from typing import Any
 
 from kdbg.analysis.ledgers import Ledgers, accounts, flows, groups, producers
 from kdbg.analysis.ledgers.clusters import Clusters, Led
-from kdbg.analysis.ledgers.flows import Fetched, Polls, Sample, Samples, Written
+from kdbg.analysis.ledgers.evidence import Bounded, Occurrences
+from kdbg.analysis.ledgers.flows import Fetched, PartitionWrites, Polls, Sample, Samples
 from kdbg.analysis.ledgers.groups import Event, Group, Member, assignment_of, few_of, subscription_of
-from kdbg.analysis.ledgers.marks import Bounded, Seen
 from kdbg.analysis.ledgers.producers import Gap, Kept, Producer, Transaction, Transactional
 from kdbg.analysis.ledgers.readers.flows import AT_ONCE
-from kdbg.analysis.ledgers.sessions import Session, Slow, offered_by
+from kdbg.analysis.ledgers.sessions import KafkaConnection, Slow, offered_by
 from kdbg.exchanges.engine.engine import Engine
 
 from .facts import BROKER, PEERS, book, mark, seen
 
 
 def test_what_was_seen_is_counted_and_the_first_six_and_the_last_are_named() -> None:
-    nothing = Seen()
+    nothing = Occurrences()
     assert (nothing.count, nothing.since, nothing.until, nothing.numbers, bool(nothing)) == (0, 0, 0, (), False)
     one = seen(10)
     assert (one.count, one.since, one.until, one.numbers, bool(one)) == (1, 10, 11, (1,), True)
     many = seen(*range(10, 18))
     assert (many.count, many.since, many.until, many.numbers) == (8, 10, 18, (1, 2, 3, 4, 5, 6, 8))
-    other = Seen()
+    other = Occurrences()
     other.add(mark(20, 5, 99))
     other.add(mark(21, 30, 40))
-    both = Seen.of([many, other, Seen()])
+    both = Occurrences.of([many, other, Occurrences()])
     assert (both.count, both.since, both.until, both.numbers) == (10, 5, 40, (20, 1, 2, 3, 4, 5, 21))
-    assert Seen.of([other, many]).numbers == both.numbers
-    tie = Seen.of([seen(7), seen(7)])
+    assert Occurrences.of([other, many]).numbers == both.numbers
+    tie = Occurrences.of([seen(7), seen(7)])
     assert (tie.first, tie.last) == (mark(1, 7, 8), mark(1, 7, 8))
 
 
@@ -64,7 +64,7 @@ def test_samples_over_a_long_time_are_every_other_one() -> None:
 
 
 def test_what_begins_empty() -> None:
-    fetched, polls, written = Fetched(), Polls(), Written()
+    fetched, polls, written = Fetched(), Polls(), PartitionWrites()
     assert [fetched.records, fetched.bytes, fetched.log_start, fetched.out_of_range, fetched.limit, fetched.stuck_at,
             fetched.first_offset, fetched.isolation] == [0, 0, -1, -1, 0, -1, -1, 0]  # fmt: skip
     assert [polls.max_wait_ms, polls.min_bytes, polls.max_bytes, polls.replica, polls.partitions, polls.idle,
@@ -78,7 +78,7 @@ def test_what_begins_empty() -> None:
     assert [group.events_lost, group.moved, group.epoch_before, group.alone, group.deleted, group.begun,
             group.new_protocol, group.protocol_type] == [0, 0, -1, 0, 0, False, False, ""]  # fmt: skip
     assert [txn.producer_id, txn.epoch, txn.groups_added, txn.ended, txn.last, txn.now] == [-1, -1, False] + [None] * 3
-    session = Session(PEERS, None)
+    session = KafkaConnection(PEERS, None)
     assert [session.lifetime, session.exchanges, session.last_asked, session.unanswered_count, session.throttle_ms,
             session.sampled, session.client_id, session.closed_first, session.opened, session.client_side] == [
         0, 0, 0, 0, 0, False, "", "", False, 0]  # fmt: skip
@@ -126,7 +126,7 @@ def test_errors_are_counted_by_code_api_subject_and_connection() -> None:
 
 
 def test_a_connection_is_counted_by_api_and_version() -> None:
-    session = Session(PEERS, None)
+    session = KafkaConnection(PEERS, None)
     for number, (time, key, version, client, size) in enumerate(
         ((5, 3, 9, "shop", 40), (9, 3, 9, "shop", 30), (7, 3, 12, "till", 50), (8, 0, 9, None, 0)), 1
     ):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from kdbg.analysis.ledgers.evidence import Mark
 from kdbg.analysis.ledgers.malformed import Mistakes
-from kdbg.analysis.ledgers.marks import Mark
 from kdbg.protocol.findings import Finding, Kind, Severity
 from kdbg.protocol.findings.facts import MessageMistake
 

@@ -6,8 +6,8 @@ from itertools import permutations
 
 import pytest
 
+from kdbg.analysis.ledgers.evidence import Mark
 from kdbg.analysis.ledgers.groups import Group
-from kdbg.analysis.ledgers.marks import Mark
 from kdbg.analysis.ledgers.producers import Transactional
 
 TOLD = [(10, 0), (30, 1), (50, 2), (70, 3)]

@@ -6,7 +6,7 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
-from kdbg.analysis.ledgers.flows import Fetched, Polls, Sample, Written
+from kdbg.analysis.ledgers.flows import Fetched, PartitionWrites, Polls, Sample
 from kdbg.analysis.ledgers.groups import Event, Group
 from kdbg.analysis.ledgers.producers import Began, Gap, Kept, Transaction
 from kdbg.analysis.ledgers.readers import COUNTERS, READERS
@@ -121,7 +121,7 @@ def test_what_is_not_read_closely_is_counted() -> None:
     COUNTERS[0](ledgers, session, mark(1), (everyday, everyday), 1)
     COUNTERS[1](ledgers, session, mark(1), (everyday, everyday), 1)
     assert (len(ledgers.written), len(ledgers.fetched)) == (0, 0)
-    wrote = ledgers.written.entry((1, "orders", 2), Written)
+    wrote = ledgers.written.entry((1, "orders", 2), PartitionWrites)
     got = ledgers.fetched.entry((1, "orders", 2), Fetched)
     polls = ledgers.polls.entry(1, Polls)
     assert wrote is not None

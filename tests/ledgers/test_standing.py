@@ -6,10 +6,10 @@ from typing import Any
 from uuid import UUID
 
 from kdbg.analysis.ledgers import Ledgers, standing
+from kdbg.analysis.ledgers.evidence import Mark
 from kdbg.analysis.ledgers.groups import Group, Member, Offset
-from kdbg.analysis.ledgers.marks import Mark
 from kdbg.analysis.ledgers.producers import Began, Kept, Producer, Transaction, Transactional
-from kdbg.analysis.ledgers.sessions import Session
+from kdbg.analysis.ledgers.sessions import KafkaConnection
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.peers import Peers
 
@@ -183,7 +183,7 @@ def test_transactions() -> None:
 
 def produced(txn: Transactional | None = None, *kept: tuple[str, Kept], sampled: bool = False) -> Ledgers:
     ledgers = Ledgers(Engine().names_then)
-    session = ledgers.sessions[1] = Session(Peers(1, ("a", 1), ("b", 2)), None)
+    session = ledgers.sessions[1] = KafkaConnection(Peers(1, ("a", 1), ("b", 2)), None)
     session.sampled = sampled
     producer = ledgers.producers.by_id[7] = Producer(7)
     producer.transactional_id = txn.name if txn is not None else None

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import kdbg
-from kdbg.live.listening import Listening
+from kdbg.live.embedded import Recorded
+from kdbg.live.listeners import Listening
 from kdbg.live.proxy import Proxy, Upstream
-from kdbg.live.running import Recorded
 from kdbg.live.threads import LoopThread
 
 PATIENCE = 20.0

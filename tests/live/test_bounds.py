@@ -17,9 +17,9 @@ from kdbg.budget import MEMORY, SMALL
 from kdbg.capture import blocks
 from kdbg.live import overflow
 from kdbg.live.addresses import Addresses
+from kdbg.live.bounded_pipe import Outflow
 from kdbg.live.load import Load
 from kdbg.live.notices import Notices
-from kdbg.live.outflow import Outflow
 from kdbg.live.overflow import Overflow
 from kdbg.ui.cli.proxy import command
 
@@ -274,9 +274,9 @@ def test_a_thousand_brokers_are_followed_by_default() -> None:
 
 
 def test_listeners_take_a_quarter_of_the_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdbg.live.listening.open_files", lambda: 5)
+    monkeypatch.setattr("kdbg.live.listeners.open_files", lambda: 5)
     for files, most, followed in ((40, 1000, 10), (43, 1000, 10), (44, 1000, 11), (44, 7, 7), (3, 1000, 1)):
-        monkeypatch.setattr("kdbg.live.listening.allow_many_files", lambda files=files: files)
+        monkeypatch.setattr("kdbg.live.listeners.allow_many_files", lambda files=files: files)
         with broker(echo) as peer, running(peer, most=most) as stage:
             monkeypatch.setattr(stage.proxy.addresses, "_open", lambda address: address)
             for port in range(1, 21):
@@ -291,9 +291,9 @@ def test_listeners_take_a_quarter_of_the_descriptors(monkeypatch: pytest.MonkeyP
 
 def test_connections_leave_16_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     """5 are open, 1 is the listener's, each connection has 2."""
-    monkeypatch.setattr("kdbg.live.listening.open_files", lambda: 5)
+    monkeypatch.setattr("kdbg.live.listeners.open_files", lambda: 5)
     for files, room in ((27, 2), (28, 3), (29, 3), (30, 4)):
-        monkeypatch.setattr("kdbg.live.listening.allow_many_files", lambda files=files: files)
+        monkeypatch.setattr("kdbg.live.listeners.allow_many_files", lambda files=files: files)
         with broker(echo) as peer, running(peer) as stage, ExitStack() as stack:
             socks = [stack.enter_context(stage.connect()) for _ in range(5)]
             assert [is_served(sock) for sock in socks] == [True] * room + [False] * (5 - room)

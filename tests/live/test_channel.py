@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 from scapy.utils import RawPcapNgReader
 
-from kdbg.exchanges.filters.chosen import Filters
-from kdbg.live.capturing import Outcome, Wanted
+from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.live.capture_child import CaptureOptions, CaptureOutcome
 from kdbg.live.control import Hand, Office, channel
 from kdbg.live.effects import Hold
 from kdbg.live.faults import Applied
 from kdbg.live.files import Rotation
-from kdbg.live.holding import Held
+from kdbg.live.holds import Held
 from kdbg.live.relay import Relay
 from kdbg.live.remote import hear, relay
 
@@ -158,7 +158,7 @@ def test_nothing_is_held_for_a_screen_that_takes_nothing(monkeypatch: pytest.Mon
 # tcpdump elsewhere
 
 
-def relayed(wanted: Wanted, *command: str, end: bool = False) -> tuple[bytes, list[Any]]:
+def relayed(wanted: CaptureOptions, *command: str, end: bool = False) -> tuple[bytes, list[Any]]:
     """What a reader gets of what a command writes, and what is reported; `end`: it is stopped once it is there."""
     packets, control, report = os.pipe(), os.pipe(), os.pipe()
 
@@ -183,15 +183,15 @@ def relayed(wanted: Wanted, *command: str, end: bool = False) -> tuple[bytes, li
     return data, lines
 
 
-def wanted(path: Path | None = None, rotation: Rotation | None = None) -> Wanted:
-    return Wanted("lo", "", 100, 1, str(path) if path is not None else None, rotation)
+def wanted(path: Path | None = None, rotation: Rotation | None = None) -> CaptureOptions:
+    return CaptureOptions("lo", "", 100, 1, str(path) if path is not None else None, rotation)
 
 
 def test_what_a_command_writes_is_handed_on_and_written(tmp_path: Path) -> None:
     (tmp_path / "in.pcap").write_bytes(SMALL_FILE)
     path = tmp_path / "out.pcapng"
     data, lines = relayed(wanted(path), "cat", str(tmp_path / "in.pcap"))
-    assert lines == [{"problem": ""}, Outcome(3, None, 0, [str(path)])._asdict()]
+    assert lines == [{"problem": ""}, CaptureOutcome(3, None, 0, [str(path)])._asdict()]
     for each in (data, path.read_bytes()):
         with RawPcapNgReader(io.BytesIO(each)) as reader:
             found = [
@@ -224,7 +224,7 @@ def test_a_command_that_is_stopped_ends_without_a_problem() -> None:
     """One that reads its input ends by that, one that does not by a signal."""
     for command in (("sleep", "1000"), ("sh", "-c", "cat >/dev/null; exit 7")):
         _, lines = relayed(wanted(), *command, end=True)
-        assert lines == [{"problem": ""}, Outcome(0, None, 0, [])._asdict()]
+        assert lines == [{"problem": ""}, CaptureOutcome(0, None, 0, [])._asdict()]
 
 
 def test_a_command_hears_signals_but_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
-from kdbg.live.effects import Asked, HangUp, Hold, Out, Send, Wait, pending
-from kdbg.live.end import End
+from kdbg.live.effects import HangUp, Hold, Out, PendingRequest, Send, Wait, pending
+from kdbg.live.socket_queue import End
 
 MIB = 1 << 20
 RESET = struct.pack("ii", 1, 0)
@@ -90,7 +90,7 @@ def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 def hold(*then: Any) -> Hold:
-    found = Hold(Asked(None, True, None), "request", b"12345", 0.0)
+    found = Hold(PendingRequest(None, True, None), "request", b"12345", 0.0)
     found.then = list(then) or None
     return found
 

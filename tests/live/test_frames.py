@@ -7,7 +7,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.live.frames import FRONT, MAX_FRAME, Decision, Frames, Piece
+from kdbg.live.frames import FRONT, MAX_FRAME, Decision, FramePiece, Frames
 
 
 def frame(body: bytes) -> bytes:
@@ -29,7 +29,7 @@ def test_what_goes_out_is_what_came_in(bodies: list[bytes], rest: bytes, sizes: 
         seen.append(size)
         return decisions[len(seen) - 1] if len(seen) <= len(bodies) else Decision.PASS
 
-    frames, stream, pieces = Frames(judge), b"".join(map(frame, bodies)) + rest, list[Piece]()
+    frames, stream, pieces = Frames(judge), b"".join(map(frame, bodies)) + rest, list[FramePiece]()
     place, turn = 0, 0
     while place < len(stream):
         size = sizes[turn % len(sizes)]
@@ -44,9 +44,9 @@ def test_what_goes_out_is_what_came_in(bodies: list[bytes], rest: bytes, sizes: 
 
 def test_a_frame_is_passed_on_before_its_end_has_come() -> None:
     frames = Frames(lambda size, front: Decision.PASS)
-    assert list(frames.feed(struct.pack(">i", 10) + b"ab")) == [Piece(struct.pack(">i", 10) + b"ab")]
+    assert list(frames.feed(struct.pack(">i", 10) + b"ab")) == [FramePiece(struct.pack(">i", 10) + b"ab")]
     assert frames.inside
-    assert list(frames.feed(b"cdefghij")) == [Piece(b"cdefghij")]
+    assert list(frames.feed(b"cdefghij")) == [FramePiece(b"cdefghij")]
     assert not frames.inside
 
 
@@ -55,9 +55,9 @@ def test_what_is_no_frame_is_passed_on_from_there_on() -> None:
     for wrong in (-1, MAX_FRAME + 1):
         frames = Frames(lambda size, front: Decision.PASS)
         data = struct.pack(">i", wrong) + b"GET / HTTP/1.1"
-        assert list(frames.feed(data)) == [Piece(data)]
+        assert list(frames.feed(data)) == [FramePiece(data)]
         assert frames.lost
-        assert list(frames.feed(b"more")) == [Piece(b"more")]
+        assert list(frames.feed(b"more")) == [FramePiece(b"more")]
 
 
 def test_a_judge_is_shown_no_more_than_the_front() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kdbg.errors import InputError
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.live.effects import Hold, Send
 from kdbg.live.faults import Applied, Faults, Meddling
-from kdbg.live.holding import BOTH, Desk, Held, with_bytes, with_field
+from kdbg.live.holds import BOTH, Desk, Held, with_bytes, with_field
 from kdbg.live.relay import OWN, Relay
 
 from .test_relay import ANSWER, METADATA, addresses, produce, produced, request, response

@@ -18,13 +18,13 @@ from kdbg.errors import InputError
 from kdbg.live.actions import duration, expanded, rate
 from kdbg.live.effects import Send
 from kdbg.live.faults import Faults
-from kdbg.live.frames import Decision, Frames, Piece
-from kdbg.live.holding import Desk, Held
-from kdbg.live.listening import Listener, Listening, Ports, allow_many_files, is_everywhere, is_local, open_files
+from kdbg.live.frames import Decision, FramePiece, Frames
+from kdbg.live.holds import Desk, Held
+from kdbg.live.listeners import Listener, Listening, Ports, allow_many_files, is_everywhere, is_local, open_files
+from kdbg.live.packet_tap import Taps
 from kdbg.live.proxy import Proxy, Upstream, broker_endpoint
-from kdbg.live.recorded import Recorded
+from kdbg.live.recording import Recorded
 from kdbg.live.relay import OWN, Relay
-from kdbg.live.tap import Taps
 
 from .proxies import broker, running
 from .test_holding import PEERS, Person, Table, held_by
@@ -64,13 +64,17 @@ def test_the_largest_frame_that_is_a_frame_and_that_is_held() -> None:
 def test_frames_come_out_one_by_one_where_they_are_wanted_so() -> None:
     data = frame(b"") + frame(b"ab") + frame(b"c")
     together, singly = Frames(lambda size, front: Decision.PASS), Frames(lambda size, front: Decision.PASS, singly=True)
-    assert list(together.feed(data + size(9))) == [Piece(data + size(9))]
-    assert list(singly.feed(data + size(9)[:3])) == [Piece(frame(b"")), Piece(frame(b"ab")), Piece(frame(b"c"))]
+    assert list(together.feed(data + size(9))) == [FramePiece(data + size(9))]
+    assert list(singly.feed(data + size(9)[:3])) == [
+        FramePiece(frame(b"")),
+        FramePiece(frame(b"ab")),
+        FramePiece(frame(b"c")),
+    ]
     assert (singly.waiting, singly.inside, together.inside) == (3, False, True)
-    assert list(singly.feed(size(9)[3:] + b"12345")) == [Piece(size(9) + b"12345")]
+    assert list(singly.feed(size(9)[3:] + b"12345")) == [FramePiece(size(9) + b"12345")]
     assert singly.inside
-    assert list(singly.feed(b"6789" + frame(b"x") + b"\0")) == [Piece(b"6789"), Piece(frame(b"x"))]
-    assert list(singly.end()) == [Piece(b"\0")]
+    assert list(singly.feed(b"6789" + frame(b"x") + b"\0")) == [FramePiece(b"6789"), FramePiece(frame(b"x"))]
+    assert list(singly.end()) == [FramePiece(b"\0")]
     assert list(singly.end()) == []
 
 
@@ -79,9 +83,9 @@ def test_a_frame_that_is_let_go_is_passed_on_as_it_comes() -> None:
     assert list(frames.let_go()) == []
     assert list(frames.feed(size(6) + b"abc")) == []
     assert (frames.holds, frames.inside, frames.waiting) == (True, False, 7)
-    assert list(frames.let_go()) == [Piece(size(6) + b"abc")]
+    assert list(frames.let_go()) == [FramePiece(size(6) + b"abc")]
     assert (frames.holds, frames.inside, frames.waiting) == (False, True, 0)
-    assert list(frames.feed(b"def" + frame(b"gh"))) == [Piece(b"def"), Piece(frame(b"gh"), True)]
+    assert list(frames.feed(b"def" + frame(b"gh"))) == [FramePiece(b"def"), FramePiece(frame(b"gh"), True)]
     assert not frames.inside
 
 

@@ -148,7 +148,7 @@ def test_the_mock_refuses_clients_without_descriptors_and_serves_others_once_the
 
 def test_where_the_system_has_no_descriptor_left_connections_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody else may have taken them: of the same process, where the proxy is a part of a program."""
-    monkeypatch.setattr("kdbg.live.listening.PAUSE", 0.05)
+    monkeypatch.setattr("kdbg.live.listeners.PAUSE", 0.05)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with broker(echo) as peer, running(peer) as stage, ExitStack() as stack:
         sock = stack.enter_context(socket.socket())

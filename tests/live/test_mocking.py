@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 import kdbg
 from kdbg.errors import CaptureError, InputError
 from kdbg.exchanges.messages.message import Message
-from kdbg.live.listening import Listening
+from kdbg.live.listeners import Listening
 from kdbg.live.mocking.answers import Answers
+from kdbg.live.mocking.embedded import RunningMock
+from kdbg.live.mocking.fallback import NEEDED
 from kdbg.live.mocking.recording import Recording
-from kdbg.live.mocking.running import RunningMock
 from kdbg.live.mocking.serve import Mock
-from kdbg.live.mocking.unrecorded import NEEDED
 from kdbg.protocol import grammars
 
 CAPTURES = Path("captures")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.analysis.compare.counterparts import Counterparts
+from kdbg.analysis.compare.value_mapping import Counterparts
 from kdbg.errors import BuildError, InputError
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.peers import Peers
@@ -15,8 +15,8 @@ from kdbg.live.actions import Refuse, Set, Turn
 from kdbg.live.replaying.nodes import brokers_in
 from kdbg.live.replaying.plan import Plan, left_out, unfit
 from kdbg.live.replaying.replay import waits_of
-from kdbg.live.replaying.topics import Wanted, wanted
-from kdbg.live.replaying.words import Sent, Words, nearest
+from kdbg.live.replaying.request_adapter import Sent, Words, nearest
+from kdbg.live.replaying.topics import TopicShape, wanted
 from kdbg.live.sessions import FetchSessions, parts_of, topics_of
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.sasl import api as SASL_TOKEN
@@ -119,13 +119,13 @@ def test_topics_are_as_large_as_anything_that_is_said_of_them() -> None:
 
     found = wanted(planned(fetch("a", 2), fetch("a", 5), fetch("a", 1), fetch("__x", 1), fetch("_y", 0),
                            create("a", "late"), fetch("late", 3)).steps, {})  # fmt: skip
-    assert found == {"a": Wanted(6, 1), "_y": Wanted(1, 1)}
+    assert found == {"a": TopicShape(6, 1), "_y": TopicShape(1, 1)}
     unknown = exchange("Fetch", 13, {"max_wait_ms": 1, "min_bytes": 1, "topics": [
         {"topic_id": OLD, "partitions": [{"partition": 4, "fetch_offset": 0, "partition_max_bytes": 1}]}]})  # fmt: skip
     assert wanted(planned(unknown).steps, {NEW: "x"}) == {}
     left = exchange("Fetch", 4, {"replica_id": 3, "max_wait_ms": 1, "min_bytes": 1, "topics": [
         {"topic": "b", "partitions": [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1}]}]})  # fmt: skip
-    assert wanted(planned(left, fetch("c", 0)).steps, {}) == {"c": Wanted(1, 1)}
+    assert wanted(planned(left, fetch("c", 0)).steps, {}) == {"c": TopicShape(1, 1)}
 
 
 # Words

@@ -16,7 +16,7 @@ from scapy.utils import PcapNgReader, RawPcapNgReader
 from kdbg.capture import open_capture
 from kdbg.capture.files import Lost
 from kdbg.live import overflow
-from kdbg.live.outflow import Outflow
+from kdbg.live.bounded_pipe import Outflow
 from tests.traffic import RAW_IP, Talk
 
 START = 1_795_264_200_000_000_007

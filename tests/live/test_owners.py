@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.live.owners import Owner, Owners
+from kdbg.live.socket_processes import Owners, SocketProcess
 
 from ..cli.calls import call
 from .watches import port
@@ -94,7 +94,7 @@ def test_containers_and_pods(tmp_path: Path, cgroup: str, container: str, pod: s
     made(tmp_path, 7, cgroup)
     made(tmp_path, 8, "0::/docker/" + "77" * 32)
     ends = ("127.0.0.1", 0x9C40), ("127.0.0.1", 9092)
-    expected = Owner(7, "java", container, pod)
+    expected = SocketProcess(7, "java", container, pod)
     owners = Owners(proc=tmp_path)
     owners.look()
     assert owners.find(*ends) == expected
@@ -118,9 +118,9 @@ def made(proc: Path, pid: int, cgroup: str) -> None:
 
 
 def test_how_they_are_told() -> None:
-    assert str(Owner(7, "java")) == "java 7"
-    assert str(Owner(7, "java", ID)) == "java 7 (container 3f2a3f2a3f2a)"
-    assert str(Owner(7, "java", ID, POD)) == f"java 7 (container 3f2a3f2a3f2a, pod {POD})"
+    assert str(SocketProcess(7, "java")) == "java 7"
+    assert str(SocketProcess(7, "java", ID)) == "java 7 (container 3f2a3f2a3f2a)"
+    assert str(SocketProcess(7, "java", ID, POD)) == f"java 7 (container 3f2a3f2a3f2a, pod {POD})"
 
 
 PRODUCER = """if True:

@@ -22,9 +22,9 @@ import pytest
 
 import kdbg
 from kdbg.live.client.mock import mock_cluster
-from kdbg.live.listening import Listening, turns
+from kdbg.live.embedded import RunningProxy
+from kdbg.live.listeners import Listening, turns
 from kdbg.live.proxy import Proxy, Upstream
-from kdbg.live.running import RunningProxy
 
 CONNECTIONS = 1000
 PATIENCE = 20.0

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from kdbg.errors import InputError
-from kdbg.live.capturing import Wanted
+from kdbg.live.capture_child import CaptureOptions
 from kdbg.live.remote import SHELL, WAYS, command
 from kdbg.ui.cli.interface import expression
 
 from ..cli.calls import call
 from .watches import names, port, produce
 
-WANTED = Wanted("eth0", "tcp port 9092", 2048, 1 << 20)
+WANTED = CaptureOptions("eth0", "tcp port 9092", 2048, 1 << 20)
 FAKE = '#!/bin/sh\n# ssh HOST COMMAND: runs it here\necho "$1" >> "$0.hosts"\nexec sh -c "$2"\n'
 needs_tcpdump = pytest.mark.skipif(which("tcpdump") is None, reason="tcpdump is not installed")
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.analysis.compare.counterparts import Counterparts
-from kdbg.analysis.compare.handed import PRODUCER, SESSION, TOPIC_ID
+from kdbg.analysis.compare.broker_assigned import PRODUCER, SESSION, TOPIC_ID
+from kdbg.analysis.compare.value_mapping import Counterparts
 from kdbg.errors import BuildError, InputError
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.live.replaying.plan import LEFT_OUT, Plan, Step
-from kdbg.live.replaying.topics import Wanted, wanted
-from kdbg.live.replaying.words import Words
+from kdbg.live.replaying.plan import LEFT_OUT, Plan, ReplayStep
+from kdbg.live.replaying.request_adapter import Words
+from kdbg.live.replaying.topics import TopicShape, wanted
 from kdbg.live.sessions import FetchSessions
 from kdbg.protocol import grammars
 
@@ -61,7 +61,7 @@ TIMES = st.lists(st.tuples(st.integers(0, 50), st.none() | st.integers(-5, 20), 
 """When a request is sent, how long its answer takes (less than nothing by a clock that was set back), which talk."""
 
 
-def other_sent(step: Step) -> int:
+def other_sent(step: ReplayStep) -> int:
     assert step.exchange.request is not None
     return step.exchange.request.first_time
 
@@ -69,8 +69,8 @@ def other_sent(step: Step) -> int:
 @given(TIMES, st.randoms())
 def test_every_request_follows_all_answers_that_it_followed(times: list[Any], random: Any) -> None:
     plan = planned(*(heartbeat(at, None if took is None else at + took, talk) for at, took, talk in times))
-    sent: list[Step] = []
-    waiting: list[Step] = []
+    sent: list[ReplayStep] = []
+    waiting: list[ReplayStep] = []
     for step in plan.steps:
         while not plan.is_due(step):
             assert waiting, "nobody waits for what is never answered"
@@ -257,7 +257,10 @@ def test_topics_to_create() -> None:
         "timeout_ms": 1}, {"topics": [{"name": "letters", "error_code": 0}]})  # fmt: skip
     by_id = exchange("Fetch", 13, {"max_wait_ms": 1, "min_bytes": 1, "topics": [
         {"topic_id": OLD, "partitions": [{"partition": 4, "fetch_offset": 0, "partition_max_bytes": 1}]}]})  # fmt: skip
-    assert wanted(planned(told, made, by_id).steps, {OLD: "rides"}) == {"orders": Wanted(2, 2), "rides": Wanted(5, 1)}
+    assert wanted(planned(told, made, by_id).steps, {OLD: "rides"}) == {
+        "orders": TopicShape(2, 2),
+        "rides": TopicShape(5, 1),
+    }
 
 
 def test_ids_of_topics_are_noted_once() -> None:

@@ -27,12 +27,12 @@ from kdbg.capture import open_capture
 from kdbg.capture.files import Lost
 from kdbg.errors import CaptureError, CaptureRefused
 from kdbg.live import ring as module
-from kdbg.live.apart import Feed
-from kdbg.live.capturing import Capturing, Outcome, Wanted, capture, tell
+from kdbg.live.bounded_pipe import Outflow
+from kdbg.live.capture_child import CaptureOptions, CaptureOutcome, Capturing, capture, tell
+from kdbg.live.capture_process import CaptureProcess
 from kdbg.live.files import Files, Rotation
-from kdbg.live.interface import Opened, _program, names, open_interface
-from kdbg.live.outflow import Outflow
-from kdbg.live.ring import Ring, Taken
+from kdbg.live.interface import OpenSocket, _program, names, open_interface
+from kdbg.live.ring import Ring, RingPacket
 
 BLOCK = 1 << 19
 LOOPBACK, ETHERNET = 772, 1
@@ -119,7 +119,8 @@ def test_blocks_are_taken_in_turn_and_given_back() -> None:
         assert found.take() is None
         for number in range(9):
             kernel.hand_over(number % 4, packet(FRAME, time=(number, 9), more=4), packet(b"x" * 20, interface=3))
-            assert found.take() == [Taken(2, number * 1_000_000_000 + 9, FRAME, 64), Taken(3, 5_000_000_007, b"x" * 20,
+            assert found.take() == [RingPacket(2, number * 1_000_000_000 + 9, FRAME, 64),
+                                    RingPacket(3, 5_000_000_007, b"x" * 20,
                                                                                            20)]  # fmt: skip
             assert kernel.status(number % 4) == 0
             assert found.take() is None
@@ -223,10 +224,10 @@ def test_a_file_ends_after_its_last_complete_block(limit: int, left: int, tmp_pa
 class Rings:
     """A ring whose blocks a test gives; `dropped` is what it counts."""
 
-    def __init__(self, *batches: list[Taken]) -> None:
+    def __init__(self, *batches: list[RingPacket]) -> None:
         self.batches, self.dropped = list(batches), 0
 
-    def take(self) -> list[Taken] | None:
+    def take(self) -> list[RingPacket] | None:
         return self.batches.pop(0) if self.batches else None
 
     def count(self) -> int:
@@ -236,10 +237,10 @@ class Rings:
 def test_packets_go_to_the_reader_and_into_the_file(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     here = socket.if_nametoindex("lo")
-    batches = [[Taken(here, 1, b"one", 3), Taken(9999, 2, b"two", 9)], [Taken(9999, 3, b"three", 5)], []]
+    batches = [[RingPacket(here, 1, b"one", 3), RingPacket(9999, 2, b"two", 9)], [RingPacket(9999, 3, b"three", 5)], []]
     rings, path = Rings(*batches), str(tmp_path / "x.pcapng")
     with socket.socket() as sock:
-        found = Capturing("lo", Opened(sock, 101), cast(Ring, rings), Outflow(writing), Files(path))
+        found = Capturing("lo", OpenSocket(sock, 101), cast(Ring, rings), Outflow(writing), Files(path))
         found.begin()
         assert found.take(2)
         assert Path(path).stat().st_size > 0
@@ -252,7 +253,7 @@ def test_packets_go_to_the_reader_and_into_the_file(tmp_path: Path) -> None:
         found.end_files()
         found.outflow.drain(found.now)
     os.close(writing)
-    assert found.outcome() == Outcome(3, 4, 0, [path], "")
+    assert found.outcome() == CaptureOutcome(3, 4, 0, [path], "")
     with os.fdopen(reading, "rb") as stream:
         data = stream.read()
     for each in (data, Path(path).read_bytes()):
@@ -265,7 +266,7 @@ def test_packets_go_to_the_reader_and_into_the_file(tmp_path: Path) -> None:
             assert (list(capture), capture.packets, capture.lost) == ([], 3, Lost(4, 0))
 
 
-def captured(wanted: Wanted, work: Any, last: bytes = b"") -> tuple[bytes, list[Any]]:
+def captured(wanted: CaptureOptions, work: Any, last: bytes = b"") -> tuple[bytes, list[Any]]:
     """What a reader gets while `work` is done, until it got `last`, and what is reported."""
     packets, control, report = os.pipe(), os.pipe(), os.pipe()
 
@@ -316,8 +317,8 @@ def datagrams(count: int, size: int) -> tuple[str, Any]:
 def test_each_datagram_is_captured_once(interface: str, link: int, tmp_path: Path) -> None:
     expression, work = datagrams(5, 100)
     path = str(tmp_path / "x.pcapng")
-    data, lines = captured(Wanted(interface, expression, link + 28 + 40, 1 << 21, path), work, b"\4" * 40)
-    assert lines == [{"problem": ""}, Outcome(5, 0, 0, [path])._asdict()]
+    data, lines = captured(CaptureOptions(interface, expression, link + 28 + 40, 1 << 21, path), work, b"\4" * 40)
+    assert lines == [{"problem": ""}, CaptureOutcome(5, 0, 0, [path])._asdict()]
     for each in (data, Path(path).read_bytes()):
         with RawPcapNgReader(io.BytesIO(each)) as reader:
             found = [(bytes(one)[link + 28 :], meta.wirelen) for one, meta in reader]
@@ -328,9 +329,12 @@ def test_each_datagram_is_captured_once(interface: str, link: int, tmp_path: Pat
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_cannot_be_opened_is_said() -> None:
     for wanted, problem in (
-        (Wanted("nowhere", "", 100, 1), f"nowhere: no such interface; use one of {', '.join([*names(), 'any'])}"),
-        (Wanted("lo", "tcp prot 1", 100, 1), "--bpf: Failed to compile filter expression"),
-        (Wanted("lo", "tcp", 100, 1, "/nowhere/x"), "/nowhere/x: cannot be written: No such file or directory"),
+        (
+            CaptureOptions("nowhere", "", 100, 1),
+            f"nowhere: no such interface; use one of {', '.join([*names(), 'any'])}",
+        ),
+        (CaptureOptions("lo", "tcp prot 1", 100, 1), "--bpf: Failed to compile filter expression"),
+        (CaptureOptions("lo", "tcp", 100, 1, "/nowhere/x"), "/nowhere/x: cannot be written: No such file or directory"),
     ):
         data, (said,) = captured(wanted, None)
         assert (data, said["problem"][: len(problem)]) == (b"", problem)
@@ -385,14 +389,14 @@ def test_a_feed_is_what_the_process_writes_until_it_is_stopped() -> None:
         os.write(packets, b"begun")
         os.read(control, 1)
         os.write(packets, b" ended")
-        tell(report, Outcome(7, 1, 2, ["x"])._asdict())
+        tell(report, CaptureOutcome(7, 1, 2, ["x"])._asdict())
 
-    with Feed("lo", work) as feed:
+    with CaptureProcess("lo", work) as feed:
         assert feed.stream.read(5) == b"begun"
         feed.stop()
         feed.stop()
         assert feed.stream.read() == b" ended"
-        assert feed.finish() == Outcome(7, 1, 2, ["x"], "")
+        assert feed.finish() == CaptureOutcome(7, 1, 2, ["x"], "")
 
 
 def test_a_process_that_fails_or_breaks_off_is_an_error() -> None:
@@ -400,11 +404,11 @@ def test_a_process_that_fails_or_breaks_off_is_an_error() -> None:
         tell(report, {"problem": "lo: no right"})
 
     with pytest.raises(CaptureError, match=r"^lo: no right$"):
-        Feed("lo", fails).__enter__()
+        CaptureProcess("lo", fails).__enter__()
     with pytest.raises(CaptureError, match=r"^lo: the capture process ended$"):
-        Feed("lo", lambda packets, control, report: None).__enter__()
-    with Feed("lo", lambda packets, control, report: tell(report, {"problem": ""})) as feed:
-        assert feed.finish() == Outcome(0, None, 0, [], "the capture process failed")
+        CaptureProcess("lo", lambda packets, control, report: None).__enter__()
+    with CaptureProcess("lo", lambda packets, control, report: tell(report, {"problem": ""})) as feed:
+        assert feed.finish() == CaptureOutcome(0, None, 0, [], "the capture process failed")
 
 
 def test_nobody_who_is_told_is_no_error() -> None:

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 from kdbg.budget import SMALL
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.live.effects import Asked, Send
-from kdbg.live.end import End
+from kdbg.live.effects import PendingRequest, Send
 from kdbg.live.load import Load
 from kdbg.live.relay import Relay
-from kdbg.live.session import Session
+from kdbg.live.session import ProxySession
+from kdbg.live.socket_queue import End
 
 from .test_ends import Transport, hold, run
 from .test_relay import produce, produced
@@ -24,9 +24,9 @@ class Both:
     def __init__(self, *, load: Load | None = None, broker: bool = True, room: int = 8 * MIB) -> None:
         self.taps: list[tuple[bool, bytes]] = []
         self.over: list[Any] = []
-        self.done: list[Session] = []
-        self.made: list[Session] = []
-        self.session = Session(
+        self.done: list[ProxySession] = []
+        self.made: list[ProxySession] = []
+        self.session = ProxySession(
             lambda session: Relay(None),
             cast(Any, self),
             self.made.append,
@@ -104,7 +104,7 @@ def test_messages_that_are_let_go_are_counted() -> None:
     load = Load(10_000_000)
     found = Both(load=load)
     found.session.relay.singly = True
-    asked = Asked(None, True, None)
+    asked = PendingRequest(None, True, None)
     asked.data = bytes(7)
     found.session.relay._asked.append(asked)
     found.session.pump()

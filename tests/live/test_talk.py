@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from kdbg.live.frames import Decision
-from kdbg.live.listening import Listening
+from kdbg.live.listeners import Listening
 from kdbg.live.mocking.answers import Reply
 from kdbg.live.mocking.serve import Mock, Talk, judge
 
@@ -138,8 +138,8 @@ def serving(work: Callable[[Mock, list[str], list[socket.socket]], Awaitable[Non
 @pytest.mark.parametrize(("files", "room"), [(24, 2), (25, 3)])
 def test_connections_of_a_mock_leave_16_descriptors(files: int, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """5 are open, 1 is the listener's, each connection has 1; one that ends makes room for another."""
-    monkeypatch.setattr("kdbg.live.listening.open_files", lambda: 5)
-    monkeypatch.setattr("kdbg.live.listening.allow_many_files", lambda: files)
+    monkeypatch.setattr("kdbg.live.listeners.open_files", lambda: 5)
+    monkeypatch.setattr("kdbg.live.listeners.allow_many_files", lambda: files)
 
     async def work(mock: Mock, said: list[str], socks: list[socket.socket]) -> None:
         while mock.connections < room or len(said) < 2:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 
-from kdbg.live.outflow import Outflow
-from kdbg.live.tap import PipeTap
+from kdbg.live.bounded_pipe import Outflow
+from kdbg.live.packet_tap import PipeTap
 
 CLIENT, BROKER = ("127.0.0.1", 40_000), ("127.0.0.1", 9092)
 SIZE, PATIENCE = 6 << 20, 1.0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg.analysis.logs.dialects import DIALECTS, said
-from kdbg.analysis.logs.printed import printed
+from kdbg.analysis.logs.structures import printed
 
 from ..cli.calls import Outcome, call
 

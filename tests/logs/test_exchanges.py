@@ -8,26 +8,26 @@ import pytest
 
 from kdbg.analysis.logs import conversations as module
 from kdbg.analysis.logs.conversations import Conversations
+from kdbg.analysis.logs.dialect import LineFacts
 from kdbg.analysis.logs.dialects import DIALECTS
-from kdbg.analysis.logs.lines import Told
-from kdbg.analysis.logs.said import Said
-from kdbg.analysis.logs.told import UNVERSIONED, line_of
+from kdbg.analysis.logs.exchanges import UNVERSIONED, line_of
+from kdbg.analysis.logs.lines import ProtocolLine
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.exchanges.messages.lines import UNNUMBERED, UNTIMED, Line
+from kdbg.exchanges.messages.lines import UNNUMBERED, UNTIMED, LogLine
 from kdbg.protocol import grammars
 
 METADATA, PRODUCE = grammars.api("Metadata"), grammars.api("Produce")
 DIALECT = DIALECTS["librdkafka"]
 
 
-def told(number: int, half: Any = "request", correlation_id: int | None = 1, **other: Any) -> Told:
+def told(number: int, half: Any = "request", correlation_id: int | None = 1, **other: Any) -> ProtocolLine:
     """A line of a client `shop` on a connection `c`."""
     dialect = other.pop("dialect", DIALECT)
     fields: dict[str, Any] = {"api": METADATA, "version": 9, "client_id": "shop", "connection": "c"} | other
-    return Told(number, dialect, Said(half, correlation_id=correlation_id, **fields))
+    return ProtocolLine(number, dialect, LineFacts(half, correlation_id=correlation_id, **fields))
 
 
-def chunks(*blocks: list[Told]) -> list[list[tuple[int, list[int]]]]:
+def chunks(*blocks: list[ProtocolLine]) -> list[list[tuple[int, list[int]]]]:
     """The exchanges of each block: their numbers, and those of their lines."""
     found = Conversations().chunks(blocks)
     return [[(one.number, [line.number for line in one.lines]) for one in chunk] for chunk in found]
@@ -78,7 +78,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [one.peers.number for one in found] == [1, 2, 1, 3, 2, 4]
 
 
-def exchange(*lines: Told) -> Exchange:
+def exchange(*lines: ProtocolLine) -> Exchange:
     [[found]] = Conversations().chunks([list(lines)])
     return found
 
@@ -94,7 +94,7 @@ def test_an_exchange_has_what_lines_tell() -> None:
     assert response is not None
     assert (found.api, found.version, found.correlation_id, found.client_id) == (METADATA, 9, 1, "shop")
     assert (found.peers.client, found.peers.broker, found.latency) == (("h", 1), ("b", 2), 150)
-    assert found.lines == (Line("librdkafka", 3, "request", 100), Line("librdkafka", 4, "response", 300))
+    assert found.lines == (LogLine("librdkafka", 3, "request", 100), LogLine("librdkafka", 4, "response", 300))
     assert [(half.size, half.first_time, half.last_time, half.version, half.api) for half in (request, response)] == [
         (52, 100, 100, 9, METADATA), (99, 300, 300, 9, METADATA),
     ]  # fmt: skip
@@ -143,6 +143,6 @@ def test_what_lines_leave_open() -> None:
 def test_lines_are_shown_in_utc() -> None:
     plain, zoned, untimed = told(7, time=1_000), told(7, time=1_000, zoned=True), told(7, zoned=False)
     assert [line_of(one, "x.log", 300) for one in (plain, zoned, untimed)] == [
-        Line("librdkafka", 7, "request", time, "x.log") for time in (700, 1_000, UNTIMED)
+        LogLine("librdkafka", 7, "request", time, "x.log") for time in (700, 1_000, UNTIMED)
     ]
-    assert line_of(plain) == Line("librdkafka", 7, "request", 1_000, "")
+    assert line_of(plain) == LogLine("librdkafka", 7, "request", 1_000, "")

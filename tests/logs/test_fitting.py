@@ -6,7 +6,7 @@ import base64
 from typing import Any
 from uuid import UUID
 
-from kdbg.analysis.logs.fitting import OTHERS, RANGES, fitting
+from kdbg.analysis.logs.field_match import OTHERS, RANGES, fitting
 from kdbg.exchanges.messages.message import grammar_of
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.language.api import Direction
@@ -26,7 +26,7 @@ from kdbg.protocol.wire.nodes import (
     LengthPrefixed,
     Node,
     NullableStruct,
-    Rest,
+    RemainingBytes,
     Sized,
     UuidNode,
     WireArray,
@@ -114,7 +114,7 @@ def test_structures_and_arrays() -> None:
         assert [fit(array, value) for value in ([1, "2"], (3,), [], None, 5, "12", [1, "x"])] == [
             [1, 2], [3], [], null, MISSING, MISSING, MISSING,
         ]  # fmt: skip
-    assert fit(Rest("REST"), b"x") is MISSING
+    assert fit(RemainingBytes("REST"), b"x") is MISSING
 
 
 def test_names_of_fields_are_compared_without_underscores_and_case() -> None:

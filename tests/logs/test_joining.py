@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from kdbg.analysis.logs import join as module
+from kdbg.analysis.logs.dialect import LineFacts
 from kdbg.analysis.logs.dialects import DIALECTS
 from kdbg.analysis.logs.join import APART, FARTHEST_ZONE, QUARTER, SOON, Join
-from kdbg.analysis.logs.lines import Told
-from kdbg.analysis.logs.said import Said
+from kdbg.analysis.logs.lines import ProtocolLine
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol import grammars
@@ -36,13 +36,13 @@ def exchange(
     return found
 
 
-def line(number: int, time: int = START, half: Any = "request", id: int | None = 1, **other: Any) -> Told:
+def line(number: int, time: int = START, half: Any = "request", id: int | None = 1, **other: Any) -> ProtocolLine:
     """A line on such a request."""
     said = {"api": METADATA, "version": 1, "client_id": "shop", "zoned": True, "correlation_id": id} | other
-    return Told(number, DIALECTS["java"], Said(half, time=time, **said))  # type: ignore[arg-type]
+    return ProtocolLine(number, DIALECTS["java"], LineFacts(half, time=time, **said))  # type: ignore[arg-type]
 
 
-def joined(exchanges: list[Exchange], *lines: Told) -> list[list[int]]:
+def joined(exchanges: list[Exchange], *lines: ProtocolLine) -> list[list[int]]:
     """The numbers of the lines that each exchange gets."""
     join = Join("some.log", [lines])
     for one in exchanges:
@@ -153,7 +153,7 @@ def test_lines_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Older ones give way, by their times, or by their order where they have none."""
     monkeypatch.setattr(module, "MOST", 4)
 
-    def read(exchanges: list[Exchange], *lines: Told) -> tuple[list[list[int]], int]:
+    def read(exchanges: list[Exchange], *lines: ProtocolLine) -> tuple[list[list[int]], int]:
         taken: list[int] = []
 
         def source() -> Any:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from kdbg.analysis.logs import lines as module
 from kdbg.analysis.logs.lines import Lines, blocks
-from kdbg.analysis.logs.log import FARTHEST, Log, has_lines
+from kdbg.analysis.logs.log import FARTHEST, ApplicationLog, has_lines
 from kdbg.analysis.logs.objects import number, object_in, text
-from kdbg.analysis.logs.printed import printed
 from kdbg.analysis.logs.stamps import stamp
+from kdbg.analysis.logs.structures import printed
 from kdbg.capture.source import open_source
 
 NOON = 1_795_348_800
@@ -162,8 +162,8 @@ def test_a_log_counts_its_lines_and_knows_its_first_time() -> None:
     early, late = "2026-11-22 12:00:00 ", "2026-11-22 12:00:01 "
     content = f"{late}no\n{SENT.format(1)}\n{early}{SENT.format(2)}\n{late}{SENT.format(3)}\n"
 
-    def opened() -> Log:
-        return Log(open_source(io.BytesIO(content.encode())))
+    def opened() -> ApplicationLog:
+        return ApplicationLog(open_source(io.BytesIO(content.encode())))
 
     with opened() as log:
         assert (log.lines, log.told, log.first_time) == (0, 0, None)
@@ -179,7 +179,7 @@ def test_a_log_counts_its_lines_and_knows_its_first_time() -> None:
         assert log.secrets(None) is None
         assert log.name == log.source.name
     assert [[told.number for told in block] for block in opened().blocks(singly=True)] == [[2], [3], [4]]
-    untimed = Log(open_source(io.BytesIO((SENT.format(1) + "\n").encode())))
+    untimed = ApplicationLog(open_source(io.BytesIO((SENT.format(1) + "\n").encode())))
     assert sum(map(len, untimed.blocks())) == 1
     assert untimed.first_time is None
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kdbg.analysis.logs import broker, java, kafka_python, kafkajs, librdkafka, sarama
+from kdbg.analysis.logs.dialect import LineFacts, end_of
 from kdbg.analysis.logs.dialects import DIALECTS, said
-from kdbg.analysis.logs.said import Said, end_of
 from kdbg.protocol import grammars
 from kdbg.protocol.wire import Api
 
@@ -33,7 +33,7 @@ def completed(**other: object) -> str:
     return f"{STAMP}Completed request:{json.dumps({name: value for name, value in told.items() if value != ''})}"
 
 
-BOTH = Said(
+BOTH = LineFacts(
     "both", api("Metadata"), 12, 7, "shop", "10.0.0.2:9092-10.0.0.1:50000-3", ("10.0.0.1", 50_000), ("10.0.0.2", 9092),
     fields=({"topics": None}, {"controllerId": 1}), latency=2_400_000, time=TIME,
 )  # fmt: skip
@@ -103,7 +103,7 @@ RECEIVED = (
     "apiKey=METADATA, apiVersion=12, clientId=shop, correlationId=2, headerVersion=2): "
     "MetadataResponseData(controllerId=1)"
 )
-REQUEST = Said("request", api("Metadata"), 12, 2, "shop", "shop node 1", fields=({"topics": None}, {}), time=TIME)
+REQUEST = LineFacts("request", api("Metadata"), 12, 2, "shop", "shop node 1", fields=({"topics": None}, {}), time=TIME)
 
 
 def test_the_java_client() -> None:
@@ -153,11 +153,11 @@ PYTHON_2 = (
 
 def test_kafka_python() -> None:
     connection = "node_id=1 host=[127.0.0.1:9092<-52966] "
-    first = Said(
+    first = LineFacts(
         "request", api("Metadata"), 7, 2, None, connection, ("", 52_966), ("127.0.0.1", 9092),
         fields=({"topics": []}, {}), time=TIME,
     )  # fmt: skip
-    second = Said(
+    second = LineFacts(
         "response", api("Metadata"), 1, 3, "shop", "node_id=0 host=kafka:9092 ", ("", 0), ("kafka", 9092),
         fields=({}, {"controller_id": 1}), latency=24_250_000, time=TIME,
     )  # fmt: skip
@@ -181,7 +181,7 @@ def kafkajs_line(**other: object) -> str:
 
 
 def test_kafkajs() -> None:
-    first = Said(
+    first = LineFacts(
         "request", api("Metadata"), 6, 0, "js", "js 127.0.0.1:9092", broker=("127.0.0.1", 9092), sizes=(16, None),
         time=TIME, zoned=True,
     )  # fmt: skip
@@ -228,7 +228,7 @@ def test_objects_of_kafkajs_over_several_lines_become_one_line() -> None:
 def test_librdkafka() -> None:
     front = "%7|1795348800.250|SEND|shop#producer-1| [thrd:x]: "
     line = front + "10.0.0.2:9092/1: Sent ApiVersionRequest (v3, 65 bytes @ 0, CorrId 1)"
-    first = Said(
+    first = LineFacts(
         "request", api("ApiVersions"), 3, 1, "shop", "shop#producer-1 10.0.0.2:9092/1", broker=("10.0.0.2", 9092),
         sizes=(65, None), time=TIME, zoned=True,
     )  # fmt: skip
@@ -249,7 +249,7 @@ def test_librdkafka() -> None:
 
 def test_sarama() -> None:
     front, stamp = "[sarama] 2026/11/22 12:00:00.250000 client/", TIME
-    metadata = Said("request", api("Metadata"), connection="b:9092", broker=("b", 9092), time=stamp)
+    metadata = LineFacts("request", api("Metadata"), connection="b:9092", broker=("b", 9092), time=stamp)
     assert sarama.read(front + "metadata fetching metadata for all topics from broker b:9092") == metadata
     assert sarama.read(front + "metadata fetching metadata for [a b.c] from broker b:9092") == metadata._replace(
         fields=({"topics": [{"name": "a"}, {"name": "b.c"}]}, {})

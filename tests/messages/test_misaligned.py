@@ -19,8 +19,8 @@ from kdbg.exchanges.messages.message import Message
 from kdbg.exchanges.messages.message import read as read_message
 from kdbg.ui.cli import run
 from kdbg.views.tables.cells import plain
+from kdbg.views.tables.message_columns import WantedRows
 from kdbg.views.tables.rows import Rows
-from kdbg.views.tables.told import Wanted
 from tests.traffic import Talk, framed, packed, pcap
 
 PASSWORD = b"hunter2"
@@ -102,7 +102,7 @@ def test_no_table_holds_it(show_secrets: bool, tmp_path: Path) -> None:
     found = deque[Any]()
     rows = Rows(
         plain(lambda *row: found.append(row)),
-        Wanted(records=True, values=True, show_secrets=show_secrets),
+        WantedRows(records=True, values=True, show_secrets=show_secrets),
         dict[UUID, str](),
     )
     for exchange in kdbg.read(path):

@@ -11,7 +11,7 @@ import pytest
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
-from kdbg.exchanges.messages.packed import Packed, Parcels, unpack
+from kdbg.exchanges.messages.serialization import Packed, Parcels, unpack
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "captures").glob("*.pcap*"))
 

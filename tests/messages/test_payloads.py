@@ -14,7 +14,7 @@ from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.message import explain
 from kdbg.exchanges.messages.payloads import open_inspection
 from kdbg.protocol.grammars.payloads import TOPICS, payload
-from kdbg.protocol.wire.language.payload import Opened, Sealed
+from kdbg.protocol.wire.language.payload import OpenedPayload, Sealed
 from kdbg.protocol.wire.nodes import build
 
 from ..cli.calls import SHARED, SHIPPED
@@ -48,7 +48,7 @@ def joined(metadata: bytes, **said: Any) -> tuple[kdbg.Message, Any]:
 class TestFields:
     def test_a_payload_is_its_bytes_and_what_they_say(self) -> None:
         message, metadata = joined(SUBSCRIPTION)
-        assert isinstance(metadata, Opened)
+        assert isinstance(metadata, OpenedPayload)
         assert metadata == SUBSCRIPTION
         assert metadata.name == "ConsumerProtocolSubscription"
         assert metadata.value == {
@@ -136,7 +136,7 @@ class TestOdd:
             data = bytes.fromhex("003a 0000 00000001 ffff 00") + body
         message = kdbg.decode(data, api="Envelope", version=0, direction="request")
         depth, inner = 0, message.body["request_data"]
-        while isinstance(inner, Opened):
+        while isinstance(inner, OpenedPayload):
             depth, inner = depth + 1, inner.value["body"]["request_data"]
         assert depth == 8
         assert (type(inner), message.findings) == (bytes, ())
@@ -305,7 +305,7 @@ def agree(message: kdbg.Message, data: bytes, exchange: Exchange | None = None) 
         assert end == len(buffer.data)
     assert tuple(inspection.findings) == message.findings
     if not message.api.headerless:  # the length of a token by itself is that of its frame
-        names = [span.value.name for span in inspection.spans if isinstance(span.value, Opened)]
+        names = [span.value.name for span in inspection.spans if isinstance(span.value, OpenedPayload)]
         assert sorted(names) == sorted(payload.name for payload in message.payloads)
 
 
@@ -353,5 +353,5 @@ def test_what_may_hold_secrets_and_cannot_be_read_is_sealed() -> None:
     data = fetched("__cluster_metadata", {"magic": 2, "records": [{"value": USER}, {"value": USER[:-4]}]})
     message = kdbg.decode(data, api="Fetch", version=12, direction="response", header=False)
     good, bad = message.body["responses"][0]["partitions"][0]["records"][0]["records"]
-    assert (type(good["value"]), good["value"].secret) == (Opened, True)
+    assert (type(good["value"]), good["value"].secret) == (OpenedPayload, True)
     assert (type(bad["value"]), bad["value"]) == (Sealed, USER[:-4])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg.exchanges.messages.rebuild import rebuild
-from kdbg.protocol.wire.language.payload import Opened
+from kdbg.protocol.wire.language.payload import OpenedPayload
 from kdbg.views.render.jsonlines import dump
 
 from ..cli.calls import SHARED, SHIPPED
@@ -124,7 +124,7 @@ def test_in_real_traffic_the_values_make_the_same_bytes(capture: Path) -> None:
     for exchange in kdbg.read(capture):
         for message in exchange.messages():
             for payload in message.payloads:
-                assert isinstance(payload, Opened)
+                assert isinstance(payload, OpenedPayload)
                 shown = json.loads(dump({"it": payload}, show_secrets=True))
                 assert rebuild(shown) == {"it": payload}
                 if "zstd" not in payload.name:  # another compressor finds other bytes for the same

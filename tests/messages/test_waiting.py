@@ -8,7 +8,7 @@ import pytest
 
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.message import grammar_of
-from kdbg.exchanges.messages.waiting import WAITS, asked_to_wait, beyond_wait
+from kdbg.exchanges.messages.requested_wait import WAITS, asked_to_wait, beyond_wait
 from kdbg.protocol.grammars import api, apis
 
 from ..engine.playbook import Playbook, request, response

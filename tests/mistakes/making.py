@@ -15,8 +15,8 @@ import kdbg
 from kdbg.exchanges.messages.message import explain, header_grammar
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.nodes import Fixed, Sized, Varint, WireArray, WireStruct
-from kdbg.protocol.wire.readings.extent import end_of
 from kdbg.protocol.wire.readings.inspection import Span
+from kdbg.protocol.wire.readings.measure import end_of
 
 from .messages import Sample, batch, message_set, plain, records, uvarint, with_records
 

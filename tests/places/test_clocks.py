@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from kdbg.exchanges.messages.places import Bounds
-from kdbg.exchanges.places.clocks import AGE, DOUBTS, DRIFT, Apart, Way
+from kdbg.exchanges.multipoint.clocks import AGE, DOUBTS, DRIFT, ClockOffset, Way
 
 
-def known(low: int = 40, high: int = 100) -> Apart:
+def known(low: int = 40, high: int = 100) -> ClockOffset:
     """A clock of which one message each way bounds how far it is ahead, both at time 0."""
-    apart = Apart(7)
+    apart = ClockOffset(7)
     apart.learn(1, high, 0)
     apart.learn(0, low, 0)
     return apart
 
 
 def test_messages_both_ways_bound_the_difference() -> None:
-    apart = Apart(7)
+    apart = ClockOffset(7)
     seen = [(apart.latest, apart.bounds)]
     messages: tuple[tuple[Way, int, int], ...] = (
         (1, 100, 10), (0, 40, 20), (1, 100, 21), (0, 60, 30), (0, 50, 40), (1, 90, 50), (1, 95, 51),
@@ -31,7 +31,7 @@ def test_messages_both_ways_bound_the_difference() -> None:
 
 
 def test_one_way_alone_is_the_likeliest_difference() -> None:
-    above, below = Apart(7), Apart(7)
+    above, below = ClockOffset(7), ClockOffset(7)
     above.learn(1, 100, 0)
     below.learn(0, 40, 0)
     assert (above.latest, above.bounds, below.latest, below.bounds) == (100, None, 40, None)
@@ -66,7 +66,7 @@ def test_a_clock_was_set_where_several_messages_in_a_row_contradict_the_bounds()
             apart.learn(back, 140 - wrong, 30)
         assert apart.steps == [17, 30]
     for way, back, wrong, _ in ways:
-        unproved = Apart(7)
+        unproved = ClockOffset(7)
         unproved.learn(back, 70, 0)
         for _ in range(DOUBTS):
             assert (unproved.latest, unproved.steps) == (70, [])
@@ -88,12 +88,12 @@ def test_bounds_grow_by_what_clocks_drift() -> None:
     again.learn(1, 10**6, 2 * AGE + 1)
     assert (again.bounds, again.time) == (Bounds(-61, 201), AGE + 1)
     assert again.at(AGE + 1, None, None) == Bounds(-161, 301)
-    one_way = Apart(0)
+    one_way = ClockOffset(0)
     one_way.learn(1, 100, 0)
     one_way.learn(1, 10**6, AGE + 1)
     one_way.learn(0, 0, AGE + 1)
     assert one_way.bounds == Bounds(0, 201)
-    other_way = Apart(0)
+    other_way = ClockOffset(0)
     other_way.learn(0, 100, 0)
     other_way.learn(0, -(10**6), AGE + 1)
     other_way.learn(1, 1000, AGE + 1)
@@ -114,7 +114,7 @@ def test_bounds_at_a_time_take_others_that_are_known_then() -> None:
         Bounds(-60, 200), Bounds(40 - 200_100, 100 + 200_100), Bounds(40 - 200_100, 100 + 200_100), Bounds(-50, 150),
         Bounds(-60, 200), Bounds(200, 200), None, Bounds(-60, -60), None,
     ]  # fmt: skip
-    nothing, above, below = Apart(0), Apart(0), Apart(0)
+    nothing, above, below = ClockOffset(0), ClockOffset(0), ClockOffset(0)
     above.learn(1, 100, 0)
     below.learn(0, 40, 0)
     assert [nothing.at(0, None, None), nothing.at(0, 1, None), nothing.at(0, 1, 2)] == [None, None, Bounds(1, 2)]

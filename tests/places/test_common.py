@@ -7,8 +7,8 @@ from zlib import crc32
 import pytest
 
 from kdbg.capture.packet import reverse
-from kdbg.exchanges.places import common
-from kdbg.exchanges.places.common import ENOUGH, LEAST, SAME, Comparison, Together
+from kdbg.exchanges.multipoint import common
+from kdbg.exchanges.multipoint.common import ENOUGH, LEAST, SAME, PacketMatcher, Together
 
 from .packets import BACK, FORTH, flow, packet
 
@@ -18,7 +18,7 @@ OTHER = flow(3, 2)
 NATTED = flow(9, 2, 40_000)
 
 
-def see(comparison: Comparison, *seen: Seen) -> Comparison:
+def see(comparison: PacketMatcher, *seen: Seen) -> PacketMatcher:
     """Take packets of which each has as payload what its sequence number says."""
     for capture, name, seq, time in seen:
         comparison.take(capture, [packet(1, time, name, seq, b"%012d" % seq)])
@@ -26,7 +26,7 @@ def see(comparison: Comparison, *seen: Seen) -> Comparison:
 
 
 def together(captures: int, *seen: Seen) -> list[Together]:
-    return see(Comparison(captures), *seen).together()
+    return see(PacketMatcher(captures), *seen).together()
 
 
 def one(captures: tuple[int, ...], ahead: tuple[int, ...], *, same: bool = False) -> list[Together]:
@@ -45,7 +45,7 @@ def test_one_segment_in_both_captures_is_enough_where_the_addresses_are_the_same
 
 def test_segments_are_the_same_by_their_first_bytes() -> None:
     def found(first: bytes, second: bytes) -> bool:
-        comparison = Comparison(2)
+        comparison = PacketMatcher(2)
         for capture, payload in enumerate((first, second)):
             comparison.take(capture, [packet(1, 0, FORTH, 7, payload)])
         return bool(comparison.together())
@@ -53,7 +53,7 @@ def test_segments_are_the_same_by_their_first_bytes() -> None:
     assert [found(b"x" * length, b"x" * length) for length in (LEAST - 1, LEAST)] == [False, True]
     assert [found(b"x" * 15 + b"a", b"x" * 15 + b"b"), found(b"x" * 16 + b"a", b"x" * 16 + b"b")] == [False, True]
     assert LEAST == 12
-    comparison = Comparison(2)
+    comparison = PacketMatcher(2)
     for capture in range(2):
         comparison.take(capture, [packet(1, 0, FORTH, 1, b"short"), packet(2, 0, FORTH, 6, b"long enough.")])
     assert comparison.together(), "short ones are passed over"
@@ -167,8 +167,8 @@ def test_aliases_lead_to_the_flows_of_the_first_capture() -> None:
 
 
 def test_no_more_packets_are_needed_once_each_way_has_enough() -> None:
-    def comparison(captures: int, forth: int, back: int) -> Comparison:
-        found = Comparison(captures)
+    def comparison(captures: int, forth: int, back: int) -> PacketMatcher:
+        found = PacketMatcher(captures)
         for name, count in ((FORTH, forth), (BACK, back)):
             for seq in range(count):
                 see(found, *((at, name, 1000 * (name is BACK) + seq, 0) for at in range(2)))
@@ -184,7 +184,7 @@ def test_no_more_packets_are_needed_once_each_way_has_enough() -> None:
 
 def test_of_many_segments_the_same_part_is_known_of_all_captures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(common, "MOST", 16)
-    comparison = Comparison(2)
+    comparison = PacketMatcher(2)
     packets = [packet(1, 0, FORTH, seq, b"%012d" % seq) for seq in range(400)]
     comparison.take(0, packets[:16])
     assert len(comparison._known) == 16

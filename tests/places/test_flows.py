@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kdbg.capture.packet import ACK, SYN, Packet
 from kdbg.exchanges.messages.places import Bounds
-from kdbg.exchanges.places.clocks import DRIFT, Apart
-from kdbg.exchanges.places.flows import AGREED, BEHIND, NEAR, OLD, SETTLED, Conversation, Flow, Path
-from kdbg.exchanges.places.guess import opener
+from kdbg.exchanges.multipoint.clocks import DRIFT, ClockOffset
+from kdbg.exchanges.multipoint.flows import AGREED, BEHIND, NEAR, OLD, SETTLED, Conversation, Flow, Path
+from kdbg.exchanges.multipoint.guess import opener
 
 FORTH = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + (50_000).to_bytes(2, "big") + (9092).to_bytes(2, "big")
 BACK = bytes([10, 0, 0, 2, 10, 0, 0, 1]) + (9092).to_bytes(2, "big") + (50_000).to_bytes(2, "big")
@@ -172,7 +172,7 @@ def test_runs_that_are_old_are_forgotten_where_there_are_many() -> None:
 
 
 def test_nearer_is_the_place_from_which_messages_take_longer_there_and_back() -> None:
-    path, clock = Path(), Apart(7)
+    path, clock = Path(), ClockOffset(7)
     seen = []
     for side, apart in ((0, 100), (1, 40), (0, 90), (1, 95), (1, 90), (1, 30)):
         path.learn(side, apart, 0, clock)
@@ -181,7 +181,7 @@ def test_nearer_is_the_place_from_which_messages_take_longer_there_and_back() ->
         (0, 7, None), (1, 40, None), (2, 65, Bounds(40, 90)), (1, 65, Bounds(40, 90)), (1, 90, Bounds(90, 90)),
         (2, 90, Bounds(90, 90)),
     ]  # fmt: skip
-    other, clock = Path(), Apart(7)
+    other, clock = Path(), ClockOffset(7)
     for side, apart in ((0, 40), (1, 100), (0, 45)):
         other.learn(side, apart, 0, clock)
     assert (other.votes, clock.bounds) == (-2, Bounds(45, 100))
@@ -192,7 +192,7 @@ def test_a_vote_says_more_than_clocks_drift() -> None:
         (60, 40, 20 * DRIFT, 0), (60, 40, 20 * DRIFT - 1, 1), (40, 60, 20 * DRIFT - 1, -1), (40, 60, 20 * DRIFT, 0),
     ):  # fmt: skip
         for times in ((0, time), (time, 0), (time, 2 * time)):
-            path, clock = Path(), Apart(7)
+            path, clock = Path(), ClockOffset(7)
             path.learn(0, there, times[0], clock)
             path.learn(1, back, times[1], clock)
             assert path.votes == votes
@@ -201,7 +201,7 @@ def test_a_vote_says_more_than_clocks_drift() -> None:
 
 def test_once_votes_agree_there_are_few_more() -> None:
     for sign in (1, -1):
-        path, clock = Path(), Apart(0)
+        path, clock = Path(), ClockOffset(0)
         path.learn(0, 100 * sign, 0, clock)
         for vote in range(1, AGREED + 1):
             path.learn(1, 0, 0, clock)

@@ -9,9 +9,9 @@ import pytest
 
 from kdbg.capture.packet import ACK, FIN, PSH, RST, SYN, Packet, reverse
 from kdbg.exchanges.messages.places import Bounds
-from kdbg.exchanges.places import merge as module
-from kdbg.exchanges.places.flows import Sight
-from kdbg.exchanges.places.merge import BLOCK, KEEP, MANY, MOST_BYTES, OVERHEAD, STEP, WAIT, Feed, Merger
+from kdbg.exchanges.multipoint import merge as module
+from kdbg.exchanges.multipoint.flows import Sight
+from kdbg.exchanges.multipoint.merge import BLOCK, KEEP, MANY, MOST_BYTES, OVERHEAD, STEP, WAIT, Merger, PointStream
 
 from .packets import BACK, FORTH, flow, packet
 
@@ -22,7 +22,7 @@ MARK = 1_000_000
 
 
 def merger(*places: Sequence[Packet], wait: int = WAIT, ahead: Sequence[int] = (0, MARK, 2 * MARK)) -> Merger:
-    return Merger([Feed([seen], late) for seen, late in zip(places, ahead, strict=False)], wait=wait)
+    return Merger([PointStream([seen], late) for seen, late in zip(places, ahead, strict=False)], wait=wait)
 
 
 def merged(found: Merger) -> list[Shown]:
@@ -303,7 +303,7 @@ def test_a_syn_alone_shows_nothing() -> None:
 def test_aliases_that_are_known_are_used_from_the_start() -> None:
     other = flow(5, 6)
     far = [*translated([request(1, 100)], 100), packet(2, MARK + 300, other, 1, b"other")]
-    feeds = [Feed([[request(1, 100)]]), Feed([far], MARK, {NATTED: FORTH, reverse(NATTED): BACK})]
+    feeds = [PointStream([[request(1, 100)]]), PointStream([far], MARK, {NATTED: FORTH, reverse(NATTED): BACK})]
     found = Merger(feeds)
     [number, (_, _, name, *_)] = [each[0] if each[2] == FORTH else each for block in found.blocks() for each in block]  # type: ignore[misc]
     assert name == other
@@ -312,7 +312,10 @@ def test_aliases_that_are_known_are_used_from_the_start() -> None:
     assert number.run.first == {0: (100, 1), 1: (MARK + 200, 1)}
     assert number.run.flow.conversation.aliases == {1: NATTED}
     back = Merger(
-        [Feed([[]]), Feed([translated([response(1, 100)], 100)], MARK, {NATTED: FORTH, reverse(NATTED): BACK})]
+        [
+            PointStream([[]]),
+            PointStream([translated([response(1, 100)], 100)], MARK, {NATTED: FORTH, reverse(NATTED): BACK}),
+        ]
     )
     [[only]] = back.blocks()
     assert only[1:3] == (0, BACK)
@@ -334,7 +337,7 @@ def test_packets_come_out_in_blocks_once_they_have_waited() -> None:
             taken.append(each[0])
             yield [each]
 
-    found = Merger([Feed(source()), Feed([])], wait=100)  # type: ignore[arg-type]
+    found = Merger([PointStream(source()), PointStream([])], wait=100)  # type: ignore[arg-type]
     next(iter(found.blocks(singly=True)))
     assert taken[-1] in (11, 12)
     assert (BLOCK, STEP, WAIT, KEEP) == (256, 64, 10**9, 4 * 10**9)
@@ -349,7 +352,7 @@ def test_packets_wait_within_a_bound_of_memory(monkeypatch: pytest.MonkeyPatch) 
             taken.append(number)
             yield [request(number, number, 7 * number)]
 
-    found = iter(Merger([Feed(source()), Feed([])]).blocks(singly=True))  # type: ignore[arg-type]
+    found = iter(Merger([PointStream(source()), PointStream([])]).blocks(singly=True))  # type: ignore[arg-type]
     next(found)
     assert taken[-1] in (11, 12)
     next(found)

@@ -6,10 +6,10 @@ import kdbg
 from kdbg.capture.packet import reverse
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.exchanges.messages.places import Bounds, Half, Place, Places
-from kdbg.exchanges.places.flows import Conversation, Path, Run, Sight
-from kdbg.exchanges.places.merge import Feed, Merger
-from kdbg.exchanges.places.telling import tell
+from kdbg.exchanges.messages.places import Bounds, Half, Places, PointView
+from kdbg.exchanges.multipoint.annotate import tell
+from kdbg.exchanges.multipoint.flows import Conversation, FlowRun, Path, Sight
+from kdbg.exchanges.multipoint.merge import Merger, PointStream
 from kdbg.protocol.grammars import find
 
 from .packets import BACK, FORTH, flow
@@ -23,7 +23,7 @@ MARK = 1_000_000
 
 def merger(*, bounded: bool = True) -> Merger:
     """Three places: the second's clock is MARK ahead, and 900 to 1100 more by what was seen, the third's 2 MARK."""
-    found = Merger([Feed([]), Feed([], MARK), Feed([], 2 * MARK)])
+    found = Merger([PointStream([]), PointStream([], MARK), PointStream([], 2 * MARK)])
     if bounded:
         found.apart[0, 1].learn(1, MARK + 1_100, 0)
         found.apart[0, 1].learn(0, MARK + 900, 0)
@@ -34,7 +34,7 @@ def merger(*, bounded: bool = True) -> Merger:
 
 def sight(conversation: Conversation, side: int, first: Marks, last: Marks | None = None) -> Sight:
     number = Sight(77)
-    number.run = run = Run(conversation.flows[side], 0, 9, 0, 0, (0, 0))
+    number.run = run = FlowRun(conversation.flows[side], 0, 9, 0, 0, (0, 0))
     run.first, run.last = first, first if last is None else last
     return number
 
@@ -87,8 +87,8 @@ def test_both_places_saw_both_messages() -> None:
     found = talk({0: NEAR_ASKS, 1: FAR_ASKS}, {0: NEAR_HEARS, 1: FAR_HEARS}, votes=1)
     assert found.places == Places(
         (
-            Place("first.pcap", half(*NEAR_ASKS), half(*NEAR_HEARS)),
-            Place("second.pcap", half(*FAR_ASKS), half(*FAR_HEARS)),
+            PointView("first.pcap", half(*NEAR_ASKS), half(*NEAR_HEARS)),
+            PointView("second.pcap", half(*FAR_ASKS), half(*FAR_HEARS)),
         ),
         Bounds(MARK + 800, MARK + 1_200), True,
     )  # fmt: skip
@@ -246,7 +246,7 @@ def test_what_no_place_knows_is_left_as_it_is() -> None:
     assert found.places is None
     half_known = exchange((unknown, unknown), (sight(conversation, 1, {1: (MARK + 500, 3)}),) * 2)
     tell(half_known, merger(bounded=False), FILES)
-    assert half_known.places == Places((Place("second.pcap", None, half(MARK + 500, 3)),), None, True)
+    assert half_known.places == Places((PointView("second.pcap", None, half(MARK + 500, 3)),), None, True)
     assert times(half_known) == [(1, 2, 77, 77), (500, 500, 3, 3)]
 
 

@@ -17,8 +17,8 @@ pytest.importorskip("duckdb", reason="DuckDB is not installed")
 import kdbg
 from kdbg.capture import open_capture
 from kdbg.errors import InputError
-from kdbg.exchanges.filters.chosen import Filters
-from kdbg.exchanges.messages.waiting import beyond_wait
+from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.exchanges.messages.requested_wait import beyond_wait
 from kdbg.scale.query import captures, database
 from kdbg.scale.query.captures import Decoded
 from kdbg.scale.query.database import Database

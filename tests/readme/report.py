@@ -12,8 +12,8 @@ from pathlib import Path
 from random import Random
 
 from kdbg.capture import open_capture
-from kdbg.exchanges.filters.chosen import Filters
-from kdbg.views.report.collected import Collected
+from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.views.report.collector import Collected
 from kdbg.views.report.page import page
 from kdbg.views.report.sections import report
 from tests.report.browser import DESKTOP, PHONE, chromium, size

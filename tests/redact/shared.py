@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import CapturedMessage
-from kdbg.views.redact.filling import Effort
+from kdbg.views.redact.fill import Effort
 from kdbg.views.redact.message import redact
 from kdbg.views.redact.substitutes import Substitutes
 

@@ -24,7 +24,7 @@ from kdbg.ui.cli import commands
 from kdbg.views.redact.edits import Edit, edits
 from kdbg.views.redact.layers import Layers
 from kdbg.views.redact.packets import rewritten
-from kdbg.views.redact.replaced import LIMIT, Replaced, ReplacedValues, Sample
+from kdbg.views.redact.replacements import LIMIT, Replaced, ReplacedValues, Sample
 from kdbg.views.redact.search import LeakSearch
 from kdbg.views.redact.streams import Places
 from kdbg.views.redact.substitutes import Substitutes

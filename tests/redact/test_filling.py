@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kdbg.budget import MEMORY
 from kdbg.protocol.wire.records.compression import compress, decompress
-from kdbg.views.redact import filling
-from kdbg.views.redact.filling import Effort, Plain, Room, fill_frames, fill_gzip, refill
+from kdbg.views.redact import fill
+from kdbg.views.redact.fill import Effort, Plain, Room, fill_frames, fill_gzip, refill
 from kdbg.views.redact.snappy import elements, longer
 
 VALUES = st.one_of(
@@ -149,9 +149,9 @@ def test_bytes_that_do_not_decompress_to_the_plain_ones_are_not_taken(
     old, plain = plain_of([b"what was said" * 9])
     packed = compress(codec, old)
     for name in ("fill_gzip", "fill_frames"):
-        monkeypatch.setattr(filling, name, lambda data, more: b"?" * (len(data) + more))
+        monkeypatch.setattr(fill, name, lambda data, more: b"?" * (len(data) + more))
     assert refill(codec, plain, packed, 2, Effort()) is None, "they are no compressed bytes"
     other = compress(codec, b"another text, which is not that of the batch")
     for name in ("fill_gzip", "fill_frames"):
-        monkeypatch.setattr(filling, name, lambda data, more: other)
+        monkeypatch.setattr(fill, name, lambda data, more: other)
     assert refill(codec, plain, packed, 2, Effort()) is None, "they are of another text"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 
 from kdbg.protocol.wire.records.compression import compress, decompress
-from kdbg.views.redact.filling import Effort, Plain, Room, fill_frames, fill_gzip, refill
+from kdbg.views.redact.fill import Effort, Plain, Room, fill_frames, fill_gzip, refill
 from kdbg.views.redact.snappy import Copy, Literal, elements, longer, plainer, snappy_packer
 
 

@@ -11,7 +11,7 @@ import pytest
 from kdbg.capture.frames import Dissectors, Frame
 from kdbg.capture.write import checksum
 from kdbg.views.redact.packets import rewritten
-from kdbg.views.redact.replaced import Replaced, ReplacedValues
+from kdbg.views.redact.replacements import Replaced, ReplacedValues
 from kdbg.views.redact.search import LeakSearch
 from kdbg.views.redact.substitutes import Substitutes
 

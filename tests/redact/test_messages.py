@@ -13,9 +13,9 @@ from kdbg.exchanges.messages.exchange import CapturedMessage
 from kdbg.protocol.wire.records.checksum import crc32, crc32c
 from kdbg.protocol.wire.records.compression import compress, decompress
 from kdbg.views.redact.edits import _json_blanked
-from kdbg.views.redact.filling import Effort
+from kdbg.views.redact.fill import Effort
 from kdbg.views.redact.message import Redacted, redact
-from kdbg.views.redact.replaced import Replaced
+from kdbg.views.redact.replacements import Replaced
 from kdbg.views.redact.substitutes import Substitutes
 
 from ..traffic import Talk, framed, header_bytes, packed, pcap

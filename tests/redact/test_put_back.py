@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from kdbg.capture.frame_writer import FrameWriter
 from kdbg.capture.frames import Frame, Frames
-from kdbg.capture.saved import FrameWriter
 from kdbg.errors import CaptureError
 from kdbg.ui.cli.redacting import Redaction
-from kdbg.views.redact.replaced import FEWEST
+from kdbg.views.redact.replacements import FEWEST
 from kdbg.views.redact.substitutes import Substitutes
 
 from .cases import CASES

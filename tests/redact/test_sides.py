@@ -11,7 +11,7 @@ import pytest
 from kdbg.exchanges.messages.exchange import CapturedMessage
 from kdbg.streams.tcp.stream import Stream
 from kdbg.views.redact.fronts import Fronts
-from kdbg.views.redact.streams import Expected, Locator, Places, Side
+from kdbg.views.redact.streams import Expected, Locator, Places, RedactDirection
 
 FIRST = 100
 """The position of the first byte."""
@@ -49,7 +49,9 @@ CASES = {
 }  # fmt: skip
 
 
-def side_of(*messages: tuple[bytes, int, int], missing: int = 0, fronts: Fronts | None = None) -> tuple[Side, Places]:
+def side_of(
+    *messages: tuple[bytes, int, int], missing: int = 0, fronts: Fronts | None = None
+) -> tuple[RedactDirection, Places]:
     """What finds these messages, and what it notes."""
     expected = Expected(io.BytesIO())
     for text, first, last in messages:
@@ -58,7 +60,7 @@ def side_of(*messages: tuple[bytes, int, int], missing: int = 0, fronts: Fronts 
     stream = Stream()
     stream.first = FIRST
     places = Places(expected.file, lambda data: None)
-    return Side(stream, expected, places, fronts, expected.messages[1, True]), places
+    return RedactDirection(stream, expected, places, fronts, expected.messages[1, True]), places
 
 
 def shown(data: bytes) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.views.redact.replaced import Replaced
+from kdbg.views.redact.replacements import Replaced
 from kdbg.views.redact.substitutes import Substitutes
 
 SEED = "a seed"

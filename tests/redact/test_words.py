@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from kdbg.protocol.wire.records.compression import compress
-from kdbg.views.redact.replaced import LEAST, LIMIT, Replaced, ReplacedValues, Sample, addresses, pieces, words
+from kdbg.views.redact.replacements import LEAST, LIMIT, Replaced, ReplacedValues, Sample, addresses, pieces, words
 from kdbg.views.redact.search import LeakSearch
 
 from .leaks import MAC, batch

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.views.render.answers import cell, csv_line, json_line, table
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.values import cells
 
 NARROW = Look(width=80)

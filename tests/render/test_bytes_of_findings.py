@@ -12,7 +12,7 @@ from kdbg.protocol.findings import Finding
 from kdbg.protocol.wire.readings.topic_names import ALWAYS
 from kdbg.views.render.findings import finding_object
 from kdbg.views.render.hexdump import hexdump
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 from ..mistakes.making import ANY, cases
 from ..mistakes.score import samples

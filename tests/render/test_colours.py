@@ -11,11 +11,11 @@ from kdbg.protocol import grammars
 from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.protocol.grammars.payloads import payloads
 from kdbg.views.render import coverage, errortext, grammardiff, payloadtext, typetext
+from kdbg.views.render.grammar_pages import header_sheets, message_sheets, record_sheets
 from kdbg.views.render.grammartext import sheet_text
 from kdbg.views.render.hexdump import hexdump
-from kdbg.views.render.look import Look
 from kdbg.views.render.numbers import number_text
-from kdbg.views.render.sheets import header_sheets, message_sheets, record_sheets
+from kdbg.views.render.style import Look
 
 METADATA, PRODUCE = grammars.api("Metadata"), grammars.api("Produce")
 OLD, NEW = (message_sheets(METADATA, version)[0] for version in (4, 9))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdbg.views.render.columns import LEAST, aligned, wrap
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 ROWS = [("a", "1", "a lamp"), ("bcd", "20", "two lamps of the same kind, and a third")]
 

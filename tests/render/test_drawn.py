@@ -16,9 +16,9 @@ from kdbg.protocol import grammars
 from kdbg.protocol.grammars.payloads import TOPICS
 from kdbg.protocol.wire.language.api import Api, Direction
 from kdbg.protocol.wire.readings.topic_names import Topics
-from kdbg.views.render.drawn import Drawing
 from kdbg.views.render.exchanges import TreeView
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
+from kdbg.views.render.tree_codegen import Drawing
 from kdbg.views.render.values import quote
 
 from ..grammars.values import CUT_OFF, append_time, batch, control, message, record

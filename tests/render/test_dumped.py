@@ -9,17 +9,17 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol.grammars.payloads import TOPICS
 from kdbg.protocol.wire.language.api import Api, Direction
 from kdbg.protocol.wire.readings.topic_names import NamesThen, Topics
-from kdbg.ui.cli.decoding import Run
+from kdbg.ui.cli.decoding import DecodeRun
 from kdbg.ui.cli.output import Writer
-from kdbg.views.render.dumped import Dumping
+from kdbg.views.render.hex_codegen import Dumping
 from kdbg.views.render.hex_view import HexView
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.values import quote
 from kdbg.views.render.views import LONG
 
@@ -157,7 +157,7 @@ def test_a_long_exchange_is_shown_in_pieces_none_of_which_is_long() -> None:
     records = [record(i, i, value=b"0123456789" * 100) for i in range(100)]
     exchange = of(produce([batch(records=records)]))
     view = HexView(Look(), {})
-    shown = list(Run("hex", Look(), Writer(), Filters()).show([exchange], view, NamesThen({})))
+    shown = list(DecodeRun("hex", Look(), Writer(), Filters()).show([exchange], view, NamesThen({})))
     assert b"".join(shown) == view(exchange)
     assert max(map(len, shown)) < LONG / 8 < len(view(exchange))
 

@@ -6,7 +6,7 @@ import pytest
 
 from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.views.render.errortext import near, one, several
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 TEXT = ERRORS[74].text
 

@@ -6,11 +6,11 @@ import pytest
 
 import kdbg
 from kdbg.exchanges.engine.foreign import TELNET
-from kdbg.exchanges.guess.infer import Told
+from kdbg.exchanges.guess.infer import Hints
 from kdbg.exchanges.guess.pieces import pieces
-from kdbg.views.render.explained import hex_text, tree_text
-from kdbg.views.render.look import Look
+from kdbg.views.render.explanation import hex_text, tree_text
 from kdbg.views.render.numbers import number_facts
+from kdbg.views.render.style import Look
 
 NO_SIZE = (
     "The sender probably uses another protocol, or the bytes are inside a TLS stream or compressed data. Give the "
@@ -42,7 +42,7 @@ def test_a_tree_hides_secrets_unless_they_are_wanted(show: bool, password: str) 
 @pytest.mark.parametrize(("header", "option"), [(True, ""), (False, " --no-header")])
 def test_the_options_that_choose_another_layout_are_whole(header: bool, option: str) -> None:
     data = bytes.fromhex("00000007 0000" if header else "0000")
-    (piece,) = pieces(data, Told(header=header))
+    (piece,) = pieces(data, Hints(header=header))
     text, _ = hex_text(data, piece, Look())
     assert text.splitlines()[-1] == f"To choose another: --api LeaveGroup --version 0 --response{option}"
 

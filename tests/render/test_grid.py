@@ -7,7 +7,7 @@ import random
 import pytest
 
 from kdbg.views.render.grid import FEW, MOST, SEGMENT, Grid
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 GRIDS = [Grid(Look(width=width), text=True) for width in (80, 120)]
 in_both = pytest.mark.parametrize("grid", GRIDS, ids=["8 a line", "16 a line"])

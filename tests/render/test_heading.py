@@ -10,9 +10,9 @@ import kdbg
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.findings import Finding, Kind
 from kdbg.protocol.findings.facts import Foreign
+from kdbg.views.render.exchange_header import Headings, endpoint, findings_of, latency, moment
 from kdbg.views.render.findings import finding_line
-from kdbg.views.render.heading import Headings, endpoint, findings_of, latency, moment
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 from ..traffic import Talk, framed, pcap
 

@@ -11,7 +11,7 @@ import kdbg
 from kdbg.protocol import grammars
 from kdbg.views.render.hex_view import HexView
 from kdbg.views.render.hexdump import hexdump, plain_hexdump, shortened, size_finding
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 METADATA = bytes.fromhex("0003 0001 00000002 0004 6b646267 00000001 0003 666f6f")
 WHOLE = """\

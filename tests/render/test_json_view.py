@@ -10,7 +10,7 @@ import pytest
 import kdbg
 from kdbg.views.render.json_view import JsonView
 from kdbg.views.render.jsonlines import json_line
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 from ..traffic import Talk, pcap
 

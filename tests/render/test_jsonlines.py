@@ -22,7 +22,7 @@ from kdbg.protocol.grammars.errors import error_name
 from kdbg.protocol.wire.language.api import Direction
 from kdbg.protocol.wire.readings.secrets import Hidden
 from kdbg.views.render.jsonlines import dump, json_body, json_line, text
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 from ..traffic import START, Talk, framed, pcap
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.views.render.look import FIELD_COLOURS, STYLES, Look
+from kdbg.views.render.style import FIELD_COLOURS, STYLES, Look
 
 
 @pytest.mark.parametrize("style", STYLES)

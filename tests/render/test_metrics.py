@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from kdbg.protocol.grammars.payloads.telemetry import metrics_data
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.tree import Tree
 
 TIMES = {"start_time_unix_nano": "1700000000000000000", "time_unix_nano": "1700000001500000000"}

@@ -11,7 +11,7 @@ import pytest
 import kdbg
 from kdbg.exchanges.messages.steps import went_wrong
 from kdbg.views.render.jsonlines import json_line
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.views import view
 
 MAIN = Path(__file__).resolve().parents[2]

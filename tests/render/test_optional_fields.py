@@ -11,7 +11,7 @@ from kdbg.protocol.wire.language.primitives import Int8, Int16, String
 from kdbg.protocol.wire.language.types import Array, Nullable, Optional, Struct
 from kdbg.protocol.wire.nodes import TAGGED, build
 from kdbg.views.render.hexdump import hexdump
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.tree import Tree
 
 RESPONSE = Struct(

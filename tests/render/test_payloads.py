@@ -15,7 +15,7 @@ from kdbg.protocol.grammars.payloads import payload
 from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.records.build import build_set
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS, view
 
 from ..engine.playbook import Playbook, request, response

@@ -10,7 +10,7 @@ import pytest
 import kdbg
 from kdbg.exchanges.messages.message import read
 from kdbg.protocol import grammars
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.tree import Tree
 
 PIPE, TERMINAL = Look(), Look(width=80, full=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.views import view
 
 from ..segments.made import TIME, batch, message, opened

@@ -10,8 +10,8 @@ import pytest
 import kdbg
 from kdbg import decode
 from kdbg.errors import InputError
-from kdbg.views.render.look import Look
-from kdbg.views.render.shown import html, render
+from kdbg.views.render.style import Look
+from kdbg.views.render.text import html, render
 from kdbg.views.render.views import VIEWS, view
 
 from ..traffic import Talk, pcap

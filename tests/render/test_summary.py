@@ -14,7 +14,7 @@ from rich.cells import cell_len
 import kdbg
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.protocol.findings import Finding, Kind
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.summary import Summary, header, short, size
 
 from ..traffic import START, Talk, framed, pcap

@@ -16,7 +16,7 @@ from kdbg.protocol.wire.language.api import Direction
 from kdbg.protocol.wire.language.primitives import Int16, Int32, String
 from kdbg.protocol.wire.language.types import Array, At, Nullable, Struct
 from kdbg.protocol.wire.nodes import WireStruct
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.tree import Tree
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"

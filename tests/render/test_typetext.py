@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.typetext import NOTATION, examples, type_listing, types
 
 EXAMPLES = {

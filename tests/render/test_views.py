@@ -18,7 +18,7 @@ import kdbg
 from kdbg.errors import InputError
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.ui.cli import run
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS, view
 
 MAIN = Path(__file__).resolve().parents[2]

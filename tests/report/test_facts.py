@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.capture import open_capture
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.views.report import facts
 from kdbg.views.report.ask import LONGEST, MOST_BINS, WIDTHS, Bins, rounded
-from kdbg.views.report.collected import Collected
+from kdbg.views.report.collector import Collected
 from kdbg.views.report.lag import lag
 from kdbg.views.report.sections import report
 from tests.cli.calls import SHIPPED

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.views.report.cells import Table
+from kdbg.views.report.cells import ReportTable
 from kdbg.views.report.sections import Report, report
 
 from .browser import DESKTOP, PHONE, chromium_path, complaints, size
@@ -58,11 +58,11 @@ def listed(tab: Any, caption: str) -> list[list[str]]:
     return sorted(row.locator("td").all_text_contents() for row in rows.all())
 
 
-def tables(found: Report) -> dict[str, Table]:
+def tables(found: Report) -> dict[str, ReportTable]:
     return {table.caption: table for section in found.sections for table in section.tables}
 
 
-def texts(table: Table | None) -> list[list[str]]:
+def texts(table: ReportTable | None) -> list[list[str]]:
     return sorted([cell.text for cell in row] for row in table.rows) if table else []
 
 

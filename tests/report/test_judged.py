@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.exchanges.filters.chosen import Filters
-from kdbg.views.report.collected import Collected
-from kdbg.views.report.judged import MOST_EVENTS, Judged, said
-from kdbg.views.report.moving import moving
+from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.views.report.causes import MOST_EVENTS, ReportedCauses, said
+from kdbg.views.report.collector import Collected
 from kdbg.views.report.page import page
+from kdbg.views.report.page_data import moving
 from kdbg.views.report.sections import Report, report
 
 from ..cli.calls import call
@@ -43,7 +43,7 @@ def made(*paths: Path, **filters: Any) -> tuple[Report, str]:
         return whole, page(whole, [path.name for path in paths], moving(collected.ask, whole))
 
 
-def judged(report: Report) -> Judged:
+def judged(report: Report) -> ReportedCauses:
     assert report.judged is not None
     return report.judged
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.views.report.cells import Table
+from kdbg.views.report.cells import ReportTable
 from kdbg.views.report.opening import Point, command, worth_looking
 from kdbg.views.report.outstanding import Worth
 from kdbg.views.report.sections import Report, report
@@ -66,7 +66,7 @@ def told(found: Report) -> dict[str, Point]:
     return {point.section: point for point in found.points}
 
 
-def rows(table: Table) -> list[dict[str, str]]:
+def rows(table: ReportTable) -> list[dict[str, str]]:
     return [dict(zip([column.title for column in table.columns], [cell.text for cell in row], strict=True))
             for row in table.rows]  # fmt: skip
 

@@ -14,12 +14,12 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.type_pb2 import Type
 
-from kdbg.payloads.schemas.given import Given
-from kdbg.payloads.values.chosen import Chosen
+from kdbg.payloads.schemas.given import TopicSchemas
+from kdbg.payloads.values.chosen import ReaderChoice
 from kdbg.payloads.values.schema import Reference, Schema
-from kdbg.payloads.values.value import Asked, Unread
+from kdbg.payloads.values.value import Unread, ValueContext
 
-VALUE = Asked("value", "orders")
+VALUE = ValueContext("value", "orders")
 FRAME = b"\0\0\0\0\x07\0"
 
 
@@ -41,7 +41,7 @@ class One:
     (Timestamp(seconds=1), "1970-01-01T00:00:01Z"), (Type(name="shop.Order"), {"name": "shop.Order"}),
 ], ids=["alone", "uses others"])  # fmt: skip
 def test_descriptors_in_base64(message: Any, expected: Any) -> None:
-    read = Chosen([], Given([], One(registered(message))))
+    read = ReaderChoice([], TopicSchemas([], One(registered(message))))
     assert read(FRAME + message.SerializeToString(), VALUE).data == expected
 
 
@@ -54,9 +54,9 @@ def test_what_it_refers_to_may_be_text_or_descriptors() -> None:
     lonely = Schema("PROTOBUF", base64.b64encode(own.SerializeToString()).decode())
     for reference in (text, base64.b64encode(used.SerializeToString()).decode()):
         schema = lonely._replace(references=(Reference("a.proto", Schema("PROTOBUF", reference)),))
-        read = Chosen([], Given([], One(schema)))
+        read = ReaderChoice([], TopicSchemas([], One(schema)))
         assert read(FRAME + b"\x0a\x03\x0a\x01x", VALUE).data == {"a": {"s": "x"}}
-    problem = Chosen([], Given([], One(lonely)))(FRAME, VALUE).problem
+    problem = ReaderChoice([], TopicSchemas([], One(lonely)))(FRAME, VALUE).problem
     assert "uses a.proto without a reference to it" in problem
 
 
@@ -76,6 +76,6 @@ def test_a_guid_in_a_header() -> None:
                 raise Unread("no GUID")
             return Schema("AVRO", client.get_schema_by_guid(str(schema_id)).schema_str)
 
-    found = Chosen([], Given([], Asking()))(data, Asked("value", "orders", headers))
+    found = ReaderChoice([], TopicSchemas([], Asking()))(data, ValueContext("value", "orders", headers))
     assert (found.data, found.problem) == ({"id": 7}, "")
     assert found.about.startswith("avro Order, schema GUID ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from kdbg.payloads.segments import File, Piece, open_file
+from kdbg.payloads.segments import File, SegmentPiece, open_file
 from kdbg.payloads.segments.piece import Read
 from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.records.build import build_set
@@ -43,11 +43,11 @@ def opened(data: bytes, name: str = "orders-3/00000000000000000000.log", most: i
     return found
 
 
-def pieces(data: bytes, name: str = "orders-3/00000000000000000000.log", most: int = 1 << 30) -> list[Piece]:
+def pieces(data: bytes, name: str = "orders-3/00000000000000000000.log", most: int = 1 << 30) -> list[SegmentPiece]:
     """What the file is made of."""
     return list(opened(data, name, most).pieces())
 
 
-def findings(found: list[Piece]) -> list[tuple[int, str]]:
+def findings(found: list[SegmentPiece]) -> list[tuple[int, str]]:
     """(position, kind) of all that is odd."""
     return [(piece.position, finding.kind) for piece in found for finding in piece.findings]

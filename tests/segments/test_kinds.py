@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.payloads.segments import Piece, place_of
+from kdbg.payloads.segments import SegmentPiece, place_of
 from kdbg.payloads.segments.kinds import KINDS, SUFFIXES, recognise
 from kdbg.protocol.wire.records.checksum import crc32c
 
@@ -174,5 +174,5 @@ def test_a_checkpoint_with_too_few_lines() -> None:
 def test_a_line_of_nonsense() -> None:
     file = opened(EPOCHS + b"\xff\x1b[31m what is this\n", "leader-epoch-checkpoint")
     *_, last = file.pieces()
-    assert isinstance(last, Piece)
+    assert isinstance(last, SegmentPiece)
     assert file.kind.message(last).findings[0].text == "not a valid line of a checkpoint"

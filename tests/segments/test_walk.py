@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.payloads.segments.piece import LARGEST
-from kdbg.payloads.segments.walk import CREDIT, CREDIT_PER_BYTE, MOST_DAMAGE, Walk
+from kdbg.payloads.segments.walk import CREDIT, CREDIT_PER_BYTE, MOST_DAMAGE, LogWalk
 
 from .made import batch, findings, flipped, message, opened, pieces, reading
 
@@ -123,7 +123,7 @@ def test_memory_does_not_grow_with_the_file() -> None:
             yield struct.pack(">q", number * 2) + one[8:]
 
     chunks = endless()
-    walk = Walk(lambda size: next(chunks, b""))
+    walk = LogWalk(lambda size: next(chunks, b""))
     held = [(piece.whole, len(walk.data)) for piece in walk.pieces()]
     assert len(held) == 2000
     assert all(whole for whole, _ in held)
@@ -133,7 +133,7 @@ def test_memory_does_not_grow_with_the_file() -> None:
 def test_damage_without_end_comes_in_pieces() -> None:
     noise = random.Random(1).randbytes(1 << 20).replace(b"\0", b"\1")
     chunks = iter([batch(0), *[noise] * 40])
-    walk = Walk(lambda size: next(chunks, b""))
+    walk = LogWalk(lambda size: next(chunks, b""))
     found = list(walk.pieces())
     assert found[0].whole
     assert all(piece.size <= MOST_DAMAGE for piece in found)
@@ -145,7 +145,7 @@ def test_hostile_lengths_do_not_buy_time() -> None:
     claim = struct.pack(">qiibIhi", 1 << 40, 1 << 20, 0, 2, 0, 0, 0) + bytes(30) + b"\0\0\0\1"
     data = (claim + b"\xff" * (64 - len(claim) % 64)) * 40_000
 
-    class Counted(Walk):
+    class Counted(LogWalk):
         computed = 0
 
         def whole(self, at: int) -> bytes | None:

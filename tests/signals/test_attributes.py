@@ -7,7 +7,7 @@ from uuid import UUID
 
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.scale.signals.attributes import About, clean, of_connection, of_exchange, of_peers, said
+from kdbg.scale.signals.attributes import SpanSubject, clean, of_connection, of_exchange, of_peers, said
 
 from ..live.test_replaying import OLD, exchange
 
@@ -29,7 +29,7 @@ def produced(*topics: str, code: int = 0, parts: int = 1, transactional_id: str 
 
 
 def of(one: Exchange, names: dict[UUID, str] | None = None) -> dict[str, Any]:
-    return of_exchange(one, About(one, names or {}))
+    return of_exchange(one, SpanSubject(one, names or {}))
 
 
 def test_a_produce_request_is_told_by_the_names_of_the_conventions() -> None:

@@ -16,7 +16,7 @@ from kdbg.errors import CannotConnect, InputError, WrongAnswer
 from kdbg.scale.signals import sinks
 from kdbg.scale.signals.collector import Collector, address
 from kdbg.scale.signals.sinks import Behind
-from kdbg.scale.signals.span import Event, Kind, Link, Span
+from kdbg.scale.signals.span import Event, Link, Span, SpanSide
 
 from ..cli.calls import CAPTURES, SHIPPED, Outcome, call
 from .received import Receiver, collecting, request_of
@@ -25,7 +25,7 @@ from .test_spans import CONTEXT, TRACE, carrying, produced
 Cli = Callable[..., Outcome]
 ERRORS, FIRST = CAPTURES / "errors.pcap", CAPTURES / "first-contact.pcap"
 LINK = Link(b"l" * 16, b"k" * 8)
-SPAN = Span(b"t" * 16, b"s" * 8, b"", "one", Kind.CLIENT, 1, 2, {"a": "b"}, (Event("e", 1),), (LINK,))
+SPAN = Span(b"t" * 16, b"s" * 8, b"", "one", SpanSide.CLIENT, 1, 2, {"a": "b"}, (Event("e", 1),), (LINK,))
 
 
 def free_port() -> int:

@@ -28,13 +28,13 @@ from kdbg.scale.signals.metrics import Metrics, Spread, Totals
 from kdbg.scale.signals.otlp_json import line
 from kdbg.scale.signals.prometheus import check, serve, text
 from kdbg.scale.signals.sinks import Behind, CollectorSink, FileSink
-from kdbg.scale.signals.span import Event, Kind, Link, Span, moment
+from kdbg.scale.signals.span import Event, Link, Span, SpanSide, moment
 from kdbg.scale.signals.spans import Spans
 
 from ..live.test_replaying import OLD, exchange, heartbeat
 from .received import Receiver, request_of
 
-SPAN = Span(b"t" * 16, b"s" * 8, b"", "one", Kind.CLIENT, 1, 2, {"a": "b"})
+SPAN = Span(b"t" * 16, b"s" * 8, b"", "one", SpanSide.CLIENT, 1, 2, {"a": "b"})
 LINK = Link(b"m" * 16, b"n" * 8)
 SECOND = 1_000_000_000
 
@@ -86,7 +86,7 @@ def test_the_reason_is_what_the_system_said() -> None:
 
 def test_a_collector_gets_spans_as_a_file_has_them(receiver: Receiver) -> None:
     link = Link(b"l" * 16, b"k" * 8, remote=False, attributes={"own": True})
-    child = Span(b"t" * 16, b"c" * 8, b"s" * 8, "two", Kind.INTERNAL, 3, 4, {"n": 1, "list": ("x", "y"), "f": 0.5},
+    child = Span(b"t" * 16, b"c" * 8, b"s" * 8, "two", SpanSide.INTERNAL, 3, 4, {"n": 1, "list": ("x", "y"), "f": 0.5},
                  (Event("e", 3, {"at": "all"}), Event("f", 4)), (link, LINK), "went wrong")  # fmt: skip
     sender = Collector(receiver.url, {"service.name": "kdbg"})
     sender.send([SPAN, child])

@@ -18,7 +18,7 @@ from kdbg.scale.signals import traces as module
 from kdbg.scale.signals.attributes import of_connection
 from kdbg.scale.signals.links import Contexts, Links, parent_of
 from kdbg.scale.signals.span import Event, Link, Span
-from kdbg.scale.signals.span import Kind as Side
+from kdbg.scale.signals.span import SpanSide as Side
 from kdbg.scale.signals.traces import Traces
 
 from ..live.test_replaying import exchange, heartbeat

@@ -17,10 +17,10 @@ from kdbg.errors import SparkError
 from kdbg.scale.spark import session
 from kdbg.scale.spark.archive.plan import plan
 from kdbg.scale.spark.commit import Output
-from kdbg.scale.spark.pipeline import Options, Outcome, Pipeline
+from kdbg.scale.spark.pipeline import Pipeline, PipelineOptions, PipelineOutcome
 
 REQUIRED = ("CI", "KDBG_REQUIRE_BROKERS")
-Run = Callable[..., tuple[Path, Outcome]]
+Run = Callable[..., tuple[Path, PipelineOutcome]]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -47,9 +47,9 @@ def run(spark: Any, tmp_path: Path) -> Run:
 
     def run(
         captures: Sequence[Path], *, rolled: bool = False, out: Path | None = None, **options: Any
-    ) -> tuple[Path, Outcome]:
+    ) -> tuple[Path, PipelineOutcome]:
         out = out or tmp_path / f"tables-{next(numbers)}"
-        chosen = Options(**options)
+        chosen = PipelineOptions(**options)
         planned = plan([str(path) for path in captures], chosen.split, rolled=rolled)
         return out, Pipeline(spark, Output(str(out)), chosen).run(planned)
 

@@ -21,8 +21,8 @@ from kdbg.scale.spark.follow.followed import Followed
 from kdbg.scale.spark.parquet import MOST_OPEN, ROWS, Tables
 from kdbg.views.tables.arrow import TABLES as SCHEMAS
 from kdbg.views.tables.columns import TABLES
+from kdbg.views.tables.message_columns import WantedRows
 from kdbg.views.tables.rows import Rows
-from kdbg.views.tables.told import Wanted
 from tests.cli.calls import MAIN, SHIPPED
 
 from .decoded import ask
@@ -130,7 +130,7 @@ def test_many_rows_of_many_days(tmp_path: Path, days: int) -> None:
 
 def test_numbers_that_count_are_kept_as_differences_and_words_once(tmp_path: Path) -> None:
     tables = Tables(f"{tmp_path}/.kdbg-run")
-    exchanges = Rows(tables.add, Wanted(), {})
+    exchanges = Rows(tables.add, WantedRows(), {})
     for exchange in kdbg.read(SHIPPED[0]):
         exchanges.exchange("capture", exchange)
     name = next(name for name in tables.close()["files"] if name.startswith("exchanges/"))

@@ -16,7 +16,7 @@ from kdbg.protocol.findings import unpack
 from kdbg.scale.spark.archive.counting import counted, missed, numbered, recut, uncounted
 from kdbg.scale.spark.archive.cuts import guess, walk
 from kdbg.scale.spark.archive.plan import Plan, plan
-from kdbg.scale.spark.stages.reading import Reading
+from kdbg.scale.spark.stages.reading import SplitReading
 from tests.capture.files import RAW, pcap
 from tests.traffic import Talk
 
@@ -39,7 +39,7 @@ def in_parts(found: Plan) -> tuple[list[Packet], list[str]]:
     packets: list[Packet] = []
     problems: list[str] = []
     for split in found.splits:
-        reading = Reading(found, split)
+        reading = SplitReading(found, split)
         packets += [packet for run in reading for packet in run.unpack()]
         problems += [unpack(packed).text for packed in reading.report["problems"]]
     return sorted(packets), problems

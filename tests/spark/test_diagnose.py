@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from tests.cli.calls import CAPTURES, call
 from tests.diagnosis.books import STAGED
 

@@ -12,7 +12,7 @@ import pytest
 
 import kdbg
 from kdbg.capture.frames import Frames
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.library import read_definitions
 from kdbg.scale.spark import pipeline
 from tests.capture.files import RAW, block, enhanced, interface, option, section

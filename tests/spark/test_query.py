@@ -12,7 +12,7 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.errors import SparkError
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.scale.query.captures import Decoded
 from kdbg.scale.query.database import Database
 from kdbg.scale.query.stored import show

@@ -14,7 +14,7 @@ import pytest
 
 from kdbg.scale.spark.archive.plan import plan
 from kdbg.scale.spark.commit import Output
-from kdbg.scale.spark.pipeline import Options, Pipeline
+from kdbg.scale.spark.pipeline import Pipeline, PipelineOptions
 from tests.cli.calls import COMMAND, ENVIRONMENT, Outcome, call
 from tests.traffic import Talk, pcap
 
@@ -27,7 +27,7 @@ HOSTILE = "<img src=x>\x1b[31m\u202e"
 @pytest.fixture(scope="module")
 def tables(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Those of the capture that the questions were made for, and of one whose names are hostile."""
-    folder, options = tmp_path_factory.mktemp("query"), Options()
+    folder, options = tmp_path_factory.mktemp("query"), PipelineOptions()
     capture, hostile = folder / "asked.pcap", folder / "hostile.pcap"
     capture.write_bytes(asked.capture())
     hostile.write_bytes(pcap(Talk(client_id=HOSTILE).ask("Metadata", 1, topics=[{"name": HOSTILE}])))

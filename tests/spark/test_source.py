@@ -18,9 +18,9 @@ from pyspark.sql.datasource import EqualTo, Filter, LessThan
 import kdbg
 import kdbg.spark
 from kdbg.errors import SparkError
-from kdbg.scale.spark.source import Captures, Chosen, DefaultSource, KdbgSource, PushedDown, Whole
+from kdbg.scale.spark.source import Captures, DefaultSource, KdbgSource, PushedDown, SourceOptions, Whole
 from kdbg.views.tables.columns import TABLES
-from kdbg.views.tables.told import Wanted
+from kdbg.views.tables.message_columns import WantedRows
 from tests.cli.calls import CAPTURES, ENVIRONMENT, MAIN, SHARED, SHIPPED, call
 
 from .archives import START, concatenated, records, rolled, write
@@ -50,7 +50,7 @@ def test_every_exchange_of_every_capture_is_there(spark: Any) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_a_rolled_capture_has_the_rows_of_the_pipeline(spark: Any, run: Run, tmp_path: Path, table: str) -> None:
     folder = rolled(tmp_path / "roll", concatenated(6), 5, Random(5))
-    out, _ = run([folder], wanted=Wanted(records=True))
+    out, _ = run([folder], wanted=WantedRows(records=True))
     source = getattr(kdbg.spark, table)(spark, str(folder))
     made = spark.read.parquet(str(out / table)).drop("date")
     assert source.columns == made.columns
@@ -85,7 +85,7 @@ def test_a_query_gets_the_rows_that_it_asks_for_whatever_is_pushed_down(spark: A
     ],
 )
 def test_captures_that_cannot_have_what_is_asked_for_are_not_read(condition: Filter, left: set[str]) -> None:
-    reader = PushedDown(Chosen.of({"path": f"{CAPTURES}/*.pcap*"}))
+    reader = PushedDown(SourceOptions.of({"path": f"{CAPTURES}/*.pcap*"}))
     assert reader.pushFilters([condition]) == [condition], "Spark applies every condition itself"
     plans = [part.plan for part in reader.partitions() if isinstance(part, Whole)]
     assert {plan.captures[plan.splits[0].capture] for plan in plans} == left
@@ -97,7 +97,7 @@ def test_pieces_of_a_capture_that_begin_too_late_are_not_read(tmp_path: Path) ->
         for hour, packet in enumerate(records(ERRORS)[:4])
     ]
     until = datetime.fromtimestamp(START + 3700, UTC).isoformat()
-    (part,) = Captures(Chosen.of({"path": str(tmp_path), "until": until})).partitions()
+    (part,) = Captures(SourceOptions.of({"path": str(tmp_path), "until": until})).partitions()
     assert isinstance(part, Whole)
     assert [part.plan.files[split.file].name for split in part.plan.splits] == [str(path) for path in hours[:2]]
 
@@ -116,12 +116,12 @@ def test_pieces_of_a_capture_that_begin_too_late_are_not_read(tmp_path: Path) ->
 )
 def test_wrong_options_are_refused(options: dict[str, str], problem: str) -> None:
     with pytest.raises(kdbg.KdbgError, match=problem):
-        Chosen.of(options)
+        SourceOptions.of(options)
 
 
 def test_a_folder_without_captures_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SparkError, match="no captures in"):
-        Captures(Chosen.of({"path": str(tmp_path)})).partitions()
+        Captures(SourceOptions.of({"path": str(tmp_path)})).partitions()
 
 
 def test_what_spark_finds_by_itself_pushes_nothing_down() -> None:
@@ -135,7 +135,7 @@ def test_what_spark_finds_by_itself_pushes_nothing_down() -> None:
 def test_spark_finds_it_where_it_is_installed(tmp_path: Path) -> None:
     shutil.copy(MAIN / "kdbg/scale/spark/discovered.py", tmp_path / "pyspark_kdbg.py")
     program = f"""
-from kdbg.spark import session
+from kdbg.scale.spark import session
 spark = session.start("local[1]", {{"spark.sql.python.filterPushdown.enabled": "false"}})
 print(spark.read.format("kdbg").load({str(ERRORS)!r}).where("api = 'Metadata'").count())
 session.stop(spark)"""

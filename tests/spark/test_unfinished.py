@@ -15,16 +15,16 @@ import pyarrow as pa
 import pytest
 
 from kdbg.capture import Packet, open_capture
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.protocol.findings import Finding, Kind
 from kdbg.protocol.findings.facts import BytesMissing
 from kdbg.scale.spark.follow import unfinished
-from kdbg.scale.spark.follow.unfinished import Rest, Told, follow, waited
+from kdbg.scale.spark.follow.unfinished import ConnectionState, ResumePoint, follow, waited
 from kdbg.scale.spark.stages.making import Making
 from kdbg.scale.spark.stages.pieces import exchanges
 from kdbg.scale.spark.stages.runs import runs
 from kdbg.scale.spark.stages.tasks import IN_ROW, RUNS, run_batch
-from kdbg.views.tables.told import Wanted
+from kdbg.views.tables.message_columns import WantedRows
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import Talk, pcap
 
@@ -55,7 +55,7 @@ def batches(folder: Path, parts: list[list[Packet]]) -> Found:
         table = pa.Table.from_batches([*old, *([found] if found else [])], RUNS)
         ordered = table.sort_by([("key", "ascending"), ("split", "ascending"), ("order", "ascending")])
         horizon = OVER if number == len(parts) - 1 else 0
-        making = Making(["c"], str(here), Filters(), Wanted(), NOTHING)
+        making = Making(["c"], str(here), Filters(), WantedRows(), NOTHING)
         [batch] = follow(making, str(here / "waiting"), [horizon])(iter(ordered.to_batches()))
         report = pa.Table.from_batches([batch]).to_pylist()[0]["report"]
         result: dict[str, Any] = json.loads(report)
@@ -120,8 +120,8 @@ def test_one_that_never_rests_is_given_up_with_a_word(tmp_path: Path, monkeypatc
 
 
 def test_what_is_known_of_a_connection_comes_back_as_it_was() -> None:
-    rest = Rest((1, 2), True, 9, 8, 3, 4, 5, 6, False)
-    told = Told(
+    rest = ResumePoint((1, 2), True, 9, 8, 3, 4, 5, 6, False)
+    told = ConnectionState(
         True,
         True,
         7,
@@ -132,7 +132,7 @@ def test_what_is_known_of_a_connection_comes_back_as_it_was() -> None:
         [Finding(Kind.TCP_GAP, "request", "", 1, 2, BytesMissing(7))],
         rest,
     )
-    back = Told.load(told.dump())
+    back = ConnectionState.load(told.dump())
     assert back.dump() == told.dump()
     assert back.findings == told.findings
     assert back.rest is not None

@@ -15,9 +15,9 @@ import pytest
 from kdbg.analysis.stats.measures import ON, SPENT
 from kdbg.analysis.stats.tally import PARTS, Tally
 from kdbg.capture import open_capture
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.scale.query.database import Database
-from kdbg.views.report.collected import Collected
+from kdbg.views.report.collector import Collected
 from kdbg.views.report.facts import spent
 from kdbg.views.tables.columns import TIMES
 

@@ -14,14 +14,14 @@ from kdbg.analysis.stats.dimensions import DIMENSIONS, dimensions
 from kdbg.analysis.stats.measures import MEASURES
 from kdbg.analysis.stats.overview import Overview
 from kdbg.analysis.stats.statistics import Statistics
-from kdbg.analysis.stats.table import Table, folded
+from kdbg.analysis.stats.table import StatsTable, folded
 from kdbg.analysis.stats.tally import Tally
 from kdbg.capture import open_capture
 from kdbg.errors import InputError
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.requested_wait import beyond_wait
 from kdbg.exchanges.messages.steps import is_normal_step
-from kdbg.exchanges.messages.waiting import beyond_wait
 
 from ..cli.calls import CAPTURES, SHARED, SHIPPED
 
@@ -40,7 +40,7 @@ def chunks(path: Path) -> Iterator[tuple[Engine, list[Exchange]]]:
             yield engine, chunk
 
 
-def fill(tables: Sequence[Table], *paths: Path) -> None:
+def fill(tables: Sequence[StatsTable], *paths: Path) -> None:
     statistics = Statistics(tables)
     for path in paths:
         for count, (engine, chunk) in enumerate(chunks(path)):
@@ -51,8 +51,8 @@ def fill(tables: Sequence[Table], *paths: Path) -> None:
         statistics.finish()
 
 
-def table(path: Path, *by: str) -> Table:
-    made = Table(dimensions(by))
+def table(path: Path, *by: str) -> StatsTable:
+    made = StatsTable(dimensions(by))
     fill([made], path)
     return made
 
@@ -62,21 +62,21 @@ def numbers(tally: Tally) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module", params=FILES, ids=lambda path: path.name)
-def tables(request: pytest.FixtureRequest) -> dict[str, Table]:
+def tables(request: pytest.FixtureRequest) -> dict[str, StatsTable]:
     """A table by each dimension, and one of all."""
-    made = {name: Table(dimensions([name])) for name in DIMENSIONS} | {"": Table(())}
+    made = {name: StatsTable(dimensions([name])) for name in DIMENSIONS} | {"": StatsTable(())}
     fill(list(made.values()), request.param)
     return made
 
 
-def test_rows_of_what_an_exchange_has_once_add_up_to_the_whole(tables: dict[str, Table]) -> None:
+def test_rows_of_what_an_exchange_has_once_add_up_to_the_whole(tables: dict[str, StatsTable]) -> None:
     whole = numbers(tables[""].row(()))
     for name in WIDE:
         rows = folded(list(tables[name].rows.items()))
         assert numbers(rows or Tally()) == whole, name
 
 
-def test_errors_and_records_add_up_to_the_whole_however_they_are_told_apart(tables: dict[str, Table]) -> None:
+def test_errors_and_records_add_up_to_the_whole_however_they_are_told_apart(tables: dict[str, StatsTable]) -> None:
     whole = tables[""].row(())
     for name in INNER:
         rows = list(tables[name].rows.values())
@@ -115,11 +115,11 @@ def test_the_numbers_are_those_of_the_exchanges(path: Path) -> None:
 
 @pytest.mark.parametrize("by", [("api",), ("client", "error"), ("topic", "partition", "error"), ("minute", "group")])
 def test_parts_add_up_to_the_whole(by: tuple[str, ...]) -> None:
-    whole, parts = Table(dimensions(by)), [Table(dimensions(by)) for _ in SHIPPED]
+    whole, parts = StatsTable(dimensions(by)), [StatsTable(dimensions(by)) for _ in SHIPPED]
     fill([whole], *SHIPPED)
     for part, path in zip(parts, SHIPPED, strict=True):
         fill([part], path)
-    merged = Table(dimensions(by))
+    merged = StatsTable(dimensions(by))
     for part in parts:
         merged.merge(part.rows, part.others)
     assert {key: numbers(row) | {"connections": 0} for key, row in merged.rows.items()} == {
@@ -141,7 +141,7 @@ def test_sums_that_reach_the_tables_early_make_no_difference(monkeypatch: pytest
 
 def test_rows_beyond_the_most_are_others_and_nothing_is_lost() -> None:
     path = CAPTURES / "real-errors.pcap"
-    full, few = table(path, "api"), Table(dimensions(["api"]), most=3)
+    full, few = table(path, "api"), StatsTable(dimensions(["api"]), most=3)
     fill([few], path)
     assert len(few.rows) == 3
     assert few.others is not None
@@ -244,13 +244,13 @@ class TestOrder:
         assert len(set(seconds)) > 5
 
     def test_partitions_come_by_number(self) -> None:
-        made = Table(dimensions(["partition"]))
+        made = StatsTable(dimensions(["partition"]))
         for number in (10, 9, None, 1):
             made.row(("orders", number)).exchanges = 1
         assert [key[1] for key, _ in made.sorted("partition")] == [1, 9, 10, None]
 
     def test_by_nothing_that_there_is(self) -> None:
         with pytest.raises(InputError, match="unknown sort column 'exchange'; did you mean exchanges"):
-            Table(dimensions(["api"])).sorted("exchange")
+            StatsTable(dimensions(["api"])).sorted("exchange")
         with pytest.raises(InputError, match="unknown sort column 'topic'"):
-            Table(dimensions(["api"])).sorted("topic")
+            StatsTable(dimensions(["api"])).sorted("topic")

@@ -12,8 +12,8 @@ from kdbg.views.tables import rows as module
 from kdbg.views.tables.arrow import TABLES, TYPES, batch
 from kdbg.views.tables.cells import LAYOUTS, SHARED, WIDTHS, plain
 from kdbg.views.tables.columns import TABLES as COLUMNS
+from kdbg.views.tables.message_columns import WantedRows
 from kdbg.views.tables.rows import Rows
-from kdbg.views.tables.told import Wanted
 from tests.cli.calls import SHIPPED
 
 
@@ -47,7 +47,7 @@ def test_columns_of_cells_are_those_of_the_rows(path: Path, monkeypatch: pytest.
     monkeypatch.setattr(module, "AT_ONCE", 3)
     cells: dict[str, list[object]] = {table: [] for table in COLUMNS}
     rows: dict[str, list[tuple[object, ...]]] = {table: [] for table in COLUMNS}
-    wanted = Wanted(records=True, values=True)
+    wanted = WantedRows(records=True, values=True)
     in_cells = Rows(lambda table, time, some, size: cells[table].extend(some), wanted, {})
     in_rows = Rows(plain(lambda table, time, row, size: rows[table].append(row)), wanted, {})
     for exchange in kdbg.read(path):

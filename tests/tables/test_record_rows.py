@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.protocol.wire.language.payload import Opened, Sealed
+from kdbg.protocol.wire.language.payload import OpenedPayload, Sealed
 from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.views.tables.columns import TABLES, WHAT, WHO
 from kdbg.views.tables.record_rows import record_rows
@@ -40,9 +40,9 @@ def column(found: Any, *names: str) -> list[list[Any]]:
         (b"plain", False, b"plain"),
         (Sealed(b"sealed"), False, None),
         (Sealed(b"sealed"), True, b"sealed"),
-        (Opened.of(b"open", "X", NOTHING, {}, secret=False), False, b"open"),
-        (Opened.of(b"secret", "X", NOTHING, {}, secret=True), False, None),
-        (Opened.of(b"secret", "X", NOTHING, {}, secret=True), True, b"secret"),
+        (OpenedPayload.of(b"open", "X", NOTHING, {}, secret=False), False, b"open"),
+        (OpenedPayload.of(b"secret", "X", NOTHING, {}, secret=True), False, None),
+        (OpenedPayload.of(b"secret", "X", NOTHING, {}, secret=True), True, b"secret"),
     ],
 )
 def test_what_may_hold_a_secret_is_there_only_if_it_is_asked_for(data: bytes, secrets: bool, seen: Any) -> None:

@@ -18,8 +18,8 @@ from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.tables.cells import plain
 from kdbg.views.tables.columns import TABLES
+from kdbg.views.tables.message_columns import WantedRows
 from kdbg.views.tables.rows import Rows
-from kdbg.views.tables.told import Wanted
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import START, Talk, pcap
 
@@ -31,7 +31,7 @@ SAID = ("kind", "severity", "offset", "text")
 class Tables:
     """The rows of all tables, each as a dict by the names of its columns."""
 
-    def __init__(self, exchanges: Iterator[Exchange], topics: dict[UUID, str], wanted: Wanted) -> None:
+    def __init__(self, exchanges: Iterator[Exchange], topics: dict[UUID, str], wanted: WantedRows) -> None:
         self.tables: dict[str, Table] = {name: [] for name in TABLES}
         self.sizes: list[tuple[str, int]] = []
         self.rows = Rows(plain(self.add), wanted, topics)
@@ -47,7 +47,7 @@ def tables_of(*talks: Talk, **wanted: bool) -> dict[str, Table]:
     session = Engine()
     with open_capture(io.BytesIO(pcap(*talks))) as capture:
         exchanges = list(session.run(capture.blocks()))
-    return Tables(iter(exchanges), session.topic_names, Wanted(**wanted)).tables
+    return Tables(iter(exchanges), session.topic_names, WantedRows(**wanted)).tables
 
 
 def some(row: dict[str, Any], *names: str) -> list[Any]:
@@ -123,7 +123,7 @@ def test_only_keys_and_values_of_records_count_as_large(values: bool, sizes: lis
     topic = {"name": "orders", "partition_data": [{"index": 0, "records": [records]}]}
     talk = Talk().ask("Produce", 7, acks=1, topic_data=[topic]).answer(responses=[])
     talk.ask("Heartbeat", 0, group_id="g").answer(error_code=27).ask("Metadata", 1, topics=[])
-    rows = Tables(kdbg.read(io.BytesIO(pcap(talk))), {}, Wanted(records=True, values=values))
+    rows = Tables(kdbg.read(io.BytesIO(pcap(talk))), {}, WantedRows(records=True, values=values))
     assert [size for table, size in rows.sizes if table == "records"] == sizes
     others = {table: size for table, size in rows.sizes if table != "records"}
     assert others == {"exchanges": 0, "partitions": 0, "groups": 0, "problems": 0}
@@ -252,7 +252,7 @@ def test_secrets_stand_in_no_table() -> None:
 
 @pytest.mark.parametrize("path", [*SHIPPED, *SHARED], ids=lambda path: f"{path.parent.parent.name}/{path.name}")
 def test_every_row_has_every_column_and_every_finding_is_a_problem(path: Any) -> None:
-    tables = Tables(kdbg.read(path), {}, Wanted(records=True, values=True))
+    tables = Tables(kdbg.read(path), {}, WantedRows(records=True, values=True))
     findings = [found for exchange in kdbg.read(path) for found in json.loads(json_line(exchange))["findings"]]
     for problem, found in zip(tables.tables["problems"], findings, strict=True):
         assert [problem["side"] or "", problem["path"] or ""] == [found["side"], found["path"]]
@@ -301,7 +301,7 @@ def test_what_is_told_again_is_remembered_but_not_the_id_of_a_topic_that_got_a_n
         talk.ask("Fetch", 13, topics=topics).answer(responses=[])
     table: list[tuple[Any, ...]] = []
     session = Engine()
-    rows = Rows(plain(lambda *row: table.append(row)), Wanted(), session.names_then)
+    rows = Rows(plain(lambda *row: table.append(row)), WantedRows(), session.names_then)
     with open_capture(io.BytesIO(pcap(talk))) as capture:
         for exchange in session.run(capture.blocks()):
             session.names_then.at(exchange.names)
@@ -313,7 +313,7 @@ def test_what_is_told_again_is_remembered_but_not_the_id_of_a_topic_that_got_a_n
 
 def test_connections_that_share_a_number_are_told_apart() -> None:
     rows: list[tuple[Any, ...]] = []
-    make = Rows(plain(lambda table, time, row, size: rows.append(row)), Wanted(), {})
+    make = Rows(plain(lambda table, time, row, size: rows.append(row)), WantedRows(), {})
     for capture, port in (("one", 50001), ("one", 50002), ("two", 50002)):
         talk = Talk(("10.0.0.1", port)).ask("Metadata", 1, topics=[]).answer()
         for exchange in kdbg.read(io.BytesIO(pcap(talk))):
@@ -326,9 +326,10 @@ def test_connections_that_share_a_number_are_told_apart() -> None:
 def test_what_no_table_needs_is_not_made() -> None:
     path = Path(__file__).parents[2] / "captures" / "first-contact.pcap"
     made = {
-        tables: Tables(kdbg.read(path), {}, Wanted.of(tables)).tables for tables in ((), ("partitions",), ("records",))
+        tables: Tables(kdbg.read(path), {}, WantedRows.of(tables)).tables
+        for tables in ((), ("partitions",), ("records",))
     }
-    whole = Tables(kdbg.read(path), {}, Wanted(records=True, values=True)).tables
+    whole = Tables(kdbg.read(path), {}, WantedRows(records=True, values=True)).tables
     assert made["records",] == whole
     assert made["partitions",]["partitions"] == whole["partitions"]
     assert not made["partitions",]["records"]

@@ -15,16 +15,16 @@ from kdbg.protocol.wire.readings.topic_names import ALWAYS
 from kdbg.views.tables import rows as module
 from kdbg.views.tables.cells import plain
 from kdbg.views.tables.columns import TABLES
+from kdbg.views.tables.message_columns import WantedRows
 from kdbg.views.tables.rows import Rows
-from kdbg.views.tables.told import Wanted
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import Talk, pcap
 
 Found = list[tuple[Any, ...]]
-EVERYTHING = Wanted(records=True, values=True)
+EVERYTHING = WantedRows(records=True, values=True)
 
 
-def rows(source: Any, wanted: Wanted, *, straight: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[Found, int]:
+def rows(source: Any, wanted: WantedRows, *, straight: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[Found, int]:
     """All rows with their tables, times and sizes, and how many halves were proved without their values."""
     found: Found = []
     engine = Engine()
@@ -39,9 +39,9 @@ def rows(source: Any, wanted: Wanted, *, straight: bool, monkeypatch: pytest.Mon
     return found, sound
 
 
-@pytest.mark.parametrize("wanted", [Wanted(), EVERYTHING], ids=["amounts", "records"])
+@pytest.mark.parametrize("wanted", [WantedRows(), EVERYTHING], ids=["amounts", "records"])
 @pytest.mark.parametrize("path", [*SHIPPED, *SHARED], ids=lambda path: f"{path.parent.parent.name}/{path.name}")
-def test_rows_from_bytes_are_those_from_values(path: Path, wanted: Wanted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_from_bytes_are_those_from_values(path: Path, wanted: WantedRows, monkeypatch: pytest.MonkeyPatch) -> None:
     fast, _ = rows(path, wanted, straight=True, monkeypatch=monkeypatch)
     plain, proved = rows(path, wanted, straight=False, monkeypatch=monkeypatch)
     assert fast == plain
@@ -51,7 +51,7 @@ def test_rows_from_bytes_are_those_from_values(path: Path, wanted: Wanted, monke
 def test_most_messages_need_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
     proved = halves = 0
     for path in SHIPPED:
-        found, sound = rows(path, Wanted(), straight=True, monkeypatch=monkeypatch)
+        found, sound = rows(path, WantedRows(), straight=True, monkeypatch=monkeypatch)
         proved += sound
         halves += sum(
             (row[13] is not None) + (row[14] is not None) for table, _, row, _ in found if table == "exchanges"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdbg.capture.packet import ACK, PSH, SYN, reverse
-from kdbg.streams.tcp import Connection, Receiver, Table
+from kdbg.streams.tcp import Connection, ConnectionTable, Receiver
 
 CLIENT, BROKER = ("10.0.0.1", 51514), ("10.0.0.2", 9092)
 FLOW = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + (51514).to_bytes(2, "big") + (9092).to_bytes(2, "big")
@@ -42,7 +42,7 @@ class Desk:
     def __init__(self, **limits: int) -> None:
         self.connections: list[Connection] = []
         self.sides: list[tuple[Side, Side]] = []
-        self.table = Table(self.accept, **limits)
+        self.table = ConnectionTable(self.accept, **limits)
         self.number = 0
 
     def accept(self, connection: Connection) -> tuple[Receiver, Receiver]:

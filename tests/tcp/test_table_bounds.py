@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kdbg.capture import Packet
 from kdbg.capture.packet import ACK, FIN, RST, SYN, reverse
-from kdbg.streams.tcp import Connection, Receiver, Table
+from kdbg.streams.tcp import Connection, ConnectionTable, Receiver
 from kdbg.streams.tcp.stream import MASK
 
 from .desk import BACK, DATA, FLOW, Desk, Side, ports
@@ -42,7 +42,7 @@ def test_a_connection_may_be_ignored_while_it_is_accepted() -> None:
         connection.ignore()
         return side, side
 
-    table = Table(accept)
+    table = ConnectionTable(accept)
     table.receive((1, 1, FLOW, 1, 0, DATA, b"x", 1))
     table.close()
     assert side.events == []
@@ -84,7 +84,7 @@ def test_memory_is_flat_however_many_connections_come() -> None:
     def accept(_: Connection) -> tuple[Receiver, Receiver]:
         return Side(), Side()
 
-    table = Table(accept, connections=64)
+    table = ConnectionTable(accept, connections=64)
     number, peaks = 0, []
     for round_ in range(4):
         tracemalloc.start()

@@ -13,9 +13,9 @@ import kdbg
 from kdbg.capture import open_capture
 from kdbg.capture.keylog import KeyLog
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.streams.tls import Session as Decrypting
+from kdbg.streams.tls import TlsConnection as Decrypting
 from kdbg.streams.tls.cutter import LARGEST
-from kdbg.streams.tls.side import Side
+from kdbg.streams.tls.side import TlsDirection
 
 from ..traffic import PCAP_HEADER, Segment, record
 from .talks import TlsTalk, ends
@@ -144,7 +144,7 @@ def test_memory_is_bounded_by_a_record() -> None:
             return True
 
     decrypting = Decrypting(Nothing(), Budget(), lambda session: None, lambda session, why: None)
-    side: Side = decrypting.sides[0]
+    side: TlsDirection = decrypting.sides[0]
     rng = random.Random(1)
     for number in range(2000):
         side.data(b"\x17\x03\x03\x40\x00" + rng.randbytes(rng.randrange(3000)), number, number)

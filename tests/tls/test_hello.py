@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kdbg.streams.tls.hello import (
+    HandshakeReassembly,
     Hello,
-    Messages,
     certificate_names,
     client_hello,
     encrypted_extensions,
@@ -88,13 +88,13 @@ def test_a_certificate_is_for_its_names(pems: dict[str, Path]) -> None:
 def test_messages_are_put_together_from_pieces() -> None:
     stream = message(1, b"one") + message(2, b"") + message(3, b"x" * 300)
     for size in (1, 2, 5, 9, 400):
-        made = Messages()
+        made = HandshakeReassembly()
         found = [one for place in range(0, len(stream), size) for one in made.take(stream[place : place + size])]
         assert found == [(1, b"one"), (2, b""), (3, b"x" * 300)]
 
 
 def test_behind_a_message_that_is_lost_none_is_read_until_one_begins() -> None:
-    made = Messages()
+    made = HandshakeReassembly()
     assert list(made.take(message(1, b"one")[:5])) == []
     made.lost()
     assert list(made.take(message(2, b"two"))) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from kdbg.streams.tls.made import made
+from kdbg.streams.tls.certificate import made
 
 
 def shakes_hands(certificate: Path, authority: bytes, host: str) -> str:

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from kdbg.streams.tls import About, Session, Why
+from kdbg.streams.tls import TlsConnection, TlsFacts, Why
 from kdbg.streams.tls.derive import expand_label
 from kdbg.streams.tls.hello import RETRY
 from kdbg.streams.tls.session import ALERTS
@@ -87,9 +87,9 @@ class Desk:
     def __init__(self, keys: Keys) -> None:
         self.events: list[Any] = []
         self.budget, self.number = Budget(), 0
-        self.session = Session(keys, self.budget, self._opens, lambda session, why: self.events.append(why))
+        self.session = TlsConnection(keys, self.budget, self._opens, lambda session, why: self.events.append(why))
 
-    def _opens(self, session: Session) -> None:
+    def _opens(self, session: TlsConnection) -> None:
         self.events.append("opens")
         for number, side in enumerate(session.sides):
             side.attach(Heard(self.events, number))
@@ -141,7 +141,7 @@ def test_what_both_say_is_delivered_with_its_packets() -> None:
     desk = shaken()
     desk.say(CLIENT, spoken(CLIENT, 0, b"ask") + spoken(CLIENT, 1, b"more")).say(SERVER, spoken(SERVER, 0, b"answer"))
     assert desk.told() == [(0, b"ask", 50, 5), (0, b"more", 50, 5), (1, b"answer", 60, 6)]
-    assert desk.session.about == About("TLS 1.3", "TLS_AES_128_GCM_SHA256", "kafka", ("kafka",), (), (), ())
+    assert desk.session.about == TlsFacts("TLS 1.3", "TLS_AES_128_GCM_SHA256", "kafka", ("kafka",), (), (), ())
     desk.say(SERVER, spoken(SERVER, 1, b"", DATA), spoken(SERVER, 2, b"\1\0", ALERT)).end(CLIENT, SERVER)
     assert desk.told() == [(0, "end", 90, 9), (1, "end", 100, 10)]
     assert desk.session.about.server_alerts == ()
@@ -461,12 +461,12 @@ def test_what_is_known_before_the_server_answers() -> None:
         more={**named(b"kafka"), **protocols(b"kafka"), 43: vector(1, numbers(0x7A7A, 0x0304, 0x0303))}
     )
     desk = Desk(Keys()).say(CLIENT, record(HANDSHAKE, message(1, offered)))
-    assert desk.session.about == About("TLS 1.3", "", "kafka", ("kafka",), (), (), ())
+    assert desk.session.about == TlsFacts("TLS 1.3", "", "kafka", ("kafka",), (), (), ())
     desk.say(SERVER, BACK)
-    assert desk.session.about == About("TLS 1.3", "TLS_AES_128_GCM_SHA256", "kafka", (), (), (), ())
+    assert desk.session.about == TlsFacts("TLS 1.3", "TLS_AES_128_GCM_SHA256", "kafka", (), (), (), ())
     odd = record(HANDSHAKE, message(1, records.client_hello(version=0x7A7A)))
     assert Desk(Keys()).say(CLIENT, odd).session.about.version == "TLS 1.2"
-    assert Desk(Keys()).session.about == About("", "", "", (), (), (), ())
+    assert Desk(Keys()).session.about == TlsFacts("", "", "", (), (), (), ())
     retry = record(HANDSHAKE, message(2, records.server_hello(random=RETRY)))
     assert Desk(Keys()).say(CLIENT, HELLO).say(SERVER, retry).session.about.cipher == ""
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.ui.cli.browsing import Files, jobs, parsed
 from kdbg.ui.tui.app import Browser
-from kdbg.ui.tui.feed import Feed
-from kdbg.ui.tui.processes import Over
-from kdbg.views.render.look import Look
+from kdbg.ui.tui.feed import ExchangeFeed
+from kdbg.ui.tui.processes import JobDone
+from kdbg.views.render.style import Look
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 PATIENCE = 60
@@ -25,11 +25,11 @@ Drive = Callable[[Browser, "Pilot[None]"], Awaitable[None]]
 
 
 @contextmanager
-def feed(*files: Path, filters: Filters | None = None) -> Iterator[Feed]:
+def feed(*files: Path, filters: Filters | None = None) -> Iterator[ExchangeFeed]:
     """A feed of captures."""
     wanted = filters or Filters()
     source = Files([*map(str, files)], wanted)
-    found = Feed(source, jobs(source.files, wanted))
+    found = ExchangeFeed(source, jobs(source.files, wanted))
     try:
         yield found
     finally:
@@ -45,7 +45,7 @@ def wait(until: Callable[[], object]) -> None:
 
 
 @contextmanager
-def whole(*files: Path, filters: Filters | None = None) -> Iterator[Feed]:
+def whole(*files: Path, filters: Filters | None = None) -> Iterator[ExchangeFeed]:
     """A feed that has read all."""
     with feed(*files, filters=filters) as found:
         found.listen()
@@ -53,12 +53,12 @@ def whole(*files: Path, filters: Filters | None = None) -> Iterator[Feed]:
         yield found
 
 
-def told(found: Feed, job: str, *arguments: Any) -> list[Any]:
+def told(found: ExchangeFeed, job: str, *arguments: Any) -> list[Any]:
     """What a job tells."""
     heard: list[Any] = []
     found.ask(job, *arguments, hear=heard.append)
-    wait(lambda: heard and isinstance(heard[-1], Over))
-    assert heard[-1] == Over()
+    wait(lambda: heard and isinstance(heard[-1], JobDone))
+    assert heard[-1] == JobDone()
     return heard[:-1]
 
 

@@ -16,17 +16,17 @@ from typing import Any
 import kdbg
 from kdbg.errors import InputError
 from kdbg.ui.tui import feed as feeding
+from kdbg.ui.tui.clipboard import COPIES, ClipboardContext, json, send
 from kdbg.ui.tui.contents import Looked
-from kdbg.ui.tui.feed import Feed
+from kdbg.ui.tui.feed import ExchangeFeed
+from kdbg.ui.tui.fields import LONGEST, ByteRange, MessageFields, OpenedExchange, opened
 from kdbg.ui.tui.index import Parcel
-from kdbg.ui.tui.opened import LONGEST, Opened, Part, Place, opened
-from kdbg.ui.tui.opening import Opening
-from kdbg.ui.tui.pieces import Piece
-from kdbg.ui.tui.processes import BEHIND, Causes, Note, Over, Progress
-from kdbg.ui.tui.stored import MORE, Beside, Original, TableRows
-from kdbg.ui.tui.taking import COPIES, Taken, json, send
+from kdbg.ui.tui.loader import Opening
+from kdbg.ui.tui.pieces import StyledText
+from kdbg.ui.tui.processes import BEHIND, Causes, JobDone, Note, Progress
+from kdbg.ui.tui.table_rows import MORE, Beside, Original, TableRows
 from kdbg.ui.tui.terminal import Output, is_hung_up
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 from .driving import CAPTURES, told, wait
 
@@ -55,7 +55,7 @@ def counting(spool: int, start: Any, *given: Any) -> Iterator[Any]:
 def test_a_reader_and_jobs_tell_what_they_find(monkeypatch: Any) -> None:
     monkeypatch.setattr(feeding, "MOST_NOTES", 1003)
     niceness = os.nice(0)
-    found = Feed(reading, {"count": counting})
+    found = ExchangeFeed(reading, {"count": counting})
     try:
         found.listen()
         threads = found._threads[:]
@@ -77,14 +77,14 @@ def test_a_reader_and_jobs_tell_what_they_find(monkeypatch: Any) -> None:
         other: list[Any] = []
         found.ask("count", "no", hear=other.append)
         wait(lambda: len(other) == 3)
-        assert (heard, other) == ([("wait",), b"x" * 5000], [("no",), b"x" * 5000, Over("no")])
+        assert (heard, other) == ([("wait",), b"x" * 5000], [("no",), b"x" * 5000, JobDone("no")])
         found.ask("count", "wait", hear=heard.append)
         wait(lambda: len(heard) == 4)
         found.stop("count")
         nameless: list[Any] = []
         found.ask("none such", hear=nameless.append)
         wait(lambda: nameless)
-        assert (nameless, len(heard)) == ([Over("'none such'")], 4)
+        assert (nameless, len(heard)) == ([JobDone("'none such'")], 4)
     finally:
         found.close()
     assert not any(thread.is_alive() for thread in threads)
@@ -99,7 +99,7 @@ def test_a_keeper_ends_with_all_that_it_started() -> None:
         yield os.getpid()
         time.sleep(600)
 
-    found = Feed(reads, {"work": works})
+    found = ExchangeFeed(reads, {"work": works})
     found.listen()
     heard: list[int] = []
     found.ask("work", hear=heard.append)
@@ -192,8 +192,8 @@ def test_rows_of_tables_are_exchanges() -> None:
     about = {"exchanges": {"number": ("INT", "which")}, "acls": {}}
     rows = TableRows(SimpleNamespace(index=parcels, data=data), Look(), about)  # type: ignore[arg-type]
     assert [rows.row(at)["number"] for at in (0, 1, 2)] == [1, 2, 1]
-    assert rows.about(0) == [Piece("✗ A\\n", "bad"), Piece("✗ B", "bad"), Piece("! order", "note"),
-                             Piece("! null", "note"), Piece("t g")]  # fmt: skip
+    assert rows.about(0) == [StyledText("✗ A\\n", "bad"), StyledText("✗ B", "bad"), StyledText("! order", "note"),
+                             StyledText("! null", "note"), StyledText("t g")]  # fmt: skip
     assert (rows.about(1), asked) == ([], [0, 1])
     for at in range(4, 66, 2):
         rows.row(at)
@@ -229,18 +229,18 @@ def test_what_is_too_long_to_be_looked_at_has_a_size_alone() -> None:
         assert [len(part.fields) for part in found.parts][:1] == [fields]
         assert found.parts[0].missing == "too long to show here; use kdbg decode" * more
         assert found.buffers[0].data[:4] == (LONGEST + more).to_bytes(4)
-        assert found.parts[0].fields[0].place == Place(0, 0, 4)
+        assert found.parts[0].fields[0].place == ByteRange(0, 0, 4)
     one.request, one.response, one.answered = None, None, False
     assert [part.missing for part in opened(one, {}, Look()).parts] == ["not in the capture", "none expected (acks=0)"]
     one.answered = True
     assert [part.missing for part in opened(one, {}, Look()).parts] == ["not in the capture"] * 2
-    assert send(Taken("a", one, Opened([Part("request")], []), [], {}, Look())) is None
+    assert send(ClipboardContext("a", one, OpenedExchange([MessageFields("request")], []), [], {}, Look())) is None
 
 
 def test_an_exchange_is_copied_as_json_with_what_is_shown() -> None:
     (one,) = kdbg.read(ERRORS, exchange=6)
     looked = Looked(5, one, opened(one, {}, Look()), {})
-    texts = [json(Taken("a", one, looked.opened, [], {}, Look(hide_values=hide))) for hide in (False, True)]
+    texts = [json(ClipboardContext("a", one, looked.opened, [], {}, Look(hide_values=hide))) for hide in (False, True)]
     assert texts[0] != texts[1]
     assert [(text or "")[-1] for text in texts] == ["}", "}"]
     assert {name: made.__name__ for name, (_, made) in COPIES.items()} \

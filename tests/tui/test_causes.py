@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kdbg.exchanges.filters.chosen import Filters
-from kdbg.ui.cli import sitting
+from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.ui.cli import live_screen
 from kdbg.ui.cli.browsing import Files
 from kdbg.ui.tui.app import Browser
 from kdbg.ui.tui.causes import CausePane
-from kdbg.ui.tui.feed import Feed
+from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.index import WRONG
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 from ..cli.calls import call
 from ..incidents import CAPTURES as INCIDENTS
@@ -227,7 +227,7 @@ def test_captured_text_is_escaped(tmp_path: Path) -> None:
 def test_a_file_that_is_still_read_says_so(tmp_path: Path) -> None:
     path = tmp_path / "growing.pcap"
     path.write_bytes(ERRORS.read_bytes())
-    found = Feed(Files([str(path)], Filters(), follow=True), {})
+    found = ExchangeFeed(Files([str(path)], Filters(), follow=True), {})
     try:
         app = Browser(found, Look(width=400, full=False), ["growing"], lambda text: Filters())
 
@@ -250,10 +250,10 @@ def test_a_file_that_is_still_read_says_so(tmp_path: Path) -> None:
 
 
 @contextmanager
-def streamed(data: bytes) -> Iterator[tuple[Feed, int]]:
+def streamed(data: bytes) -> Iterator[tuple[ExchangeFeed, int]]:
     """A feed of a stream that stays open, as `kdbg watch --tui` has it."""
     ours, theirs = os.pipe()
-    found = Feed(sitting.Live("lo", ours, Filters()), sitting.jobs(), most=sitting.KEPT)
+    found = ExchangeFeed(live_screen.Live("lo", ours, Filters()), live_screen.jobs(), most=live_screen.KEPT)
     os.close(ours)
     os.write(theirs, data)
     try:
@@ -265,7 +265,7 @@ def streamed(data: bytes) -> Iterator[tuple[Feed, int]]:
 
 def test_a_stream_is_judged_while_it_comes() -> None:
     with streamed(ERRORS.read_bytes()) as (found, _):
-        app = sitting.screen(found, "lo", Look())
+        app = live_screen.screen(found, "lo", Look())
 
         async def run() -> None:
             async with app.run_test(size=(80, 24)) as pilot:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.protocol.wire.readings.topic_names import names_by_then
 from kdbg.ui.cli.browsing import Files
-from kdbg.ui.tui.feed import Feed
+from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.index import HALF, NOTHING, WRONG
 from kdbg.views.render.jsonlines import json_line
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 from ..cli.calls import call
 from .driving import CAPTURES, told, wait, whole
@@ -145,7 +145,7 @@ def test_a_file_that_grows_is_read_on(tmp_path: Path) -> None:
     data, path = (CAPTURES / "errors.pcap").read_bytes(), tmp_path / "growing.pcap"
     path.write_bytes(data[:2000])
     source = Files([str(path)], Filters(), follow=True)
-    feed = Feed(source, {})
+    feed = ExchangeFeed(source, {})
     try:
         feed.listen()
         wait(lambda: len(feed.index))

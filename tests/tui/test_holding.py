@@ -11,9 +11,9 @@ from textual.widgets import Input
 
 from kdbg.errors import InputError
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.ui.tui.held import Heard, HeldMessage
-from kdbg.ui.tui.intercepting import HOLDS, Intercepting
-from kdbg.ui.tui.opened import Place
+from kdbg.ui.tui.fields import ByteRange
+from kdbg.ui.tui.held_messages import Heard, HeldMessage
+from kdbg.ui.tui.intercept import HOLDS, Intercepting
 
 from .driving import CAPTURES, drive, lines, press, until
 from .test_panes import held
@@ -208,11 +208,11 @@ def test_fields_and_bytes_of_a_held_message_are_changed() -> None:
         assert await it.press("B") == [size]
         await it.at("correlation_id", 1)
         assert await it.press("V", "B") == ["information: go to a field of the request first", size]
-        app.bytes.lit = [Place(0, 2, 6)]
+        app.bytes.lit = [ByteRange(0, 2, 6)]
         await it.press("B")
         assert it.line.value == data[:2].hex(" ")
         await it.press("escape", "H")
-        app.bytes.lit, app.bytes.at = [], Place(0, 4, 5)
+        app.bytes.lit, app.bytes.at = [], ByteRange(0, 4, 5)
         await it.press("B")
         assert it.line.value == data[:1].hex()
         await it.press("escape", "H", "down")

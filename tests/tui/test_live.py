@@ -16,16 +16,16 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import kdbg
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.live.client.mock import mock_cluster
 from kdbg.live.proxy import Listening, Upstream
-from kdbg.ui.cli import proxying, sitting
-from kdbg.ui.cli.proxying import Options, Relaying
-from kdbg.ui.tui.feed import Feed
-from kdbg.ui.tui.intercepting import Intercepting
+from kdbg.ui.cli import live_screen, proxying
+from kdbg.ui.cli.proxying import ProxyOptions, Relaying
+from kdbg.ui.tui.feed import ExchangeFeed
+from kdbg.ui.tui.intercept import Intercepting
 from kdbg.ui.tui.keys import HOLD_KEYS, KEYS
 from kdbg.ui.tui.pages import Page, help_text
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 from ..live.test_relay import METADATA, produce, request
 from .driving import PATIENCE, lines, until
@@ -122,24 +122,26 @@ def free_port() -> int:
         return int(sock.getsockname()[1])
 
 
-def options(brokers: str, port: int, *rules: str) -> Options:
-    return Options(brokers, Listening("127.0.0.1", port), Upstream(), True, rules, 1, None, None, True, 1000)
+def options(brokers: str, port: int, *rules: str) -> ProxyOptions:
+    return ProxyOptions(brokers, Listening("127.0.0.1", port), Upstream(), True, rules, 1, None, None, True, 1000)
 
 
 @contextmanager
 def over(brokers: str, *rules: str) -> Iterator[tuple[Intercepting, int, Relaying]]:
     """The screen over a proxy."""
     port, niceness = free_port(), os.getpriority(os.PRIO_PROCESS, 0)
-    ours, theirs = sitting.channel()
+    ours, theirs = live_screen.channel()
     relaying = proxying.apart(options(brokers, port, *rules), theirs)
     theirs.close()
     assert isinstance(relaying, Relaying)
-    feed = Feed(sitting.Live("proxy", relaying.shown, Filters(), relaying.marked), sitting.jobs(), most=sitting.KEPT)
+    feed = ExchangeFeed(
+        live_screen.Live("proxy", relaying.shown, Filters(), relaying.marked), live_screen.jobs(), most=live_screen.KEPT
+    )
     os.close(relaying.shown)
     os.close(relaying.marked)
-    hand = sitting.Hand(ours)
+    hand = live_screen.Hand(ours)
     try:
-        yield sitting.screen(feed, "proxy", Look(), hand=hand), port, relaying
+        yield live_screen.screen(feed, "proxy", Look(), hand=hand), port, relaying
     finally:
         feed.close()
         hand.close()
@@ -368,7 +370,7 @@ def test_statistics_are_there_from_the_first_exchange(brokers: str) -> None:
 def test_what_is_more_than_is_kept_is_forgotten_and_the_rest_stays_right(
     brokers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sitting, "KEPT", 100)
+    monkeypatch.setattr(live_screen, "KEPT", 100)
 
     async def steps(live: Live) -> None:
         app, client = live.app, live.client()

@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 import kdbg
 from kdbg.ui.tui.app import Browser
 from kdbg.ui.tui.branches import Branches, everything
-from kdbg.ui.tui.dump import Dump
-from kdbg.ui.tui.opened import Opened, opened
-from kdbg.views.render.look import Look
+from kdbg.ui.tui.dump import ExchangeDump
+from kdbg.ui.tui.fields import OpenedExchange, opened
+from kdbg.views.render.style import Look
 
 from ..cli.calls import call
 from ..traffic import Talk, pcap
@@ -23,7 +23,7 @@ PASSWORD = b"hunter2"
 RED = "[red]\x1b[31mno[/red]"
 
 
-def all_opened(path: Path, look: Look = LOOK) -> list[Opened]:
+def all_opened(path: Path, look: Look = LOOK) -> list[OpenedExchange]:
     with kdbg.read(path) as reading:
         return [opened(exchange, exchange._topics, look) for exchange in reading]
 
@@ -87,8 +87,8 @@ def secret(tmp_path: Path) -> Path:
     return path
 
 
-def dumped(found: Opened) -> str:
-    dump = Dump(found, 16)
+def dumped(found: OpenedExchange) -> str:
+    dump = ExchangeDump(found, 16)
     return "".join(cell.digits + cell.letter for line in range(len(dump)) for cell in dump.line(line).cells)
 
 

@@ -10,13 +10,13 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from kdbg.ui.tui.held import HeldList
-from kdbg.ui.tui.opened import Opened, Place
+from kdbg.ui.tui.fields import ByteRange, OpenedExchange
+from kdbg.ui.tui.held_messages import HeldList
 from kdbg.ui.tui.pages import Page
 from kdbg.ui.tui.pane import Pane
 from kdbg.ui.tui.panes import Bytes as BytesPane
 from kdbg.ui.tui.panes import Fields
-from kdbg.ui.tui.pieces import Piece
+from kdbg.ui.tui.pieces import StyledText
 from kdbg.ui.tui.table import Heading
 
 from .test_panes import held
@@ -32,8 +32,8 @@ class Lines(Pane):
     def count(self) -> int:
         return self.lines
 
-    def pieces(self, line: int, width: int) -> list[Piece]:
-        return [Piece(f"line {line}", "name")]
+    def pieces(self, line: int, width: int) -> list[StyledText]:
+        return [StyledText(f"line {line}", "name")]
 
 
 class Screen(App[None]):
@@ -268,7 +268,7 @@ def test_the_cursor_of_bytes_goes_from_byte_to_byte() -> None:
 
     async def steps(app: Screen, pilot: Pilot[None]) -> None:
         pane.load(dumped())
-        assert (pane.at, pane.lit, pane.cursor, pane.count) == (Place(0, 0, 0), [], 0, 6)
+        assert (pane.at, pane.lit, pane.cursor, pane.count) == (ByteRange(0, 0, 0), [], 0, 6)
         for move, buffer, place, line in (
             (lambda: pane.side(1), 0, 1, 1), (lambda: pane.move(1), 0, 9, 2), (lambda: pane.move(1), 0, 17, 3),
             (lambda: pane.move(1), 1, 1, 5), (lambda: pane.move(1), 1, 1, 5), (lambda: pane.side(1), 1, 2, 5),
@@ -277,7 +277,7 @@ def test_the_cursor_of_bytes_goes_from_byte_to_byte() -> None:
             (lambda: pane.side(1), 1, 0, 5), (lambda: pane.side(-1), 0, 19, 3), (lambda: pane.move(-9), 0, 3, 1),
         ):  # fmt: skip
             move()
-            assert (pane.at, pane.cursor) == (Place(buffer, place, place + 1), line)
+            assert (pane.at, pane.cursor) == (ByteRange(buffer, place, place + 1), line)
         await pilot.pause()
         for column, line, place in ((6, 2, 8), (8, 2, 8), (9, 2, 9), (29, 2, 15), (31, 2, 8), (38, 2, 15)):
             pane.clicked(line, column)
@@ -286,13 +286,13 @@ def test_the_cursor_of_bytes_goes_from_byte_to_byte() -> None:
             before = pane.at
             pane.clicked(line, column)
             assert pane.at == before, column
-        pane.light([Place(1, 0, 2), Place(0, 0, 1)])
-        assert (pane.at, pane.cursor) == (Place(1, 0, 2), 5)
+        pane.light([ByteRange(1, 0, 2), ByteRange(0, 0, 1)])
+        assert (pane.at, pane.cursor) == (ByteRange(1, 0, 2), 5)
         pane.light([])
-        assert (pane.at, pane.lit) == (Place(1, 0, 2), [])
-        pane.load(Opened([], []))
+        assert (pane.at, pane.lit) == (ByteRange(1, 0, 2), [])
+        pane.load(OpenedExchange([], []))
         for move in (lambda: pane.side(1), lambda: pane.edge(1), lambda: pane.move(1)):
             move()
-            assert (pane.at, pane.cursor) == (Place(0, 0, 0), 0)
+            assert (pane.at, pane.cursor) == (ByteRange(0, 0, 0), 0)
 
     on_screen(pane, steps, (45, 12))

@@ -11,9 +11,9 @@ from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol.findings.kinds import Severity
 from kdbg.ui.tui.causes import CauseLine, CausePane
-from kdbg.ui.tui.held import HeldList, HeldMessage
-from kdbg.ui.tui.intercepting import _value
-from kdbg.ui.tui.pieces import Piece
+from kdbg.ui.tui.held_messages import HeldList, HeldMessage
+from kdbg.ui.tui.intercept import _value
+from kdbg.ui.tui.pieces import StyledText
 from kdbg.ui.tui.processes import Causes
 from kdbg.views.render.clock import Clock
 
@@ -25,8 +25,8 @@ class Texts:
 
     clock = Clock(local=False)
 
-    def row(self, number: int, file: int) -> list[Piece]:
-        return [Piece(f"row {number} of {file}")]
+    def row(self, number: int, file: int) -> list[StyledText]:
+        return [StyledText(f"row {number} of {file}")]
 
 
 def cause(name: str = "too-slow", severity: str = "problem", **other: Any) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def test_a_cause_says_all_that_diagnosis_says() -> None:
         "dim", "", "", "good", "name", "name", "dim", "dim", "dim", "dim",
     ]  # fmt: skip
     assert found.pieces(4, 60) == [
-        Piece("    → ", "dim"), Piece("#3", "name"), Piece("  "), Piece("row 3 of 0"),
+        StyledText("    → ", "dim"), StyledText("#3", "name"), StyledText("  "), StyledText("row 3 of 0"),
     ]  # fmt: skip
     assert found.pieces(1, 60) == found.lines[1].pieces
     assert found.foot().plain == "fix: advice on too-slow"
@@ -159,9 +159,10 @@ def test_held_messages_are_listed() -> None:
     client = "{}:{}".format(*found.messages[0].exchange.peers.client)
     sizes = [f"  {len(one.data) + 4} bytes" for one in found.messages]
     assert found.pieces(0, 80) == [
-        Piece(f" request  Produce v10  {client}  shop", "name"), Piece(sizes[0], "dim"), Piece("", "note"),
+        StyledText(f" request  Produce v10  {client}  shop", "name"), StyledText(sizes[0], "dim"),
+        StyledText("", "note"),
     ]  # fmt: skip
-    assert found.pieces(1, 80)[1:] == [Piece(sizes[1], "dim"), Piece("  changed", "note")]
+    assert found.pieces(1, 80)[1:] == [StyledText(sizes[1], "dim"), StyledText("  changed", "note")]
     assert found.pieces(1, 80)[0].text.startswith(" response Produce v10  ")
     assert [len(found.pieces(0, width)[0].text) for width in (50, 44, 10)] == [26, 20, 20]
     assert (found.count, found.get_content_height()) == (2, 2)

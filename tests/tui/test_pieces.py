@@ -11,18 +11,18 @@ from rich.text import Text
 import kdbg
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.ui.tui.branches import MANY, Branch, Branches
-from kdbg.ui.tui.dump import WIDE, Cell, Dump, Line, per_line
-from kdbg.ui.tui.foot import Shown, cropped, field_text, keys_text, title
+from kdbg.ui.tui.clipboard import ClipboardContext, hexed, send
+from kdbg.ui.tui.dump import WIDE, DumpCell, DumpLine, ExchangeDump, per_line
+from kdbg.ui.tui.fields import ByteRange, Bytes, MessageFields, OpenedExchange, OpenedField, opened
 from kdbg.ui.tui.keys import FOOT, HOLD_KEYS, KEYS, SHORT, sections
 from kdbg.ui.tui.lines import Column, columns, fitted
-from kdbg.ui.tui.opened import Bytes, Opened, OpenedField, Part, Place, opened
 from kdbg.ui.tui.pages import help_text, notes_text
 from kdbg.ui.tui.panes import Bytes as BytesPane
 from kdbg.ui.tui.panes import Fields, shortened
-from kdbg.ui.tui.pieces import Piece
-from kdbg.ui.tui.stored import said
-from kdbg.ui.tui.taking import Taken, hexed, send
-from kdbg.views.render.look import Look
+from kdbg.ui.tui.pieces import StyledText
+from kdbg.ui.tui.status_bar import Shown, cropped, field_text, keys_text, title
+from kdbg.ui.tui.table_rows import said
+from kdbg.views.render.style import Look
 from kdbg.views.render.values import cells
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
@@ -51,21 +51,21 @@ def test_columns_have_the_room_that_there_is() -> None:
 
 
 def test_pieces_fill_exactly_a_width() -> None:
-    pieces = [Piece("ab", "x"), Piece("cde")]
-    assert fitted(pieces, 8) == [Piece("ab", "x"), Piece(" "), Piece("cde"), Piece("  ")]
-    assert fitted(pieces, 6) == [Piece("ab", "x"), Piece(" "), Piece("cde"), Piece("")]
-    assert fitted(pieces, 5) == [Piece("ab", "x"), Piece(" "), Piece("c…"), Piece("")]
-    assert fitted(pieces, 4) == [Piece("ab", "x"), Piece(" "), Piece("…"), Piece("")]
-    assert fitted(pieces, 3) == [Piece("ab", "x"), Piece("…"), Piece("")]
-    assert fitted(pieces, 2) == [Piece("ab", "x"), Piece("")]
-    assert fitted([], 3) == [Piece("   ")]
-    assert fitted(pieces, 0) == [Piece("")]
+    pieces = [StyledText("ab", "x"), StyledText("cde")]
+    assert fitted(pieces, 8) == [StyledText("ab", "x"), StyledText(" "), StyledText("cde"), StyledText("  ")]
+    assert fitted(pieces, 6) == [StyledText("ab", "x"), StyledText(" "), StyledText("cde"), StyledText("")]
+    assert fitted(pieces, 5) == [StyledText("ab", "x"), StyledText(" "), StyledText("c…"), StyledText("")]
+    assert fitted(pieces, 4) == [StyledText("ab", "x"), StyledText(" "), StyledText("…"), StyledText("")]
+    assert fitted(pieces, 3) == [StyledText("ab", "x"), StyledText("…"), StyledText("")]
+    assert fitted(pieces, 2) == [StyledText("ab", "x"), StyledText("")]
+    assert fitted([], 3) == [StyledText("   ")]
+    assert fitted(pieces, 0) == [StyledText("")]
 
 
 def field(
     path: str, start: int = 0, end: int = 0, *, says: str = "1", hidden: bool = False, buffer: int = 0
 ) -> OpenedField:
-    return OpenedField(path, says, "INT32", "means", Place(buffer, start, end) if end else None, hidden)
+    return OpenedField(path, says, "INT32", "means", ByteRange(buffer, start, end) if end else None, hidden)
 
 
 def drawn(tree: Branches) -> list[str]:
@@ -73,14 +73,16 @@ def drawn(tree: Branches) -> list[str]:
     return [f"{'  ' * one.depth}{'+' * one.folded}{one.path}{' ' * bool(one.note)}{one.note}" for one in tree.lines]
 
 
-def small() -> Opened:
+def small() -> OpenedExchange:
     fields = [
         field("size", 0, 4), field("topics", 4, 8), field("topics[0].name", 8, 12),
         field("topics[0].parts[0].id", 12, 14),
         field("topics[0].parts[1].id", 20, 22), field("topics[1].name", 14, 16, buffer=1), field("throttle", 22, 26),
         field("throttle", 26, 27),
     ]  # fmt: skip
-    return Opened([Part("request", fields, notes=["! odd"]), Part("response", missing="not in the capture")], [])
+    return OpenedExchange(
+        [MessageFields("request", fields, notes=["! odd"]), MessageFields("response", missing="not in the capture")], []
+    )
 
 
 def test_fields_are_a_tree() -> None:
@@ -93,8 +95,8 @@ def test_fields_are_a_tree() -> None:
     ]  # fmt: skip
     assert [one.part for one in tree.lines] == [0] * 15 + [1]
     topics, first, parts = tree.lines[3], tree.lines[4], tree.lines[6]
-    assert topics.places == [Place(0, 4, 22), Place(1, 14, 16)]
-    assert (first.places, parts.places, tree.lines[1].places) == ([Place(0, 8, 22)], [Place(0, 12, 22)], [])
+    assert topics.places == [ByteRange(0, 4, 22), ByteRange(1, 14, 16)]
+    assert (first.places, parts.places, tree.lines[1].places) == ([ByteRange(0, 8, 22)], [ByteRange(0, 12, 22)], [])
     assert tree.branch_of(small().parts[0].fields[0]) is None
     leaf = first.below[0].leaf
     assert leaf is not None
@@ -141,13 +143,13 @@ def test_branches_are_folded() -> None:
 def test_items_of_long_lists_are_folded_at_first() -> None:
     def folded(items: int, others: int = 0) -> int:
         fields = [field(f"list[{at}].id") for at in range(items)] + [field(f"x{at}") for at in range(others)]
-        return sum(one.folded for one in Branches(Opened([Part("request", fields)], [])).lines)
+        return sum(one.folded for one in Branches(OpenedExchange([MessageFields("request", fields)], [])).lines)
 
     assert [folded(MANY), folded(MANY + 1), folded(MANY - 1, 9), folded(MANY, 9)] == [0, MANY + 1, 0, 0]
     plain = [field(f"list[{at}]") for at in range(MANY + 1)]
-    assert not any(one.folded for one in Branches(Opened([Part("request", plain)], [])).lines)
+    assert not any(one.folded for one in Branches(OpenedExchange([MessageFields("request", plain)], [])).lines)
     assert MANY == 24
-    assert drawn(Branches(Opened([Part("x", [field("")])], []))) == ["x", "  "]
+    assert drawn(Branches(OpenedExchange([MessageFields("x", [field("")])], []))) == ["x", "  "]
 
 
 def test_fields_are_drawn_with_what_they_say() -> None:
@@ -155,46 +157,53 @@ def test_fields_are_drawn_with_what_they_say() -> None:
     pane.branches = Branches(small())
     assert pane.count == 16
     assert [pane.pieces(line, 40) for line in (0, 1, 15)] == [
-        [Piece("▾ "), Piece("request", "heading"), Piece("", "dim")], [Piece("    "), Piece("! odd", "note")],
-        [Piece("  "), Piece("response", "heading"), Piece("  not in the capture", "dim")],
+        [StyledText("▾ "), StyledText("request", "heading"), StyledText("", "dim")],
+        [StyledText("    "), StyledText("! odd", "note")],
+        [StyledText("  "), StyledText("response", "heading"), StyledText("  not in the capture", "dim")],
     ]  # fmt: skip
-    assert pane.pieces(2, 20) == [Piece("    ", "dim"), Piece("size", "name"), Piece(" "), Piece("1"), Piece(" " * 10)]
-    assert pane.pieces(4, 20)[:2] == [Piece("    ▾ ", "dim"), Piece("[0]", "name")]
-    assert pane.pieces(4, 20)[3:] == [Piece("1", "dim"), Piece(" " * 9)]
+    assert pane.pieces(2, 20) == [
+        StyledText("    ", "dim"),
+        StyledText("size", "name"),
+        StyledText(" "),
+        StyledText("1"),
+        StyledText(" " * 10),
+    ]
+    assert pane.pieces(4, 20)[:2] == [StyledText("    ▾ ", "dim"), StyledText("[0]", "name")]
+    assert pane.pieces(4, 20)[3:] == [StyledText("1", "dim"), StyledText(" " * 9)]
     pane.branches.fold(pane.branches.lines[4])
-    assert pane.pieces(4, 20)[0] == Piece("    ▸ ", "dim")
-    hidden = Opened([Part("r", [field("secret", hidden=True)], notes=["✗ bad"])], [])
+    assert pane.pieces(4, 20)[0] == StyledText("    ▸ ", "dim")
+    hidden = OpenedExchange([MessageFields("r", [field("secret", hidden=True)], notes=["✗ bad"])], [])
     pane.branches = Branches(hidden)
     assert pane.pieces(2, 9) == [
-        Piece("    ", "dim"),
-        Piece("secret", "name"),
-        Piece(" "),
-        Piece("1", "note"),
-        Piece(""),
+        StyledText("    ", "dim"),
+        StyledText("secret", "name"),
+        StyledText(" "),
+        StyledText("1", "note"),
+        StyledText(""),
     ]
-    assert pane.pieces(1, 9) == [Piece("    "), Piece("✗ bad", "bad")]
+    assert pane.pieces(1, 9) == [StyledText("    "), StyledText("✗ bad", "bad")]
     assert pane.branch is pane.branches.lines[0]
     pane.cursor = 3
     assert pane.branch is None
 
 
-def dumped() -> Opened:
+def dumped() -> OpenedExchange:
     first = Bytes("request: 20 bytes", bytes(range(60, 80)), 0)
     first.fields = [field("a", 0, 4), field("b", 4, 8, hidden=True), field("c", 10, 20)]
     second = Bytes("records", b"\x00A\xff", 0, [field("d", 1, 2, buffer=1)])
-    return Opened([Part("request")], [first, second])
+    return OpenedExchange([MessageFields("request")], [first, second])
 
 
 def test_bytes_stand_on_lines() -> None:
-    dump = Dump(dumped(), 8)
-    assert (len(dump), len(Dump(dumped(), 16)), len(Dump(Opened([], []), 8))) == (6, 5, 0)
+    dump = ExchangeDump(dumped(), 8)
+    assert (len(dump), len(ExchangeDump(dumped(), 16)), len(ExchangeDump(OpenedExchange([], []), 8))) == (6, 5, 0)
     assert [dump.line(number)[:3] for number in range(6)] == [
         (0, -1, "request: 20 bytes"), (0, 0, ""), (0, 8, ""), (0, 16, ""), (1, -1, "records"), (1, 0, ""),
     ]  # fmt: skip
-    assert dump.line(0) == Line(0, -1, "request: 20 bytes", [])
+    assert dump.line(0) == DumpLine(0, -1, "request: 20 bytes", [])
     assert dump.line(1).cells == [
-        *(Cell(f"{byte:02x}", chr(byte), 0, at) for at, byte in enumerate(range(60, 64))),
-        *(Cell("**", "*", 1, at) for at in range(4, 8)),
+        *(DumpCell(f"{byte:02x}", chr(byte), 0, at) for at, byte in enumerate(range(60, 64))),
+        *(DumpCell("**", "*", 1, at) for at in range(4, 8)),
     ]
     assert [(cell.field, cell.place) for cell in dump.line(2).cells] == [
         (None, 8),
@@ -202,8 +211,10 @@ def test_bytes_stand_on_lines() -> None:
         *((2, at) for at in range(10, 16)),
     ]
     assert len(dump.line(3).cells) == 4
-    assert dump.line(5).cells == [Cell("00", ".", None, 0), Cell("41", "A", 0, 1), Cell("ff", ".", None, 2)]
-    assert [dump.line_of(Place(buffer, at, at + 1)) for buffer, at in ((0, 0), (0, 7), (0, 8), (0, 19), (1, 0))] == [
+    assert dump.line(5).cells == [DumpCell("00", ".", None, 0), DumpCell("41", "A", 0, 1), DumpCell("ff", ".", None, 2)]
+    assert [
+        dump.line_of(ByteRange(buffer, at, at + 1)) for buffer, at in ((0, 0), (0, 7), (0, 8), (0, 19), (1, 0))
+    ] == [
         1,
         1,
         2,
@@ -220,15 +231,15 @@ def test_bytes_stand_on_lines() -> None:
 
 def test_bytes_are_drawn_in_the_colours_of_their_fields() -> None:
     pane = BytesPane()
-    pane.dump = Dump(dumped(), 8)
-    pane.lit = [Place(0, 1, 3), Place(1, 0, 9)]
-    assert pane.pieces(0, 9) == [Piece("request:…", "heading")]
+    pane.dump = ExchangeDump(dumped(), 8)
+    pane.lit = [ByteRange(0, 1, 3), ByteRange(1, 0, 9)]
+    assert pane.pieces(0, 9) == [StyledText("request:…", "heading")]
     styles = ["field0", "lit", "lit", "field0", *["field1"] * 4]
     drawn = pane.pieces(1, 80)
     assert "".join(piece.text for piece in drawn) == "0000  3c 3d 3e 3f ** ** ** **  <=>?****"
     assert [piece.style for piece in drawn if piece.text.strip() and len(piece.text.strip()) == 1] == styles
-    assert Piece("3d ", "lit") in drawn, "the blank between two that are lit is lit"
-    assert Piece("3e", "lit") in drawn
+    assert StyledText("3d ", "lit") in drawn, "the blank between two that are lit is lit"
+    assert StyledText("3e", "lit") in drawn
     assert "".join(piece.text for piece in pane.pieces(5, 80)) == "0000  00 41 ff" + " " * 17 + ".A."
     assert {piece.style for piece in pane.pieces(5, 80) if len(piece.text) == 1 and piece.text != " "} == {"lit"}
     assert "".join(piece.text for piece in pane.pieces(3, 80)).startswith("0010  4c 4d")
@@ -289,7 +300,7 @@ def test_below_stands_which_field_it_is() -> None:
     root = Branch("request", None, note="20 bytes")
     note = Branch("", root, note="! odd")
     leaf = Branch("a", root, leaf=field("a", 0, 4, says="5"))
-    one = Branch("b", root, leaf=OpenedField("b", "x", "INT8: y", "m" * 90, Place(0, 4, 5)))
+    one = Branch("b", root, leaf=OpenedField("b", "x", "INT8: y", "m" * 90, ByteRange(0, 4, 5)))
     bare = Branch("c", root, leaf=field("c"))
     root.below += [note, leaf, one, bare]
     assert [field_text(branch, 80).plain for branch in (None, note, root, leaf, bare)] == [
@@ -338,14 +349,16 @@ def test_keys_are_listed() -> None:
 def test_bytes_of_a_field_are_copied() -> None:
     exchange = next(iter(kdbg.read(CAPTURES / "errors.pcap")))
 
-    def copied(*places: Place) -> str | None:
-        return hexed(Taken("a.pcap", exchange, dumped(), [*places], {}, Look()))
+    def copied(*places: ByteRange) -> str | None:
+        return hexed(ClipboardContext("a.pcap", exchange, dumped(), [*places], {}, Look()))
 
-    assert [copied(), copied(Place(0, 0, 4)), copied(Place(0, 8, 12)), copied(Place(1, 0, 2))] == [
+    assert [copied(), copied(ByteRange(0, 0, 4)), copied(ByteRange(0, 8, 12)), copied(ByteRange(1, 0, 2))] == [
         None, "3c 3d 3e 3f", "44 45 46 47", "00 41",
     ]  # fmt: skip
-    assert [copied(Place(0, 3, 5)), copied(Place(0, 7, 9)), copied(Place(0, 4, 8))] == [None] * 3, "a part is hidden"
-    assert copied(Place(0, 0, 1), Place(0, 4, 5)) == "3c"
+    assert [copied(ByteRange(0, 3, 5)), copied(ByteRange(0, 7, 9)), copied(ByteRange(0, 4, 8))] == [None] * 3, (
+        "a part is hidden"
+    )
+    assert copied(ByteRange(0, 0, 1), ByteRange(0, 4, 5)) == "3c"
 
 
 def test_the_command_that_sends_a_request_again() -> None:
@@ -354,14 +367,14 @@ def test_the_command_that_sends_a_request_again() -> None:
     host, port = exchange.peers.broker
     looked = opened(exchange, {}, Look())
 
-    def sent(file: str, exchange: Exchange = exchange, found: Opened = looked) -> str | None:
-        return send(Taken(file, exchange, found, [], {}, Look()))
+    def sent(file: str, exchange: Exchange = exchange, found: OpenedExchange = looked) -> str | None:
+        return send(ClipboardContext(file, exchange, found, [], {}, Look()))
 
     assert sent("a b.pcap") == f"kdbg send --from 'a b.pcap#1' --broker {host}:{port}"
     raw = (len(exchange.request.data).to_bytes(4, "big") + exchange.request.data).hex()
     assert sent("") == f"kdbg send --raw {raw} --broker {host}:{port}"
-    assert sent("", found=Opened([Part("request", [field("x", hidden=True)])], [])) is None
-    assert sent("", found=Opened([Part("response", [field("x", hidden=True)])], [])) is not None
+    assert sent("", found=OpenedExchange([MessageFields("request", [field("x", hidden=True)])], [])) is None
+    assert sent("", found=OpenedExchange([MessageFields("response", [field("x", hidden=True)])], [])) is not None
     exchange.request.missing = 1
     assert sent("") is None
     exchange.request = None

@@ -14,22 +14,22 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.wire.readings.topic_names import NamesThen
 from kdbg.ui.cli.browsing import Files
 from kdbg.ui.tui import lines as module
-from kdbg.ui.tui.contents import Messages
+from kdbg.ui.tui.contents import ExchangeContents
+from kdbg.ui.tui.fields import SIZE, ByteRange, opened
 from kdbg.ui.tui.index import COLUMNS, HALF, WRONG, Batch, Index, Parcel, Who
 from kdbg.ui.tui.jobs import fitting, numbers
 from kdbg.ui.tui.lines import RowTexts, columns
-from kdbg.ui.tui.opened import SIZE, Place, opened
-from kdbg.ui.tui.pieces import Piece
-from kdbg.ui.tui.processes import LARGEST, PART, Causes, Note, Over, Progress, _tell, exactly, write_all
+from kdbg.ui.tui.pieces import StyledText
+from kdbg.ui.tui.processes import LARGEST, PART, Causes, JobDone, Note, Progress, _tell, exactly, write_all
 from kdbg.ui.tui.rows import LONGEST, MOST, groups_of, producers_of, topics_of
 from kdbg.ui.tui.spool import Chunk, SpoolReader, SpoolWalk, SpoolWriter, new_file
 from kdbg.views.render.jsonlines import json_line
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 ERRORS, SHARED = CAPTURES / "errors.pcap", CAPTURES / "group-rebalance.pcap"
@@ -219,9 +219,9 @@ def test_parcels_of_other_things() -> None:
 def test_each_line_of_the_pane_of_exchanges(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def about(position: int) -> list[Piece]:
+    def about(position: int) -> list[StyledText]:
         asked.append(position)
-        return [Piece("✗ WRONG", "bad"), Piece("more")]
+        return [StyledText("✗ WRONG", "bad"), StyledText("more")]
 
     texts = RowTexts(read, Look(), about)  # type: ignore[arg-type]
     lines = [
@@ -236,8 +236,16 @@ def test_each_line_of_the_pane_of_exchanges(read: Read, monkeypatch: pytest.Monk
         "    58 00:38:39.793 c10  Produce v10           152   57  36µs ✗ WRONG more     ",
     ]
     assert asked == [0, 57], "it is remembered"
-    time, api = Piece("00:38:35.632", "dim"), Piece("ApiVersions v3")
-    said = [time, Piece(" "), api, Piece(" "), Piece("✗ WRONG", "bad"), Piece(" "), Piece("more")]
+    time, api = StyledText("00:38:35.632", "dim"), StyledText("ApiVersions v3")
+    said = [
+        time,
+        StyledText(" "),
+        api,
+        StyledText(" "),
+        StyledText("✗ WRONG", "bad"),
+        StyledText(" "),
+        StyledText("more"),
+    ]
     assert texts.row(1, 0) == said
     assert [piece.style for piece in texts.row(99, 0)] == ["dim"]
     monkeypatch.setattr(module, "KEPT", 2)
@@ -262,12 +270,12 @@ def test_halves_that_are_missing_are_a_dash() -> None:
 
 
 def test_what_stands_in_a_feed_of_captures(read: Read) -> None:
-    contents = Messages(read, Look(), ["a.pcap", "b.pcap"])  # type: ignore[arg-type]
+    contents = ExchangeContents(read, Look(), ["a.pcap", "b.pcap"])  # type: ignore[arg-type]
     assert contents.unjudged == ""
     first = contents.about(0)
     assert (first[0].text, first[0].style) == ("✗ UNSUPPORTED_VERSION", "dim")
-    assert contents.about(5) == [Piece("orders/0 1 record")]
-    assert contents.about(100) == [Piece("✗ trailing-bytes", "bad"), Piece("rides/0-3")]
+    assert contents.about(5) == [StyledText("orders/0 1 record")]
+    assert contents.about(100) == [StyledText("✗ trailing-bytes", "bad"), StyledText("rides/0-3")]
     for position, file in ((0, "a.pcap"), (57, "a.pcap"), (58, "b.pcap")):
         looked = contents.look_at(position)
         assert (looked.position, looked.file) == (position, file)
@@ -277,7 +285,7 @@ def test_what_stands_in_a_feed_of_captures(read: Read) -> None:
         assert contents.more(looked) is None
         assert contents.fuller(looked, 5) is looked
     live = SimpleNamespace(exchange=read.exchange, index=read.index, most=5)
-    assert Messages(live, Look(), ["a"]).look_at(0).file == ""  # type: ignore[arg-type]
+    assert ExchangeContents(live, Look(), ["a"]).look_at(0).file == ""  # type: ignore[arg-type]
 
 
 def test_the_fields_of_an_exchange_stand_in_its_bytes(read: Read) -> None:
@@ -285,9 +293,9 @@ def test_the_fields_of_an_exchange_stand_in_its_bytes(read: Read) -> None:
     found = opened(exchange, {}, Look())
     request, response = found.parts
     assert [(one.path, one.says, one.type, one.place) for one in request.fields] == [
-        ("size", "14", "INT32", Place(0, 0, 4)), ("api_key", "18 = ApiVersions", "INT16", Place(0, 4, 6)),
-        ("api_version", "0", "INT16", Place(0, 6, 8)), ("correlation_id", "2", "INT32", Place(0, 8, 12)),
-        ("client_id", '"shop"', "NULLABLE_STRING: length 4, then the bytes", Place(0, 12, 18)),
+        ("size", "14", "INT32", ByteRange(0, 0, 4)), ("api_key", "18 = ApiVersions", "INT16", ByteRange(0, 4, 6)),
+        ("api_version", "0", "INT16", ByteRange(0, 6, 8)), ("correlation_id", "2", "INT32", ByteRange(0, 8, 12)),
+        ("client_id", '"shop"', "NULLABLE_STRING: length 4, then the bytes", ByteRange(0, 12, 18)),
     ]  # fmt: skip
     assert [buffer.name for buffer in found.buffers] == ["request: 18 bytes", "response: 158 bytes"]
     assert [buffer.part for buffer in found.buffers] == [0, 1]
@@ -306,7 +314,7 @@ def test_the_fields_of_an_exchange_stand_in_its_bytes(read: Read) -> None:
 
 
 def test_what_a_job_tells_comes_in_parts_that_a_pipe_takes_whole() -> None:
-    for what in ("short", b"x" * (LARGEST - 40), b"x" * LARGEST, b"x" * 10_000, Over("problem")):
+    for what in ("short", b"x" * (LARGEST - 40), b"x" * LARGEST, b"x" * 10_000, JobDone("problem")):
         ours, theirs = os.pipe()
         data = pickle.dumps(what)
         _tell(theirs, 7, what)

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from kdbg.ui.tui import app as module
 from kdbg.ui.tui.app import Browser
-from kdbg.ui.tui.processes import Over
+from kdbg.ui.tui.processes import JobDone
 from kdbg.ui.tui.shell import SHARES, TICK
 
 from .driving import CAPTURES, drive, press, settled
@@ -75,10 +75,10 @@ def test_what_is_marked_is_written_and_what_goes_wrong_is_said(tmp_path: Path) -
         app.take_target("x.pcap")
         assert asked == [("export", "x.pcap", {0: [1, 2]})]
         said.clear()
-        for what in ("written: x", Over(), Over("no room\n")):
+        for what in ("written: x", JobDone(), JobDone("no room\n")):
             app.heard_export(what)
-        app.heard_filter(Over("no such field"))
-        for told in (Over(), Over("no capture")):
+        app.heard_filter(JobDone("no such field"))
+        for told in (JobDone(), JobDone("no capture")):
             app.heard_more(0, told)
         await pilot.pause()
         await pilot.pause()

@@ -19,22 +19,22 @@ pytest.importorskip("duckdb", reason="tables are not read without DuckDB")
 
 import kdbg
 from kdbg.errors import InputError
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.scale.query.database import Database
-from kdbg.scale.spark.alone import Alone
 from kdbg.scale.spark.archive.plan import plan
 from kdbg.scale.spark.commit import Output
 from kdbg.scale.spark.parquet import Tables
-from kdbg.ui.cli import tabled
-from kdbg.ui.cli.original import files_of, original
+from kdbg.scale.spark.single_capture import Alone
+from kdbg.ui.cli import browse_tables
+from kdbg.ui.cli.source_exchange import files_of, original
 from kdbg.ui.tui.app import Browser
-from kdbg.ui.tui.feed import Feed
+from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.index import NOTHING, WRONG
 from kdbg.ui.tui.keys import KEYS
-from kdbg.ui.tui.stored import TableRows
+from kdbg.ui.tui.table_rows import TableRows
 from kdbg.views.render.jsonlines import json_line
-from kdbg.views.render.look import Look
-from kdbg.views.tables.told import Wanted
+from kdbg.views.render.style import Look
+from kdbg.views.tables.message_columns import WantedRows
 
 from ..traffic import Talk, pcap
 from .driving import CAPTURES, lines, told, until, wait
@@ -50,7 +50,7 @@ def written(folder: Path, *captures: Path, values: bool = False) -> Path:
     output.begin()
     tables = Tables(output.folder)
     for path in captures:
-        for _ in Alone(plan([str(path)]), tables.add, Filters(), Wanted(records=True, values=values)).run():
+        for _ in Alone(plan([str(path)]), tables.add, Filters(), WantedRows(records=True, values=values)).run():
             pass
     files = {str(path): path.stat().st_size for path in captures}
     output.commit(tables.close()["files"], {"files": files}, append=False)
@@ -69,8 +69,8 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @contextmanager
-def feed(folder: Path) -> Iterator[Feed]:
-    found = Feed(tabled.TableFiles(str(folder)), tabled.jobs(str(folder), hide=False))
+def feed(folder: Path) -> Iterator[ExchangeFeed]:
+    found = ExchangeFeed(browse_tables.TableFiles(str(folder)), browse_tables.jobs(str(folder), hide=False))
     try:
         yield found
     finally:
@@ -78,17 +78,17 @@ def feed(folder: Path) -> Iterator[Feed]:
 
 
 @contextmanager
-def whole(folder: Path) -> Iterator[tuple[Feed, TableRows]]:
+def whole(folder: Path) -> Iterator[tuple[ExchangeFeed, TableRows]]:
     with feed(folder) as found:
-        contents = tabled.screen(found, str(folder), Look(), tabled.Condition()).contents
+        contents = browse_tables.screen(found, str(folder), Look(), browse_tables.Condition()).contents
         found.listen()
         wait(lambda: found.over)
         yield found, contents
 
 
 def drive(folder: Path, steps: Steps, size: tuple[int, int] = (120, 40)) -> None:
-    with feed(folder) as found, closing(tabled.Condition()) as condition:
-        app = tabled.screen(found, str(folder), Look(width=400, full=False), condition)
+    with feed(folder) as found, closing(browse_tables.Condition()) as condition:
+        app = browse_tables.screen(found, str(folder), Look(width=400, full=False), condition)
 
         async def run() -> None:
             async with app.run_test(size=size, notifications=True) as pilot:
@@ -150,7 +150,7 @@ def test_a_row_leads_to_its_exchange_in_the_capture(archive: tuple[Path, Path]) 
         got = set()
         for at in range(0, len(found.index), 7):
             row = contents.row(at)
-            beside = tabled.beside_of(database, str(folder), row) if not at else None
+            beside = browse_tables.beside_of(database, str(folder), row) if not at else None
             assert beside is None or beside.rows
             one = original(files_of(database, row), row)
             exchange = one.exchange()
@@ -291,7 +291,7 @@ def test_the_filter_line_takes_a_condition_in_sql(archive: tuple[Path, Path], te
 
 @pytest.mark.parametrize("text", ["latency_us >", "no_such_column = 1", "--topic orders", "1) UNION SELECT (2"])
 def test_what_is_no_condition_stays_in_the_line(archive: tuple[Path, Path], text: str) -> None:
-    with closing(tabled.Condition()) as condition, pytest.raises(InputError) as error:
+    with closing(browse_tables.Condition()) as condition, pytest.raises(InputError) as error:
         condition(text)
     assert "\n" not in str(error.value)
 
@@ -343,7 +343,7 @@ def test_tables_that_are_damaged_end_with_a_note(moved: tuple[Path, Path]) -> No
     folder, _ = moved
     for path in (folder / "exchanges").rglob("*.parquet"):
         path.write_bytes(b"PAR1" + b"\0" * 100 + b"PAR1")
-    with whole(folder) as (found, _), closing(tabled.Condition()) as condition:
+    with whole(folder) as (found, _), closing(browse_tables.Condition()) as condition:
         assert len(found.index) == 0
         assert [note for note in found.notes if note.startswith("reading ended: ")]
         assert not told(found, "filter", condition("true")), "nothing waits for what never comes"
@@ -352,9 +352,9 @@ def test_tables_that_are_damaged_end_with_a_note(moved: tuple[Path, Path]) -> No
 @pytest.mark.parametrize("hide", [False, True])
 def test_values_of_records_are_hidden_where_that_is_asked_for(tmp_path: Path, hide: bool) -> None:
     folder = written(tmp_path / "tables", CAPTURES / "errors.pcap", values=True)
-    found = Feed(tabled.TableFiles(str(folder)), tabled.jobs(str(folder), hide=hide))
+    found = ExchangeFeed(browse_tables.TableFiles(str(folder)), browse_tables.jobs(str(folder), hide=hide))
     try:
-        contents = tabled.screen(found, str(folder), Look(hide_values=hide), tabled.Condition()).contents
+        contents = browse_tables.screen(found, str(folder), Look(hide_values=hide), browse_tables.Condition()).contents
         found.listen()
         wait(lambda: found.over)
         row = next(row for row in map(contents.row, range(len(found.index))) if row["api"] == "Produce")

@@ -11,13 +11,13 @@ import fastavro
 import msgpack
 import pytest
 
-from kdbg.payloads.schemas.given import ForTopic, Given
-from kdbg.payloads.values.chosen import Choice, Chosen
+from kdbg.payloads.schemas.given import ForTopic, TopicSchemas
+from kdbg.payloads.values.chosen import Choice, ReaderChoice
 from kdbg.payloads.values.schema import Reference, Schema
 from kdbg.payloads.values.table import READERS
-from kdbg.payloads.values.value import Asked, Value
+from kdbg.payloads.values.value import Value, ValueContext
 
-VALUE = Asked("value", "orders")
+VALUE = ValueContext("value", "orders")
 ORDER = Schema("AVRO", json.dumps({
     "type": "record", "name": "Order", "namespace": "shop",
     "fields": [{"name": "id", "type": "int"}, {"name": "item", "type": "string"}],
@@ -40,8 +40,8 @@ ITEM = {"id": 7, "item": "teapot"}
 
 
 def read(reader: str, data: bytes, *schemas: Schema) -> Value:
-    given = Given([ForTopic("*", "value", schema) for schema in schemas])
-    return Chosen([Choice("value", reader)], given)(data, VALUE)
+    given = TopicSchemas([ForTopic("*", "value", schema) for schema in schemas])
+    return ReaderChoice([Choice("value", reader)], given)(data, VALUE)
 
 
 class Registry:
@@ -174,8 +174,8 @@ class TestAvro:
 class TestProtobuf:
     def test_the_message_that_was_named(self) -> None:
         assert read("protobuf", b"\x4a\x01x", PROTO._replace(message="Refund")).data == {"reason": "x"}
-        given = Given([ForTopic("*", "value", PROTO)])
-        assert Chosen([Choice("value", "protobuf", "*", "shop.Refund")], given)(b"\x4a\x01x", VALUE).data == {
+        given = TopicSchemas([ForTopic("*", "value", PROTO)])
+        assert ReaderChoice([Choice("value", "protobuf", "*", "shop.Refund")], given)(b"\x4a\x01x", VALUE).data == {
             "reason": "x"
         }
 
@@ -184,7 +184,7 @@ class TestProtobuf:
         (b"\x04\x00\x00", b"\x08\x05", {"n": "5"}),
     ])  # fmt: skip
     def test_the_message_at_the_indexes(self, indexes: bytes, data: bytes, expected: Any) -> None:
-        found = Chosen([], Given([], Registry({7: PROTO})))(b"\0\0\0\0\x07" + indexes + data, VALUE)
+        found = ReaderChoice([], TopicSchemas([], Registry({7: PROTO})))(b"\0\0\0\0\x07" + indexes + data, VALUE)
         assert (found.data, found.problem) == (expected, "")
 
     def test_fields_that_it_does_not_know_are_told_of(self) -> None:
@@ -223,24 +223,26 @@ class TestIds:
     GUID = UUID("5a9e9f36-5f8e-4a0d-8a4c-6a7d9f6b3c21")
 
     def test_in_front_of_the_data(self) -> None:
-        found = Chosen([], Given([], Registry({7: ORDER, self.GUID: ORDER})))(b"\0\0\0\0\x07" + AVRO, VALUE)
+        found = ReaderChoice([], TopicSchemas([], Registry({7: ORDER, self.GUID: ORDER})))(
+            b"\0\0\0\0\x07" + AVRO, VALUE
+        )
         assert (found.data, found.about, found.schema_id) == (ITEM, "avro shop.Order, schema id 7", 7)
 
     @pytest.mark.parametrize("header", [b"\0\0\0\0\x07", b"\x01" + GUID.bytes])
     def test_in_a_header(self, header: bytes) -> None:
-        read = Chosen([], Given([], Registry({7: ORDER, self.GUID: ORDER})))
+        read = ReaderChoice([], TopicSchemas([], Registry({7: ORDER, self.GUID: ORDER})))
         headers = (("__value_schema_id", header),)
-        assert read(AVRO, Asked("value", "orders", headers)).data == ITEM
-        assert read(AVRO, Asked("key", "orders", headers)).kind == "text"
+        assert read(AVRO, ValueContext("value", "orders", headers)).data == ITEM
+        assert read(AVRO, ValueContext("key", "orders", headers)).kind == "text"
 
     def test_indexes_of_protobuf_in_a_header(self) -> None:
         headers = (("__value_schema_id", b"\x01" + self.GUID.bytes + b"\x02\x02"),)
-        read = Chosen([], Given([], Registry({self.GUID: PROTO})))
-        assert read(b"\x4a\x01x", Asked("value", "orders", headers)).data == {"reason": "x"}
+        read = ReaderChoice([], TopicSchemas([], Registry({self.GUID: PROTO})))
+        assert read(b"\x4a\x01x", ValueContext("value", "orders", headers)).data == {"reason": "x"}
 
     def test_what_is_not_known_is_asked_for_once_and_comes_as_bytes(self) -> None:
         registry = Registry({})
-        read = Chosen([], Given([], registry))
+        read = ReaderChoice([], TopicSchemas([], registry))
         for _ in range(3):
             found = read(b"\0\0\0\0\x07" + AVRO, VALUE)
             assert found.problem == "schema id 7: is not known"
@@ -248,7 +250,7 @@ class TestIds:
         assert registry.asked == [7]
 
     def test_eight_bytes_may_be_a_number_or_framed(self) -> None:
-        read = Chosen([], Given([], Registry({7: PROTO})))
+        read = ReaderChoice([], TopicSchemas([], Registry({7: PROTO})))
         assert read(b"\0\0\0\0\x07\0\x08\x03", VALUE).data == {"id": 3}
         number = read(struct.pack(">q", 1 << 34), VALUE)
         assert (number.kind, number.problem) == ("text", "")
@@ -258,18 +260,23 @@ class TestIds:
             assert read("avro", data, ORDER).data == ITEM
 
     def test_without_a_registry_and_a_schema_the_id_is_named(self) -> None:
-        found = Chosen([], Given())(b"\0\0\0\0\x07\xff", VALUE)
+        found = ReaderChoice([], TopicSchemas())(b"\0\0\0\0\x07\xff", VALUE)
         assert (found.data, found.about) == (b"\0\0\0\0\x07\xff", "schema id 7")
-        assert Chosen([], Given())(struct.pack(">q", 1 << 34), VALUE).about == ""
+        assert ReaderChoice([], TopicSchemas())(struct.pack(">q", 1 << 34), VALUE).about == ""
 
 
 def test_null_stays_null_whatever_reads() -> None:
     for reader in READERS:
-        assert Chosen([Choice("value", reader)], Given([ForTopic("*", "value", ORDER)]))(None, VALUE).kind == "null"
+        assert (
+            ReaderChoice([Choice("value", reader)], TopicSchemas([ForTopic("*", "value", ORDER)]))(None, VALUE).kind
+            == "null"
+        )
 
 
 def test_the_last_choice_that_fits_the_topic_counts() -> None:
-    read = Chosen([Choice("value", "hex"), Choice("value", "string", "ord*"), Choice("key", "int8")], Given())
+    read = ReaderChoice(
+        [Choice("value", "hex"), Choice("value", "string", "ord*"), Choice("key", "int8")], TopicSchemas()
+    )
     assert read(b"a", VALUE).kind == "text"
-    assert read(b"a", Asked("value", "parcels")).kind == "bytes"
-    assert read(b"a", Asked("key", "orders")).data == 97
+    assert read(b"a", ValueContext("value", "parcels")).kind == "bytes"
+    assert read(b"a", ValueContext("key", "orders")).data == 97

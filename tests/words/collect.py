@@ -12,7 +12,7 @@ from string import Formatter
 from .texts import Hole, Kind, Text
 
 TOP = Path(__file__).resolve().parents[2]
-CODE_WRITERS = "kdbg/views/render/drawn/", "kdbg/views/render/dumped/"
+CODE_WRITERS = "kdbg/views/render/tree_codegen/", "kdbg/views/render/hex_codegen/"
 """Their texts are source code, which is compiled."""
 PAGES_LEFT = {"changelog.md"}
 """Old words are the subject of the changelog."""

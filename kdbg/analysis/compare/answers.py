@@ -13,12 +13,10 @@ from typing import Any, Final
 
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.without_values import without_values
-from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct, join
 from ...protocol.wire.records.node import RecordsNode
-from .counterparts import Around, Counterparts
-from .fields import inside, nodes
-from .handed import (
+from .broker_assigned import (  # fmt: skip
     CHOSEN,
     EVENTUAL,
     KEPT,
@@ -29,8 +27,10 @@ from .handed import (
     UNCHANGED,
     handed,
     is_volatile,
-)  # fmt: skip
+)
+from .fields import inside, nodes
 from .messages import ABSENT, Difference
+from .value_mapping import Around, Counterparts
 
 EARLIEST, LATEST = -2, -1
 ENDS: Final = frozenset({EARLIEST, LATEST, -4, -5, -6})
@@ -52,7 +52,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(slots=True)
-class Outcome:
+class ReplayedRequest:
     """A request that was sent again: `exchange` is the captured one, `version` the version that it was sent in.
 
     `answer` is the new exchange, None where there is none. `lost` are the fields that had no place in that version,
@@ -175,7 +175,7 @@ class Judge:
                 self.told[place] = self.told.get(place) if new is None else new
                 return
             new = self.told[place] = self.told.get(place) if new is None else new
-        if isinstance(old, Opened) and isinstance(new, Opened):
+        if isinstance(old, OpenedPayload) and isinstance(new, OpenedPayload):
             self._structures(old.value, old.grammar, new.value, new.grammar, around, path)
         elif isinstance(old, Mapping) and isinstance(new, Mapping):
             self._structures(old, inside(node), new, inside(there), around, path)

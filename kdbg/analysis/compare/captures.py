@@ -14,7 +14,7 @@ MOST_DIFFERENT = 12
 """Different values beyond which a field is not a setting any more, unless the other capture has few."""
 
 
-class Row(NamedTuple):
+class ComparisonRow(NamedTuple):
     """One line of a comparison: what was counted in each capture, by value; None where a capture has nothing of it.
 
     In `answers` it is percentiles, in nanoseconds beyond the wait that was asked for. `node` is what the values of a
@@ -35,31 +35,31 @@ class Row(NamedTuple):
         return (self.a or {}).keys() == (self.b or {}).keys()
 
 
-def rows(a: Profile, b: Profile) -> Iterator[Row]:
+def rows(a: Profile, b: Profile) -> Iterator[ComparisonRow]:
     """Yield the rows of all sections: clients, versions, settings, errors, and how late answers came."""
     yield from _clients(a, b)
     apis = _union(a.versions, b.versions)
     for api in apis:
-        yield Row("versions", api, api, a.versions.get(api), b.versions.get(api))
+        yield ComparisonRow("versions", api, api, a.versions.get(api), b.versions.get(api))
     for api, path in sorted(_union(a.settings, b.settings), key=lambda setting: apis.index(setting[0])):
         if api not in a.versions or api not in b.versions:
             continue  # that a capture lacks an API is said once
         one, other = a.settings.get((api, path)), b.settings.get((api, path))
         if _is_settled(one) or _is_settled(other):
             node = (one or other).node  # type: ignore[union-attr]
-            yield Row("settings", api, path, _counts(one), _counts(other), node)
+            yield ComparisonRow("settings", api, path, _counts(one), _counts(other), node)
     for api in _union(a.errors, b.errors):
-        yield Row("errors", api, api, a.errors.get(api), b.errors.get(api))
+        yield ComparisonRow("errors", api, api, a.errors.get(api), b.errors.get(api))
     for api in apis:
         if api in a.answers and api in b.answers:
-            yield Row("answers", api, api, _late(a.answers[api]), _late(b.answers[api]))
+            yield ComparisonRow("answers", api, api, _late(a.answers[api]), _late(b.answers[api]))
 
 
-def _clients(a: Profile, b: Profile) -> Iterator[Row]:
+def _clients(a: Profile, b: Profile) -> Iterator[ComparisonRow]:
     """Yield a row for each client id, with the software that it says it is."""
     ours, theirs = _software(a), _software(b)
     for client_id in _union(ours, theirs):
-        yield Row("clients", None, client_id, ours.get(client_id), theirs.get(client_id))
+        yield ComparisonRow("clients", None, client_id, ours.get(client_id), theirs.get(client_id))
 
 
 def _software(profile: Profile) -> dict[str, dict[str, int]]:

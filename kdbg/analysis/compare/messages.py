@@ -12,10 +12,10 @@ from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import header_grammar
 from ...exchanges.messages.without_values import without_values
 from ...protocol.wire.language.api import Direction
-from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct, join
-from .aside import is_aside
 from .fields import inside, nodes
+from .ignored_fields import is_aside
 
 
 class Absent(Enum):
@@ -111,7 +111,7 @@ class _Walk:
         """Compare two values of a field."""
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             self.structures(a, inside(of_a), b, inside(of_b), path)
-        elif isinstance(a, Opened) and isinstance(b, Opened):
+        elif isinstance(a, OpenedPayload) and isinstance(b, OpenedPayload):
             self.structures(a.value, a.grammar, b.value, b.grammar, path)
         elif isinstance(a, list) and isinstance(b, list) and any(isinstance(item, Mapping) for item in (*a, *b)):
             for index, one, other in paired(a, b):

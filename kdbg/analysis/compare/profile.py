@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.waiting import beyond_wait
+from ...exchanges.messages.requested_wait import beyond_wait
 from ...protocol.findings import Kind
 from ...protocol.wire.nodes import Node
 from ..stats.sketch import Sketch
-from .aside import is_aside
 from .fields import leaves
+from .ignored_fields import is_aside
 
 MOST = 1000
 """Different values that are counted of one field, clients that are told apart."""

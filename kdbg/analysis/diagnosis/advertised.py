@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...exchanges.messages.peers import endpoint
 from .case import Evidence, Who
-from .looking import client_on, sessions_of
+from .queries import client_on, sessions_of
 
 if TYPE_CHECKING:
     from ...streams.tcp.paths import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ...protocol.findings.kinds import Severity
 from .case import Case, Rule
-from .looking import Failures, evidence, failures, who
+from .queries import Failures, evidence, failures, who
 
 if TYPE_CHECKING:
     from ..ledgers import Ledgers

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from ...protocol.findings.kinds import Severity
 from ...protocol.findings.mistakes import MISTAKES
 from ...protocol.findings.quirks import Sure
+from ..ledgers.evidence import Occurrences
 from ..ledgers.malformed import ORDER
-from ..ledgers.marks import Seen
 from .case import CERTAINTIES, Case, Rule
-from .looking import evidence, who
+from .queries import evidence, who
 
 if TYPE_CHECKING:
     from ..ledgers import Ledgers
     from ..ledgers.malformed import Malformed
-    from ..ledgers.sessions import Session
+    from ..ledgers.sessions import KafkaConnection
 
 EXPLAINS: frozenset[str] = frozenset({"connection-churn", "client-without-sasl", "correlation-mismatch-middlebox"})
 WEIGHT = 4.0
@@ -29,7 +29,7 @@ def malformed(side: str, title: str, sentence: str) -> Rule:
     def find(book: Ledgers) -> Iterator[Case]:
         for all in _by_kind(book, side).values():
             session, first = all[0]
-            seen = Seen.of(one.seen for _, one in all)
+            seen = Occurrences.of(one.seen for _, one in all)
             severity = min((one.severity for _, one in all), key=ORDER.index)
             if severity is Severity.NOTE and first.facts.sure == Sure.GUESS:
                 continue  # lint and the message itself say it
@@ -51,9 +51,9 @@ def malformed(side: str, title: str, sentence: str) -> Rule:
     return rule
 
 
-def _by_kind(book: Ledgers, side: str) -> dict[tuple[Any, ...], list[tuple[Session, Malformed]]]:
+def _by_kind(book: Ledgers, side: str) -> dict[tuple[Any, ...], list[tuple[KafkaConnection, Malformed]]]:
     """Return the mistakes of one side by party and kind, with the connections that have them."""
-    found: dict[tuple[Any, ...], list[tuple[Session, Malformed]]] = {}
+    found: dict[tuple[Any, ...], list[tuple[KafkaConnection, Malformed]]] = {}
     for session in book.sessions.values():
         for key, one in session.mistakes.by_kind.items():
             if key[0] == side:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..ledgers import Ledgers
-    from ..ledgers.sessions import Session
+    from ..ledgers.sessions import KafkaConnection
 
 OF_BROKERS: frozenset[int] = frozenset((4, 5, 6, 7, 27, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82))
 """APIs that brokers and controllers alone use."""
@@ -22,7 +22,7 @@ def software_by_client(book: Ledgers) -> dict[tuple[str, str], str]:
     return found
 
 
-def is_broker(book: Ledgers, session: Session) -> bool:
+def is_broker(book: Ledgers, session: KafkaConnection) -> bool:
     """Return whether the asking end is a broker: it says so, by what it asks."""
     polls = book.polls.get(session.peers.number)
     return bool(OF_BROKERS & session.apis.keys()) or (polls is not None and polls.replica >= 0)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...exchanges.messages.peers import endpoint
 from ...protocol.grammars import name_of, releases
-from ..ledgers.marks import Mark
-from ..ledgers.sessions import Session
+from ..ledgers.evidence import Mark
+from ..ledgers.sessions import KafkaConnection
 from .parties import is_broker, software_by_client
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def readiness(book: Ledgers, release: str) -> list[Client]:
     """
     releases.rank(release)
     software = software_by_client(book)
-    groups: dict[tuple[str, str, str], list[Session]] = {}
+    groups: dict[tuple[str, str, str], list[KafkaConnection]] = {}
     for session in book.sessions.values():
         host = session.peers.client[0]
         said = session.software or software.get((session.client_id, host), "")
@@ -75,7 +75,7 @@ def readiness(book: Ledgers, release: str) -> list[Client]:
 
 
 def _client(
-    book: Ledgers, client_id: str, host: str, software: str, sessions: list[Session], release: str
+    book: Ledgers, client_id: str, host: str, software: str, sessions: list[KafkaConnection], release: str
 ) -> Client:  # fmt: skip
     missing: dict[tuple[int, int], Missing] = {}
     for session in sessions:

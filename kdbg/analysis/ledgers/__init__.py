@@ -5,6 +5,6 @@ in bounded memory. What reads the ledgers (diagnosis, stories) sees the same fro
 here judges, opens files or prints.
 """
 
-from .book import Ledgers
+from .ledgers import Ledgers
 
 __all__ = ["Ledgers"]

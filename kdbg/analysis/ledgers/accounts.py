@@ -10,11 +10,11 @@ from ...protocol.findings import Finding
 from ...protocol.wire.readings.topic_names import NamesThen
 from ...streams.tcp.paths import Path, Paths
 from .clusters import Clusters
-from .flows import Fetched, Polls, Written
+from .evidence import Bounded, Mark, Occurrences
+from .flows import Fetched, PartitionWrites, Polls
 from .groups import Group
-from .marks import Bounded, Mark, Seen
 from .producers import Producers
-from .sessions import Session
+from .sessions import KafkaConnection
 
 MOST_SESSIONS = 65_536
 MOST_ERRORS = 8192
@@ -29,12 +29,12 @@ class Failure:
 
     __slots__ = ("api_key", "code", "partitions", "seen", "session", "subject")
 
-    def __init__(self, code: int, api_key: int, subject: str, session: Session) -> None:
+    def __init__(self, code: int, api_key: int, subject: str, session: KafkaConnection) -> None:
         self.code: int = code
         self.api_key: int = api_key
         self.subject: str = subject
-        self.session: Session = session
-        self.seen: Seen = Seen()
+        self.session: KafkaConnection = session
+        self.seen: Occurrences = Occurrences()
         self.partitions: set[int] = set()
 
 
@@ -64,27 +64,27 @@ class Accounts:
     def __init__(self, names: NamesThen) -> None:
         self.names: NamesThen = names
         self.paths: Paths = Paths()
-        self.sessions: Bounded[int, Session] = Bounded(MOST_SESSIONS)
-        self._by_packet: dict[int, Session] = {}
+        self.sessions: Bounded[int, KafkaConnection] = Bounded(MOST_SESSIONS)
+        self._by_packet: dict[int, KafkaConnection] = {}
         self.failures: Bounded[tuple[int, int, str, int], Failure] = Bounded(MOST_ERRORS)
         self.clusters: Clusters = Clusters()
         self.groups: Bounded[str, Group] = Bounded(1024)
         self.producers: Producers = Producers()
         self.fetched: Bounded[tuple[int, str, int], Fetched] = Bounded(MOST_FLOWS)
         self.polls: Bounded[int, Polls] = Bounded(MOST_SESSIONS)
-        self.written: Bounded[tuple[int, str, int], Written] = Bounded(MOST_FLOWS)
+        self.written: Bounded[tuple[int, str, int], PartitionWrites] = Bounded(MOST_FLOWS)
         self.pulses: dict[End, Pulse] = {}
         self.left: list[tuple[Peers, Finding]] = []
         self.exchanges: int = 0
         self.first_time: int = 0
         self.last_time: int = 0
 
-    def session(self, peers: Peers) -> Session | None:
+    def session(self, peers: Peers) -> KafkaConnection | None:
         """Return the entry of a connection."""
         return self.sessions.entry(peers.number, partial(self._met, peers))
 
-    def _met(self, peers: Peers) -> Session:
-        found = self._by_packet[peers.first_packet] = Session(peers, self.paths.begun_by(peers.first_packet))
+    def _met(self, peers: Peers) -> KafkaConnection:
+        found = self._by_packet[peers.first_packet] = KafkaConnection(peers, self.paths.begun_by(peers.first_packet))
         return found
 
     def topic(self, name: Any, topic_id: Any = None) -> str:
@@ -93,7 +93,9 @@ class Accounts:
             return str(name)
         return str(self.names.get(topic_id, topic_id))
 
-    def failed(self, code: int, api_key: int, subject: str, session: Session, mark: Mark, number: int = -1) -> None:
+    def failed(
+        self, code: int, api_key: int, subject: str, session: KafkaConnection, mark: Mark, number: int = -1
+    ) -> None:
         """Count an error code."""
         key = code, api_key, subject, session.peers.number
         failure = self.failures.entry(key, lambda: Failure(code, api_key, subject, session))
@@ -113,7 +115,7 @@ class Accounts:
             found = self.pulses[broker] = Pulse()
         return found
 
-    def session_on(self, path: Path) -> Session | None:
+    def session_on(self, path: Path) -> KafkaConnection | None:
         """Return what Kafka was spoken on a path."""
         return self._by_packet.get(path.first_packet)
 

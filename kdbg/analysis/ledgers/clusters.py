@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from ...exchanges.messages.peers import End
-from .marks import Bounded, Mark, Seen
+from .evidence import Bounded, Mark, Occurrences
 
 MOST = 4096
 MOST_CHANGES = 64
@@ -19,7 +19,7 @@ class Advertised:
         self.node_id: int = node_id
         self.host: str = host
         self.port: int = port
-        self.seen: Seen = Seen()
+        self.seen: Occurrences = Occurrences()
         self.told_by: Counter[End] = Counter()
         self.told_to: dict[str, Mark] = {}
         self.clients: Counter[str] = Counter()
@@ -39,15 +39,15 @@ class Topic:
 
     def __init__(self, name: str) -> None:
         self.name: str = name
-        self.asked: dict[str, Seen] = {}
+        self.asked: dict[str, Occurrences] = {}
         """Who asked for it by name in Metadata, by client id."""
-        self.errors: dict[int, Seen] = {}
+        self.errors: dict[int, Occurrences] = {}
         """Error codes that Metadata gave for it."""
-        self.found: Seen = Seen()
+        self.found: Occurrences = Occurrences()
         self.partitions: dict[int, list[Led]] = {}
-        self.creating: Seen = Seen()
+        self.creating: Occurrences = Occurrences()
         """Requests that ask for it and let the broker create it."""
-        self.created: Seen = Seen()
+        self.created: Occurrences = Occurrences()
         """CreateTopics that made it."""
 
     def asked_by(self, client: str, mark: Mark) -> None:
@@ -56,12 +56,12 @@ class Topic:
         if seen is None:
             if len(self.asked) >= MOST_CHANGES:
                 return
-            seen = self.asked[client] = Seen()
+            seen = self.asked[client] = Occurrences()
         seen.add(mark)
 
     def failed(self, code: int, mark: Mark) -> None:
         """Count an error that was told of it."""
-        self.errors.setdefault(code, Seen()).add(mark)
+        self.errors.setdefault(code, Occurrences()).add(mark)
 
     def leader(self, partition: int) -> int | None:
         """Return who led a partition last, as far as was told."""
@@ -75,9 +75,9 @@ class Clusters:
     def __init__(self) -> None:
         self.advertised: Bounded[tuple[int, str, int], Advertised] = Bounded(MOST)
         self.topics: Bounded[str, Topic] = Bounded(MOST)
-        self.ids: dict[str, Seen] = {}
+        self.ids: dict[str, Occurrences] = {}
         self.ids_by_broker: dict[End, Counter[str]] = {}
-        self.ids_by_client: Bounded[str, dict[str, Seen]] = Bounded(MOST)
+        self.ids_by_client: Bounded[str, dict[str, Occurrences]] = Bounded(MOST)
         """The clusters that each client was told it speaks with, by client id."""
         self.refreshed: Bounded[str, list[int]] = Bounded(MOST)
         """When each client asked for metadata, by client id: the last times."""
@@ -119,11 +119,11 @@ class Clusters:
             self.advertise(broker.get("node_id", -1), broker.get("host") or "", broker.get("port", 0), by, to, mark)
         cluster = told.get("cluster_id")
         if cluster:
-            self.ids.setdefault(cluster, Seen()).add(mark)
+            self.ids.setdefault(cluster, Occurrences()).add(mark)
             self.ids_by_broker.setdefault(by, Counter())[cluster] += 1
             own = self.ids_by_client.entry(to, dict) if to else None
             if own is not None:
-                own.setdefault(cluster, Seen()).add(mark)
+                own.setdefault(cluster, Occurrences()).add(mark)
         for entry in told.get("topics") or ():
             self._told(entry, mark)
 

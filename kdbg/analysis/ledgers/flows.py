@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from .marks import Seen
+from .evidence import Occurrences
 
 MOST_SAMPLES = 128
 
@@ -54,20 +54,20 @@ class Fetched:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.requests: Seen = Seen()
-        self.with_data: Seen = Seen()
+        self.requests: Occurrences = Occurrences()
+        self.with_data: Occurrences = Occurrences()
         self.records: int = 0
         self.bytes: int = 0
         self.samples: Samples = Samples()
-        self.errors: dict[int, Seen] = {}
+        self.errors: dict[int, Occurrences] = {}
         self.log_start: int = -1
         self.out_of_range: int = -1
         """The offset that was asked for and out of range."""
         self.limit: int = 0
         """Bytes that the consumer takes of this partition at a time."""
-        self.oversized: Seen = Seen()
+        self.oversized: Occurrences = Occurrences()
         """Answers with more bytes than the limit: one batch is always sent whole."""
-        self.stuck: Seen = Seen()
+        self.stuck: Occurrences = Occurrences()
         """Fetches that begin where an earlier one did which had been answered with data."""
         self.served: dict[int, int] = {}
         """Offsets from which data was sent, and how often, of the last ones."""
@@ -87,9 +87,9 @@ class Polls:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.requests: Seen = Seen()
-        self.empty: Seen = Seen()
-        self.empty_at_once: Seen = Seen()
+        self.requests: Occurrences = Occurrences()
+        self.empty: Occurrences = Occurrences()
+        self.empty_at_once: Occurrences = Occurrences()
         """Answers without a record that came before anything was waited for."""
         self.max_wait_ms: int = 0
         self.min_bytes: int = 0
@@ -98,11 +98,11 @@ class Polls:
         """The node id of a follower that fetches, -1 for a consumer."""
         self.sessions: Counter[int] = Counter()
         """Session ids that answers gave."""
-        self.full_sessions: Seen = Seen()
+        self.full_sessions: Occurrences = Occurrences()
         """Requests that ask for a new session, which lists all partitions, and get none."""
         self.partitions: int = 0
         """The most partitions that one request listed."""
-        self.session_errors: dict[int, Seen] = {}
+        self.session_errors: dict[int, Occurrences] = {}
         self.idle: int = 0
         self.idle_longest: tuple[int, int] = (0, 0)
         """The longest time between an answer and the next fetch, in nanoseconds, and when it began."""
@@ -111,7 +111,7 @@ class Polls:
         """When it fetched; beyond 4,096 only the last ones."""
 
 
-class Written:
+class PartitionWrites:
     """One partition as one connection writes it."""
 
     __slots__ = (
@@ -119,7 +119,7 @@ class Written:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.requests: Seen = Seen()
+        self.requests: Occurrences = Occurrences()
         self.batches: int = 0
         self.records: int = 0
         self.bytes: int = 0
@@ -127,6 +127,6 @@ class Written:
         self.uncompressed: int = 0
         self.codecs: Counter[int] = Counter()
         self.acks: Counter[int] = Counter()
-        self.errors: dict[int, Seen] = {}
+        self.errors: dict[int, Occurrences] = {}
         self.timestamps: tuple[int, int] = (1 << 62, -(1 << 62))
         """The smallest and the largest timestamp of its batches, in milliseconds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .marks import Bounded, Mark, Seen
+from .evidence import Bounded, Mark, Occurrences
 
 MOST_MEMBERS, MOST_EVENTS, MOST_LEFT, MOST_OFFSETS = 4096, 4096, 64, 16_384
 FEW_PARTITIONS, LONGEST_REASON = 32, 200
@@ -65,9 +65,9 @@ class Member:
         self.assigned: dict[str, tuple[int, ...]] | None = None
         """What it was given last, None before that."""
         self.ever_assigned: bool = False
-        self.joined: Seen = Seen()
-        self.synced: Seen = Seen()
-        self.beats: Seen = Seen()
+        self.joined: Occurrences = Occurrences()
+        self.synced: Occurrences = Occurrences()
+        self.beats: Occurrences = Occurrences()
         self.longest_pause: tuple[int, int] = (0, 0)
         """The longest time between two signs of life, in nanoseconds, and when it began."""
         self.left: Mark | None = None
@@ -75,7 +75,7 @@ class Member:
         self.reason: str = ""
         """Why it left, as it says itself (KIP-800)."""
         self.left_by_other: bool = False
-        self.errors: dict[int, Seen] = {}
+        self.errors: dict[int, Occurrences] = {}
         self.connections: set[int] = set()
         self.last_sign: int = 0
         self.protocols: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ class Member:
     def failed(self, code: int, mark: Mark) -> None:
         """Count an error that it was told."""
         if code:
-            self.errors.setdefault(code, Seen()).add(mark)
+            self.errors.setdefault(code, Occurrences()).add(mark)
 
 
 class Group:
@@ -130,12 +130,12 @@ class Group:
         """Events beyond the bound."""
         self.generations: dict[int, Mark] = {}
         self.protocol_type: str = ""
-        self.errors: dict[tuple[int, int], Seen] = {}
+        self.errors: dict[tuple[int, int], Occurrences] = {}
         """By API key and error code."""
-        self.clients: dict[str, Seen] = {}
+        self.clients: dict[str, Occurrences] = {}
         self.committed: dict[tuple[str, int], tuple[int, int, int]] = {}
         """Topic and partition: the offset committed last, when, and how often one was."""
-        self.commits: Seen = Seen()
+        self.commits: Occurrences = Occurrences()
         self.new_protocol: bool = False
         self.coordinators: list[tuple[int, int]] = []
         """Nodes that were told to coordinate it, with the time."""
@@ -198,7 +198,7 @@ class Group:
     def failed(self, api_key: int, code: int, mark: Mark) -> None:
         """Count an error."""
         if code:
-            self.errors.setdefault((api_key, code), Seen()).add(mark)
+            self.errors.setdefault((api_key, code), Occurrences()).add(mark)
 
     def known_members(self) -> list[Member]:
         """Return the members that have an id, in the order of their joining."""

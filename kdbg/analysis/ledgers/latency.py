@@ -16,7 +16,7 @@ from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.latency import Split, Tcp, Timing
 from ...exchanges.messages.lines import UNTIMED
 from ...exchanges.messages.peers import End
-from ...exchanges.messages.waiting import asked_to_wait
+from ...exchanges.messages.requested_wait import asked_to_wait
 from ...streams.tcp.paths import Path, Paths
 
 MOST: Final = 65_536

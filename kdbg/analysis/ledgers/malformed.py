@@ -9,7 +9,7 @@ from ...exchanges.messages.mistakes import INDEX
 from ...protocol.findings import Finding, Kind, Severity
 from ...protocol.findings.facts import MessageMistake
 from ...protocol.findings.quirks import Sure
-from .marks import Bounded, Mark, Seen
+from .evidence import Bounded, Mark, Occurrences
 
 MOST, MOST_EXCHANGES = 256, 4096
 OF_RECORDS = (Kind.CRC_MISMATCH, Kind.DECOMPRESSION_FAILED, Kind.MALFORMED_RECORD_SET)
@@ -29,7 +29,7 @@ class Malformed:
     def __init__(self, finding: Finding, facts: MessageMistake) -> None:
         self.finding: Finding = finding
         self.facts: MessageMistake = facts
-        self.seen: Seen = Seen()
+        self.seen: Occurrences = Occurrences()
         self.severity: Severity = Severity.NOTE
 
 

@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right, insort
 from operator import attrgetter
 from typing import NamedTuple
 
+from .evidence import Bounded, Mark, Occurrences
 from .groups import Group
-from .marks import Bounded, Mark, Seen
 
 MOST = 8192
 MOST_EVENTS = 256
@@ -74,12 +74,12 @@ class Producer:
         self.begun: list[Began] = []
         """InitProducerId that gave it, the last MOST_EVENTS."""
         self.transactional_id: str | None = None
-        self.epochs: dict[int, Seen] = {}
+        self.epochs: dict[int, Occurrences] = {}
         self.next: dict[tuple[str, int, int], int] = {}
         """Topic, partition and epoch: the sequence number that is due."""
         self.gaps: list[Gap] = []
-        self.errors: dict[int, Seen] = {}
-        self.produced: Seen = Seen()
+        self.errors: dict[int, Occurrences] = {}
+        self.produced: Occurrences = Occurrences()
         self.kept: Bounded[tuple[str, int], Kept] = Bounded(MOST_PARTITIONS)
         """By topic and partition."""
 
@@ -91,7 +91,7 @@ class Producer:
 
     def wrote(self, topic: str, partition: int, epoch: int, sequence: int, records: int, mark: Mark) -> None:
         """Take a batch."""
-        self.epochs.setdefault(epoch, Seen()).add(mark)
+        self.epochs.setdefault(epoch, Occurrences()).add(mark)
         key = topic, partition, epoch
         due = self.next.get(key)
         if due is not None and sequence > due and len(self.gaps) < MOST_EVENTS:
@@ -126,7 +126,7 @@ class Transactional:
         self.transactions: list[Transaction] = []
         self.markers: list[tuple[Mark, bool]] = []
         """WriteTxnMarkers for its producer id, and whether they commit."""
-        self.errors: dict[tuple[int, int], Seen] = {}
+        self.errors: dict[tuple[int, int], Occurrences] = {}
         """By API key and error code."""
         self.last: Mark | None = None
         self.now: Began | None = None
@@ -210,7 +210,7 @@ class Transactional:
     def failed(self, api_key: int, code: int, mark: Mark) -> None:
         """Count an error."""
         if code:
-            self.errors.setdefault((api_key, code), Seen()).add(mark)
+            self.errors.setdefault((api_key, code), Occurrences()).add(mark)
 
 
 class Producers:

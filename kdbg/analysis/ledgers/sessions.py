@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from ...exchanges.messages.peers import End, Peers
 from ...streams.tcp.paths import Path, Side
+from .evidence import Mark, Occurrences
 from .malformed import Mistakes
-from .marks import Mark, Seen
 
 MOST_SLOW = 256
 MOST_UNANSWERED = 32
@@ -52,7 +52,7 @@ class Use:
     __slots__ = ("errors", "late", "seen", "size", "transactional", "versions", "worst")
 
     def __init__(self) -> None:
-        self.seen: Seen = Seen()
+        self.seen: Occurrences = Occurrences()
         self.errors: Counter[int] = Counter()
         self.versions: dict[int, Mark] = {}
         """The versions that were used, each with the first exchange."""
@@ -63,7 +63,7 @@ class Use:
         """Whether some of it was part of transactions."""
 
 
-class Session:
+class KafkaConnection:
     """One connection that speaks Kafka."""
 
     def __init__(self, peers: Peers, path: Path | None) -> None:
@@ -88,14 +88,14 @@ class Session:
         self.last_asked: int = 0
         self.unanswered: list[Unanswered] = []
         self.unanswered_count: int = 0
-        self.unasked: Seen = Seen()
+        self.unasked: Occurrences = Occurrences()
         self.slow: list[Slow] = []
-        self.throttled: Seen = Seen()
+        self.throttled: Occurrences = Occurrences()
         self.sampled: bool = False
         """Whether not all of its exchanges were read closely: of very many that are well, some are."""
         self.throttle_ms: int = 0
         """The longest time for which the broker asked the client to be silent."""
-        self.findings: dict[str, Seen] = {}
+        self.findings: dict[str, Occurrences] = {}
         """What was odd in its messages, by kind of finding."""
         self.mistakes: Mistakes = Mistakes()
 
@@ -133,7 +133,7 @@ class Session:
 
     def odd(self, kind: str, mark: Mark) -> None:
         """Count a finding."""
-        self.findings.setdefault(kind, Seen()).add(mark)
+        self.findings.setdefault(kind, Occurrences()).add(mark)
 
     def heard(self, mark: Mark, api_key: int, version: int, client_id: str | None, size: int) -> Use:
         """Count an exchange."""

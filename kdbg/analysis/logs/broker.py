@@ -14,9 +14,9 @@ from typing import Any, Final
 from ...exchanges.messages.peers import End
 from ...protocol import grammars
 from ...protocol.grammars.client_names import named
+from .dialect import NOBODY, Dialect, Fields, LineFacts
 from .java import HEADER, fields_of
 from .objects import number, object_in, text
-from .said import NOBODY, Dialect, Fields, Said
 from .stamps import stamp
 
 BEGINNING = "ompleted request:"
@@ -29,7 +29,7 @@ CAME = re.compile(r" from connection (?P<connection>[^;]{1,150});totalTime:(?P<t
 CONNECTION = re.compile(r"(?P<broker>.{1,60}):(?P<port>\d{1,5})-(?P<client>.{1,60}):(?P<from>\d{1,5})(?:-\d+){0,2}")
 
 
-def read(line: str) -> Said | None:
+def read(line: str) -> LineFacts | None:
     """Return what a line says."""
     start = line.find(BEGINNING)
     old = OLD.match(line, start + len(BEGINNING)) if start >= 0 else None
@@ -50,7 +50,7 @@ def read(line: str) -> Said | None:
     broker, client = _ends(name)
     time, zoned = stamp(line[:start])
     took = told.get("totalTimeMs")
-    return Said(
+    return LineFacts(
         "both",
         api,
         version,
@@ -66,7 +66,7 @@ def read(line: str) -> Said | None:
     )
 
 
-def _old(line: str, found: re.Match[str], before: str) -> Said | None:
+def _old(line: str, found: re.Match[str], before: str) -> LineFacts | None:
     """Return what a line of a broker before 2.7 says, by its header and what stands in front of it."""
     api = named(found["api"]) if found["key"] is None else grammars.find(int(found["key"]))
     came = CAME.search(line, found.end())
@@ -75,7 +75,7 @@ def _old(line: str, found: re.Match[str], before: str) -> Said | None:
     answered = RESPONSE.search(line, found.end(), came.start())
     broker, client = _ends(came["connection"])
     time, zoned = stamp(before)
-    return Said(
+    return LineFacts(
         "both",
         api,
         int(found["version"] or found["old"]),

@@ -12,9 +12,9 @@ from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding
 from ...protocol.wire.readings.topic_names import ALWAYS, NamesThen
-from .lines import Told
-from .said import Said
-from .told import add, begun
+from .dialect import LineFacts
+from .exchanges import add, begun
+from .lines import ProtocolLine
 
 MOST_WAITING = 1 << 16
 """Requests whose responses are waited for; of more, the oldest are handed out without."""
@@ -40,7 +40,7 @@ class Conversations:
         self._peers: dict[tuple[str, str, str | None], Peers] = {}
         self._waiting: dict[tuple[int, int], Exchange] = {}
 
-    def chunks(self, blocks: Iterable[Sequence[Told]]) -> Iterator[list[Exchange]]:
+    def chunks(self, blocks: Iterable[Sequence[ProtocolLine]]) -> Iterator[list[Exchange]]:
         """Yield the exchanges that lines complete, those of a block together; in the end those without a response."""
         for block in blocks:
             final = [exchange for told in block for exchange in self._taken(told)]
@@ -51,7 +51,7 @@ class Conversations:
         if left:
             yield self._numbered(left)
 
-    def _taken(self, told: Told) -> Iterator[Exchange]:
+    def _taken(self, told: ProtocolLine) -> Iterator[Exchange]:
         """Take the next line; yield the exchanges that are complete by it."""
         said = told.said
         peers = self._connection(told.dialect.name, said)
@@ -74,7 +74,7 @@ class Conversations:
         if len(self._waiting) > MOST_WAITING:
             yield self._waiting.pop(next(iter(self._waiting)))
 
-    def _connection(self, dialect: str, said: Said) -> Peers:
+    def _connection(self, dialect: str, said: LineFacts) -> Peers:
         """Return the connection that a line is of, numbered in the order of appearance."""
         key = dialect, said.connection, said.client_id
         found = self._peers.get(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import broker, java, kafka_python, kafkajs, librdkafka, sarama
-from .said import Dialect, Said
+from .dialect import Dialect, LineFacts
 
 DIALECTS: dict[str, Dialect] = {
     one.dialect.name: one.dialect for one in (librdkafka, java, kafka_python, kafkajs, sarama, broker)
@@ -12,7 +12,7 @@ DIALECTS: dict[str, Dialect] = {
 MARKED = tuple((mark.encode(), one) for one in DIALECTS.values() for mark in one.marks)
 
 
-def said(line: bytes) -> tuple[Dialect, Said] | None:
+def said(line: bytes) -> tuple[Dialect, LineFacts] | None:
     """Return what a line says of an exchange, and in which dialect; None where it says nothing of one."""
     for mark, one in MARKED:
         if mark in line and (found := one.read(line.decode("utf-8", "replace"))) is not None:

@@ -11,9 +11,9 @@ import re
 from typing import Any, Final
 
 from ...protocol.grammars.client_names import named
-from .printed import printed
-from .said import Dialect, Said
+from .dialect import Dialect, LineFacts
 from .stamps import stamp
+from .structures import printed
 
 HEADER = r"RequestHeader\(apiKey=(?P<api>\w{1,60}), apiVersion=(?P<version>\d{1,5}), clientId=(?P<client>.{0,250}?), "
 LINE = re.compile(
@@ -32,7 +32,7 @@ OLD_RECEIVED = re.compile(
 CLIENT = re.compile(r"\[[A-Za-z ]{1,40}clientId=(?P<id>[^\],]{1,250})[\],]")
 
 
-def read(line: str) -> Said | None:
+def read(line: str) -> LineFacts | None:
     """Return what a line says."""
     found = LINE.search(line)
     if found is None:
@@ -42,7 +42,7 @@ def read(line: str) -> Said | None:
         return None
     sent, (time, zoned) = found["sent"] is not None, stamp(line[: found.start()])
     fields = fields_of(line, found.end())
-    return Said(
+    return LineFacts(
         "request" if sent else "response",
         api,
         int(found["version"]),
@@ -55,7 +55,7 @@ def read(line: str) -> Said | None:
     )
 
 
-def _old(line: str) -> Said | None:
+def _old(line: str) -> LineFacts | None:
     """Return what a line of a client before 2.7 says: of the version only if that is not the newest."""
     sent = OLD_SENT.search(line)
     found = sent or OLD_RECEIVED.search(line)
@@ -66,7 +66,7 @@ def _old(line: str) -> Said | None:
     client_id = client["id"] if client is not None else None
     version = sent["version"] if sent is not None else None
     fields = fields_of(line, found.start("body"))
-    return Said(
+    return LineFacts(
         "response" if sent is None else "request",
         api,
         int(version) if version is not None else None,

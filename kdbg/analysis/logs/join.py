@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.lines import UNTIMED
-from .lines import Told
-from .said import Said
-from .told import line_of
+from .dialect import LineFacts
+from .exchanges import line_of
+from .lines import ProtocolLine
 
 SECOND = 1_000_000_000
 QUARTER = 900 * SECOND
@@ -28,7 +28,7 @@ class Entry:
 
     __slots__ = ("joined", "told")
 
-    def __init__(self, told: Told) -> None:
+    def __init__(self, told: ProtocolLine) -> None:
         self.told, self.joined = told, False
 
 
@@ -41,10 +41,10 @@ class Join:
     lines: int
     joined: int
 
-    def __init__(self, log: str, blocks: Iterable[Sequence[Told]]) -> None:
+    def __init__(self, log: str, blocks: Iterable[Sequence[ProtocolLine]]) -> None:
         self.log = log
         self.lines = self.joined = 0
-        self._lines: Iterator[Told] = (told for block in blocks for told in block)
+        self._lines: Iterator[ProtocolLine] = (told for block in blocks for told in block)
         self._waiting: dict[tuple[int, int | None], list[Entry]] = {}
         self._order: deque[Entry] = deque()
         self._zone: int | None = None
@@ -87,7 +87,7 @@ class Join:
             self._zone = _quarters(apart)
         exchange.lines += (line_of(entry.told, self.log, self._zone or 0),)
 
-    def _distance(self, exchange: Exchange, said: Said) -> tuple[int, int] | None:
+    def _distance(self, exchange: Exchange, said: LineFacts) -> tuple[int, int] | None:
         """Return how far a line is from an exchange, by its broker and its time; None where it speaks of another."""
         peers = exchange.peers
         halves = exchange.request, exchange.response
@@ -134,14 +134,14 @@ class Join:
             self._waiting.pop(key, None)
 
 
-def _same_topics(exchange: Exchange, told: Told) -> bool:
+def _same_topics(exchange: Exchange, told: ProtocolLine) -> bool:
     """Return whether a line names the topics that a request names."""
     asked = exchange.request.outline() if exchange.request is not None else None
     named = {topic["name"] for topic in told.said.fields[0].get("topics", ())}
     return asked is not None and named == {topic for topic, *_ in asked[0]} - {None}
 
 
-def _key(said: Said) -> tuple[int, int | None]:
+def _key(said: LineFacts) -> tuple[int, int | None]:
     return said.api.key, said.correlation_id
 
 
@@ -150,7 +150,7 @@ def _fits(half: CapturedMessage | None, size: int | None) -> bool:
     return half is None or size is None or half.size == size
 
 
-def _apart(exchange: Exchange, said: Said) -> int | None:
+def _apart(exchange: Exchange, said: LineFacts) -> int | None:
     """Return the nanoseconds from a message to the line on it; None where the line, or the capture, has no such."""
     half = exchange.request if said.half == "request" else exchange.response or exchange.request
     return None if half is None or said.time == UNTIMED else said.time - half.last_time

@@ -10,9 +10,9 @@ import re
 from typing import Final
 
 from ...protocol.grammars.client_names import named
-from .printed import printed
-from .said import Dialect, Said, end_of
+from .dialect import Dialect, LineFacts, end_of
 from .stamps import stamp
+from .structures import printed
 
 LINE = re.compile(
     r"<(?:KafkaConnection|BrokerConnection) (?P<about>.{0,400}?)>:? (?:(?P<sent>Request)|Response) (?P<id>\d{1,10})"
@@ -23,7 +23,7 @@ CLIENT = re.compile(r"client_id=(?P<id>.{0,250}?), node_id=")
 NODE = re.compile(r"node_id=(?P<node>\S+) host=\[?(?P<broker>[^\s<]+?)\]?(?:<-(?P<port>\d{1,5})\]?)?(?: |$)")
 
 
-def read(line: str) -> Said | None:
+def read(line: str) -> LineFacts | None:
     """Return what a line says."""
     found = LINE.search(line)
     api = named(found["api"]) if found is not None else None
@@ -33,7 +33,7 @@ def read(line: str) -> Said | None:
     client, node = CLIENT.search(found["about"]), NODE.search(found["about"])
     fields = printed(line, found.start("api"))
     version = found["version"] or fields.pop("version", None)
-    return Said(
+    return LineFacts(
         "request" if sent else "response",
         api,
         int(version) if str(version).isdecimal() else None,

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...protocol import grammars
+from .dialect import Dialect, LineFacts, end_of
 from .objects import number, object_in, text
-from .said import Dialect, Said, end_of
 from .stamps import stamp
 
 MESSAGE = re.compile(r"\[Connection\] (Request|Response) \w+\(key: (\d{1,5}), version: (\d{1,5})\)")
@@ -39,7 +39,7 @@ def on_one_line(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def read(line: str) -> Said | None:
+def read(line: str) -> LineFacts | None:
     """Return what a line says."""
     start = line.find('{"')
     told = object_in(line, start) if start >= 0 else None
@@ -52,7 +52,7 @@ def read(line: str) -> Said | None:
     time, zoned = stamp(f"{text(told.get('timestamp')) or line[:start]} ")
     broker, client_id = text(told.get("broker")) or "", text(told.get("clientId"))
     fields: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
-    return Said(
+    return LineFacts(
         "request" if sent else "response",
         api,
         int(found[3]),

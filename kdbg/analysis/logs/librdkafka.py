@@ -9,7 +9,7 @@ import re
 from typing import Final, NamedTuple
 
 from ...protocol.grammars.client_names import named
-from .said import NOBODY, Dialect, Said, end_of
+from .dialect import NOBODY, Dialect, LineFacts, end_of
 from .stamps import stamp
 
 LINE = re.compile(
@@ -30,7 +30,7 @@ class Instance(NamedTuple):
     client_id: str | None
 
 
-def read(line: str) -> Said | None:
+def read(line: str) -> LineFacts | None:
     """Return what a line says."""
     found = LINE.search(line)
     api = named(found["api"]) if found is not None else None
@@ -39,7 +39,7 @@ def read(line: str) -> Said | None:
     instance, (time, zoned) = _instance(line[: found.start()]), stamp(line[: found.start()])
     sent, size = found["sent"] is not None, int(found["size"])
     host, _, node = found["broker"].rpartition("/")
-    return Said(
+    return LineFacts(
         "request" if sent else "response",
         api,
         int(found["version"]),

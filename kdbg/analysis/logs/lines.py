@@ -6,8 +6,8 @@ import io
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from .dialect import Dialect, LineFacts
 from .dialects import said
-from .said import Dialect, Said
 
 MOST = 1 << 22
 """Bytes of a line that are read: of a longer one, only its beginning."""
@@ -15,12 +15,12 @@ TOGETHER = 1 << 16
 """Bytes after which lines are handed on together."""
 
 
-class Told(NamedTuple):
+class ProtocolLine(NamedTuple):
     """A protocol line: its number in the log, from 1, its dialect and what it says."""
 
     number: int
     dialect: Dialect
-    said: Said
+    said: LineFacts
 
 
 class Lines:
@@ -34,7 +34,7 @@ class Lines:
         self._rest = b""
         self._skipping = False
 
-    def take(self, data: bytes, *, end: bool = False) -> list[Told]:
+    def take(self, data: bytes, *, end: bool = False) -> list[ProtocolLine]:
         """Return what the lines say that these bytes complete; `end`: no more bytes follow."""
         *whole, rest = (self._rest + data).split(b"\n")
         if end and rest:
@@ -55,15 +55,15 @@ class Lines:
         self._rest = b"" if self._skipping else rest
         return found
 
-    def _line(self, raw: bytes) -> Told | None:
+    def _line(self, raw: bytes) -> ProtocolLine | None:
         found = said(raw)
         if found is None:
             return None
         self.told += 1
-        return Told(self.count, *found)
+        return ProtocolLine(self.count, *found)
 
 
-def blocks(stream: io.BufferedReader, lines: Lines) -> Iterator[list[Told]]:
+def blocks(stream: io.BufferedReader, lines: Lines) -> Iterator[list[ProtocolLine]]:
     """Yield the protocol lines of a stream, those together that came together; an empty block where none did."""
     while data := stream.read1(TOGETHER):
         yield lines.take(data)

@@ -12,13 +12,13 @@ from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import CaptureTrouble
 
 if TYPE_CHECKING:
-    from .lines import Told
+    from .lines import ProtocolLine
 
 FARTHEST = 1 << 20
 """Bytes at the beginning of a file in which the first protocol line of a log is looked for."""
 
 
-class Log:
+class ApplicationLog:
     """A context manager, to be gone through once, by `blocks`. Its attributes are those of `Capture`.
 
     `lines` counts those read so far, `told` those that say something of an exchange. `first_time` is that of the first
@@ -57,7 +57,7 @@ class Log:
     def secrets(self, paths: Iterable[str] | None) -> None:
         """Return nothing: a log needs no decryption."""
 
-    def blocks(self, *, pause: float | None = None, singly: bool = False) -> Iterator[list[Told]]:
+    def blocks(self, *, pause: float | None = None, singly: bool = False) -> Iterator[list[ProtocolLine]]:
         """Yield the protocol lines, as many at a time as have come; `singly`: one at a time."""
         from .lines import blocks
 
@@ -69,7 +69,7 @@ class Log:
             else:
                 yield from ([told] for told in block)
 
-    def __enter__(self) -> Log:
+    def __enter__(self) -> ApplicationLog:
         return self
 
     def __exit__(

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from ...protocol.grammars.client_names import named
-from .said import Dialect, Said, end_of
+from .dialect import Dialect, LineFacts, end_of
 from .stamps import stamp
 
 METADATA = re.compile(
@@ -21,7 +21,7 @@ COORDINATOR = re.compile(
 )
 
 
-def read(line: str) -> Said | None:
+def read(line: str) -> LineFacts | None:
     """Return what a line says."""
     metadata = METADATA.search(line)
     found = metadata or COORDINATOR.search(line)
@@ -35,7 +35,7 @@ def read(line: str) -> Said | None:
         topics = metadata["topics"]
         fields = {} if topics is None else {"topics": [{"name": topic} for topic in topics.split()]}
     broker = found["broker"]
-    return Said(
+    return LineFacts(
         "request", api, connection=broker, broker=end_of(broker), fields=(fields, {}), time=time, zoned=zoned
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from binascii import Error, a2b_base64
 from collections.abc import Iterator
 
 from ...capture.dumps import dumped
-from ...capture.pasted import Pasted, streams
+from ...capture.hex_text import Pasted, streams
 from ...errors import InputError
 from .take import Take
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ...capture.pasted import FORMS, NoBytes, is_binary, read_bytes
+from ...capture.hex_text import FORMS, NoBytes, is_binary, read_bytes
 from ...errors import InputError
 from .lists import OPENER, list_at
 from .literals import LITERAL, literal_at

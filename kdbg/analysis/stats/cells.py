@@ -23,7 +23,7 @@ Place: TypeAlias = "tuple[str | None, int | None]"
 NOWHERE: Place = (None, None)
 
 
-class Cell(NamedTuple):
+class StatsCell(NamedTuple):
     """`key` holds the values of `INNER` that were asked for; errors and records are those of the cell alone."""
 
     key: tuple[Any, ...]
@@ -43,7 +43,7 @@ class Cells:
         self.asked: tuple[str, ...] = tuple(name for name in INNER if name in asked)
         self._topic, self._partition, self._error, self._group = (name in asked for name in INNER)
 
-    def of(self, outlines: Sequence[Outline], api: Api | None, topics: Topics) -> list[Cell]:
+    def of(self, outlines: Sequence[Outline], api: Api | None, topics: Topics) -> list[StatsCell]:
         """Return the cells of an exchange, given what its messages are about; one at least."""
         places = self._places(outlines, topics)
         if any(codes for _, _, codes in outlines):
@@ -55,9 +55,9 @@ class Cells:
         owner = groups[0] if groups else None
         return [cell for place, said in places.items() for cell in self._cells(place, said, owner, api)]
 
-    def _places(self, outlines: Sequence[Outline], topics: Topics) -> dict[Place, _Said]:
+    def _places(self, outlines: Sequence[Outline], topics: Topics) -> dict[Place, _PlaceFacts]:
         """Return the topics and partitions; a topic of which partitions are named is no place of its own."""
-        places = dict[Place, _Said]()
+        places = dict[Place, _PlaceFacts]()
         for rows, _, _ in outlines:
             for topic, partition, _, records in rows:
                 said = self._at(places, topic, partition, topics)
@@ -66,23 +66,23 @@ class Cells:
         whole = {topic for topic, partition in places if partition is not None}
         for place in [place for place in places if place[1] is None and place[0] in whole]:
             del places[place]
-        return places or {NOWHERE: _Said()}
+        return places or {NOWHERE: _PlaceFacts()}
 
-    def _at(self, places: dict[Place, _Said], topic: Any, partition: int | None, topics: Topics) -> _Said:
+    def _at(self, places: dict[Place, _PlaceFacts], topic: Any, partition: int | None, topics: Topics) -> _PlaceFacts:
         if not self._topic:
-            return places.setdefault(NOWHERE, _Said())
+            return places.setdefault(NOWHERE, _PlaceFacts())
         if isinstance(topic, UUID):
             topic = topics.get(topic) or str(topic)
-        return places.setdefault((topic, partition if self._partition else None), _Said())
+        return places.setdefault((topic, partition if self._partition else None), _PlaceFacts())
 
-    def _shared(self, place: Place, said: _Said, groups: Sequence[str], api: Api | None) -> Iterator[Cell]:
+    def _shared(self, place: Place, said: _PlaceFacts, groups: Sequence[str], api: Api | None) -> Iterator[StatsCell]:
         """Yield the cells of a place that several groups share; its errors are nobody's."""
         for number, owner in enumerate(groups):
-            yield from self._cells(place, _Said(0 if number else said.records), owner, api)
+            yield from self._cells(place, _PlaceFacts(0 if number else said.records), owner, api)
         if said.codes:
-            yield from self._cells(place, _Said(0, said.codes), None, api)
+            yield from self._cells(place, _PlaceFacts(0, said.codes), None, api)
 
-    def _cells(self, place: Place, said: _Said, group: str | None, api: Api | None) -> Iterator[Cell]:
+    def _cells(self, place: Place, said: _PlaceFacts, group: str | None, api: Api | None) -> Iterator[StatsCell]:
         """Yield the cells of a place: one, or where errors are asked for, one for each."""
         parts = [{code: count} for code, count in said.codes.items()] if self._error and said.codes else [said.codes]
         for number, codes in enumerate(parts):
@@ -91,10 +91,10 @@ class Cells:
             normal = [is_normal_step(api, code) for code in codes]
             errors = tuple(item for item, step in zip(codes.items(), normal, strict=True) if not step)
             steps = tuple(item for item, step in zip(codes.items(), normal, strict=True) if step)
-            yield Cell(tuple(values[name] for name in self.asked), errors, steps, 0 if number else said.records)
+            yield StatsCell(tuple(values[name] for name in self.asked), errors, steps, 0 if number else said.records)
 
 
-class _Said:
+class _PlaceFacts:
     """What is said of a place: records, and error codes with how often."""
 
     __slots__ = ("codes", "records")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .dimensions import dimensions
-from .table import Table
+from .table import StatsTable
 from .tally import Tally
 
 SECTIONS: dict[str, tuple[str, ...]] = {
@@ -15,17 +15,17 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 """The tables by name, with their dimensions; `errors` holds nothing else."""
 
 
-class Overview(dict[str, Table]):
+class Overview(dict[str, StatsTable]):
     """The tables by name, and `whole`: all exchanges in one row."""
 
-    whole: Table
+    whole: StatsTable
 
     def __init__(self) -> None:
-        super().__init__({name: Table(dimensions(by), erring=name == "errors") for name, by in SECTIONS.items()})
-        self.whole = Table(())
+        super().__init__({name: StatsTable(dimensions(by), erring=name == "errors") for name, by in SECTIONS.items()})
+        self.whole = StatsTable(())
 
     @property
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[StatsTable]:
         """All tables, to be filled."""
         return [self.whole, *self.values()]
 

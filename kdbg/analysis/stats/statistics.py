@@ -12,15 +12,15 @@ from uuid import UUID
 
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.lines import UNTIMED
+from ...exchanges.messages.requested_wait import beyond_wait
 from ...exchanges.messages.software import software_of
-from ...exchanges.messages.waiting import beyond_wait
 from ...protocol.findings import Finding
 from ...protocol.wire import Api
 from ...protocol.wire.readings.outline import Outline
 from ...protocol.wire.readings.topic_names import NamesThen, Topics
-from .cells import Cell, Cells
+from .cells import Cells, StatsCell
 from .dimensions import Around, Key
-from .table import Table
+from .table import StatsTable
 from .tally import Tally
 
 MOST_SUMS = 1 << 13
@@ -38,11 +38,11 @@ Kind: TypeAlias = "tuple[int, Api | None, int, str | None, int]"
 class Statistics:
     """Fills tables; `capture` tells which capture the exchanges that follow are from, `finish` ends it all."""
 
-    tables: Sequence[Table]
+    tables: Sequence[StatsTable]
 
-    def __init__(self, tables: Sequence[Table]) -> None:
+    def __init__(self, tables: Sequence[StatsTable]) -> None:
         self.tables = tables
-        by_cells = dict[tuple[tuple[str, ...], bool], list[Table]]()
+        by_cells = dict[tuple[tuple[str, ...], bool], list[StatsTable]]()
         for table in tables:
             by_cells.setdefault((table.inner, table.erring), []).append(table)
         self._parts = [Sums(tables) for tables in by_cells.values()]
@@ -116,13 +116,13 @@ class Statistics:
 class Sums:
     """Sums on the way to tables that have the same cells."""
 
-    def __init__(self, tables: Sequence[Table]) -> None:
+    def __init__(self, tables: Sequence[StatsTable]) -> None:
         self.tables = tables
         self._erring = tables[0].erring
         self._grain = min((table.grain for table in tables if table.grain), default=0)
         self._plain = not tables[0].inner
         self._cells = Cells(tables[0].inner)
-        self._known: dict[tuple[Api | None, Sequence[Outline]], list[Cell]] = {}
+        self._known: dict[tuple[Api | None, Sequence[Outline]], list[StatsCell]] = {}
         self._sums: dict[tuple[Kind, Key], tuple[Around, Tally]] = {}
 
     def take(
@@ -201,7 +201,7 @@ class Sums:
         for finding in findings:
             tally.findings[finding.kind.value] = tally.findings.get(finding.kind.value, 0) + 1
 
-    def _cells_of(self, exchange: Exchange, outlines: Sequence[Outline], topics: Topics) -> list[Cell]:
+    def _cells_of(self, exchange: Exchange, outlines: Sequence[Outline], topics: Topics) -> list[StatsCell]:
         """Return the cells of an exchange; those of short messages are remembered, for most come again."""
         if type(outlines) is not tuple or sum(len(rows) for rows, _, _ in outlines) > FEW_ROWS:
             return self._cells.of(outlines, exchange.api, topics)

@@ -15,7 +15,7 @@ MOST = 10_000
 """Rows of a table, unless said otherwise."""
 
 
-class Table:
+class StatsTable:
     """Rows by their keys, which hold the values of `by`.
 
     The first `most` keys have a row, exact however much comes; what comes under any other key is counted in `others`,

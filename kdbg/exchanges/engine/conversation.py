@@ -9,10 +9,10 @@ from ...budget import Held
 from ...protocol.findings import Finding
 from ..messages.exchange import Exchange, Known
 from ..messages.peers import Peers
+from .direction import Depth
+from .directions import RequestSide, ResponseSide
 from .framing import Framer
 from .pairing import Pairing
-from .side import Depth
-from .sides import RequestSide, ResponseSide
 
 
 class Conversation:

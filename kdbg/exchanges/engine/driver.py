@@ -16,7 +16,7 @@ from ...protocol.findings import Finding
 from ...protocol.wire.readings.topic_names import NamesThen
 from ..messages.exchange import Exchange
 from ..messages.peers import Peers
-from .side import HOLD
+from .direction import HOLD
 
 PAUSE = HOLD / 1e9
 """Seconds after which a source that is waited on should give an empty block."""

@@ -19,17 +19,17 @@ from ...protocol.findings.kinds import ATTEMPTS
 from ...protocol.wire.readings.topic_names import NamesThen
 from ...streams.tcp.connection import Connection
 from ...streams.tcp.stream import NOBODY, Receiver
-from ...streams.tcp.table import Table
+from ...streams.tcp.table import ConnectionTable
 from ..messages.exchange import Exchange, Known
 from ..messages.peers import Peers
 from .attempts import attempt
 from .classifier import Budget, Classifier
 from .conversation import Conversation
+from .direction import Depth
 from .names import Learner
-from .outbox import Outbox
+from .preamble_connection import Proxied
 from .preambles import Read
-from .proxied import Proxied
-from .side import Depth
+from .release_queue import Outbox
 from .tls import NO_KEYS, Tls
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Engine:
     ) -> None:
         self.ports, self.watch, self.keys = frozenset(ports), watch, keys
         self.held: Held = Held()
-        self.table: Table = Table(self._accept, held=self.held)
+        self.table: ConnectionTable = ConnectionTable(self._accept, held=self.held)
         self.known: Known = Known.nothing()
         self.topic_names = self.known.topics
         self.names_then: NamesThen = NamesThen(self.topic_names)

@@ -17,7 +17,7 @@ from ...budget import SMALL, Held
 from ..messages.exchange import CapturedMessage
 from .foreign import LONGEST_BEGINNING
 from .search import HEADER, MAX_FRAME, Buffer, Search, Seeker, size_at
-from .states import FRAMING, Framing, Step, next_state
+from .states import FRAMING, DirectionEvent, Framing, next_state
 from .times import Times
 
 SHORTEST = 8
@@ -30,7 +30,7 @@ longer than the second are not looked for the end of."""
 _SYNCED = Framing.SYNCED
 
 
-class Owner(Seeker, Protocol):
+class FrameOwner(Seeker, Protocol):
     """Who takes the frames of one direction. `token` is whatever `judge` wants `frame` to have."""
 
     def take(self, payload: bytes, time: int, number: int) -> bool:
@@ -90,14 +90,14 @@ class Owner(Seeker, Protocol):
 class Framer:
     """A tcp.Receiver that cuts one direction into frames. `synced`: the next byte begins a frame."""
 
-    owner: Owner
+    owner: FrameOwner
 
     __slots__ = (
         "_beginning", "_cut", "_data", "_fresh", "_held", "_holds", "_ignored", "_needed", "_now", "_passed",
         "_resumed", "_search", "_times", "owner", "state",
     )  # fmt: skip
 
-    def __init__(self, owner: Owner, *, synced: bool, held: Held | None = None) -> None:
+    def __init__(self, owner: FrameOwner, *, synced: bool, held: Held | None = None) -> None:
         self.owner = owner
         self._held, self._holds = held or Held(), False
         self.state = Framing.SYNCED if synced else Framing.SEARCHING
@@ -167,12 +167,12 @@ class Framer:
         missing = self._break_off()
         self._cut = False
         if missing >= length:
-            self._enter(Step.BROKEN_OFF)
+            self._enter(DirectionEvent.BROKEN_OFF)
             self._ignored = missing
             self._ignore(length)
         else:
             self._pass(len(self._data))
-            self._enter(Step.HOLE)
+            self._enter(DirectionEvent.HOLE)
             self._search.start()
         self._fresh = True
 
@@ -183,7 +183,7 @@ class Framer:
         self._break_off()
         self._pass(len(self._data))
         self._report()
-        self._enter(Step.END)
+        self._enter(DirectionEvent.END)
         self.owner.end()
 
     def retry(self) -> None:
@@ -196,7 +196,7 @@ class Framer:
         """Count bytes that came before all others, and were given up."""
         self._passed += length
 
-    def _enter(self, step: Step) -> None:
+    def _enter(self, step: DirectionEvent) -> None:
         self.state = next_state(FRAMING, self.state, step)
 
     def _ignore(self, length: int) -> int:
@@ -204,7 +204,7 @@ class Framer:
         covered = min(self._ignored, length)
         self._ignored -= covered
         if not self._ignored:
-            self._enter(Step.PASSED_OVER)
+            self._enter(DirectionEvent.PASSED_OVER)
         return covered
 
     def _drop(self, length: int) -> None:
@@ -321,7 +321,7 @@ class Framer:
             self.owner.shorten(len(surplus), *self._times.put_back(len(surplus), one))
             self._search.start()
             self._data[:0] = surplus
-        self._enter(Step.NO_FRAME)
+        self._enter(DirectionEvent.NO_FRAME)
 
     def _may_begin_in(self, surplus: bytes, final: bool) -> bool:
         """Return whether a frame may begin in `surplus`, the end of the last frame that its message has no use for."""
@@ -338,7 +338,7 @@ class Framer:
             place = 0
         self._pass(self._search.idle(self._data) if place is None else place)
         if place is not None:
-            self._enter(Step.FOUND)
+            self._enter(DirectionEvent.FOUND)
         self._needed = len(self._data) + 1
         if place is None and len(self._data) > SMALL:
             self._hold(len(self._data))
@@ -360,7 +360,7 @@ class Framer:
             self._report()
             self._drop(len(data))
             self.owner.given_up(frame, times, packets, missing, token)
-            self._enter(Step.BROKEN_OFF)
+            self._enter(DirectionEvent.BROKEN_OFF)
             self._ignored = rest
         else:
             self._pass(len(data))

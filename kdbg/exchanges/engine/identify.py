@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...protocol.grammars import apis
 from ...protocol.wire import Api
 from ...protocol.wire.readings.compiled import UNREADABLE
-from ..messages.message import Form, carries_secrets, forms, header_grammar
+from ..messages.message import MessageForm, carries_secrets, forms, header_grammar
 from ..messages.score import rarity, score
 
 API_VERSIONS, UNSUPPORTED_VERSION, FEATURES = 18, 35, 3
@@ -64,7 +64,7 @@ class Candidate(NamedTuple):
     bits: float
 
 
-Tried: TypeAlias = tuple[Api, int, Form]
+Tried: TypeAlias = tuple[Api, int, MessageForm]
 Read: TypeAlias = tuple[Api, tuple[int, ...], float]
 """API, versions that read the same, bits."""
 
@@ -208,7 +208,7 @@ def _readings(data: bytes, tried: list[Tried], spare: int = 0) -> Iterator[Read]
         yield last[0], tuple(last[2]), last[3]
 
 
-def _admitted(form: Form, version: int, body: Mapping[str, Any]) -> bool:
+def _admitted(form: MessageForm, version: int, body: Mapping[str, Any]) -> bool:
     """Return whether a body can be of this version: another form of ApiVersions only refuses, version 0 never."""
     refused = body.get("error_code") == UNSUPPORTED_VERSION and "api_keys" in body
     if version >= FEATURES and "api_keys" in body and not refused:

@@ -20,14 +20,14 @@ from ..messages.exchange import CapturedMessage, Exchange, Known
 from ..messages.peers import Peers
 from ..messages.rejection import note_rejection
 from ..messages.software import software_in
-from . import complaints, tokens
+from . import engine_findings, tokens
 from .identify import API_VERSIONS, Before, identify, may_show_secrets
 from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Unmatched, correlation_id_at, reads
+from .late_requests import Stragglers
 from .out_of_place import out_of_place, reused
 from .prefixes import Prefix, Prefixes, read_prefix
 from .requests import RequestHeader
 from .states import ENDS, Ending, Ends, next_state
-from .stragglers import Stragglers
 from .validation import fits
 
 HALF = 600
@@ -143,7 +143,7 @@ class Pairing:
         """Let a request wait for its response; `early`: that may be here."""
         exchange.request, half.known = half, self.known
         if half.missing:
-            exchange.findings.append(complaints.broken_off(half))
+            exchange.findings.append(engine_findings.broken_off(half))
         if self.unmatched and self._meet(exchange, early):
             return exchange
         if exchange.answered:
@@ -182,16 +182,16 @@ class Pairing:
         self._complete(exchange, half)
         return True
 
-    def give_up(self, exchange: Exchange, why: complaints.NotAwaited | None = None) -> None:
+    def give_up(self, exchange: Exchange, why: engine_findings.NotAwaited | None = None) -> None:
         """Hand over a request without a response, with a finding that says `why`; a login's last token has none."""
         if exchange.api is SASL_TOKEN and self._ends_login(exchange):
             exchange.answered = False
         else:
-            exchange.findings.append(complaints.unanswered(why))
+            exchange.findings.append(engine_findings.unanswered(why))
             half = exchange.request
-            if half is not None and (large := complaints.too_large(half.data, half.size - 4)) is not None:
+            if half is not None and (large := engine_findings.too_large(half.data, half.size - 4)) is not None:
                 exchange.findings.append(large)
-            self.stragglers.remember(exchange, complaints.too_late())
+            self.stragglers.remember(exchange, engine_findings.too_late())
         note_rejection(exchange)
         self._hand_over(exchange)
 
@@ -319,7 +319,7 @@ class Pairing:
         half.api, half.version = exchange.api, exchange.version
         half.asked, half.known = exchange.request, self.known
         if half.missing:
-            exchange.findings.append(complaints.broken_off(half))
+            exchange.findings.append(engine_findings.broken_off(half))
         note_rejection(exchange)
         if self.tokens and tokens.refused(exchange.api, half):
             self.tokens = 0
@@ -345,9 +345,9 @@ class Pairing:
             exchange.api = half.api = candidates[0].api
             exchange.version = half.version = candidates[0].version
             half.known = self.known
-        exchange.findings.append(complaints.unasked(len(half.data) - 4, waiting, candidates, read=read))
+        exchange.findings.append(engine_findings.unasked(len(half.data) - 4, waiting, candidates, read=read))
         if half.missing:
-            exchange.findings.append(complaints.broken_off(half))
+            exchange.findings.append(engine_findings.broken_off(half))
         self._hand_over(exchange)
 
     def responses_lost(self) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from ..messages.peers import Via, endpoint
 
 
-class Over(NamedTuple):
+class PreambleEnd(NamedTuple):
     """The preamble took so many bytes of the initiator and of the acceptor; `via` says what it told."""
 
     sent: int
@@ -24,7 +24,7 @@ class Over(NamedTuple):
     via: Via
 
 
-class Refused(NamedTuple):
+class ProxyRefused(NamedTuple):
     """The proxy refused: `what` in words."""
 
     what: str
@@ -34,7 +34,7 @@ class Other(NamedTuple):
     """The bytes are no such preamble after all."""
 
 
-Read: TypeAlias = Callable[[bytes, bytes], "Over | Refused | Other | None"]
+Read: TypeAlias = Callable[[bytes, bytes], "PreambleEnd | ProxyRefused | Other | None"]
 OTHER = Other()
 SOCKS5, CONNECT, PROXY = b"\x05", b"CONNECT ", b"PROXY "
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
@@ -88,7 +88,7 @@ def _may_be(data: bytes, word: bytes) -> bool:
     return word.startswith(data[: len(word)])
 
 
-def socks5(sent: bytes, answered: bytes) -> Over | Refused | Other | None:
+def socks5(sent: bytes, answered: bytes) -> PreambleEnd | ProxyRefused | Other | None:
     """Read a client's way through a SOCKS5 proxy: its greeting, its password if it is asked for one, its target."""
     asks, answers = _Source(sent), _Source(answered)
     try:
@@ -98,13 +98,13 @@ def socks5(sent: bytes, answered: bytes) -> Over | Refused | Other | None:
         if version != 5 or method not in (*offered, NO_METHOD):
             return OTHER
         if method == NO_METHOD:
-            return Refused("a SOCKS5 proxy that requires another authentication method")
+            return ProxyRefused("a SOCKS5 proxy that requires another authentication method")
         if method == PASSWORD:
             asks.take(1)
             asks.take(asks.byte())
             asks.take(asks.byte())
             if answers.take(2)[1]:
-                return Refused("a SOCKS5 proxy that rejected the user name and password")
+                return ProxyRefused("a SOCKS5 proxy that rejected the user name and password")
         elif method:
             return OTHER  # GSSAPI wraps all that follows
         version, command, _ = asks.take(3)
@@ -114,12 +114,12 @@ def socks5(sent: bytes, answered: bytes) -> Over | Refused | Other | None:
         version, reply, _ = answers.take(3)
         if reply:
             why = SOCKS_REASONS.get(reply, f"code {reply}")
-            return Refused(f"a SOCKS5 proxy that failed to connect to {target}: {why}")
+            return ProxyRefused(f"a SOCKS5 proxy that failed to connect to {target}: {why}")
         if _address(answers) is None:
             return OTHER
     except _Short:
         return None
-    return Over(asks.at, answers.at, Via("SOCKS5", target=target))
+    return PreambleEnd(asks.at, answers.at, Via("SOCKS5", target=target))
 
 
 def _address(source: _Source) -> str | None:
@@ -134,7 +134,7 @@ def _address(source: _Source) -> str | None:
     return endpoint((host, int.from_bytes(source.take(2), "big")))
 
 
-def http_connect(sent: bytes, answered: bytes) -> Over | Refused | Other | None:
+def http_connect(sent: bytes, answered: bytes) -> PreambleEnd | ProxyRefused | Other | None:
     """Read HTTP CONNECT and its answer; one that wants a login (407) may be followed by another try."""
     asked = told = 0
     while True:
@@ -153,28 +153,32 @@ def http_connect(sent: bytes, answered: bytes) -> Over | Refused | Other | None:
         length = _LENGTH.search(answered, told, answer + 4)
         asked, told = ask + 4, answer + 4
         if 200 <= code < 300:
-            return Over(asked, told, Via("HTTP CONNECT", target=target))
+            return PreambleEnd(asked, told, Via("HTTP CONNECT", target=target))
         told += int(length[1]) if length is not None else 0
         if code != 407 or len(sent) <= asked:
-            return Refused(f"an HTTP proxy that failed to connect to {target}: status {code}") if code != 407 else None
+            return (
+                ProxyRefused(f"an HTTP proxy that failed to connect to {target}: status {code}")
+                if code != 407
+                else None
+            )
 
 
-def proxy_line(sent: bytes, answered: bytes) -> Over | Refused | Other | None:
+def proxy_line(sent: bytes, answered: bytes) -> PreambleEnd | ProxyRefused | Other | None:
     """Read the line of version 1 of the PROXY protocol."""
     end = sent.find(b"\r\n", 0, LONGEST_LINE)
     if end < 0:
         return None if len(sent) < LONGEST_LINE and _may_be(sent, PROXY) else OTHER
     if sent.startswith(b"PROXY UNKNOWN"):
-        return Over(end + 2, 0, Via("PROXY protocol v1"))
+        return PreambleEnd(end + 2, 0, Via("PROXY protocol v1"))
     found = _LINE.match(sent)
     if found is None:
         return OTHER
     source, target, source_port, target_port = (part.decode("ascii") for part in found.groups())
     ends = endpoint((source, int(source_port))), endpoint((target, int(target_port)))
-    return Over(end + 2, 0, Via("PROXY protocol v1", *ends))
+    return PreambleEnd(end + 2, 0, Via("PROXY protocol v1", *ends))
 
 
-def proxy_header(sent: bytes, answered: bytes) -> Over | Refused | Other | None:
+def proxy_header(sent: bytes, answered: bytes) -> PreambleEnd | ProxyRefused | Other | None:
     """Read the header of version 2 of the PROXY protocol."""
     if len(sent) < 16:
         return None if _may_be(sent, SIGNATURE) else OTHER
@@ -189,7 +193,7 @@ def proxy_header(sent: bytes, answered: bytes) -> Over | Refused | Other | None:
         at = 16 + 2 * width
         hosts = (str(ip_address(sent[16 : 16 + width])), str(ip_address(sent[16 + width : at])))
         ends = tuple(map(endpoint, zip(hosts, struct.unpack_from(">HH", sent, at), strict=True)))
-    return Over(16 + size, 0, Via("PROXY protocol v2", *ends))
+    return PreambleEnd(16 + size, 0, Via("PROXY protocol v2", *ends))
 
 
 WORDS: dict[bytes, Read] = {CONNECT: http_connect, PROXY: proxy_line, SIGNATURE: proxy_header}

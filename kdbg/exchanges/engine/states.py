@@ -53,7 +53,7 @@ class Framing(Enum):
     ENDED = auto()
 
 
-class Step(Enum):
+class DirectionEvent(Enum):
     """What happens to one direction."""
 
     NO_FRAME = auto()
@@ -109,21 +109,21 @@ CLASSIFICATION: Transitions[Classification, Sign] = {
     Classification.PROXIED: {},
     Classification.FOREIGN: {},
 }
-FRAMING: Transitions[Framing, Step] = {
+FRAMING: Transitions[Framing, DirectionEvent] = {
     Framing.SYNCED: {
-        Step.NO_FRAME: Framing.SEARCHING,
-        Step.BROKEN_OFF: Framing.IGNORING,
-        Step.HOLE: Framing.SEARCHING,
-        Step.END: Framing.ENDED,
+        DirectionEvent.NO_FRAME: Framing.SEARCHING,
+        DirectionEvent.BROKEN_OFF: Framing.IGNORING,
+        DirectionEvent.HOLE: Framing.SEARCHING,
+        DirectionEvent.END: Framing.ENDED,
     },
     Framing.SEARCHING: {
-        Step.FOUND: Framing.SYNCED,
-        Step.HOLE: Framing.SEARCHING,
-        Step.END: Framing.ENDED,
+        DirectionEvent.FOUND: Framing.SYNCED,
+        DirectionEvent.HOLE: Framing.SEARCHING,
+        DirectionEvent.END: Framing.ENDED,
     },
     Framing.IGNORING: {
-        Step.PASSED_OVER: Framing.SYNCED,
-        Step.END: Framing.ENDED,
+        DirectionEvent.PASSED_OVER: Framing.SYNCED,
+        DirectionEvent.END: Framing.ENDED,
     },
     Framing.ENDED: {},
 }

@@ -10,11 +10,11 @@ from ...protocol.findings.facts import Encrypted
 from ...streams.tcp.connection import Connection
 from ..messages.peers import Decrypted
 from .layer import Layer
-from .proxied import Proxied
+from .preamble_connection import Proxied
 
 if TYPE_CHECKING:
-    from ...streams.tls.session import Keys, Session, Why
-    from ...streams.tls.side import Budget, Side
+    from ...streams.tls.session import Keys, TlsConnection, Why
+    from ...streams.tls.side import Budget, TlsDirection
 
 
 class NoKeys:
@@ -39,8 +39,8 @@ class Tls(Layer):
 
     __slots__ = ("_closes", "_opens", "_session", "answered", "sent", "tcp")
     tcp: Connection | Proxied
-    sent: Side
-    answered: Side
+    sent: TlsDirection
+    answered: TlsDirection
 
     def __init__(
         self,
@@ -50,10 +50,10 @@ class Tls(Layer):
         opens: Callable[[Tls], None],
         closes: Callable[[Tls, Finding], None],
     ) -> None:
-        from ...streams.tls import Session  # which plain traffic does without
+        from ...streams.tls import TlsConnection  # which plain traffic does without
 
         self.tcp, self._opens, self._closes = tcp, opens, closes
-        self._session = Session(keys, budget, self._is_open, self._is_closed)
+        self._session = TlsConnection(keys, budget, self._is_open, self._is_closed)
         self.sent, self.answered = self._session.sides
 
     @property
@@ -77,9 +77,9 @@ class Tls(Layer):
         self._session.ignore()
         self.tcp.ignore()
 
-    def _is_open(self, session: Session) -> None:
+    def _is_open(self, session: TlsConnection) -> None:
         self._opens(self)
 
-    def _is_closed(self, session: Session, why: Why) -> None:
+    def _is_closed(self, session: TlsConnection, why: Why) -> None:
         facts = Encrypted(*session.about, why.value)
         self._closes(self, Finding(Kind.NOT_DECRYPTED, length=self.tcp.bytes, facts=facts))

@@ -17,16 +17,16 @@ Topics: TypeAlias = Mapping[UUID, str]
 Check: TypeAlias = "Callable[[Exchange], bool]"
 
 
-class Asked(NamedTuple):
+class CheckContext(NamedTuple):
     """What is known when checks are made: the names of topic ids, which may still be learnt, and all that was given."""
 
     topics: Topics
     given: Mapping[str, Any]
 
 
-Make: TypeAlias = Callable[[Any, Asked], Check]
+Make: TypeAlias = Callable[[Any, CheckContext], Check]
 """Makes the check for a value."""
-Of: TypeAlias = "Callable[[Exchange, Asked], Iterable[Any]]"
+Of: TypeAlias = "Callable[[Exchange, CheckContext], Iterable[Any]]"
 """Finds in an exchange what a filter compares with its values."""
 
 
@@ -37,7 +37,7 @@ class PathLike(Protocol):
     def __fspath__(self) -> str: ...
 
 
-class Form(Enum):
+class ValueForm(Enum):
     """The form of a filter's value; command line, library and Spark each know how to take every form."""
 
     TEXTS = "texts"
@@ -81,7 +81,7 @@ class Filter:
     a broker's disk can be asked as well.
     """
 
-    form: Form
+    form: ValueForm
     help: str
     reads: Reads
     make: Make | None = None

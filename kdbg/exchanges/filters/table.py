@@ -12,7 +12,7 @@ from datetime import datetime, time
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict, get_type_hints
 
 from . import values
-from .filter import Asked, Check, Filter, Form, PathLike, Reads
+from .filter import Check, CheckContext, Filter, PathLike, Reads, ValueForm
 
 if TYPE_CHECKING:
     from ..messages.exchange import Exchange
@@ -26,7 +26,7 @@ MOMENTS = "12:30:01.5 of the capture's first day, 2026-11-21T12:30:01.5, or seco
 INT32 = range(-(1 << 31), 1 << 31)
 
 
-def by_errors(wanted: bool | str, asked: Asked) -> Check:
+def by_errors(wanted: bool | str, asked: CheckContext) -> Check:
     """Match exchanges with error codes or findings; normal steps of a protocol and mere notes for "all" alone."""
     from ..messages.steps import went_wrong
 
@@ -36,22 +36,22 @@ def by_errors(wanted: bool | str, asked: Asked) -> Check:
     return has_any if wanted == "all" else lambda exchange: went_wrong(exchange, shallow=True)
 
 
-def slower_than(milliseconds: float, asked: Asked) -> Check:
+def slower_than(milliseconds: float, asked: CheckContext) -> Check:
     nanoseconds = round(milliseconds * 1e6)
     return lambda exchange: exchange.latency is not None and exchange.latency > nanoseconds
 
 
-def since(seconds: float, asked: Asked) -> Check:
+def since(seconds: float, asked: CheckContext) -> Check:
     first = nanoseconds_of(seconds)
     return lambda exchange: exchange.time >= first
 
 
-def until(seconds: float, asked: Asked) -> Check:
+def until(seconds: float, asked: CheckContext) -> Check:
     last = nanoseconds_of(seconds)
     return lambda exchange: exchange.time <= last
 
 
-def where(text: str, asked: Asked) -> Check:
+def where(text: str, asked: CheckContext) -> Check:
     """Raise `InputError`, with the reason, for an expression that is wrong or costs too much."""
     from .where.expression import expression
 
@@ -87,49 +87,50 @@ class Plain(TypedDict, total=False):
     api: Annotated[
         Texts,
         Filter(
-            Form.TEXTS, ("Only this API (name, alias or key); 'offset*' matches a pattern, '!fetch' excludes. "
+            ValueForm.TEXTS, ("Only this API (name, alias or key); 'offset*' matches a pattern, '!fetch' excludes. "
                          "Repeatable, "
                         "like the filters below."), Reads.HEADERS, of=values.api_of, pattern=values.api_pattern,
         ),
     ]  # fmt: skip
     client_id: Annotated[
-        Texts, Filter(Form.TEXTS, "Only requests with this client id.", Reads.HEADERS, of=values.client_id_of)
+        Texts, Filter(ValueForm.TEXTS, "Only requests with this client id.", Reads.HEADERS, of=values.client_id_of)
     ]
     host: Annotated[
         Texts,
         Filter(
-            Form.TEXTS, "Only connections with this address, or address:port, at either end.", Reads.HEADERS,
+            ValueForm.TEXTS, "Only connections with this address, or address:port, at either end.", Reads.HEADERS,
             of=values.hosts_of, pattern=values.host_pattern, offers=values.is_address,
         ),
     ]  # fmt: skip
     topic: Annotated[
         Texts,
         Filter(
-            Form.TEXTS, "Only exchanges that name this topic, or its id; 'ord*', '!orders'.", Reads.BODIES,
+            ValueForm.TEXTS, "Only exchanges that name this topic, or its id; 'ord*', '!orders'.", Reads.BODIES,
             of=values.topics_of, offers=values.is_named, pieces=True,
         ),
     ]  # fmt: skip
     partition: Annotated[
         Numbers,
         Filter(
-            Form.NUMBERS, "Only exchanges that name this partition (of --topic, if given).", Reads.BODIES,
+            ValueForm.NUMBERS, "Only exchanges that name this partition (of --topic, if given).", Reads.BODIES,
             of=values.partitions_of, metavar="N",
         ),
     ]  # fmt: skip
     group: Annotated[
-        Texts, Filter(Form.TEXTS, "Only exchanges that name this consumer group.", Reads.BODIES, of=values.groups_of)
+        Texts,
+        Filter(ValueForm.TEXTS, "Only exchanges that name this consumer group.", Reads.BODIES, of=values.groups_of),
     ]
     error: Annotated[
         Texts,
         Filter(
-            Form.TEXTS, "Only exchanges with this error, by name or code.", Reads.BODIES,
+            ValueForm.TEXTS, "Only exchanges with this error, by name or code.", Reads.BODIES,
             of=values.errors_of, pattern=values.error_pattern, metavar="CODE|NAME",
         ),
     ]  # fmt: skip
     errors: Annotated[
         bool | Literal["all"],
         Filter(
-            Form.FLAG, ("Only exchanges with an error code or a finding. --errors=all includes expected "
+            ValueForm.FLAG, ("Only exchanges with an error code or a finding. --errors=all includes expected "
                         "protocol errors and notes."),
             Reads.BODIES, by_errors, pieces=True, words=("all",),
         ),
@@ -137,14 +138,14 @@ class Plain(TypedDict, total=False):
     slower_than: Annotated[
         float,
         Filter(
-            Form.MILLISECONDS, "Only exchanges with a higher latency: 100 (ms), 250us, 1.5s.", Reads.HEADERS,
+            ValueForm.MILLISECONDS, "Only exchanges with a higher latency: 100 (ms), 250us, 1.5s.", Reads.HEADERS,
             slower_than, metavar="MS",
         ),
     ]  # fmt: skip
     since: Annotated[
         Moment,
         Filter(
-            Form.MOMENT,
+            ValueForm.MOMENT,
             f"Only exchanges from this time (UTC): {MOMENTS}.",
             Reads.HEADERS,
             since,
@@ -154,50 +155,54 @@ class Plain(TypedDict, total=False):
     ]
     until: Annotated[
         Moment,
-        Filter(Form.MOMENT, "Only exchanges up to this time (UTC).", Reads.HEADERS, until, pieces=True, metavar="TIME"),
+        Filter(
+            ValueForm.MOMENT, "Only exchanges up to this time (UTC).", Reads.HEADERS, until, pieces=True, metavar="TIME"
+        ),
     ]
     correlation_id: Annotated[
         Numbers,
         Filter(
-            Form.NUMBERS, "Only requests with this correlation id, and their responses.", Reads.HEADERS,
+            ValueForm.NUMBERS, "Only requests with this correlation id, and their responses.", Reads.HEADERS,
             of=values.correlation_id_of, metavar="N", within=INT32,
         ),
     ]  # fmt: skip
     port: Annotated[
         Numbers,
-        Filter(Form.NUMBERS, "Only connections with this port.", Reads.NOTHING, metavar="PORT", within=range(1, 65536)),
+        Filter(
+            ValueForm.NUMBERS, "Only connections with this port.", Reads.NOTHING, metavar="PORT", within=range(1, 65536)
+        ),
     ]
     connection: Annotated[
         Numbers,
         Filter(
-            Form.NUMBERS, "Only connection number N (c1 in summaries).", Reads.HEADERS, of=values.connection_of,
+            ValueForm.NUMBERS, "Only connection number N (c1 in summaries).", Reads.HEADERS, of=values.connection_of,
             archives=False, metavar="N",
         ),
     ]  # fmt: skip
     exchange: Annotated[
         Ranges,
         Filter(
-            Form.RANGES, "Only exchange number N, or N to M; FILE#N means the same.", Reads.HEADERS,
+            ValueForm.RANGES, "Only exchange number N, or N to M; FILE#N means the same.", Reads.HEADERS,
             of=values.number_of, archives=False, metavar="N[-M]",
         ),
     ]  # fmt: skip
     packet: Annotated[
         Numbers,
         Filter(
-            Form.NUMBERS, "Only exchanges with data in packet N of the capture.", Reads.HEADERS,
+            ValueForm.NUMBERS, "Only exchanges with data in packet N of the capture.", Reads.HEADERS,
             of=values.packets_of, archives=False, metavar="N",
         ),
     ]  # fmt: skip
     tls_keys: Annotated[
         Paths,
         Filter(
-            Form.FILES, ("Decrypt TLS with this key log file (SSLKEYLOGFILE is also used). See kdbg guide "
+            ValueForm.FILES, ("Decrypt TLS with this key log file (SSLKEYLOGFILE is also used). See kdbg guide "
                          "tls."), Reads.NOTHING, pieces=True, metavar="FILE",
         ),
     ]  # fmt: skip
     limit: Annotated[
         int,
-        Filter(Form.COUNT, "Stop after N exchanges.", Reads.NOTHING, archives=False, pieces=True, metavar="N"),
+        Filter(ValueForm.COUNT, "Stop after N exchanges.", Reads.NOTHING, archives=False, pieces=True, metavar="N"),
     ]
 
 
@@ -207,7 +212,7 @@ class Options(Plain, total=False):
     where: Annotated[
         str,
         Filter(
-            Form.EXPRESSION, ("Only exchanges matching this expression, such as 'latency_ms > 100'. See kdbg "
+            ValueForm.EXPRESSION, ("Only exchanges matching this expression, such as 'latency_ms > 100'. See kdbg "
                               "guide where."),
             Reads.BODIES, where, reads_of=where_reads, numbered=where_numbered, timed=where_timed,
             metavar="EXPR",

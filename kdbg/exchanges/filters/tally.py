@@ -48,7 +48,7 @@ class Tally:
         return Counter({value: count for value, count in self.there.items() if self.offers(value)}) or self.there
 
 
-class Seen:
+class FilterTally:
     """The tallies of all filters, over one capture or several."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...errors import InputError
-from .filter import Asked
+from .filter import CheckContext
 from .names import Pattern, glob, is_wild, matcher, plain, split
 from .names import pattern as pattern_of
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from ..messages.exchange import Exchange
 
 
-def api_of(exchange: Exchange, asked: Asked) -> Iterable[str]:
+def api_of(exchange: Exchange, asked: CheckContext) -> Iterable[str]:
     return (exchange.api.name,) if exchange.api is not None else ()
 
 
-def client_id_of(exchange: Exchange, asked: Asked) -> Iterable[str]:
+def client_id_of(exchange: Exchange, asked: CheckContext) -> Iterable[str]:
     return (exchange.client_id,) if exchange.client_id is not None else ()
 
 
-def hosts_of(exchange: Exchange, asked: Asked) -> Iterator[str]:
+def hosts_of(exchange: Exchange, asked: CheckContext) -> Iterator[str]:
     """Yield the addresses of both ends, each alone and with its port."""
     from ..messages.peers import endpoint
 
@@ -32,14 +32,14 @@ def hosts_of(exchange: Exchange, asked: Asked) -> Iterator[str]:
         yield endpoint(end)
 
 
-def topics_of(exchange: Exchange, asked: Asked) -> Iterator[str]:
+def topics_of(exchange: Exchange, asked: CheckContext) -> Iterator[str]:
     """Yield the topics that an exchange names: by name, and by id where it names that."""
     for rows, _, _ in exchange.outlines():
         for topic, *_ in rows:
             yield from names_of(topic, asked)
 
 
-def names_of(topic: Any, asked: Asked) -> Iterable[str]:
+def names_of(topic: Any, asked: CheckContext) -> Iterable[str]:
     """Return the names that a topic goes by."""
     if not isinstance(topic, UUID):
         return (topic,) if topic is not None else ()
@@ -47,7 +47,7 @@ def names_of(topic: Any, asked: Asked) -> Iterable[str]:
     return (str(topic),) if name is None else (name, str(topic))
 
 
-def partitions_of(exchange: Exchange, asked: Asked) -> Iterator[int]:
+def partitions_of(exchange: Exchange, asked: CheckContext) -> Iterator[int]:
     """Yield the partitions that an exchange names: those of topics that are wanted, where topics are chosen too."""
     topics = asked.given.get("topic")
     wanted = matcher([pattern_of(topic) for topic in topics]) if topics else None
@@ -57,12 +57,12 @@ def partitions_of(exchange: Exchange, asked: Asked) -> Iterator[int]:
                 yield partition
 
 
-def groups_of(exchange: Exchange, asked: Asked) -> Iterator[str]:
+def groups_of(exchange: Exchange, asked: CheckContext) -> Iterator[str]:
     for _, groups, _ in exchange.outlines():
         yield from groups
 
 
-def errors_of(exchange: Exchange, asked: Asked) -> Iterator[str]:
+def errors_of(exchange: Exchange, asked: CheckContext) -> Iterator[str]:
     """Yield the names of the error codes that are not 0."""
     from ...protocol.grammars.errors import error_name
 
@@ -70,19 +70,19 @@ def errors_of(exchange: Exchange, asked: Asked) -> Iterator[str]:
         yield from map(error_name, errors)
 
 
-def connection_of(exchange: Exchange, asked: Asked) -> Iterable[int]:
+def connection_of(exchange: Exchange, asked: CheckContext) -> Iterable[int]:
     return (exchange.peers.number,)
 
 
-def correlation_id_of(exchange: Exchange, asked: Asked) -> Iterable[int]:
+def correlation_id_of(exchange: Exchange, asked: CheckContext) -> Iterable[int]:
     return (exchange.correlation_id,)
 
 
-def number_of(exchange: Exchange, asked: Asked) -> Iterable[int]:
+def number_of(exchange: Exchange, asked: CheckContext) -> Iterable[int]:
     return (exchange.number,)
 
 
-def packets_of(exchange: Exchange, asked: Asked) -> Iterator[int]:
+def packets_of(exchange: Exchange, asked: CheckContext) -> Iterator[int]:
     """Yield those of the packets asked for that lie from the first to the last packet of a message."""
     for half in (exchange.request, exchange.response):
         if half is not None:

@@ -22,7 +22,7 @@ class Mended(NamedTuple):
     size: int
 
 
-class Found(NamedTuple):
+class BatchGuess(NamedTuple):
     """A record batch: `mended` is a field in front that is wrong, `proved` whether its checksum is right.
 
     `cut`: it says that it is longer than the bytes. `doubts` are fields whose values no peer would write.
@@ -34,7 +34,7 @@ class Found(NamedTuple):
     doubts: tuple[str, ...] = ()
 
 
-def batch(data: bytes) -> Found | None:
+def batch(data: bytes) -> BatchGuess | None:
     """Return what is known of a record batch that begins with the bytes; None where they are none.
 
     Two of three must be right, one byte being wrong at most: its length, its magic, its checksum.
@@ -50,16 +50,18 @@ def batch(data: bytes) -> Found | None:
     proved = summed == crc
     proved_whole = proved or crc32c(memoryview(data)[CRC_AT + 4 :]) == crc
     if magic == 2 and proved and end == 12 + length:
-        return Found(True, False)
+        return BatchGuess(True, False)
     if magic == 2 and proved_whole:
-        return Found(True, False, Mended("batch_length", LENGTH_AT, length, len(data) - 12, 4))
+        return BatchGuess(True, False, Mended("batch_length", LENGTH_AT, length, len(data) - 12, 4))
     if fits and proved and len(data) > HEADER:
-        return Found(True, False, Mended("magic", MAGIC_AT, magic, 2, 1))
+        return BatchGuess(True, False, Mended("magic", MAGIC_AT, magic, 2, 1))
     if fits and magic == 2:
-        return Found(False, False, None, doubts(data))
+        return BatchGuess(False, False, None, doubts(data))
     cut = magic == 2 and 12 + length > len(data) and length < LARGEST
     odd = doubts(data)
-    return Found(False, True, None, odd) if cut and (_begins(data) or (len(odd) < 2 and not any(data[:3]))) else None
+    return (
+        BatchGuess(False, True, None, odd) if cut and (_begins(data) or (len(odd) < 2 and not any(data[:3]))) else None
+    )
 
 
 def _ends(data: bytes) -> bool:

@@ -13,9 +13,9 @@ from ...protocol.wire.nodes import Length, Node, Stream
 from ...protocol.wire.records.checksum import crc32
 from ...protocol.wire.records.node import RecordSet, RecordsNode
 from ...protocol.wire.records.sets import entries
-from .alone import batch_api, files
 from .batches import Mended, batch, message
 from .reason import Reason
+from .single_message import batch_api, files
 
 _TOKEN = re.compile(rb"[\x20-\x7e]*\0[\x20-\x7e]+\0[\x20-\x7e]+|[ny],(?:a=[^,]*)?,[\x20-\x7e\x01]+")
 """PLAIN: [authorization] NUL user NUL password (RFC 4616); SCRAM and OAUTHBEARER: a GS2 header, attributes."""

@@ -27,11 +27,11 @@ from ..engine.search import MAX_FRAME
 from ..messages.message import explain, forms, grammar_of, header_grammar, read
 from ..messages.score import number, rarity, score
 from ..messages.weigh import weigh
-from .begun import ends_in_client_id, header_so_far, int32, names_client
+from .brute_force import CUT, LARGEST, SMALLEST, wider
 from .headerless import known_headerless
+from .hints import Extent, Guess, Hints
+from .partial_header import ends_in_client_id, header_so_far, int32, names_client
 from .reason import Reason
-from .told import Extent, Guess, Told
-from .wider import CUT, LARGEST, SMALLEST, wider
 
 MOST_LEFT = 16
 """A layout that leaves no more bytes than this unread is worth a guess where none reads them all."""
@@ -59,10 +59,10 @@ Reading = tuple[WireStruct, Any, Any, int]
 """What a layout makes of bytes: (layout, header, body, where it ended)."""
 Asked = Mapping[int, tuple[Api, int]]
 """Requests seen before, by their correlation id: (api, version)."""
-NOTHING, NOBODY = Told(), dict[int, tuple[Api, int]]()
+NOTHING, NOBODY = Hints(), dict[int, tuple[Api, int]]()
 
 
-def infer(data: bytes, told: Told = NOTHING, asked: Asked = NOBODY) -> list[Guess]:
+def infer(data: bytes, told: Hints = NOTHING, asked: Asked = NOBODY) -> list[Guess]:
     """Return guesses what the bytes begin with, likeliest first; none where nothing fits.
 
     `told` is what the user said of the bytes; if nothing, bytes that look like another protocol, or are all the same,
@@ -98,7 +98,7 @@ def is_fill(data: bytes) -> bool:
     return len(data) > (1 if any(data[:1]) else FEW_ZEROS) and data.count(data[:1]) == len(data)
 
 
-def _is_wider_wanted(data: bytes, told: Told) -> bool:
+def _is_wider_wanted(data: bytes, told: Hints) -> bool:
     """Return whether bytes may be weighed as messages that were cut off and as parts: as many as suit, nothing told."""
     if len(data) > LARGEST or told.direction == "request" or (told.api is not None and not told.cut):
         return False
@@ -139,7 +139,7 @@ def holds_records(grammar: WireStruct) -> bool:
     return contains(grammar, lambda node: isinstance(node, RecordsNode))
 
 
-def _ranked(found: list[Guess], told: Told) -> list[Guess]:
+def _ranked(found: list[Guess], told: Hints) -> list[Guess]:
     """Return the guesses sorted by score, each with its likelihood."""
     if told.api is not None:
         reason = Reason.TOLD_API if told.version is None else Reason.TOLD
@@ -154,7 +154,7 @@ def _settled_header(guess: Guess) -> bool:
     return guess.reason is Reason.HEADER and guess.exact
 
 
-def _nonsense(guess: Guess, told: Told) -> bool:
+def _nonsense(guess: Guess, told: Hints) -> bool:
     """Return whether a response takes so many bits that the bare bytes would be the better explanation."""
     if guess.reason is Reason.CUT and guess.size is None and not told.cut:
         return guess.score > UNREAD + SENSE * (guess.end - guess.start)
@@ -189,7 +189,7 @@ def _chained(data: bytes) -> bool:
     return frames > 1 and start == len(data)
 
 
-def _requests(data: bytes, told: Told) -> Iterator[Guess]:
+def _requests(data: bytes, told: Hints) -> Iterator[Guess]:
     """Yield guesses for requests, by their header; the body is read to see whether it ends where it should."""
     for place in places(data, cut=told.cut):
         size = place.end - place.start if place.size is None else place.size
@@ -209,7 +209,7 @@ def _requests(data: bytes, told: Told) -> Iterator[Guess]:
             yield replace(_broken(data, place, candidate, head, told), plain=plain)
 
 
-def _broken(data: bytes, place: Extent, candidate: Candidate, head: RequestHeader, told: Told) -> Guess:
+def _broken(data: bytes, place: Extent, candidate: Candidate, head: RequestHeader, told: Hints) -> Guess:
     """Return the guess for a request that breaks off: a likely one if the bytes end before the message does.
 
     The first half of a response's correlation id is often the key of Produce, so that needs more than a header.
@@ -250,12 +250,12 @@ def _answers(data: bytes, asked: Asked) -> list[Guess]:
     for place in places(data):
         correlation_id = int32(data, place.start)
         if correlation_id in asked:
-            found = infer(data[: place.end], Told(*asked[correlation_id], "response"))
+            found = infer(data[: place.end], Hints(*asked[correlation_id], "response"))
             return [replace(guess, reason=Reason.CORRELATION_ID) for guess in found[:1]]
     return []
 
 
-def _responses(data: bytes, told: Told) -> list[Guess]:
+def _responses(data: bytes, told: Hints) -> list[Guess]:
     """Return responses that fit to the last byte; if there are none, those that leave few bytes or have odd values."""
     candidates = list(_candidates(told, ("response",)))
     found: list[Guess] = []
@@ -267,7 +267,7 @@ def _responses(data: bytes, told: Told) -> list[Guess]:
     return found
 
 
-def _candidates(told: Told, directions: Iterable[Direction]) -> Iterator[Candidate]:
+def _candidates(told: Hints, directions: Iterable[Direction]) -> Iterator[Candidate]:
     """Yield every API, version and direction that the user's words leave open."""
     for direction in directions:
         for api in apis() if told.api is None else (told.api,):
@@ -367,7 +367,7 @@ def _grouped(fits: Iterable[tuple[Guess, Any]]) -> list[Guess]:
     return [guess for guess, _ in groups]
 
 
-def _anyway(data: bytes, told: Told) -> list[Guess]:
+def _anyway(data: bytes, told: Hints) -> list[Guess]:
     """Return a guess for each layout that the user asked for though none fits: the further it reads, the better."""
     found = []
     for place in places(data) if told.header else [Extent(0, len(data), None, 0.0)]:
@@ -378,7 +378,7 @@ def _anyway(data: bytes, told: Told) -> list[Guess]:
     return found
 
 
-def _alone(data: bytes, told: Told) -> list[Guess]:
+def _alone(data: bytes, told: Hints) -> list[Guess]:
     """Return the guess for a record set or a SASL token without a header, with or without a size in front."""
     for place in places(data):
         found = known_headerless(data[place.start : place.end]) if place.score <= UNSIZED else None
@@ -390,7 +390,7 @@ def _alone(data: bytes, told: Told) -> list[Guess]:
     return []
 
 
-def _weighed_batch(data: bytes, guess: Guess, told: Told) -> Guess:
+def _weighed_batch(data: bytes, guess: Guess, told: Hints) -> Guess:
     """Return the guess that bytes are the first ones of a record batch, with what it costs."""
     frame = data[guess.start : guess.end]
     weight = weigh([grammar_of(guess.api, 0, "request")], frame, 0, math.inf)

@@ -9,12 +9,12 @@ from ...protocol.findings.quirks import Sure
 from ...protocol.wire import Api
 from ..engine.requests import begins, prove, search
 from ..mistakes import Examination, Mistake, find_misframed
-from .begun import int32
+from .hints import Guess, Hints
 from .infer import NOTHING, infer
-from .intended import mistake_of
+from .invalid_messages import mistake_of
+from .partial_header import int32
 from .reason import Reason
 from .sequence import Sequence
-from .told import Guess, Told
 
 EMPTY, ENDING = 16, 12
 """Zeros that are the rest of a buffer; zeros that a message may end with."""
@@ -25,7 +25,7 @@ HEADER = 512
 """Bytes of a request in which its header ends."""
 
 
-class Piece(NamedTuple):
+class GuessedSpan(NamedTuple):
     """Bytes `start` to `end` of what was given, and the guesses about them, counted from `start`; none: no message."""
 
     start: int
@@ -58,7 +58,7 @@ def requests_in(data: bytes) -> Asked:
     return found
 
 
-def pieces(data: bytes, told: Told = NOTHING, asked: Asked | None = None) -> Iterator[Piece]:
+def pieces(data: bytes, told: Hints = NOTHING, asked: Asked | None = None) -> Iterator[GuessedSpan]:
     """Yield the messages in the bytes, one after the other, and the bytes between them that are none.
 
     `asked` are requests that stand elsewhere, before or after.
@@ -68,7 +68,7 @@ def pieces(data: bytes, told: Told = NOTHING, asked: Asked | None = None) -> Ite
     sequence = Sequence()
     while start < len(data):
         if start and told.nothing and len(data) - start >= EMPTY and not any(data[start:]):
-            yield Piece(start, len(data), [], empty=True)
+            yield GuessedSpan(start, len(data), [], empty=True)
             return
         if told.header and start >= sure:
             sure = _frames(data, start)
@@ -94,7 +94,7 @@ def pieces(data: bytes, told: Told = NOTHING, asked: Asked | None = None) -> Ite
             guesses, end = [], len(rest)
         elif why is not None and why.sure is not Sure.GUESS:
             guesses = [guess for guess in guesses if _is_of(why, guess)] or guesses
-        yield Piece(start, start + end, guesses, mistakes, examined=examined.complete)
+        yield GuessedSpan(start, start + end, guesses, mistakes, examined=examined.complete)
         start += end
 
 

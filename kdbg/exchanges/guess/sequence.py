@@ -8,8 +8,8 @@ from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages.message import read
 from ..mistakes import Mistake, RequestOrder
 from ..mistakes.connection import SASL_AUTHENTICATE
-from .begun import int32
-from .told import Guess
+from .hints import Guess
+from .partial_header import int32
 
 PRODUCE = 0
 

@@ -12,19 +12,19 @@ from ...protocol.findings import Finding, Kind
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 from ...protocol.wire.language.payload import Around
+from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.compiled import UNREADABLE
-from ...protocol.wire.readings.noted import Odd
 from ...protocol.wire.readings.outline import Outline, outline
 from ...protocol.wire.readings.topic_names import ALWAYS, names_by_then
 from .error_codes import ErrorFound, errors_in
 from .latency import Timing
-from .lines import UNTIMED, Line
+from .lines import UNTIMED, LogLine
 from .message import Message, facts_of, facts_of_both, front_of, read
+from .message_cache import LARGE, REMEMBERED
 from .mistakes import OF_SEARCHES, Searches
 from .payloads import Context, may_hold_payloads, open_payloads
 from .peers import Peers
 from .places import Places
-from .remembered import LARGE, REMEMBERED
 
 MANY = 1 << 62
 """More names than there can be."""
@@ -171,7 +171,7 @@ class CapturedMessage:
         """Return the findings of what a generated reading noted; raise `Unreadable` where it may not say."""
         if self.api is None:
             return ()
-        from .noted import findings_of  # which what is clean does without
+        from .anomalies import findings_of  # which what is clean does without
 
         return findings_of(self.api, self.version, self.direction, self.data, odd)
 
@@ -287,7 +287,7 @@ class Exchange:
         self.findings: list[Finding] = []
         self.answered: bool = True
         """False for a request that wants no response (acks=0)."""
-        self.lines: tuple[Line, ...] = ()
+        self.lines: tuple[LogLine, ...] = ()
         self.told_latency: int | None = None
         """The nanoseconds to the response that a log tells."""
         self.places: Places | None = None

@@ -13,7 +13,7 @@ UNNUMBERED = 1 << 31
 """The correlation id of an exchange of which nobody says which it is: none on the wire is so large."""
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     """A line of a log: the dialect that it is written in, its number in the log from 1, the half that it speaks of.
 
     `time` is when it was written, in nanoseconds since 1970, `UNTIMED` where it does not say. `log` is the name of the

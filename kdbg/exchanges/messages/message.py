@@ -20,19 +20,19 @@ from ...protocol.findings.quirks import is_known
 from ...protocol.grammars import find, headers, kept
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
-from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.language.types import FOREVER, Unread
 from ...protocol.wire.nodes import WireStruct
 from ...protocol.wire.readings.compiled import UNREADABLE, Reader, message_reader
-from ...protocol.wire.readings.extent import end_of
-from ...protocol.wire.readings.facts import FactsReader, facts_reader
-from ...protocol.wire.readings.front import FrontReader, front_reader
+from ...protocol.wire.readings.measure import end_of
+from ...protocol.wire.readings.outline_codegen import FactsReader, facts_reader
+from ...protocol.wire.readings.prefix_reader import FrontReader, front_reader
 from ...protocol.wire.readings.secrets import has_secrets, hide, hide_all, without_tags
 from .quirks import left_over, told
 from .suspicion import may_hold_secrets
 
 if TYPE_CHECKING:
-    from ...protocol.wire.readings.spans import Inspection
+    from ...protocol.wire.readings.annotate import Inspection
 
 NO_HEADER = WireStruct((), None)
 
@@ -56,7 +56,7 @@ class Message:
     findings: tuple[Finding, ...] = ()
     unexplained: int = 0
     """Bytes of the message that no field claims; each has a finding."""
-    payloads: tuple[Opened, ...] = ()
+    payloads: tuple[OpenedPayload, ...] = ()
     """Those that were opened (payloads.py), innermost first."""
     shallow: bool = field(default=False, compare=False)
     """Whether the records of its batches were left unread."""
@@ -149,7 +149,7 @@ def explain(
 
     The layout is the real one, unless that leaves findings and a dialect reads the message to its last byte.
     """
-    from ...protocol.wire.readings.spans import inspect
+    from ...protocol.wire.readings.annotate import inspect
 
     head = header_grammar(api, version, direction) if header and not api.headerless else None
     real: tuple[WireStruct, Inspection] | None = None
@@ -186,7 +186,7 @@ def unknown(api: Api, version: int, direction: Direction, data: bytes, inspectio
     return Finding(Kind.UNKNOWN_VERSION, direction, "body", start, left, missing)
 
 
-class Form:
+class MessageForm:
     """One form that a message may have: `name` is "" for the real one, else what it is a dialect of.
 
     `admits` says whether a body that was read can have been written in this form.
@@ -228,12 +228,12 @@ class Form:
 
 
 @cache
-def forms(api: Api, version: int, direction: Direction, header: bool, shallow: bool) -> tuple[Form, ...]:
+def forms(api: Api, version: int, direction: Direction, header: bool, shallow: bool) -> tuple[MessageForm, ...]:
     """Return every form a message may have: the real one, then dialects; these first if the version is unknown."""
     head = header_grammar(api, version, direction) if header and not api.headerless else NO_HEADER
-    found = [Form(head, grammar_of(api, version, direction), shallow=shallow)]
+    found = [MessageForm(head, grammar_of(api, version, direction), shallow=shallow)]
     found += [
-        Form(head, grammar, shallow=shallow, name=dialect.name, admits=dialect.admits, quirk=dialect.quirk)
+        MessageForm(head, grammar, shallow=shallow, name=dialect.name, admits=dialect.admits, quirk=dialect.quirk)
         for dialect, grammar in api.dialects_of(direction, version)
     ]
     return tuple(found[1:] + found[:1] if version not in api.versions and len(found) > 1 else found)

@@ -1,7 +1,7 @@
 """Payloads opened in place: bytes of a message that say something by a grammar of their own are read by it.
 
 `open_payloads` goes through a message that was read, `open_inspection` through one whose every byte was looked at.
-Bytes that open become `Opened`, which are the same bytes still; those that do not stay as they are, and where it is
+Bytes that open become `OpenedPayload`, the same bytes still; those that do not stay as they are, and where it is
 known what they should have been, a finding (`malformed-payload`) says what is wrong and where. No byte is lost.
 """
 
@@ -18,8 +18,8 @@ from ...errors import WireError
 from ...protocol.findings import Finding, Kind, Side
 from ...protocol.findings.facts import InPayload, KnownForm, KnownQuirk, Stopped
 from ...protocol.findings.faults import Fault
-from ...protocol.wire.language.payload import Around, Holding, Opened, Readable, Reading, Sealed
-from ...protocol.wire.nodes import Node, Rest, Sized, WireStruct, join
+from ...protocol.wire.language.payload import Around, Holding, OpenedPayload, PayloadForm, Readable, Sealed
+from ...protocol.wire.nodes import Node, RemainingBytes, Sized, WireStruct, join
 from ...protocol.wire.nodes.children import children
 from ...protocol.wire.readings.compiled import read_whole
 from ...protocol.wire.readings.secrets import has_secrets, without_tags
@@ -29,7 +29,7 @@ from .message import Message, explain, is_suspicious
 from .quirks import judged, told
 
 if TYPE_CHECKING:
-    from ...protocol.wire.readings.spans import Inspection
+    from ...protocol.wire.readings.annotate import Inspection
 
 DEEPEST = 8
 """Payloads inside payloads are opened so far; Kafka's own go three deep."""
@@ -73,7 +73,7 @@ def open_payloads(message: Message, data: bytes, context: Context | None = None)
         return message
     opener = Opener(context or Context())
     walk(opener, message.body, None)
-    message.payloads = tuple(payload for payload in opener.seen.values() if isinstance(payload, Opened))
+    message.payloads = tuple(payload for payload in opener.seen.values() if isinstance(payload, OpenedPayload))
     if opener.odd:
         header = message.header is not None
         _, inspection = explain(message.api, message.version, message.direction, data, header=header)
@@ -96,7 +96,7 @@ def open_inspection(grammar: WireStruct, inspection: Inspection, context: Contex
     inspection.findings += context.mistakes(inspection.findings)
 
 
-class Odd(NamedTuple):
+class PayloadAnomaly(NamedTuple):
     """What is odd in the payload at `path`; `name` is what it should have been, where it is not that at all."""
 
     path: str
@@ -120,7 +120,7 @@ class Opener:
         self.around: list[Mapping[str, Any]] = []
         self.seen: dict[str, bytes] = {}
         self.sealed: set[str] = set()
-        self.odd: list[Odd] = []
+        self.odd: list[PayloadAnomaly] = []
 
     def open(self, holding: Holding, data: Any, path: str, *, secret: bool = False) -> Any:
         """Return bytes as the payload that they are; as they came where kdbg can read none in them.
@@ -139,7 +139,7 @@ class Opener:
         self.seen[path] = opened
         return opened
 
-    def _by_any(self, candidates: list[Readable], data: bytes, path: str, secret: bool) -> Opened | None:
+    def _by_any(self, candidates: list[Readable], data: bytes, path: str, secret: bool) -> OpenedPayload | None:
         """Read the bytes as the first of the candidates that fits to their last byte; return None where none does."""
         for readable in candidates:
             try:
@@ -151,7 +151,7 @@ class Opener:
                 if value is None:
                     continue
                 if form.note:
-                    self.odd.append(Odd(path, _former(form)))
+                    self.odd.append(PayloadAnomaly(path, _former(form)))
                 return self._opened(form, data, value, path, secret)
         return None
 
@@ -164,17 +164,17 @@ class Opener:
             reading = readable.choose(data)
         except WireError as error:
             facts = Stopped(error.start, error.fault)
-            self.odd.append(Odd(path, Finding(error.kind, "", error.path, error.start, 0, facts)))
+            self.odd.append(PayloadAnomaly(path, Finding(error.kind, "", error.path, error.start, 0, facts)))
             return self.seal(data, path) if secret else data
-        from ...protocol.wire.readings.spans import inspect
+        from ...protocol.wire.readings.annotate import inspect
 
         may, secret = secret, secret or has_secrets(reading.grammar)
         inspection = inspect(reading.grammar, data, opaque=secret, spans=False, inner=True)
         broken = next((finding for finding in inspection.findings if finding.kind.shifts), None)
         if broken is not None:
-            self.odd.append(Odd(path, broken, reading.name))
+            self.odd.append(PayloadAnomaly(path, broken, reading.name))
             return self.seal(data, path) if secret else data
-        self.odd += [Odd(path, finding) for finding in inspection.findings]
+        self.odd += [PayloadAnomaly(path, finding) for finding in inspection.findings]
         return self._opened(reading, data, inspection.value, path, may)
 
     def seal(self, data: bytes, path: str) -> Sealed:
@@ -183,7 +183,9 @@ class Opener:
         self.sealed.add(path)
         return Sealed(data)
 
-    def _opened(self, reading: Reading, data: bytes, value: dict[str, Any], path: str, secret: bool) -> Opened:
+    def _opened(
+        self, reading: PayloadForm, data: bytes, value: dict[str, Any], path: str, secret: bool
+    ) -> OpenedPayload:
         """Return the payload, with the payloads inside it opened too; with `secret` its unknown tags are secrets."""
         outside, self.secret = self.secret, has_secrets(reading.grammar)
         if secret and without_tags(value) is not value:
@@ -194,7 +196,7 @@ class Opener:
             walk(self, value, (None, path))
             self.depth -= 1
         learn(reading.grammar, value, self.context.topics)
-        opened = Opened.of(data, reading.name, reading.grammar, value, secret=self.secret)
+        opened = OpenedPayload.of(data, reading.name, reading.grammar, value, secret=self.secret)
         self.secret = outside or self.secret
         return opened
 
@@ -209,14 +211,14 @@ class Opener:
         return tuple(_placed(odd, places.get(odd.path), inspection.side) for odd in self.odd)
 
 
-def _former(form: Reading) -> Finding:
+def _former(form: PayloadForm) -> Finding:
     """Return the finding for a payload that is read in a former form, or in one that some peers write."""
     if form.quirk:
         return Finding(Kind.KNOWN_QUIRK, facts=told(form.quirk))
     return Finding(Kind.KNOWN_VARIANT, facts=KnownForm(form.note))
 
 
-def _placed(odd: Odd, start: int | None, side: Side) -> Finding:
+def _placed(odd: PayloadAnomaly, start: int | None, side: Side) -> Finding:
     """Return the finding with its place in the message, where the payload's first byte stands at `start`."""
     finding, here = odd.finding, join(odd.path, odd.finding.path) if odd.finding.path else odd.path
     at = start + finding.start if start is not None and finding.start is not None else None
@@ -247,7 +249,7 @@ def plan(node: Node) -> Walk | None:
         from .record_payloads import open_records
 
         return open_records
-    if isinstance(node, (Sized, Rest)):
+    if isinstance(node, (Sized, RemainingBytes)):
         return None if node.holds is None else partial(_payload, node.holds)
     below = [(child, walk) for child in children(node) if (walk := plan(child.node)) is not None]
     if not below:

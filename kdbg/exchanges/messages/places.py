@@ -18,7 +18,7 @@ class Half(NamedTuple):
     last_packet: int
 
 
-class Place(NamedTuple):
+class PointView(NamedTuple):
     """What one capture has of an exchange: None for a message of which it lacks the first or the last byte.
 
     `client` and `broker` are the ends as that capture has them, where they are others than those of the exchange.
@@ -63,7 +63,7 @@ class Places(NamedTuple):
     translated on the way, and sequence numbers and bytes make it likely.
     """
 
-    seen: tuple[Place, ...]
+    seen: tuple[PointView, ...]
     ahead: Bounds | None = None
     certain: bool = True
 

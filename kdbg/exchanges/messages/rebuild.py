@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from ...errors import BuildError, UnknownPayload
-from ...protocol.wire.language.payload import Reading
+from ...protocol.wire.language.payload import PayloadForm
 from ...protocol.wire.nodes import (
     Fixed,
     NullableStruct,
@@ -63,7 +63,7 @@ def _payload(opened: Mapping[str, Any], path: str) -> bytes:
     return build(reading.grammar, value, path) if seen is None else _like(seen, value, reading, path)
 
 
-def _like(seen: bytes, value: Mapping[str, Any], reading: Reading, path: str) -> bytes:
+def _like(seen: bytes, value: Mapping[str, Any], reading: PayloadForm, path: str) -> bytes:
     """Return `seen`, the payload's captured bytes, if they say `value`; else `value` in the form that they have."""
     for form in (reading, *reading.former):
         said = read_whole(form.grammar, seen)
@@ -73,7 +73,7 @@ def _like(seen: bytes, value: Mapping[str, Any], reading: Reading, path: str) ->
     return build(reading.grammar, value, path)
 
 
-def _reading(name: str, value: Mapping[str, Any], path: str) -> Reading:
+def _reading(name: str, value: Mapping[str, Any], path: str) -> PayloadForm:
     """Return how a payload of this name, and of the version that `value` says, is written.
 
     Raise `BuildError` for a version that kdbg does not know, `UnknownPayload` for a name.

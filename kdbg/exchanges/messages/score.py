@@ -19,7 +19,7 @@ from ...protocol.wire.nodes import (
     LengthPrefixed,
     Node,
     NullableStruct,
-    Rest,
+    RemainingBytes,
     Sized,
     UuidNode,
     WireArray,
@@ -58,7 +58,7 @@ def score(node: Node, value: Any, name: str = "") -> float:
         return 3.0 if value is None else 2.0 + sum(map(_entry, value))
     if isinstance(node, Sized):
         return text_bits(value, node.kind, name) if node.text else _bytes(value)
-    if isinstance(node, Rest):
+    if isinstance(node, RemainingBytes):
         return _bytes(value)
     if isinstance(node, UuidNode):
         return 3.0 if not value.int else 122.0 if value.version == 4 else 128.0 + NONSENSE

@@ -20,7 +20,7 @@ from ...protocol.wire.nodes import (
     LengthPrefixed,
     Node,
     NullableStruct,
-    Rest,
+    RemainingBytes,
     Sized,
     UuidNode,
     Varint,
@@ -348,7 +348,7 @@ class Weigher:
         known = not any(data[:15])
         self.priced(3.0 if known else 122.0 if sound else 128.0 + NONSENSE, 128.0)
 
-    def rest(self, node: Rest, path: Path) -> None:
+    def rest(self, node: RemainingBytes, path: Path) -> None:
         self.bits += 8.0 * (self.end - self.at)
         self.at = self.end
 
@@ -392,5 +392,5 @@ _UVARINT = Varint("UNSIGNED_VARINT", 32, signed=False)
 _READS: dict[type[Node], Callable[[Any, Any, Path], None]] = {
     Fixed: Weigher.fixed, Varint: Weigher.varint, Sized: Weigher.sized, WireStruct: Weigher.struct,
     WireArray: Weigher.array, NullableStruct: Weigher.nullable_struct, LengthPrefixed: Weigher.prefixed,
-    UuidNode: Weigher.uuid, Rest: Weigher.rest, RecordsNode: Weigher.records,
+    UuidNode: Weigher.uuid, RemainingBytes: Weigher.rest, RecordsNode: Weigher.records,
 }  # fmt: skip

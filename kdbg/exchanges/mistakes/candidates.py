@@ -10,7 +10,7 @@ from ..messages.weigh import ROOT, path_text
 from .changes import Change
 from .habits import habits
 from .mistake import Mistake, Subject, sized
-from .search import Edit, Found, Reader, Search, beginning
+from .search import Correction, Edit, MistakeReader, Search, beginning
 
 HABIT, VERSION, DISTANCE = 3.0, 3.0, 0.5
 """Bits that a habit costs beside its first change, and another version, with those of each version between."""
@@ -20,7 +20,7 @@ class Candidate(NamedTuple):
     """Changes that make a message valid, what they cost with the message that results, and its bytes."""
 
     cost: float
-    found: Found
+    found: Correction
     corrected: bytes
     habit: bool = False
 
@@ -66,7 +66,7 @@ def _candidates(subject: Subject, search: Search) -> Iterator[Candidate]:
     yield from _versions(subject, search)
 
 
-def _candidate(subject: Subject, found: Found, more: float) -> Candidate:
+def _candidate(subject: Subject, found: Correction, more: float) -> Candidate:
     known = all(edit.change.data is not None for edit in found.edits)
     corrected = corrected_bytes(subject.frame, found.edits) if known else b""
     kinds = {edit.change.kind: edit.change.cost for edit in reversed(found.edits)}
@@ -90,22 +90,22 @@ def _versions(subject: Subject, search: Search) -> Iterator[Candidate]:
         if other == subject.version or not api.reads(direction, other):
             continue
         for head in dict.fromkeys((own, header_grammar(api, other, direction))):
-            reader = Reader(frame, search.budget)
+            reader = MistakeReader(frame, search.budget)
             reader.todo = beginning((head, grammar_of(api, other, direction)))
             if not reader.whole():
                 continue
             change = Change("other-version-body", VERSION, str(other), str(subject.version), 0, None, None)
             at, bits = _body_at(reader, frame, head)
             edit = Edit(at, ROOT, change._replace(end=len(frame)), bits)
-            found = Found([edit], reader.bits, 8.0 * (len(frame) - at) - (reader.bits - bits))
+            found = Correction([edit], reader.bits, 8.0 * (len(frame) - at) - (reader.bits - bits))
             corrected = frame[:2] + other.to_bytes(2, "big") + frame[4:] if direction == "request" else b""
             yield Candidate(reader.bits + VERSION + DISTANCE * abs(other - subject.version), found, corrected)
             return
 
 
-def _body_at(reader: Reader, frame: bytes, head: object) -> tuple[int, float]:
+def _body_at(reader: MistakeReader, frame: bytes, head: object) -> tuple[int, float]:
     """Return where the body begins, and what the header costs."""
-    probe = Reader(frame, reader.budget)
+    probe = MistakeReader(frame, reader.budget)
     probe.todo = beginning((head,))  # type: ignore[arg-type]
     probe.whole()
     return probe.at, probe.bits

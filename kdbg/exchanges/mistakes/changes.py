@@ -83,7 +83,7 @@ def uvarint(data: bytes, at: int) -> tuple[int, int]:
     return -1, at
 
 
-class Written(NamedTuple):
+class WrittenLength(NamedTuple):
     """A length as it may have been written: the mistake, its cost, the values, the length meant, where it ends."""
 
     kind: str
@@ -112,48 +112,48 @@ def _wrong(node: Node) -> str:
     return "wrong-count" if isinstance(node, WireArray) else "wrong-length"
 
 
-def _compact(data: bytes, at: int, node: Any) -> Iterator[Written]:
+def _compact(data: bytes, at: int, node: Any) -> Iterator[WrittenLength]:
     """Yield the lengths that may be meant where a compact one is expected."""
     raw, end = uvarint(data, at)
     size, bnf = raw - 1, node.bnf
     if raw > 0:
-        yield Written("compact-length-without-one", 4.0, str(raw), str(raw + 1), raw, end)
+        yield WrittenLength("compact-length-without-one", 4.0, str(raw), str(raw + 1), raw, end)
     if raw > 1:
-        yield Written(_wrong(node), 6.0, str(size), str(size - 1), size - 1, end)
+        yield WrittenLength(_wrong(node), 6.0, str(size), str(size - 1), size - 1, end)
     if raw == 0 and not node.nullable:
-        yield Written("null-not-allowed", 2.0, "null", "not null", 0, end)
+        yield WrittenLength("null-not-allowed", 2.0, "null", "not null", 0, end)
     for kind, width in (("int16-length", 2), ("int32-length", 4)):
         fixed = int.from_bytes(data[at : at + width], "big", signed=True)
         if len(data) >= at + width and fixed >= -1:
-            yield Written(kind, 5.0 + 3.0 * (fixed <= 0), "", bnf, fixed, at + width)
+            yield WrittenLength(kind, 5.0 + 3.0 * (fixed <= 0), "", bnf, fixed, at + width)
     yield from _any_size(data, end, node, size)
 
 
-def _plain(data: bytes, at: int, node: Any, number: Fixed) -> Iterator[Written]:
+def _plain(data: bytes, at: int, node: Any, number: Fixed) -> Iterator[WrittenLength]:
     """Yield the lengths that may be meant where one of fixed width is expected."""
     width = number.size
     raw, compact_end = uvarint(data, at)
     if raw >= 0:
-        yield Written("compact-length", 5.0 + 3.0 * (raw <= 1), "", number.bnf, raw - 1, compact_end)
+        yield WrittenLength("compact-length", 5.0 + 3.0 * (raw <= 1), "", number.bnf, raw - 1, compact_end)
     if len(data) < at + width:
         return
     end, size = at + width, int.from_bytes(data[at : at + width], "big", signed=True)
     little = int.from_bytes(data[at : at + width], "little", signed=True)
     for other in (size - 1, size + 1):
         if size >= 0 and other >= 0:
-            yield Written(_wrong(node), 6.0, str(size), str(other), other, end)
+            yield WrittenLength(_wrong(node), 6.0, str(size), str(other), other, end)
     if size == -1 and not node.nullable:
-        yield Written("null-not-allowed", 2.0, "null", "not null", 0, end)
+        yield WrittenLength("null-not-allowed", 2.0, "null", "not null", 0, end)
     if little > 0 and little != size:
-        yield Written("little-endian-length", 5.0, str(size), str(little), little, end)
+        yield WrittenLength("little-endian-length", 5.0, str(size), str(little), little, end)
     other_width = 6 - width
     fixed = int.from_bytes(data[at : at + other_width], "big", signed=True)
     if len(data) >= at + other_width and fixed > 0:
-        yield Written(f"int{8 * other_width}-length", 5.0, "", number.bnf, fixed, at + other_width)
+        yield WrittenLength(f"int{8 * other_width}-length", 5.0, "", number.bnf, fixed, at + other_width)
     yield from _any_size(data, end, node, size)
 
 
-def _any_size(data: bytes, end: int, node: Any, size: int) -> Iterator[Written]:
+def _any_size(data: bytes, end: int, node: Any, size: int) -> Iterator[WrittenLength]:
     """Yield other sizes: where the text ends, or small counts."""
     if isinstance(node, WireArray):
         tries = set(range(MOST_COUNT + 1))
@@ -163,7 +163,7 @@ def _any_size(data: bytes, end: int, node: Any, size: int) -> Iterator[Written]:
     else:
         return
     for other in sorted(tries - {size - 1, size, size + 1, -1, -2}):
-        yield Written(_wrong(node), ANY, str(size), str(other), other, end)
+        yield WrittenLength(_wrong(node), ANY, str(size), str(other), other, end)
 
 
 def _run(data: bytes, at: int) -> int:

@@ -9,7 +9,7 @@ from ...protocol.grammars import find
 from ...protocol.wire import Api
 from ..messages.weigh import Impossible
 from .mistake import Mistake, Subject, sized
-from .search import Budget, Reader, beginning
+from .search import Budget, MistakeReader, beginning
 
 Order: TypeAlias = Literal["big", "little"]
 ORDERS: Final[tuple[Order, ...]] = get_args(Order)
@@ -96,7 +96,7 @@ def _is_header(data: bytes, order: Order) -> bool:
 
 def _end(data: bytes, api: Api, version: int) -> int:
     """Return where the request that begins there ends; 0 where it is not valid or names no client."""
-    reader = Reader(data, Budget())
+    reader = MistakeReader(data, Budget())
     reader.todo = beginning(Subject(data, api, version, "request").nodes)
     length = int.from_bytes(data[8:10], "big")
     try:

@@ -46,7 +46,7 @@ class Budget:
         return self.steps <= 0
 
 
-class Place(NamedTuple):
+class ReadPosition(NamedTuple):
     """A place in the reading from which it can go on: before a node, or before the tagged fields of a structure."""
 
     at: int
@@ -69,7 +69,7 @@ class Edit(NamedTuple):
 
 
 @dataclass
-class Found:
+class Correction:
     """Changes that make a message valid, with what it costs then."""
 
     edits: list[Edit]
@@ -92,13 +92,13 @@ Habit = Callable[[bytes, int, Any, Path, bool], Change | None]
 """What a program does everywhere: the change of a node, or of the tagged fields of a structure, if it is one."""
 
 
-class Reader(Weigher):
+class MistakeReader(Weigher):
     """Reads a message with its mistakes: notes the places, and applies changes."""
 
     def __init__(self, data: bytes, budget: Budget, *, trace: bool = False, habit: Habit | None = None) -> None:
         super().__init__(data, 0, PER_BYTE * len(data) + SPARE, len(data))
         self.budget, self.habit = budget, habit
-        self.places: list[Place] | None = [] if trace else None
+        self.places: list[ReadPosition] | None = [] if trace else None
         self.edits: list[Edit] = []
         self.record_sets: list[RecordSetAt] = []
         self.odd = 0
@@ -108,7 +108,7 @@ class Reader(Weigher):
         if self.budget.steps < 0:
             raise Impossible
         if self.places is not None and not isinstance(node, WireStruct):
-            self.places.append(Place(self.at, self.bits, self.faults, node, path, False, self.todo))
+            self.places.append(ReadPosition(self.at, self.bits, self.faults, node, path, False, self.todo))
         change = self.habit(self.data, self.at, node, path, False) if self.habit is not None else None
         if change is not None:
             self.apply(node, path, change)
@@ -133,7 +133,7 @@ class Reader(Weigher):
 
     def tags(self, node: WireStruct, path: Path) -> None:
         if self.places is not None:
-            self.places.append(Place(self.at, self.bits, self.faults, node, path, True, self.todo))
+            self.places.append(ReadPosition(self.at, self.bits, self.faults, node, path, True, self.todo))
         change = self.habit(self.data, self.at, node, path, True) if self.habit is not None else None
         if change is not None:
             self.apply(node, path, change)
@@ -159,11 +159,11 @@ class Reader(Weigher):
         self.bits += bits
         self.odd += bits >= raw + NONSENSE
 
-    def found(self) -> Found:
+    def found(self) -> Correction:
         """Return the changes that were applied; the first of them is where the message is not valid."""
         first = self.edits[0]
         gain = 8.0 * (len(self.data) - first.start) - (self.bits - first.bits)
-        return Found(self.edits, self.bits, gain)
+        return Correction(self.edits, self.bits, gain)
 
     def whole(self) -> bool:
         """Read on; return whether that ends with the message, and with no value that no peer writes."""
@@ -195,14 +195,14 @@ class Search:
     def __init__(self, data: bytes, nodes: tuple[Node, ...], budget: Budget) -> None:
         self.data, self.nodes, self.budget = data, nodes, budget
         self.begun = beginning(nodes)
-        self.strict = Reader(data, budget, trace=True)
+        self.strict = MistakeReader(data, budget, trace=True)
         self.strict.todo = self.begun
         self.valid = self.strict.whole()
         """Whether the message is valid as it is."""
         self.ended = self.strict.todo is None and self.strict.at == len(data)
         """Whether the reading ends with the message, though it may have faults."""
 
-    def singles(self) -> Iterator[Found]:
+    def singles(self) -> Iterator[Correction]:
         """Yield each single change that makes the message valid."""
         best = PER_BYTE * len(self.data) + SPARE
         for place in reversed(self.strict.places or []):
@@ -219,7 +219,7 @@ class Search:
                 if self.budget.spent:
                     return
 
-    def _changes(self, place: Place) -> Iterator[Change]:
+    def _changes(self, place: ReadPosition) -> Iterator[Change]:
         header = is_header(place.path)
         if place.tags:
             found = tag_changes(self.data, place.at, place.node)
@@ -229,15 +229,15 @@ class Search:
             return (_as_client_id(one) for one in found if place.path[2] == "client_id")
         return found
 
-    def _at(self, place: Place, most: float) -> Reader:
-        reader = Reader(self.data, self.budget)
+    def _at(self, place: ReadPosition, most: float) -> MistakeReader:
+        reader = MistakeReader(self.data, self.budget)
         reader.at, reader.bits, reader.faults, reader.todo = place.at, place.bits, place.faults, place.todo
         reader.most = most
         return reader
 
-    def with_habit(self, habit: Habit) -> Found | None:
+    def with_habit(self, habit: Habit) -> Correction | None:
         """Return the changes that undo what a program does everywhere; None where it does it once, or never."""
-        reader = Reader(self.data, self.budget, habit=habit)
+        reader = MistakeReader(self.data, self.budget, habit=habit)
         reader.todo = self.begun
         if not reader.whole() or len(reader.edits) < 2:
             return None

@@ -10,7 +10,7 @@ from ...protocol.wire.nodes import Fixed
 from ..messages.weigh import path_text
 from .changes import changes
 from .mistake import Mistake, Subject, sized
-from .search import Place, Search
+from .search import ReadPosition, Search
 
 CLOSED: Final = frozenset({"acks", "isolation_level", "key_type"})
 """Fields that have no value but those that have a name."""
@@ -41,18 +41,18 @@ def unused_values(subject: Subject, search: Search) -> Iterator[Mistake]:
         )  # fmt: skip
 
 
-def _integers(search: Search) -> Iterator[Place]:
+def _integers(search: Search) -> Iterator[ReadPosition]:
     return (one for one in search.strict.places or [] if not one.tags and isinstance(one.node, Fixed))
 
 
-def _is_unused(frame: bytes, place: Place) -> bool:
+def _is_unused(frame: bytes, place: ReadPosition) -> bool:
     """Return whether a value has no name, in either byte order."""
     names = place.node.names
     known = not names or place.path[2] not in CLOSED
     return not known and _value(frame, place, "big") not in names and _value(frame, place, "little") not in names
 
 
-def _value(frame: bytes, place: Place, order: Any) -> int:
+def _value(frame: bytes, place: ReadPosition, order: Any) -> int:
     return int.from_bytes(frame[place.at : place.at + place.node.size], order, signed=True)
 
 

@@ -54,7 +54,7 @@ def made_context(hosts: Sequence[str], path: str) -> ssl.SSLContext:
     clients to trust, is written to a file. `InputError` without `cryptography`, `WriteError` for that file."""
     if find_spec("cryptography") is None:
         raise InputError(f"--listen-ca needs the package cryptography; {install('tls')}")
-    from ...streams.tls.made import made
+    from ...streams.tls.certificate import made
 
     found = made(hosts)
     with AtomicFile(path) as authority:

@@ -27,14 +27,14 @@ from ...protocol.wire.readings.compiled import UNREADABLE
 from ...protocol.wire.readings.endpoints import Change, with_endpoints
 from ...protocol.wire.readings.outline import PartitionOutline
 from ..answers import refusal, skeleton, with_error
-from .assemble import Asked, assemble, keyed
+from .assemble import RequestedTopics, assemble, keyed
 from .echo import echoed
+from .fallback import FILLED, LIST_OFFSETS, OFFSET_FETCH, base, commits
 from .groups import for_member
 from .recording import API_VERSIONS, FETCH, Recording
 from .rejections import INVALID_TOPIC, Reaction, Rejection, is_topic, rejections, text_beside
 from .requests import header_of, read_request
 from .responses import as_rejected, has_errors, with_partition_errors
-from .unrecorded import FILLED, LIST_OFFSETS, OFFSET_FETCH, base, commits
 
 UNSUPPORTED_VERSION, UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID, SESSION_NOT_FOUND = 35, 3, 100, 70
 EARLIEST, LATEST = -2, -1
@@ -158,7 +158,7 @@ class Answers:
         rows, names = self._rows(half), self.recording.names
         body = assemble(
             api.at("response", version), skeleton(api, version, rows), sources,
-            Asked(rows, names, _asks_for_all(asked) and not _asks_for_all(before),
+            RequestedTopics(rows, names, _asks_for_all(asked) and not _asks_for_all(before),
                   lambda struct, item, topic: self._fill(api, struct, item, topic)),
         )  # fmt: skip
         if api.key == LIST_OFFSETS:

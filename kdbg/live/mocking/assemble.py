@@ -11,7 +11,7 @@ from ...protocol.wire.nodes import Field, Node, WireArray, WireStruct
 from ...protocol.wire.readings.outline import PartitionOutline
 
 
-class Asked(NamedTuple):
+class RequestedTopics(NamedTuple):
     """The topics and partitions that a request names, the names of topic ids, and what fills one without a record.
 
     `every`: the request is for all topics. `fill` is given the structure of a topic or a partition, its values, and
@@ -29,7 +29,11 @@ class Asked(NamedTuple):
 
 
 def assemble(
-    struct: WireStruct, made: dict[str, Any], sources: Sequence[Mapping[str, Any]], asked: Asked, topic: Any = None
+    struct: WireStruct,
+    made: dict[str, Any],
+    sources: Sequence[Mapping[str, Any]],
+    asked: RequestedTopics,
+    topic: Any = None,
 ) -> dict[str, Any]:
     """Return `made`, which has the topics and partitions that are asked for, filled from recorded answers.
 
@@ -63,7 +67,7 @@ def assemble(
     return made
 
 
-def _union(field: Field, sources: Sequence[Mapping[str, Any]], asked: Asked) -> list[Any]:
+def _union(field: Field, sources: Sequence[Mapping[str, Any]], asked: RequestedTopics) -> list[Any]:
     """Return the topics of all recorded answers, each as the closest has it that has no error to tell of it."""
     item = inside(field.node)
     assert item is not None
@@ -82,7 +86,7 @@ def keyed(node: Node) -> str | None:
     return "topic" if kinds & {"topic", "topic_id"} else "partition" if "partition" in kinds else None
 
 
-def _key(item: Mapping[str, Any], struct: WireStruct, asked: Asked) -> Any:
+def _key(item: Mapping[str, Any], struct: WireStruct, asked: RequestedTopics) -> Any:
     """Return the name of a topic, its id where nobody knows one, or the number of a partition."""
     kinds = {field.node.kind: field.name for field in struct.members}
     if "topic" in kinds or "topic_id" in kinds:

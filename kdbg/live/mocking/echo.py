@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.language.payload import OpenedPayload
 
 ECHOED: Final = frozenset({
     "member_id", "group_id", "group_instance_id", "instance_id", "transactional_id", "v3_and_below_transactional_id",
@@ -37,4 +37,4 @@ def _with(value: Any, words: Mapping[str, str]) -> Any:
         return {name: _with(inner, words) for name, inner in value.items()}
     if isinstance(value, list):
         return [_with(inner, words) for inner in value]
-    return words.get(value, value) if isinstance(value, str) and not isinstance(value, Opened) else value
+    return words.get(value, value) if isinstance(value, str) and not isinstance(value, OpenedPayload) else value

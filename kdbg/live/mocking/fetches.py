@@ -11,7 +11,7 @@ from ...protocol.wire.nodes import WireStruct
 from ...protocol.wire.readings.outline import parts
 
 
-class Piece(NamedTuple):
+class RecordedBatch(NamedTuple):
     """What a recorded answer says of a partition: its records go from offset `first` up to `last`."""
 
     first: int
@@ -20,10 +20,10 @@ class Piece(NamedTuple):
 
 
 @dataclass
-class Log:
+class RecordedLog:
     """A partition: pieces with records, the latest that was said of it without any, how far it goes."""
 
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[RecordedBatch] = field(default_factory=list)
     said: Mapping[str, Any] = field(default_factory=dict)
     end: int = 0
 
@@ -47,7 +47,7 @@ class FetchLog:
 
     def __init__(self) -> None:
         self.version = 0
-        self._logs: dict[tuple[Any, int], Log] = {}
+        self._logs: dict[tuple[Any, int], RecordedLog] = {}
 
     def add(self, grammar: WireStruct, body: Mapping[str, Any], names: Mapping[UUID, str], version: int) -> None:
         """Take a recorded answer."""
@@ -55,12 +55,12 @@ class FetchLog:
         for part in parts(grammar)(body):
             if part.value.get("error_code"):
                 continue
-            log = self._logs.setdefault((names.get(part.topic, part.topic), part.partition), Log())
+            log = self._logs.setdefault((names.get(part.topic, part.topic), part.partition), RecordedLog())
             log.said = part.value
             log.end = max(log.end, part.value["high_watermark"])
             ends = [span for entry in part.value.get("records") or () if (span := _span(entry)) is not None]
             if ends:
-                log.pieces.append(Piece(ends[0][0], ends[-1][1], part.value))
+                log.pieces.append(RecordedBatch(ends[0][0], ends[-1][1], part.value))
 
     def at(self, topic: Any, partition: int, offset: int) -> dict[str, Any] | None:
         """Return what a fetch is told of a partition; None of one that the capture shows nothing of."""
@@ -69,7 +69,7 @@ class FetchLog:
 
     def span(self, topic: Any, partition: int) -> tuple[int, int]:
         """Return the first offset of a partition's records, and the end of its log, as far as fetches show them."""
-        log = self._logs.get((topic, partition), Log())
+        log = self._logs.get((topic, partition), RecordedLog())
         return min((one.first for one in log.pieces), default=log.end), log.end
 
 

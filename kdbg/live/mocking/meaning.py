@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from ...analysis.compare.broker_assigned import OFFSET, handed
 from ...analysis.compare.fields import inside, nodes
-from ...analysis.compare.handed import OFFSET, handed
-from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct
 from ...protocol.wire.records.node import RecordsNode
 
@@ -50,7 +50,7 @@ def _one(
         return
     if name == TOPICS:
         yield path, "all" if value is None else "some", OF_ALL
-    if isinstance(value, Opened):
+    if isinstance(value, OpenedPayload):
         yield from _of(value.value, value.grammar, path, names)
     elif isinstance(value, Mapping):
         yield from _of(value, inside(node), path, names)

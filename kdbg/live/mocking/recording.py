@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from ...analysis.compare.handed import TRANSIENT
+from ...analysis.compare.broker_assigned import TRANSIENT
 from ...errors import BuildError, InputError
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.message import Message
@@ -17,9 +17,9 @@ from ...protocol.grammars import by_key
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 from ...protocol.wire.readings.outline import outline
+from .fallback import NEEDED
 from .fetches import FetchLog
 from .meaning import Features, closeness, features
-from .unrecorded import NEEDED
 
 API_VERSIONS, PRODUCE, FETCH, METADATA = 18, 0, 1, 3
 NOTHING: Final = "no response that the mock can serve; choose another capture, or other filters"

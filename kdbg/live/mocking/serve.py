@@ -17,7 +17,7 @@ from ...exchanges.engine.requests import read_header
 from ..addresses import Addresses
 from ..client.settings import show
 from ..frames import FRONT, Decision, Frames
-from ..listening import DescriptorLimit, Listener, Listening, Ports, accept, turns
+from ..listeners import DescriptorLimit, Listener, Listening, Ports, accept, turns
 from ..notices import Notices
 from ..session import Tap
 from .answers import Answers, Reply

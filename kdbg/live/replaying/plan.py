@@ -38,7 +38,7 @@ FETCH: Final = "Fetch"
 
 
 @dataclass
-class Step:
+class ReplayStep:
     """A request to send again. `at` is nanoseconds since the first; `after`: how many answers must have come.
 
     `waits` says that its own answer is one of those that others wait for. `left_out` says why it is not sent.
@@ -56,13 +56,13 @@ class Step:
 class Plan:
     """The steps of a run: `add` exchanges, then `order` them. Those of more than `most` bytes are refused."""
 
-    steps: list[Step]
+    steps: list[ReplayStep]
     held: int
     most: int
 
     def __init__(self, most: int) -> None:
         self.steps, self.held, self.most = [], 0, most
-        self._answers = list[Step]()
+        self._answers = list[ReplayStep]()
         self._reached = 0
         self._done = set[int]()
 
@@ -76,7 +76,7 @@ class Plan:
                 f"the requests exceed {self.most >> 20} MiB; use filters such as --client-id or --since, or "
                 "raise --max-memory"
             )
-        self.steps.append(Step(exchange, (capture, exchange.peers.number), exchange.request.first_time))
+        self.steps.append(ReplayStep(exchange, (capture, exchange.peers.number), exchange.request.first_time))
 
     def order(self) -> Plan:
         """Bring the steps into their order, and say of each what it waits for, and whether it is sent at all."""
@@ -97,19 +97,19 @@ class Plan:
             step.at -= first
         return self
 
-    def answered(self, step: Step) -> None:
+    def answered(self, step: ReplayStep) -> None:
         """Note that the answer to a step has come, or that none will."""
         self._done.add(id(step))
         while self._reached < len(self._answers) and id(self._answers[self._reached]) in self._done:
             self._done.discard(id(self._answers[self._reached]))
             self._reached += 1
 
-    def is_due(self, step: Step) -> bool:
+    def is_due(self, step: ReplayStep) -> bool:
         """Return whether all answers have come that a step waits for."""
         return self._reached >= step.after
 
 
-def _sent(step: Step) -> Moment:
+def _sent(step: ReplayStep) -> Moment:
     """Return when a request was sent, and with which packet."""
     request = step.exchange.request
     assert request is not None

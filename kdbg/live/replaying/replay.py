@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ...analysis.compare.answers import Judge, Outcome, Verdict, shared_groups, worth_asking_again
-from ...analysis.compare.handed import NODE
+from ...analysis.compare.answers import Judge, ReplayedRequest, Verdict, shared_groups, worth_asking_again
+from ...analysis.compare.broker_assigned import NODE
 from ...errors import BuildError, ClientError, KdbgError
 from ...exchanges.messages.exchange import Exchange
 from ...protocol import grammars
@@ -21,9 +21,9 @@ from ..client.pool import Pool
 from ..client.routes import KEY_TYPES, route
 from ..client.settings import Address
 from .nodes import brokers_in
-from .plan import Plan, Step, Talk
-from .topics import Wanted
-from .words import Sent, Words, nearest
+from .plan import Plan, ReplayStep, Talk
+from .request_adapter import Sent, Words, nearest
+from .topics import TopicShape
 
 PAUSE, LONGEST = 0.05, 1.0
 """Seconds before a request is sent again whose answer is not the last word: at first, and at most."""
@@ -37,7 +37,7 @@ class How(NamedTuple):
     """How to send: `speed` times as fast as in the capture, None for as fast as answers come."""
 
     speed: float | None = 1.0
-    create: dict[str, Wanted] | None = None
+    create: dict[str, TopicShape] | None = None
 
 
 class Replay:
@@ -47,7 +47,7 @@ class Replay:
 
     def __init__(
         self, plan: Plan, bootstrap: str, settings: Settings, judge: Judge, how: How, *,
-        told: Callable[[Step, Outcome], None], say: Callable[[str], None], tap: Tap | None = None,
+        told: Callable[[ReplayStep, ReplayedRequest], None], say: Callable[[str], None], tap: Tap | None = None,
     ) -> None:  # fmt: skip
         self.plan, self.settings, self.judge, self.how = plan, settings, judge, how
         self._told, self._say, self._tap = told, say, tap
@@ -55,7 +55,7 @@ class Replay:
         self._words = Words(judge.known, self._cluster.topic_ids.get)
         self._pools: dict[Talk, Pool] = {}
         self._tasks: asyncio.TaskGroup
-        self._ready: dict[int, Outcome] = {}
+        self._ready: dict[int, ReplayedRequest] = {}
         self._places = {id(step): place for place, step in enumerate(plan.steps)}
         self._left = Counter(step.talk for step in plan.steps)
         self._next = 0
@@ -99,7 +99,7 @@ class Replay:
         if self.how.create:
             await self._create(self.how.create)
 
-    async def _create(self, topics: dict[str, Wanted]) -> None:
+    async def _create(self, topics: dict[str, TopicShape]) -> None:
         """Create topics, where a broker lets them be created, and wait until each has a leader."""
         api = grammars.by_key(CREATE_TOPICS)
         if api.key not in await self._cluster.versions(await self._cluster.any()):
@@ -127,7 +127,7 @@ class Replay:
 
     # One request after the other
 
-    async def _when_due(self, step: Step, start: float) -> None:
+    async def _when_due(self, step: ReplayStep, start: float) -> None:
         """Wait until a step's time has come, and all answers that it follows from."""
         if self.how.speed is not None:
             due = start + step.at / 1e9 / self.how.speed
@@ -136,10 +136,10 @@ class Replay:
             self._news.clear()
             await self._news.wait()
 
-    async def _take(self, step: Step) -> None:
+    async def _take(self, step: ReplayStep) -> None:
         """Send a step; what comes of it is waited for beside."""
         exchange = step.exchange
-        outcome = Outcome(exchange, Verdict.UNCOMPARED, exchange.version)
+        outcome = ReplayedRequest(exchange, Verdict.UNCOMPARED, exchange.version)
         if step.left_out or step.unfit:
             outcome.why = step.left_out or step.unfit
             outcome.verdict = Verdict.UNCOMPARED if step.left_out else Verdict.FAILED
@@ -163,7 +163,7 @@ class Replay:
             return
         self._tasks.create_task(self._answer(step, outcome, sent, connection, future))
 
-    async def _prepare(self, step: Step) -> tuple[Sent, Connection]:
+    async def _prepare(self, step: ReplayStep) -> tuple[Sent, Connection]:
         """Return what to send for a step, and where; raise `ClientError` or `BuildError` where that cannot be."""
         exchange = step.exchange
         pool = self._pool(step)
@@ -198,7 +198,7 @@ class Replay:
             return await self._cluster.controller_address()
         return await self._cluster.broker(belongs.subject) if belongs.kind == "broker" else home
 
-    async def _learn_topics(self, step: Step) -> None:
+    async def _learn_topics(self, step: ReplayStep) -> None:
         """Ask for the ids of topics that a request or its answer names by ids of then, or now has to."""
         exchange = step.exchange
         wanted = self._words.unknown_topics(exchange)
@@ -221,7 +221,7 @@ class Replay:
         if message is not None and not message.body.get("error_code"):
             self._words.note_producer(producer, epoch, message.body["producer_id"], message.body["producer_epoch"])
 
-    def _pool(self, step: Step) -> Pool:
+    def _pool(self, step: ReplayStep) -> Pool:
         """Return the connections of now that stand for a captured one: one to each broker that is needed."""
         found = self._pools.get(step.talk)
         if found is None:
@@ -235,7 +235,12 @@ class Replay:
     # Answers
 
     async def _answer(
-        self, step: Step, outcome: Outcome, sent: Sent, connection: Connection, future: asyncio.Future[Exchange]
+        self,
+        step: ReplayStep,
+        outcome: ReplayedRequest,
+        sent: Sent,
+        connection: Connection,
+        future: asyncio.Future[Exchange],
     ) -> None:
         """Wait for an answer, and compare it; where it is not the last word, send the request once more."""
         old, loop = step.exchange, asyncio.get_running_loop()
@@ -268,7 +273,7 @@ class Replay:
         self._done(step, outcome)
         await self._close(step)
 
-    def _done(self, step: Step, outcome: Outcome) -> None:
+    def _done(self, step: ReplayStep, outcome: ReplayedRequest) -> None:
         """Tell of an outcome, after those of all steps before it; whoever waits for its answer need not any more."""
         if step.waits:
             self.plan.answered(step)
@@ -279,7 +284,7 @@ class Replay:
             self._told(self.plan.steps[self._next], self._ready.pop(self._next))
             self._next += 1
 
-    async def _close(self, step: Step) -> None:
+    async def _close(self, step: ReplayStep) -> None:
         """Hang up once nothing more is to be said on a captured connection."""
         self._left[step.talk] -= 1
         if not self._left[step.talk] and step.talk in self._pools:

@@ -7,22 +7,22 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from ...exchanges.messages.exchange import Exchange
-from .plan import Step
+from .plan import ReplayStep
 
 INTERNAL = "__"
 """How the names of topics begin that brokers make for themselves."""
 
 
-class Wanted(NamedTuple):
+class TopicShape(NamedTuple):
     """A topic: how many partitions it had, and how many replicas."""
 
     partitions: int
     replicas: int
 
 
-def wanted(steps: Iterable[Step], names: Mapping[UUID, str]) -> dict[str, Wanted]:
+def wanted(steps: Iterable[ReplayStep], names: Mapping[UUID, str]) -> dict[str, TopicShape]:
     """Return the topics to create, by name; not those that the capture itself shows being created."""
-    found: dict[str, Wanted] = {}
+    found: dict[str, TopicShape] = {}
     created = set[str]()
     for step in steps:
         if step.left_out:
@@ -36,7 +36,7 @@ def wanted(steps: Iterable[Step], names: Mapping[UUID, str]) -> dict[str, Wanted
     return {name: topic for name, topic in found.items() if name not in created and not name.startswith(INTERNAL)}
 
 
-def _take(exchange: Exchange, names: Mapping[UUID, str], found: dict[str, Wanted]) -> None:
+def _take(exchange: Exchange, names: Mapping[UUID, str], found: dict[str, TopicShape]) -> None:
     """Note the topics of an exchange."""
     if exchange.api is not None and exchange.api.name == "Metadata" and exchange.response is not None:
         message = exchange.response.message()
@@ -47,10 +47,10 @@ def _take(exchange: Exchange, names: Mapping[UUID, str], found: dict[str, Wanted
             _more(found, names.get(topic) if isinstance(topic, UUID) else topic, (partition or 0) + 1, 1)
 
 
-def _more(found: dict[str, Wanted], name: Any, partitions: int, replicas: int) -> None:
+def _more(found: dict[str, TopicShape], name: Any, partitions: int, replicas: int) -> None:
     if isinstance(name, str) and name:
-        before = found.get(name, Wanted(1, 1))
-        found[name] = Wanted(max(before.partitions, partitions), max(before.replicas, replicas))
+        before = found.get(name, TopicShape(1, 1))
+        found[name] = TopicShape(max(before.partitions, partitions), max(before.replicas, replicas))
 
 
 def _replicas(topic: Mapping[str, Any]) -> int:

@@ -13,11 +13,11 @@ from ...protocol.wire import Api
 from ...protocol.wire.language.api import DIRECTIONS, Direction
 from ...protocol.wire.nodes import join
 from ...protocol.wire.readings.fields import path_to
-from ...protocol.wire.readings.outline import Part, parts
+from ...protocol.wire.readings.outline import PartitionContext, parts
 from ...protocol.wire.readings.topic_names import Topics
 from .outcomes import Answered, Markers
 from .record import CapturedRecord, Event, Origin, Outcome, TransactionEnd
-from .sets import Place, Shown, record_sets, records_in
+from .sets import RecordSetSource, Shown, record_sets, records_in
 
 ENDS = "EndTxn"
 
@@ -76,10 +76,10 @@ class Records:
             for record in found:
                 yield record._replace(outcome=self.markers.outcome(record, answered))
 
-    def _records(self, message: Message, part: Part, origin: Origin) -> Iterator[CapturedRecord]:
+    def _records(self, message: Message, part: PartitionContext, origin: Origin) -> Iterator[CapturedRecord]:
         """Yield the records of one partition in a message, with the offsets that stand in them."""
         wrong = frozenset(finding.path for finding in message.findings if finding.kind is Kind.CRC_MISMATCH)
-        place = Place(part.topic, part.partition)
+        place = RecordSetSource(part.topic, part.partition)
         for name in record_sets(message.grammar) & part.value.keys():
             path = join(path_to(part.value, message.body) or "", name) if wrong else ""
             yield from records_in(part.value[name] or (), place, origin, self.shown, wrong, path)

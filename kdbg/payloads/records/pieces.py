@@ -12,7 +12,7 @@ from ...exchanges.messages.message import Message
 from ...protocol.findings import Kind
 from ..segments import File
 from .record import CapturedRecord, Origin
-from .sets import Place, Shown, records_in
+from .sets import RecordSetSource, Shown, records_in
 
 STORED = Origin("stored")
 
@@ -20,5 +20,5 @@ STORED = Origin("stored")
 def records_of_piece(file: File, message: Message, *, secrets: bool = False) -> Iterator[CapturedRecord]:
     """Yield the records of a piece of a log segment; topic and partition are those in the file's path."""
     wrong = frozenset(f"[0].{finding.path}" for finding in message.findings if finding.kind is Kind.CRC_MISMATCH)
-    place = Place(file.place.topic, file.place.partition)
+    place = RecordSetSource(file.place.topic, file.place.partition)
     yield from records_in(message.body.get("records") or (), place, STORED, Shown({}, secrets), wrong)

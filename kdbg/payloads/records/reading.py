@@ -11,7 +11,7 @@ from ...protocol.wire.readings.outline import parts
 from ...protocol.wire.readings.topic_names import Topics
 from ..values.read import ReadValue
 from ..values.unasked import unasked
-from ..values.value import Asked, Part
+from ..values.value import Part, ValueContext
 from .record import as_id
 from .sets import record_sets
 
@@ -52,7 +52,7 @@ def said(placed: Placed, part: Part, read: ReadBytes) -> bytes | None:
     if type(data) is not bytes:
         return data
     headers = placed.record.get("headers") or ()
-    asked = Asked(part, placed.topic, [(each.get("key"), each.get("value")) for each in headers])
+    asked = ValueContext(part, placed.topic, [(each.get("key"), each.get("value")) for each in headers])
     found = read(data, asked)
     return data if found == unasked(data, asked) else ReadValue.of(data, found)
 

@@ -18,7 +18,7 @@ SEQUENCES = 0x7FFFFFFF
 """Sequence numbers wrap to 0 behind it (KIP-98)."""
 
 
-class Place(NamedTuple):
+class RecordSetSource(NamedTuple):
     """Where a record set stands: its topic by name or id, and its partition."""
 
     topic: Any
@@ -41,7 +41,8 @@ class Shown(NamedTuple):
 
 
 def records_in(
-    entries: Sequence[dict[str, Any]], place: Place, origin: Origin, shown: Shown, wrong: frozenset[str] = frozenset(),
+    entries: Sequence[dict[str, Any]], place: RecordSetSource, origin: Origin, shown: Shown,
+    wrong: frozenset[str] = frozenset(),
     path: str = "",
 ) -> Iterator[CapturedRecord]:  # fmt: skip
     """Yield the records of a record set, with the offsets that stand in it.

@@ -23,7 +23,7 @@ DEEPEST = 32
 """Schemas that use schemas are followed so far."""
 
 
-class Dump:
+class SchemaDump:
     """The schemas in a file or a folder, by their ids; raises `InputError` where there are none to be read."""
 
     def __init__(self, path: Path) -> None:

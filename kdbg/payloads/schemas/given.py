@@ -26,7 +26,7 @@ class ForTopic(NamedTuple):
     schema: Schema
 
 
-class Given:
+class TopicSchemas:
     """Schemas of topics, and of ids if there is a registry."""
 
     def __init__(self, topics: Sequence[ForTopic] = (), registry: Ids | None = None) -> None:

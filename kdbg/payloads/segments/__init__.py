@@ -6,7 +6,7 @@ leaves a doubt, as zeros do. `open_file` puts the two together.
 """
 
 from .kinds import File, more_wanted, named_kind, open_file
-from .piece import FileKind, Piece
+from .piece import FileKind, SegmentPiece
 from .place import LogLocation, place_of
 
-__all__ = ["File", "FileKind", "LogLocation", "Piece", "more_wanted", "named_kind", "open_file", "place_of"]
+__all__ = ["File", "FileKind", "LogLocation", "SegmentPiece", "more_wanted", "named_kind", "open_file", "place_of"]

@@ -20,9 +20,9 @@ from ...protocol.findings.faults import ChecksumWrong
 from ...protocol.grammars import log_files
 from ...protocol.grammars.payloads.producer_snapshot import producer_snapshot
 from ...protocol.wire import Api, Struct
-from ...protocol.wire.readings.spans import Inspection
+from ...protocol.wire.readings.annotate import Inspection
 from ...protocol.wire.records.checksum import crc32c
-from .piece import CHUNK, LARGEST, Piece, Read, ends_inside, of_file, taken, zeros_between
+from .piece import CHUNK, LARGEST, Read, SegmentPiece, ends_inside, of_file, taken, zeros_between
 
 VERSION = 1
 """The only version of a producer snapshot that there is."""
@@ -80,12 +80,12 @@ class _Structured:
         time = message.body.get("timestamp", -1)
         return (time, time) if time >= 0 else None
 
-    def message(self, piece: Piece, *, shallow: bool = False) -> Message:
+    def message(self, piece: SegmentPiece, *, shallow: bool = False) -> Message:
         message = read(self.api, 0, "response", piece.data, header=False)
         message.findings = tuple(of_file(finding) for finding in message.findings)
         return message
 
-    def inspection(self, piece: Piece) -> Inspection:
+    def inspection(self, piece: SegmentPiece) -> Inspection:
         found = explain(self.api, 0, "response", piece.data, header=False)[1]
         found.findings = [of_file(finding) for finding in found.findings]
         return found
@@ -118,9 +118,9 @@ class Entries(_Structured):
         return in_order and all(map(self.sane, entries))
 
     def _value(self, data: bytes, at: int) -> FixedEntry:
-        return self.message(Piece(at, data[at : at + self.size])).body
+        return self.message(SegmentPiece(at, data[at : at + self.size])).body
 
-    def pieces(self, read: Read) -> Iterator[Piece]:
+    def pieces(self, read: Read) -> Iterator[SegmentPiece]:
         data, position, zeros = b"", 0, 0
         before: FixedEntry | None = None
         while more := read(CHUNK):
@@ -130,7 +130,7 @@ class Entries(_Structured):
                 zeros += whole
             else:
                 for at in range(0, whole, self.size):
-                    piece = Piece(position + at, data[at : at + self.size])
+                    piece = SegmentPiece(position + at, data[at : at + self.size])
                     if not any(piece.data):
                         zeros += self.size
                         continue
@@ -140,12 +140,12 @@ class Entries(_Structured):
                     entry = self.message(piece).body
                     odd = self.follows(entry, before) if before else None
                     before = entry
-                    yield Piece(
+                    yield SegmentPiece(
                         piece.position, piece.data, (Finding(Kind.OUT_OF_ORDER, start=0, facts=odd),) if odd else ()
                     )
             data, position = data[whole:], position + whole
         if zeros:
-            yield Piece(position - zeros, b"", zeros=zeros)
+            yield SegmentPiece(position - zeros, b"", zeros=zeros)
         if data:
             yield ends_inside("an entry", position, data, self.size)
 
@@ -168,14 +168,14 @@ class Snapshot(_Structured):
         size = HEADER.size + count * PRODUCER_SIZE
         return len(head) < size or bool(len(head) == size and crc32c(head[CRC_FROM:]) == crc)
 
-    def pieces(self, read: Read) -> Iterator[Piece]:
+    def pieces(self, read: Read) -> Iterator[SegmentPiece]:
         data = b"".join(taken(read, LARGEST))
         if len(data) < HEADER.size:
             yield ends_inside("its header", 0, data, HEADER.size)
             return
         crc, proved = HEADER.unpack_from(data)[1], crc32c(data[CRC_FROM:])
         odd = Finding(Kind.CRC_MISMATCH, "", "crc", 2, 4, ChecksumWrong("snapshot", "CRC-32C", crc, proved))
-        yield Piece(0, data, () if crc == proved else (odd,))
+        yield SegmentPiece(0, data, () if crc == proved else (odd,))
 
 
 offset_index: Final = Entries(

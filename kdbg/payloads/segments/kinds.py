@@ -8,7 +8,7 @@ from typing import Final
 
 from . import entries, texts
 from .log import Log
-from .piece import FileKind, Piece, Read
+from .piece import FileKind, Read, SegmentPiece
 from .place import LogLocation, place_of
 
 HEAD = 1 << 14
@@ -43,11 +43,11 @@ class File:
         """Whether its pieces are batches and messages, and no entries."""
         return isinstance(self.kind, Log)
 
-    def hides(self, piece: Piece) -> bool:
+    def hides(self, piece: SegmentPiece) -> bool:
         """Whether bytes of it that cannot be read may hold secrets."""
         return isinstance(self.kind, Log) and self.kind.hides(piece)
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[SegmentPiece]:
         return self.kind.pieces(self.read)
 
 

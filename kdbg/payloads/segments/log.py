@@ -22,12 +22,12 @@ from ...protocol.wire import TopicName
 from ...protocol.wire.language.payload import Sealed
 from ...protocol.wire.language.types import At
 from ...protocol.wire.nodes import Field, WireStruct
+from ...protocol.wire.readings.annotate import Inspection
 from ...protocol.wire.readings.compiled import UNREADABLE, record_readers
-from ...protocol.wire.readings.spans import Inspection
 from ...protocol.wire.records.sets import CONTROL, decode
-from .piece import Piece, Read, of_file
+from .piece import Read, SegmentPiece, of_file
 from .place import METADATA_TOPIC
-from .walk import Walk, entry_size
+from .walk import LogWalk, entry_size
 
 WITH_TOPIC = WireStruct((Field("topic", TopicName.at(At(0, False))), *records_api.at("response", 0).fields), None)
 """What a piece says, beside the topic that it is of: that tells what its records hold."""
@@ -52,7 +52,7 @@ class Log:
         self.secret: bool = self.topic == METADATA_TOPIC
         """Whether bytes that cannot be read may hold secrets: the KRaft log has SCRAM credentials and tokens."""
 
-    def hides(self, piece: Piece) -> bool:
+    def hides(self, piece: SegmentPiece) -> bool:
         """Return whether the bytes of a piece that is no entry may hold secrets."""
         return self.secret or (self.topic is None and is_metadata(piece.data))
 
@@ -60,10 +60,10 @@ class Log:
         """Whether an entry stands first."""
         return entry_size(head, 0) is not None
 
-    def pieces(self, read: Read) -> Iterator[Piece]:
-        return Walk(read).pieces()
+    def pieces(self, read: Read) -> Iterator[SegmentPiece]:
+        return LogWalk(read).pieces()
 
-    def message(self, piece: Piece, *, shallow: bool = False) -> Message:
+    def message(self, piece: SegmentPiece, *, shallow: bool = False) -> Message:
         if not piece.whole:
             return self._message(piece, [{"raw": piece.data}])
         MEMORY.begin()
@@ -82,13 +82,15 @@ class Log:
         message.findings = tuple(map(shortened, message.findings))
         return message
 
-    def _message(self, piece: Piece, entries: list[dict[str, Any]], findings: tuple[Finding, ...] = ()) -> Message:
+    def _message(
+        self, piece: SegmentPiece, entries: list[dict[str, Any]], findings: tuple[Finding, ...] = ()
+    ) -> Message:
         for entry in entries if self.hides(piece) and (self.secret or not piece.whole) else ():
             entry.update({name: Sealed(entry[name]) for name in UNREAD if name in entry})
         body = {"topic": self.topic, "records": entries}
         return Message(records_api, 0, "response", None, body, WITH_TOPIC, piece.size, findings)
 
-    def inspection(self, piece: Piece) -> Inspection:
+    def inspection(self, piece: SegmentPiece) -> Inspection:
         found = explain(records_api, 0, "response", piece.data, header=False)[1]
         found.value["topic"] = self.topic
         open_inspection(WITH_TOPIC, found)
@@ -118,7 +120,7 @@ class Log:
 def is_metadata_log(head: bytes) -> bool:
     """Return whether a file that begins so is of the KRaft log, by its records, wherever it was copied to."""
     stream = io.BytesIO(head)
-    pieces = [piece for piece in Walk(stream.read).pieces() if piece.whole]
+    pieces = [piece for piece in LogWalk(stream.read).pieces() if piece.whole]
     for piece in pieces:
         try:
             entries = decode(piece.data, record_format, record_readers(), cut=False)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ...exchanges.messages.message import Message
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import EntryCut, Zeros
-from ...protocol.wire.readings.spans import Inspection
+from ...protocol.wire.readings.annotate import Inspection
 
 Read = Callable[[int], bytes]
 """Gives some bytes, at most as many as it is asked for; none at the end."""
@@ -20,7 +20,7 @@ LARGEST = (128 << 20) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SegmentPiece:
     """A part of a file that stands for itself: a batch, a message, an entry of an index, a line; or damage.
 
     `position` is that of its first byte, counted from the file's. `findings` are those that are known without reading
@@ -59,15 +59,15 @@ def of_file(finding: Finding) -> Finding:
     return finding._replace(side="")
 
 
-def ends_inside(what: str, position: int, data: bytes, size: int) -> Piece:
+def ends_inside(what: str, position: int, data: bytes, size: int) -> SegmentPiece:
     """Make the piece for a file that ends inside `what`, which should have `size` bytes."""
     odd = Finding(Kind.TRUNCATED, "", "", 0, len(data), EntryCut(what, len(data), size))
-    return Piece(position, data, (odd,), whole=False)
+    return SegmentPiece(position, data, (odd,), whole=False)
 
 
-def zeros_between(position: int, zeros: int) -> Piece:
+def zeros_between(position: int, zeros: int) -> SegmentPiece:
     """Make the piece for bytes of zero that something follows."""
-    return Piece(position, b"", (Finding(Kind.UNDECODED_BYTES, "", "", 0, zeros, Zeros()),), False, zeros)
+    return SegmentPiece(position, b"", (Finding(Kind.UNDECODED_BYTES, "", "", 0, zeros, Zeros()),), False, zeros)
 
 
 class FileKind(Protocol):
@@ -86,13 +86,13 @@ class FileKind(Protocol):
     def begins(self, head: bytes) -> bool:
         """Whether a file that begins so may be of this kind; `head` is all of it if it is short."""
 
-    def pieces(self, read: Read) -> Iterator[Piece]:
+    def pieces(self, read: Read) -> Iterator[SegmentPiece]:
         """Yield the pieces of a file that `read` gives from its start; never raise for what it holds."""
 
-    def message(self, piece: Piece, *, shallow: bool = False) -> Message:
+    def message(self, piece: SegmentPiece, *, shallow: bool = False) -> Message:
         """Read a piece; `shallow` leaves the records of batches unread."""
 
-    def inspection(self, piece: Piece) -> Inspection:
+    def inspection(self, piece: SegmentPiece) -> Inspection:
         """Read a piece with the place of every byte, counted from the piece's first one."""
 
     def facts(self, message: Message, base_offset: int | None) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import CountWrong, NoLine
 from ...protocol.wire import Api, Int32, Int64, String, Struct, TopicName
 from ...protocol.wire.nodes import Node, Sized, WireStruct
-from ...protocol.wire.readings.spans import Buffer, Inspection, Span
-from .piece import LARGEST, Piece, Read, taken
+from ...protocol.wire.readings.annotate import Buffer, Inspection, Span
+from .piece import LARGEST, Read, SegmentPiece, taken
 
 
-class Form:
+class LineForm:
     """How a line may look: the groups of `pattern` are the fields of `layout`."""
 
     pattern: re.Pattern[bytes]
@@ -40,17 +40,17 @@ class Form:
             yield field.node, field.name, *found.span(field.name), value
 
 
-VERSION = Form(r"(?P<version>\d{1,4})\s*", "version" / Int32)
-COUNT = Form(r"(?P<count>\d{1,9})\s*", "count" / Int32)
-EPOCH = Form(r"(?P<epoch>\d{1,10}) (?P<start_offset>\d{1,19})\s*", "epoch" / Int32, "start_offset" / Int64)
-OFFSET = Form(
+VERSION = LineForm(r"(?P<version>\d{1,4})\s*", "version" / Int32)
+COUNT = LineForm(r"(?P<count>\d{1,9})\s*", "count" / Int32)
+EPOCH = LineForm(r"(?P<epoch>\d{1,10}) (?P<start_offset>\d{1,19})\s*", "epoch" / Int32, "start_offset" / Int64)
+OFFSET = LineForm(
     r"(?P<topic>\S+) (?P<partition>\d{1,10}) (?P<offset>-?\d{1,19})\s*",
     "topic" / TopicName, "partition" / Int32, "offset" / Int64,
 )  # fmt: skip
-COMMENT = Form(r"\s*#(?P<comment>.*?)\s*", "comment" / String)
-PAIR = Form(r"\s*(?P<name>[^\s=:#]+)\s*[=:]\s*(?P<value>.*?)\s*", "name" / String, "value" / String)
-MEMBER = Form(r'[{\s]*"(?P<name>\w+)"\s*:\s*(?P<value>.*?)[,}\s]*', "name" / String, "value" / String)
-UNKNOWN = Form(r"(?P<text>.*)", "text" / String)
+COMMENT = LineForm(r"\s*#(?P<comment>.*?)\s*", "comment" / String)
+PAIR = LineForm(r"\s*(?P<name>[^\s=:#]+)\s*[=:]\s*(?P<value>.*?)\s*", "name" / String, "value" / String)
+MEMBER = LineForm(r'[{\s]*"(?P<name>\w+)"\s*:\s*(?P<value>.*?)[,}\s]*', "name" / String, "value" / String)
+UNKNOWN = LineForm(r"(?P<text>.*)", "text" / String)
 LINES = re.compile(rb"[^\n]*\n|[^\n]+")
 MEMBERS = re.compile(rb'.+?,(?=\s*")|.+', re.DOTALL)
 
@@ -62,7 +62,7 @@ class Text:
     name: str
     title: str
     beginning: re.Pattern[bytes]
-    forms: tuple[Form, ...]
+    forms: tuple[LineForm, ...]
     parts: re.Pattern[bytes] = LINES
     counted: bool = False
     """Whether the second line says how many follow."""
@@ -71,24 +71,24 @@ class Text:
     def begins(self, head: bytes) -> bool:
         return self.beginning.match(head) is not None
 
-    def pieces(self, read: Read) -> Iterator[Piece]:
+    def pieces(self, read: Read) -> Iterator[SegmentPiece]:
         data = b"".join(taken(read, LARGEST))
         lines = len(LINES.findall(data)) - 2
         for number, found in enumerate(self.parts.finditer(data)):
-            piece = Piece(found.start(), found[0])
+            piece = SegmentPiece(found.start(), found[0])
             if self.counted and number == 1 and found[0].strip() != b"%d" % lines:
                 facts = CountWrong(found[0].strip()[:20].decode("latin-1"), lines)
                 odd = Finding(Kind.INVALID_LENGTH, "", "count", 0, piece.size, facts)
-                piece = Piece(piece.position, piece.data, (odd,))
+                piece = SegmentPiece(piece.position, piece.data, (odd,))
             yield piece
 
-    def message(self, piece: Piece, *, shallow: bool = False) -> Message:
+    def message(self, piece: SegmentPiece, *, shallow: bool = False) -> Message:
         form = self._form(piece)
         odd = [] if form is not UNKNOWN else [Finding(Kind.INVALID_VALUE, "", "", 0, piece.size, NoLine(self.title))]
         body = {name: value for _, name, _, _, value in form.fields(piece.data)}
         return Message(form.api, 0, "response", None, body, form.grammar, piece.size, tuple(odd))
 
-    def inspection(self, piece: Piece) -> Inspection:
+    def inspection(self, piece: SegmentPiece) -> Inspection:
         message, start = self.message(piece), 0
         found = Inspection([Buffer("", piece.data)], value=message.body, findings=list(message.findings))
         fields = list(self._form(piece).fields(piece.data))
@@ -104,7 +104,7 @@ class Text:
     def times(self, message: Message) -> tuple[int, int] | None:
         return None
 
-    def _form(self, piece: Piece) -> Form:
+    def _form(self, piece: SegmentPiece) -> LineForm:
         """Return the form that a line has; the first of a checkpoint is its version, the second its count."""
         if self.counted and piece.position == 0:
             return VERSION

@@ -16,7 +16,7 @@ from ...protocol.findings.facts import Behind, NoLogEntry
 from ...protocol.grammars.records import record_format
 from ...protocol.wire.records.checksum import crc32, crc32c
 from ...protocol.wire.records.sets import CODEC_MASK, PREAMBLE
-from .piece import CHUNK, LARGEST, Piece, Read, ends_inside, zeros_between
+from .piece import CHUNK, LARGEST, Read, SegmentPiece, ends_inside, zeros_between
 
 HEADER = record_format.header_size
 """Bytes that an entry is judged by: the header of a batch, the longest there is."""
@@ -87,7 +87,7 @@ def offsets(entry: bytes) -> tuple[int, int]:
     return offset, offset + delta
 
 
-class Walk:
+class LogWalk:
     """Goes through a log. Bytes grow at the end of `data` and are dropped at its beginning, the file's byte `position`.
 
     `last` is the last offset that a checksum has proved; `credit` how many bytes may still be summed up in vain.
@@ -103,7 +103,7 @@ class Walk:
         self.read, self.data, self.position = read, bytearray(), 0
         self.last, self.credit = -1, CREDIT
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[SegmentPiece]:
         while self.has(1):
             yield self.dropped(self.entry() or self.damage())
 
@@ -116,7 +116,7 @@ class Walk:
             self.data += more
         return True
 
-    def dropped(self, piece: Piece) -> Piece:
+    def dropped(self, piece: SegmentPiece) -> SegmentPiece:
         """Drop the bytes of a piece, and return the piece."""
         self.drop(piece.position + piece.size - self.position)
         return piece
@@ -126,7 +126,7 @@ class Walk:
         self.position += size
         self.credit = min(self.credit + CREDIT_PER_BYTE * size, CREDIT)
 
-    def entry(self) -> Piece | None:
+    def entry(self) -> SegmentPiece | None:
         """Return the entry that begins here, if it is sound; else None."""
         self.has(HEADER)
         data = self.whole(0)
@@ -134,10 +134,10 @@ class Walk:
             return None
         if not is_proved(data):
             self.credit -= len(data)
-            return Piece(self.position, data) if self.is_followed(len(data)) else None
+            return SegmentPiece(self.position, data) if self.is_followed(len(data)) else None
         first, last = offsets(data)
         odd = Finding(Kind.OUT_OF_ORDER, "", "", 0, 8, Behind("offset", first, self.last, "offsets"))
-        found = Piece(self.position, data, (odd,) if first <= self.last else ())
+        found = SegmentPiece(self.position, data, (odd,) if first <= self.last else ())
         self.last = max(self.last, last)
         return found
 
@@ -159,7 +159,7 @@ class Walk:
         offset = int.from_bytes(self.data[at : at + 8], "big")
         return len(self.data) - at < 8 or 0 < offset - self.last < 1 << 31
 
-    def damage(self) -> Piece:
+    def damage(self) -> SegmentPiece:
         """Return what lies before the next proved entry, before many zeros, or before the file's end."""
         if not any(self.data[:HEADER]):
             return self.zeros()
@@ -169,15 +169,17 @@ class Walk:
         data = bytes(self.data[:size])
         if size < claimed and not self.has(size + 1):
             return ends_inside("an entry", self.position, data, claimed)
-        return Piece(self.position, data, (Finding(Kind.UNDECODED_BYTES, "", "", 0, size, NoLogEntry()),), whole=False)
+        return SegmentPiece(
+            self.position, data, (Finding(Kind.UNDECODED_BYTES, "", "", 0, size, NoLogEntry()),), whole=False
+        )
 
-    def zeros(self) -> Piece:
+    def zeros(self) -> SegmentPiece:
         """Return a piece of zeros; the last of them are left if they may begin an entry's offset and length."""
         start = self.position
         while self.has(1) and not any(self.data):
             self.drop(len(self.data))
         if not self.data:
-            return Piece(start, b"", zeros=self.position - start)
+            return SegmentPiece(start, b"", zeros=self.position - start)
         self.has(len(self.data) + HEADER)
         ahead = len(self.data) - len(self.data.lstrip(b"\0"))
         begins = (ahead - back for back in range(PREAMBLE.size - 1, 0, -1))

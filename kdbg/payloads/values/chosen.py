@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
-from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.readings.secrets import Hidden
 from .framing import Framed, framed, likely
 from .schema import Schema, Schemas
 from .table import BY_TYPE, needed
 from .unasked import unasked
-from .value import Asked, Part, Unread, Value
+from .value import Part, Unread, Value, ValueContext
 
-ReadBytes: TypeAlias = Callable[[bytes | None, Asked], Value]
+ReadBytes: TypeAlias = Callable[[bytes | None, ValueContext], Value]
 """Reads a key or a value; never raises for what it is given."""
 PLAIN: ReadBytes = unasked
 
@@ -31,15 +31,15 @@ class Choice(NamedTuple):
     message: str = ""
 
 
-class Chosen:
+class ReaderChoice:
     """Reads keys and values as they were asked for; the last choice that fits a topic counts."""
 
     def __init__(self, choices: Sequence[Choice], schemas: Schemas) -> None:
         self.choices, self.schemas = tuple(choices), schemas
 
-    def __call__(self, data: bytes | None, asked: Asked) -> Value:
+    def __call__(self, data: bytes | None, asked: ValueContext) -> Value:
         """Return what a key or a value says."""
-        if data is None or isinstance(data, (Opened, Hidden)):
+        if data is None or isinstance(data, (OpenedPayload, Hidden)):
             return unasked(data, asked)
         choice = next(
             (one for one in reversed(self.choices) if one.part == asked.part and _fits(one, asked.topic)), None
@@ -50,7 +50,7 @@ class Chosen:
             wrong = f"not {choice.reader}: " if choice is not None else ""
             return unasked(data, asked)._replace(about="", problem=f"{wrong}{error}")
 
-    def _asked(self, data: bytes, asked: Asked, choice: Choice) -> Value:
+    def _asked(self, data: bytes, asked: ValueContext, choice: Choice) -> Value:
         reader = needed(choice.reader)
         if reader.read is not None:
             return reader.read(data)
@@ -67,7 +67,7 @@ class Chosen:
             raise Unread(f"{framing.text} is for {BY_TYPE[schema.type]}")
         return self._by(schema._replace(message=choice.message), framing.data, framing)
 
-    def _unasked(self, data: bytes, asked: Asked) -> Value:
+    def _unasked(self, data: bytes, asked: ValueContext) -> Value:
         """Read by the schema that was named for the topic, or whose id stands with the bytes; else as they come."""
         given = self.schemas.of(asked.topic, asked.part)
         if given is not None:
@@ -92,7 +92,7 @@ class Chosen:
         except Unread as error:
             raise Unread(f"{framing.text}: {error}") from None
 
-    def _by_given(self, data: bytes, asked: Asked, schema: Schema) -> Value:
+    def _by_given(self, data: bytes, asked: ValueContext, schema: Schema) -> Value:
         """Read by a schema that was named; an id in front of the data is passed over if it is one."""
         wrong: Unread | None = None
         for framing in self._frames(data, asked):
@@ -103,7 +103,7 @@ class Chosen:
         assert wrong is not None
         raise wrong
 
-    def _frames(self, data: bytes, asked: Asked) -> Iterator[Framed | None]:
+    def _frames(self, data: bytes, asked: ValueContext) -> Iterator[Framed | None]:
         """Yield what may stand in front of data: an id if there is one, then nothing."""
         framing = framed(data, asked.part, asked.headers)
         if framing is not None:

@@ -24,7 +24,7 @@ BySchema = Callable[[bytes, "Schema", "Schemas", "Framed | None"], Value]
 
 
 @dataclass(frozen=True)
-class Reader:
+class ValueReader:
     """One reader: `read` reads bytes by themselves, or `by_schema` by a schema of this `schema` type.
 
     `package` is what it needs of the extra `schemas`, "" for nothing.
@@ -80,20 +80,22 @@ ABOUT = {
     "string": "text in UTF-8", "json": "JSON", "hex": "bytes in hex", "base64": "bytes in base64",
     "uuid": "a UUID of 16 bytes, or as text", "boolean": "one byte, 0 or 1",
 }  # fmt: skip
-READERS: dict[str, Reader] = {
-    **{name: Reader(ABOUT.get(name, f"a number, {name}, most significant byte first"), read)
+READERS: dict[str, ValueReader] = {
+    **{name: ValueReader(ABOUT.get(name, f"a number, {name}, most significant byte first"), read)
        for name, read in SIMPLE.items()},
-    "msgpack": Reader("MessagePack", _msgpack, package="msgpack"),
-    "avro": Reader("Avro, by a schema", by_schema=_avro, schema="AVRO", package="fastavro"),
-    "protobuf": Reader("Protobuf, by a schema", by_schema=_protobuf, schema="PROTOBUF", package="google.protobuf"),
-    "json-schema": Reader("JSON, validated by a schema", by_schema=_json_schema, schema="JSON", package="jsonschema"),
+    "msgpack": ValueReader("MessagePack", _msgpack, package="msgpack"),
+    "avro": ValueReader("Avro, by a schema", by_schema=_avro, schema="AVRO", package="fastavro"),
+    "protobuf": ValueReader("Protobuf, by a schema", by_schema=_protobuf, schema="PROTOBUF", package="google.protobuf"),
+    "json-schema": ValueReader(
+        "JSON, validated by a schema", by_schema=_json_schema, schema="JSON", package="jsonschema"
+    ),
 }  # fmt: skip
 """The readers by their names."""
 BY_TYPE: dict[SchemaType, str] = {reader.schema: name for name, reader in READERS.items() if reader.schema is not None}
 """The names of the readers that read by a type of schema."""
 
 
-def needed(name: str) -> Reader:
+def needed(name: str) -> ValueReader:
     """Return a reader by its name; raise `Unread` where something must be installed for it."""
     reader = READERS[name]
     if reader.missing:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.readings.secrets import Hidden
 from .framing import likely
-from .value import NULL, Asked, Value
+from .value import NULL, Value, ValueContext
 
 INTERNAL = "__"
 """How the names of Kafka's own topics begin; their records have no schema ids."""
 
 
-def unasked(data: bytes | None, asked: Asked) -> Value:
+def unasked(data: bytes | None, asked: ValueContext) -> Value:
     """Return what bytes say by themselves."""
     if data is None:
         return NULL
-    if isinstance(data, Opened):
+    if isinstance(data, OpenedPayload):
         return Value("data", data.value, data.name)
     if isinstance(data, Hidden):
         return Value("bytes", data)

@@ -33,7 +33,7 @@ class Unread(Exception):
     """Bytes that a reader cannot read; the message says why, in one line."""
 
 
-class Asked(NamedTuple):
+class ValueContext(NamedTuple):
     """What a reader may need beside the bytes: whether they are a key or a value, their topic, the record's headers."""
 
     part: Part

@@ -14,17 +14,32 @@ in message_data and every_version, the rules on compatible change in compatible 
 `kdbg.using_definitions` and `kdbg.library.read_definitions` read the files.
 """
 
-from .apis import Given, apis, pairs
-from .compatible import Comparison, compare
-from .declaring import Declared, declare, declared
+from .apis import DefinedApis, apis, pairs
+from .compatible import DefinitionDiff, compare
+from .declaration import Declared, declare, declared
 from .history import history
-from .message_data import Message, MessageStruct, MessageType
+from .message_data import MessageData, MessageStruct, MessageType
 from .model import FieldDefinition, MessageDefinition, StructDefinition, Versions
-from .reading import read
+from .parse import read
 from .text import LARGEST
 
 __all__ = [
-    "LARGEST", "Comparison", "Declared", "FieldDefinition", "Given", "Message", "MessageDefinition", "MessageStruct",
-    "MessageType", "StructDefinition", "Versions", "apis", "compare", "declare", "declared", "history", "pairs",
+    "LARGEST",
+    "Declared",
+    "DefinedApis",
+    "DefinitionDiff",
+    "FieldDefinition",
+    "MessageData",
+    "MessageDefinition",
+    "MessageStruct",
+    "MessageType",
+    "StructDefinition",
+    "Versions",
+    "apis",
+    "compare",
+    "declare",
+    "declared",
+    "history",
+    "pairs",
     "read",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 The request and the response of an API key become one `Api`; of one that stands alone, the other direction stays bytes.
 Where kdbg has a grammar of its own for the key, that one stays for every version which both lay out alike, since it
-knows more than a definition says. In all other versions the definition is followed; `Given.notes` tells of those that
+knows more than a definition says. In other versions the definition is followed; `DefinedApis.notes` tells of those that
 kdbg knew otherwise.
 """
 
@@ -20,21 +20,21 @@ from ..wire.language.api import DIRECTIONS, Direction
 from ..wire.language.types import Unread
 from ..wire.readings.layout import layout
 from ..wire.readings.secrets import has_secrets
-from .declaring import declare
-from .joining import Joined
+from .declaration import declare
 from .meanings import NOTHING, known
+from .merge import Joined
 from .model import MessageDefinition, Versions
 from .ranges import listed
 
 
-class Given(NamedTuple):
+class DefinedApis(NamedTuple):
     """What definitions come to: APIs for `grammars.serving`, and what a user should know of them."""
 
     apis: tuple[Api, ...]
     notes: tuple[str, ...]
 
 
-def apis(messages: Iterable[MessageDefinition]) -> Given:
+def apis(messages: Iterable[MessageDefinition]) -> DefinedApis:
     """Make APIs of the definitions, joined with kdbg's own of the same keys; `DefinitionError` for contradictions."""
     found, notes = [], []
     for pair in pairs(messages):
@@ -42,7 +42,7 @@ def apis(messages: Iterable[MessageDefinition]) -> Given:
         api, differing = pair.beside(own) if own else (pair.new(), [])
         found.append(api)
         notes += differing
-    return Given(tuple(found), tuple(notes))
+    return DefinedApis(tuple(found), tuple(notes))
 
 
 def pairs(messages: Iterable[MessageDefinition]) -> list[Pair]:

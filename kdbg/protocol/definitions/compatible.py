@@ -52,7 +52,7 @@ class Difference(NamedTuple):
 
 
 @dataclass
-class Comparison:
+class DefinitionDiff:
     """All differences of two definitions of one message that a peer may notice."""
 
     old: MessageDefinition
@@ -70,7 +70,7 @@ class Comparison:
         return [difference for difference in self.differences if not difference.rule]
 
 
-def compare(old: MessageDefinition, new: MessageDefinition) -> Comparison:
+def compare(old: MessageDefinition, new: MessageDefinition) -> DefinitionDiff:
     """Return every difference between an older and a newer definition, each with the rule that it breaks, if any."""
     comparing = _Comparing(old, new)
     comparing.message()
@@ -88,7 +88,7 @@ class _Comparing:
         self.old, self.new = old, new
         self.settled = old.valid._replace(last=old.valid.last - old.latest_unstable)
         self.existing = self.settled & new.valid
-        self.result = Comparison(old, new)
+        self.result = DefinitionDiff(old, new)
 
     def say(self, rule: str, path: str, text: str, line: int | None = None) -> None:
         """Note a difference that the new file shows."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .compatible import Comparison, compare
+from .compatible import DefinitionDiff, compare
 from .model import MessageDefinition
 
 Break = tuple[str, str]
 """A rule, and the field that breaks it."""
 
 
-def history(definitions: Sequence[MessageDefinition]) -> list[Comparison]:
+def history(definitions: Sequence[MessageDefinition]) -> list[DefinitionDiff]:
     """Compare each of the definitions, oldest first, with those before it.
 
     Returns the comparison of each pair of neighbours, in order; behind them one for each pair farther apart that breaks
@@ -25,7 +25,7 @@ def history(definitions: Sequence[MessageDefinition]) -> list[Comparison]:
     """
     steps = [compare(old, new) for old, new in pairwise(definitions)]
     told = {(place, place + 1): _breaks(step) for place, step in enumerate(steps)}
-    farther: list[Comparison] = []
+    farther: list[DefinitionDiff] = []
     for newest in range(2, len(definitions)):
         for oldest in range(newest - 2, -1, -1):
             found = compare(definitions[oldest], definitions[newest])
@@ -36,5 +36,5 @@ def history(definitions: Sequence[MessageDefinition]) -> list[Comparison]:
     return steps + farther
 
 
-def _breaks(found: Comparison) -> set[Break]:
+def _breaks(found: DefinitionDiff) -> set[Break]:
     return {(it.rule, it.path) for it in found.broken}

@@ -1,4 +1,4 @@
-"""MessageData: one `Message` object stands for every version of a message, as in Kafka's generated classes.
+"""MessageData: one `MessageData` object stands for every version of a message, as in Kafka's generated classes.
 
     FooResponse = MessageType.defined(definition)    # or MessageType.of("Metadata", "response")
     foo = FooResponse(user_agent="kdbg", foos=[{"baz": 7}])
@@ -25,14 +25,14 @@ from ..wire.language.api import Direction
 from ..wire.language.types import At
 from ..wire.nodes import UnreadStruct, WireStruct, build
 from ..wire.readings.secrets import hide
-from .declaring import declare
+from .declaration import declare
 from .every_version import Members, members
 from .model import MessageDefinition
 
 
 @dataclass(frozen=True)
 class MessageType:
-    """A message in all its versions. Calling it makes a `Message`: fields that are not named have their defaults.
+    """A message in all its versions. Calling it makes a `MessageData`: fields that are not named have their defaults.
 
     `flexible` is the first flexible version (KIP-482), `optional` the versions with the optional fields of its draft.
     """
@@ -60,8 +60,8 @@ class MessageType:
     def __deepcopy__(self, memo: object) -> MessageType:
         return self  # nothing in it changes
 
-    def __call__(self, /, **fields: Any) -> Message:
-        return Message(self, **fields)
+    def __call__(self, /, **fields: Any) -> MessageData:
+        return MessageData(self, **fields)
 
     @property
     def members(self) -> Members:
@@ -107,7 +107,7 @@ class MessageStruct:
         return build(self.schema, self.values)
 
 
-class Message:
+class MessageData:
     """A message without a version: `type` says which, the fields are attributes.
 
     A field whose name a method has taken is an item: `message["size"]`. Equal messages have equal fields; `repr` shows
@@ -136,7 +136,7 @@ class Message:
         self[name] = value
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Message):
+        if not isinstance(other, MessageData):
             return NotImplemented
         return self.type == other.type and self.complete() == other.complete()
 

@@ -43,7 +43,7 @@ def parse(text: str, file: str) -> Entries:
     """Return the one object that a definition file holds; `file` is its name in errors."""
     if len(text) > LARGEST:
         raise DefinitionError(file, 1, "", f"larger than {LARGEST >> 20} MiB")
-    reader = _Reader(text, file)
+    reader = _TextReader(text, file)
     value = reader.value(0)
     if reader.token != _END:
         raise reader.error(f"unexpected {reader.here} after the definition, which is one object")
@@ -52,7 +52,7 @@ def parse(text: str, file: str) -> Entries:
     return value
 
 
-class _Reader:
+class _TextReader:
     """Goes through the text token by token; `token` is the one that is looked at, `line` where it stands."""
 
     def __init__(self, text: str, file: str) -> None:

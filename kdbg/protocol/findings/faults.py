@@ -278,7 +278,7 @@ class Lz4Refused(NamedTuple):
     code: str
 
 
-class Refused(NamedTuple):
+class LibraryRefused(NamedTuple):
     """A library says what is wrong, in its own words."""
 
     reason: str
@@ -356,7 +356,7 @@ Fault: TypeAlias = (
     | TagBehind | TagUnknown | TagUnfilled | NegativeFieldLength
     | ChecksumWrong | EndsInBatch | NoEntry | NoMessageInside | NestedTooDeep | BatchUnfilled | MessageUnfilled
     | UnknownCodec | CodecFault | StreamEmpty | StreamCut | StreamCutInHeader | StreamTooShort | TooMuchInside
-    | BlockCut | BlockTooLarge | BlockImplausible | NoFrame | Lz4Refused | Refused
+    | BlockCut | BlockTooLarge | BlockImplausible | NoFrame | Lz4Refused | LibraryRefused
     | NoTelemetry | NoMetrics | NoToken | UnknownRecord | UnknownControl | UnknownPayloadVersion | UnknownRequest
     | NothingNear | MemorySpent
 )  # fmt: skip

@@ -77,20 +77,20 @@ QUIRKS: Final[dict[str, Quirk]] = {
 }  # fmt: skip
 
 
-class Holder(Protocol):
+class QuirkSubject(Protocol):
     """What of a finding tells whether it is of a quirk."""
 
     @property
     def facts(self) -> Facts | None: ...
 
 
-def quirk_of(finding: Holder) -> KnownQuirk | None:
+def quirk_of(finding: QuirkSubject) -> KnownQuirk | None:
     """Return the facts of a finding that is of a known quirk, in a message or in a payload; None for any other."""
     facts = finding.facts.fault if isinstance(finding.facts, InPayload) else finding.facts
     return facts if isinstance(facts, KnownQuirk) else None
 
 
-def is_spare(finding: Holder) -> bool:
+def is_spare(finding: QuirkSubject) -> bool:
     """Return whether a finding is of bytes behind a message's last field that follow a known pattern."""
     known = quirk_of(finding)
     return known is not None and known.code in QUIRKS and bool(QUIRKS[known.code].spare)

@@ -185,7 +185,7 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     faults.BlockImplausible: "a block of {size:byte} cannot decompress to {claims:,}",
     faults.NoFrame: "expected a zstd frame at byte {at}",
     faults.Lz4Refused: lambda facts: LZ4_WORDS.get(facts.code, facts.code),
-    faults.Refused: "{reason}",
+    faults.LibraryRefused: "{reason}",
     faults.NoTelemetry: "not OpenTelemetry protobuf: {reason}",
     faults.NoMetrics: "not OpenTelemetry metrics",
     faults.NoToken: "not a valid {mechanism} token",

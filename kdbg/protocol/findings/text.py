@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .faults import Fault
 
 
-class Odd(Protocol):
+class FindingSubject(Protocol):
     """What of a finding its words are made of."""
 
     @property
@@ -49,12 +49,12 @@ BUFFER: Final = Origin(0, "decompressed bytes")
 SENDERS = {"request": "client", "response": "broker", "": "peer"}
 
 
-def origin_of(finding: Odd) -> Origin:
+def origin_of(finding: FindingSubject) -> Origin:
     """Return what the bytes of a finding are counted from: those of a request or response are bytes of its frame."""
     return FRAME if finding.side else DATA
 
 
-def text_of(finding: Odd, origin: Origin | None = None) -> str:
+def text_of(finding: FindingSubject, origin: Origin | None = None) -> str:
     """Return the text of a finding; name the field and byte where reading stopped, or where a payload is meant."""
     facts, origin = finding.facts, origin or origin_of(finding)
     if isinstance(facts, Stopped):
@@ -65,7 +65,7 @@ def text_of(finding: Odd, origin: Origin | None = None) -> str:
     return beside(finding) if isinstance(facts, (InPayload, MessageMistake)) else _said(finding)
 
 
-def beside(finding: Odd) -> str:
+def beside(finding: FindingSubject) -> str:
     """Return the text of a finding to show beside its bytes: with the field, if there is one, and without the byte."""
     facts, path = finding.facts, finding.path
     if isinstance(facts, Stopped):
@@ -95,7 +95,7 @@ def _in_payload(facts: InPayload) -> str:
     return sentence(fault)
 
 
-def _said(finding: Odd) -> str:
+def _said(finding: FindingSubject) -> str:
     if finding.facts is None:
         return finding.kind.explanation
     side = finding.side

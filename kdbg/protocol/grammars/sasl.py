@@ -6,13 +6,13 @@ A length, then the token as the mechanism defines it (RFC 4616, RFC 5802, RFC 76
 from typing import Final
 
 from ..wire import Api, Struct
-from ..wire.nodes.leaves import Rest
+from ..wire.nodes.leaves import RemainingBytes
 from .payloads.holdings import client_token, server_token
 
 request: Final = Struct(
-    "token" / Rest("secret", client_token) * "token of the client, in the format of the mechanism",
+    "token" / RemainingBytes("secret", client_token) * "token of the client, in the format of the mechanism",
 )
 response: Final = Struct(
-    "token" / Rest("secret", server_token) * "token of the broker, in the format of the mechanism",
+    "token" / RemainingBytes("secret", server_token) * "token of the broker, in the format of the mechanism",
 )
 api: Final = Api(-1, "SaslToken", request, response, versions=range(1), headerless=True)

@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from ...capture import Capture
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from ...views.tables.arrow import batch
 from ...views.tables.cells import LAYOUTS, WIDTHS, Cells
 from ...views.tables.decoding import Decoding
-from ...views.tables.told import Wanted
+from ...views.tables.message_columns import WantedRows
 from .database import Database
 
 ROWS = 1 << 14
@@ -33,7 +33,7 @@ class Decoded(Decoding):
     def __init__(
         self, database: Database, tables: Set[str], filters: Filters, *, secrets: bool = False, timed: bool = False
     ) -> None:
-        super().__init__(filters, Wanted.of(tables, show_secrets=secrets, timed=timed))
+        super().__init__(filters, WantedRows.of(tables, show_secrets=secrets, timed=timed))
         self.database, self.tables, self.undecoded = database, tables, False
         self._waiting: dict[str, list[Any]] = {table: [] for table in tables}
         self._size = 0

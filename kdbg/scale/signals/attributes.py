@@ -50,7 +50,7 @@ def of_peers(peers: Peers) -> dict[str, Value]:
     })  # fmt: skip
 
 
-def of_exchange(exchange: Exchange, about: About) -> dict[str, Value]:
+def of_exchange(exchange: Exchange, about: SpanSubject) -> dict[str, Value]:
     """Return what is said of an exchange; `about` is what it is about."""
     api, request, response = exchange.api, exchange.request, exchange.response
     spoken = api is None or api.key >= 0
@@ -100,7 +100,7 @@ def of_connection(exchange: Exchange) -> dict[str, Value]:
     return of_peers(peers) | said(found)
 
 
-class About:
+class SpanSubject:
     """What an exchange is about: names of topics and groups, records, errors; `failed` are those but normal steps.
 
     Of a message that may show secrets there are error codes alone.

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from ... import __version__
 from ...errors import CannotConnect, InputError, WrongAnswer
 from ...extras import install
-from .span import Attributes, Kind, Link, Span
+from .span import Attributes, Link, Span, SpanSide
 
 PATH: Final = "/v1/traces"
 NOBODY: Final = "check that a collector listens there (OTLP over HTTP: port 4318)"
@@ -63,7 +63,7 @@ class Collector:
         from opentelemetry.trace import SpanKind
         from opentelemetry.trace.status import Status, StatusCode
 
-        kinds = {Kind.INTERNAL: SpanKind.INTERNAL, Kind.CLIENT: SpanKind.CLIENT}
+        kinds = {SpanSide.INTERNAL: SpanKind.INTERNAL, SpanSide.CLIENT: SpanKind.CLIENT}
         return ReadableSpan(
             span.name, _context(span.trace, span.id), _context(span.trace, span.parent) if span.parent else None,
             self._resource, span.attributes,

@@ -14,7 +14,7 @@ LATEST = (1 << 64) - 1
 """The last nanosecond since 1970 that OTLP can say."""
 
 
-class Kind(IntEnum):
+class SpanSide(IntEnum):
     """Whose side a span tells, by the numbers of OTLP."""
 
     INTERNAL = 1
@@ -48,7 +48,7 @@ class Span(NamedTuple):
     id: bytes
     parent: bytes
     name: str
-    kind: Kind
+    kind: SpanSide
     start: int
     end: int
     attributes: Attributes

@@ -15,9 +15,9 @@ from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.lines import UNTIMED
 from ...exchanges.messages.software import software_in
 from ...protocol.wire.readings.topic_names import NamesThen
-from .attributes import About, clean, of_connection, of_exchange, said
+from .attributes import SpanSubject, clean, of_connection, of_exchange, said
 from .links import Contexts, Links
-from .span import Attributes, Event, Kind, Link, Span, moment
+from .span import Attributes, Event, Link, Span, SpanSide, moment
 
 MOST: Final = 1000
 """Exchanges of a trace."""
@@ -67,7 +67,7 @@ class Traces:
         self._open[exchange.peers.number] = trace
         self._names.at(exchange.names)
         links = self._contexts.of(exchange) if self._links else Links()
-        yield trace.add(exchange, About(exchange, self._names), links)
+        yield trace.add(exchange, SpanSubject(exchange, self._names), links)
 
     def ended(self, is_open: Callable[[int], bool], *, settled: bool) -> Iterator[Span]:
         """Yield the spans of connections that are not open any more, as `is_open` says of their first packets.
@@ -112,7 +112,7 @@ class Trace:
         found._client_id, found._software = self._client_id, self._software
         return found
 
-    def add(self, exchange: Exchange, about: About, links: Links) -> Span:
+    def add(self, exchange: Exchange, about: SpanSubject, links: Links) -> Span:
         """Return the span of an exchange, which is below that of the connection from now on."""
         start, end = _lasted(exchange)
         self._start, self._end = min(self._start, start), max(self._end, end)
@@ -132,7 +132,7 @@ class Trace:
                           "kafka.links.left_out": links.more or None})  # fmt: skip
         return Span(
             self.id, digest(*self._seed, "exchange", exchange.number, exchange.time)[:8], self.root, _name(exchange),
-            Kind.CLIENT, start, end, of_exchange(exchange, about) | said_more, tuple(events[:EVENTS]), links.links,
+            SpanSide.CLIENT, start, end, of_exchange(exchange, about) | said_more, tuple(events[:EVENTS]), links.links,
             ", ".join(about.failed),
         )  # fmt: skip
 
@@ -149,7 +149,9 @@ class Trace:
             "kafka.response.size": self._response_bytes,
         })  # fmt: skip
         links = () if self._before is None else (self._before,)
-        return Span(self.id, self.root, b"", "connection", Kind.INTERNAL, self._start, self._end, about, links=links)
+        return Span(
+            self.id, self.root, b"", "connection", SpanSide.INTERNAL, self._start, self._end, about, links=links
+        )
 
 
 def digest(*seed: Any) -> bytes:

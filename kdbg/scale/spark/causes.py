@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ...analysis.diagnosis import Case
-from ...analysis.diagnosis.told import told
+from ...analysis.diagnosis.case_json import told
 from ...errors import InputError
 from ...protocol.findings.amounts import count
 from ...views.tables.columns import CAUSES

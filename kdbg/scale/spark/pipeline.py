@@ -20,13 +20,13 @@ from uuid import UUID
 import orjson
 
 from ...errors import SparkError
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from ...protocol.definitions import MessageDefinition
 from ...protocol.findings.amounts import count
 from ...views.tables.columns import CAUSES, TABLES
-from ...views.tables.told import Wanted
+from ...views.tables.message_columns import WantedRows
 from .archive.counting import missed, numbered, recut, uncounted
-from .archive.cuts import Walk
+from .archive.cuts import CutPoint
 from .archive.files import file_problems, file_rows, read_files
 from .archive.plan import SPLIT, Plan, nanoseconds
 from .commit import Output
@@ -51,7 +51,7 @@ REPORT = "report binary"
 
 
 @dataclass(frozen=True)
-class Options:
+class PipelineOptions:
     """How a pipeline runs: `partitions` of the shuffle (None: by size), `split` bytes, what is kept, which rows.
 
     `definitions` are known in all tasks beside kdbg's own grammars; who calls has them known in its process too.
@@ -60,7 +60,7 @@ class Options:
     split: int = SPLIT
     partitions: int | None = None
     filters: Filters = field(default_factory=Filters)
-    wanted: Wanted = field(default_factory=Wanted)
+    wanted: WantedRows = field(default_factory=WantedRows)
     append: bool = False
     diagnose: bool = False
     """Whether each capture is judged as a whole, too, and the causes are kept."""
@@ -70,7 +70,7 @@ class Options:
 
 
 @dataclass
-class Outcome:
+class PipelineOutcome:
     """What came of a run: `counts` of packets, frames, exchanges…, findings by kind, rows by table."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -97,17 +97,17 @@ class Pipeline:
 
     spark: Any
     output: Output
-    options: Options
+    options: PipelineOptions
     stage: str
 
-    def __init__(self, spark: SparkSession, output: Output, options: Options) -> None:
+    def __init__(self, spark: SparkSession, output: Output, options: PipelineOptions) -> None:
         self.spark, self.output, self.options = spark, output, options
         self.stage = "plan"
         """What is being done: count, read, decode, judge."""
         self._cancelled = Event()
         self._tracker = Tracker(spark)
 
-    def run(self, plan: Plan) -> Outcome:
+    def run(self, plan: Plan) -> PipelineOutcome:
         """Read the captures of the plan, and put the tables in place."""
         self.output.begin()
         try:
@@ -140,11 +140,11 @@ class Pipeline:
             walks = self._walks(plan, places)
         return numbered(plan, walks)
 
-    def _walks(self, plan: Plan, places: list[int]) -> dict[int, Walk]:
+    def _walks(self, plan: Plan, places: list[int]) -> dict[int, CutPoint]:
         found = self._collect("count", self._tasks(len(places)).mapInArrow(tasks.count(plan, places), REPORT))
-        return {place: Walk(*walk) for place, *walk in found}
+        return {place: CutPoint(*walk) for place, *walk in found}
 
-    def _run(self, plan: Plan) -> Outcome:
+    def _run(self, plan: Plan) -> PipelineOutcome:
         filters = self.options.filters
         plan = plan.between(nanoseconds(filters.since), nanoseconds(filters.until))
         making = self._making(plan)
@@ -152,7 +152,7 @@ class Pipeline:
         self._empty(outcome)
         return outcome
 
-    def _judge(self, plan: Plan, outcome: Outcome) -> None:
+    def _judge(self, plan: Plan, outcome: PipelineOutcome) -> None:
         """Have each capture judged as a whole, whatever the filters leave of it in the tables."""
         judge = tasks.judge(plan, self.output.folder, sorted(self.options.filters.tls_keys or ()))
         outcome.judged = {
@@ -181,9 +181,11 @@ class Pipeline:
         self.output.drop(ROOM)
         return paired
 
-    def _made(self, plan: Plan, making: Making, paired: list[dict[str, Any]], topics: dict[UUID, str]) -> Outcome:
+    def _made(
+        self, plan: Plan, making: Making, paired: list[dict[str, Any]], topics: dict[UUID, str]
+    ) -> PipelineOutcome:
         """Decode what was paired and is in no table yet; `topics` are the names of topic ids, and learn more."""
-        outcome = Outcome()
+        outcome = PipelineOutcome()
         for report in paired:
             outcome.take(report)
             topics.update({UUID(topic): name for topic, name in report["topics"].items()})
@@ -195,7 +197,7 @@ class Pipeline:
                 outcome.take(report)
         return outcome
 
-    def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: Outcome) -> None:
+    def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: PipelineOutcome) -> None:
         """Write what was read of each file, and count it."""
         read = read_files(plan, (split for report in paired for split in report["splits"]))
         tables = Tables(self.output.folder)
@@ -216,7 +218,7 @@ class Pipeline:
             raise SparkError(f"read {count(counts['packets'], 'packet')}, but {carried_packets:,} arrived")
         counts["outside_connections"] = carried_packets - counts["connection_packets"]
 
-    def _empty(self, outcome: Outcome) -> None:
+    def _empty(self, outcome: PipelineOutcome) -> None:
         """Give each table without rows an empty file, so that it can be asked."""
         tables = Tables(self.output.folder)
         for table in TABLES:
@@ -224,7 +226,7 @@ class Pipeline:
                 tables.empty(table)
         outcome.take(tables.close())
 
-    def _said(self, plan: Plan, outcome: Outcome) -> dict[str, Any]:
+    def _said(self, plan: Plan, outcome: PipelineOutcome) -> dict[str, Any]:
         """Return what `_kdbg.json` is to say of the run."""
         return {
             "options": self.options.said,

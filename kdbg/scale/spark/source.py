@@ -29,16 +29,16 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from ...errors import SparkError
-from ...exchanges.engine.garbage import seldom_collected
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.engine.gc_tuning import seldom_collected
 from ...exchanges.filters.filter import Filter as OneFilter
-from ...exchanges.filters.filter import Form
+from ...exchanges.filters.filter import ValueForm
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.filters.table import FILTERS
 from ...views.tables.arrow import TABLES, batch
 from ...views.tables.cells import WIDTHS, Cells
-from ...views.tables.told import Wanted
-from .alone import Alone
+from ...views.tables.message_columns import WantedRows
 from .archive.plan import Plan, nanoseconds, plan
+from .single_capture import Alone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,17 +51,17 @@ BATCH, BATCH_ROWS = 8 << 20, 4096
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SourceOptions:
     """What the options say."""
 
     paths: list[str]
     table: str
     filters: Filters
-    wanted: Wanted
+    wanted: WantedRows
     rolled: bool
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> Chosen:
+    def of(cls, options: Mapping[str, str]) -> SourceOptions:
         """Read the options; raises `SparkError` for what they cannot be."""
         kept = {name: one for name, one in FILTERS.items() if one.archives}
         known = {"path", "paths", "table", *FLAGS, *kept}
@@ -78,7 +78,7 @@ class Chosen:
         filters = Filters(**{name: _parsed(name, one, options[name]) for name, one in kept.items() if name in options})
         filters.refuse_numbers()
         filters.checks()  # an unknown API is refused before anything is read
-        wanted = Wanted.of({table}, values=flags["values"], show_secrets=flags["show_secrets"])
+        wanted = WantedRows.of({table}, values=flags["values"], show_secrets=flags["show_secrets"])
         return cls(paths, table, filters, wanted, flags["rolled"])
 
 
@@ -124,15 +124,15 @@ def _numbers(name: str, text: str) -> list[int]:
     return [_whole(name, part) for part in _list(name, text)]
 
 
-PARSED: dict[Form, Callable[[str, str], Any]] = {
-    Form.TEXTS: _list,
-    Form.NUMBERS: _numbers,
-    Form.FLAG: _flag,
-    Form.MILLISECONDS: _number,
-    Form.MOMENT: _time,
-    Form.EXPRESSION: lambda name, text: text,
-    Form.FILES: _list,
-    Form.COUNT: _whole,
+PARSED: dict[ValueForm, Callable[[str, str], Any]] = {
+    ValueForm.TEXTS: _list,
+    ValueForm.NUMBERS: _numbers,
+    ValueForm.FLAG: _flag,
+    ValueForm.MILLISECONDS: _number,
+    ValueForm.MOMENT: _time,
+    ValueForm.EXPRESSION: lambda name, text: text,
+    ValueForm.FILES: _list,
+    ValueForm.COUNT: _whole,
 }
 """What reads each form of a filter's value from an option's text; lists are separated by commas."""
 
@@ -150,17 +150,17 @@ class KdbgSource(DataSource):
         return NAME
 
     def schema(self) -> StructType:
-        return from_arrow_schema(TABLES[Chosen.of(self.options).table])
+        return from_arrow_schema(TABLES[SourceOptions.of(self.options).table])
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return PushedDown(Chosen.of(self.options))
+        return PushedDown(SourceOptions.of(self.options))
 
 
 class DefaultSource(KdbgSource):
     """The same as Spark finds it by itself: in a session that may not push filters down, and fails where one could."""
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return Captures(Chosen.of(self.options))
+        return Captures(SourceOptions.of(self.options))
 
 
 @dataclass
@@ -198,10 +198,10 @@ TIMED = (("request_time",), ("response_time",), ("start_time",), ("time",), ("fi
 class Captures(DataSourceReader):
     """Reads one table of captures."""
 
-    chosen: Chosen
+    chosen: SourceOptions
     pushed: Pushed
 
-    def __init__(self, chosen: Chosen) -> None:
+    def __init__(self, chosen: SourceOptions) -> None:
         self.chosen, self.pushed = chosen, Pushed()
 
     def partitions(self) -> Sequence[InputPartition]:

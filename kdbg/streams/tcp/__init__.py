@@ -2,6 +2,6 @@
 
 from kdbg.streams.tcp.connection import Connection
 from kdbg.streams.tcp.stream import Receiver, Stream
-from kdbg.streams.tcp.table import Table
+from kdbg.streams.tcp.table import ConnectionTable
 
-__all__ = ["Connection", "Receiver", "Stream", "Table"]
+__all__ = ["Connection", "ConnectionTable", "Receiver", "Stream"]

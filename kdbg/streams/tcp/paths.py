@@ -12,9 +12,9 @@ from typing import Final, Literal, NamedTuple
 
 from kdbg.capture.packet import ACK, FIN, RST, SHUT, SYN, Endpoint, Packet, endpoint, reverse
 
-from . import ways
+from . import direction_stats
+from .direction_stats import HEAD, MASK, Shut, Stall, Way
 from .reuse import MADE_UP
-from .ways import HEAD, MASK, Shut, Stall, Way
 
 MOST = 65_536
 """Paths that are held; beyond them those that ended longest ago are forgotten."""
@@ -144,19 +144,19 @@ class Paths:
                         way.head = bytes(payload[:HEAD])
                     way.tail, way.tail_length = payload[:HEAD], length
                     if times is not None:
-                        ways.awaited(way, number)
+                        direction_stats.awaited(way, number)
                 else:
-                    ways.out_of_order(way, packet)
+                    direction_stats.out_of_order(way, packet)
             elif seq != way.next and not flags & BARE:
-                ways.empty(way, seq, time)
+                direction_stats.empty(way, seq, time)
             if flags & ACK and ack != other.acked:
-                ways.acknowledged(other, ack, time)
+                direction_stats.acknowledged(other, ack, time)
                 if other.awaited and times is not None:
-                    ways.arrived(other, ack, time, times)
+                    direction_stats.arrived(other, ack, time, times)
                 if path.established is None and side == 0:
                     path.established = time
             if flags & SHUT or way.shuts:
-                ways.window(way, flags, time)
+                direction_stats.window(way, flags, time)
             if flags & BARE:
                 _marked(path, side, packet)
 

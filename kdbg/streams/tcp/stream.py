@@ -49,7 +49,7 @@ NOBODY = _Nobody()
 """The one that every stream has which delivers no more."""
 
 
-class Run(NamedTuple):
+class EarlyBytes(NamedTuple):
     """Bytes from `start` to `end` that came before their turn; what `payload` lacks, the snaplen cut away."""
 
     start: int
@@ -58,11 +58,11 @@ class Run(NamedTuple):
     time: int
     number: int
 
-    def part(self, start: int, end: int) -> Run:
-        return Run(start, end, self.payload[start - self.start : end - self.start], self.time, self.number)
+    def part(self, start: int, end: int) -> EarlyBytes:
+        return EarlyBytes(start, end, self.payload[start - self.start : end - self.start], self.time, self.number)
 
 
-NOTHING: Final = list[Run]()
+NOTHING: Final = list[EarlyBytes]()
 """What waits in a stream where nothing has waited yet: most never need a list of their own."""
 
 
@@ -90,9 +90,9 @@ class Stream:
         self.receiver = receiver
         self._segments, self._size = segments, size
         self.due = 0
-        self._runs: list[Run] = NOTHING
+        self._runs: list[EarlyBytes] = NOTHING
         self._held = 0
-        self._fin: Run | None = None
+        self._fin: EarlyBytes | None = None
         self._acknowledged, self.deadline = 0, NEVER
         self._given_up_at = NEVER, NEVER
         self.first: int | None = None
@@ -138,7 +138,7 @@ class Stream:
         elif not self.ended:
             self.start(seq)
             start = self._place(seq)
-            self._take(Run(start, start + length, payload[:length], time, number))
+            self._take(EarlyBytes(start, start + length, payload[:length], time, number))
 
     def finish(self, seq: int, time: int, number: int) -> None:
         """Take a FIN: nothing is sent from this sequence number on.
@@ -148,11 +148,11 @@ class Stream:
         if self.ended:
             return
         if self.first is None:
-            self._fin = Run(seq, seq, b"", time, number)
+            self._fin = EarlyBytes(seq, seq, b"", time, number)
             return
         place = self._place(seq)
         if place >= self.due and self._fin is None:
-            self._fin = Run(place, place, b"", time, number)
+            self._fin = EarlyBytes(place, place, b"", time, number)
             self._runs = [run.part(run.start, min(run.end, place)) for run in self._runs if run.start < place]
             self._held = sum(len(run.payload) for run in self._runs)
             self._settle()
@@ -208,7 +208,7 @@ class Stream:
     def _place(self, seq: int) -> int:
         return self.due + ((seq - self.due + BEHIND) & MASK) - BEHIND
 
-    def _goal(self) -> Run | None:
+    def _goal(self) -> EarlyBytes | None:
         """Return what waits behind the first hole; None if nothing does."""
         if self._runs:
             return self._runs[0]
@@ -216,7 +216,7 @@ class Stream:
             return None
         return self._fin if self._fin.start > self.due else None
 
-    def _take(self, run: Run) -> None:
+    def _take(self, run: EarlyBytes) -> None:
         """Keep what is new of a segment, and deliver what is in order."""
         runs, due = self._runs, self.due
         if self._fin is not None and run.end > self._fin.start:
@@ -234,7 +234,7 @@ class Stream:
         else:
             self._append(run)
 
-    def _append(self, run: Run) -> None:
+    def _append(self, run: EarlyBytes) -> None:
         """Keep a run that lies behind all others: nothing becomes due by it."""
         if self._runs:
             self._runs.append(run)
@@ -253,7 +253,7 @@ class Stream:
             self._skip(self._runs[0])
         self._settle()
 
-    def _insert(self, run: Run) -> None:
+    def _insert(self, run: EarlyBytes) -> None:
         """Insert the parts of a run that no other run has: the runs stay in order and never overlap."""
         runs = self._runs
         place = bisect_left(runs, run.start, key=lambda other: other.end)
@@ -284,7 +284,7 @@ class Stream:
         if self.regular:
             self.deadline = NEVER
 
-    def _skip(self, goal: Run) -> None:
+    def _skip(self, goal: EarlyBytes) -> None:
         """Give up the hole before `goal`: report a gap, and go on behind it."""
         length, self.due = goal.start - self.due, goal.start
         self.receiver.gap(length, goal.time, goal.number)
@@ -302,7 +302,7 @@ class Stream:
             else:
                 self._deliver(run)
 
-    def _deliver(self, run: Run) -> None:
+    def _deliver(self, run: EarlyBytes) -> None:
         self.due = run.end
         if run.payload:
             self.receiver.data(run.payload, run.time, run.number)

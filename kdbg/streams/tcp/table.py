@@ -35,7 +35,7 @@ NEVER = 1 << 62
 """More packets than a capture can have."""
 
 
-class Table:
+class ConnectionTable:
     """Feed it with `receive` and, at the end, `close`; `settle` where no packets come for a while.
 
     `accept` is called once for a new connection and says who receives what the initiator sends and what the acceptor

@@ -4,6 +4,6 @@ What stands in the clear (names, versions, ciphers, alerts) is told in any case.
 `cryptography`, which is imported when there is something to decrypt.
 """
 
-from kdbg.streams.tls.session import About, Session, Why
+from kdbg.streams.tls.session import TlsConnection, TlsFacts, Why
 
-__all__ = ["About", "Session", "Why"]
+__all__ = ["TlsConnection", "TlsFacts", "Why"]

@@ -26,7 +26,7 @@ class Record(NamedTuple):
     marks: list[Mark]
 
 
-class Owner(Protocol):
+class RecordOwner(Protocol):
     """Who takes the records of one direction."""
 
     def record(self, record: Record) -> bool:
@@ -45,11 +45,11 @@ class Owner(Protocol):
 class Cutter:
     """Cuts one direction into records."""
 
-    owner: Owner
+    owner: RecordOwner
 
     __slots__ = ("_base", "_data", "_ignored", "_marks", "_needed", "_passed", "_searching", "owner")
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: RecordOwner) -> None:
         self.owner = owner
         self._data = bytearray()
         self._marks: list[Mark] = []

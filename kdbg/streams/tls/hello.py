@@ -28,7 +28,7 @@ class Hello(NamedTuple):
     encrypt_then_mac: bool
 
 
-class Messages:
+class HandshakeReassembly:
     """Puts the handshake messages of one direction together. `lost` ends that until `again`: a part is missing."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Messages:
         self._deaf = False
 
 
-class _Reader:
+class _HelloReader:
     """Takes fields off the front; raises `struct.error` where they are not there."""
 
     def __init__(self, data: bytes) -> None:
@@ -89,12 +89,14 @@ class _Reader:
 def client_hello(body: bytes) -> Hello | None:
     """Return what a ClientHello says, None for one that is damaged."""
     try:
-        reader = _Reader(body)
+        reader = _HelloReader(body)
         version, random, session = reader.number(2), reader.take(32), reader.vector(1)
         suites = _numbers(reader.vector(2))
         reader.vector(1)
         found = _extensions(reader)
-        versions = _numbers(_Reader(found[SUPPORTED_VERSIONS]).vector(1)) if SUPPORTED_VERSIONS in found else (version,)
+        versions = (
+            _numbers(_HelloReader(found[SUPPORTED_VERSIONS]).vector(1)) if SUPPORTED_VERSIONS in found else (version,)
+        )
         return Hello(
             random, session, versions, suites, _server_name(found), _protocols(found), ENCRYPT_THEN_MAC in found
         )
@@ -105,13 +107,13 @@ def client_hello(body: bytes) -> Hello | None:
 def server_hello(body: bytes) -> Hello | None:
     """Return what a ServerHello says, None for one that is damaged."""
     try:
-        reader = _Reader(body)
+        reader = _HelloReader(body)
         version, random, session = reader.number(2), reader.take(32), reader.vector(1)
         suite = reader.number(2)
         reader.number(1)
         found = _extensions(reader)
         if SUPPORTED_VERSIONS in found:
-            version = _Reader(found[SUPPORTED_VERSIONS]).number(2)
+            version = _HelloReader(found[SUPPORTED_VERSIONS]).number(2)
         return Hello(random, session, (version,), (suite,), "", _protocols(found), ENCRYPT_THEN_MAC in found)
     except struct.error:
         return None
@@ -126,7 +128,7 @@ def hello(message: bytes) -> Hello | None:
 def encrypted_extensions(body: bytes) -> tuple[str, ...]:
     """Return the protocols (ALPN) that EncryptedExtensions name."""
     try:
-        return _protocols(_extensions(_Reader(body)))
+        return _protocols(_extensions(_HelloReader(body)))
     except struct.error:
         return ()
 
@@ -137,10 +139,10 @@ def certificate_names(body: bytes, *, tls_1_3: bool) -> tuple[str, ...]:
     None are found in one that is damaged, or without `cryptography`.
     """
     try:
-        reader = _Reader(body)
+        reader = _HelloReader(body)
         if tls_1_3:
             reader.vector(1)
-        return _names(_Reader(reader.vector(3)).vector(3))
+        return _names(_HelloReader(reader.vector(3)).vector(3))
     except struct.error:
         return ()
 
@@ -164,11 +166,11 @@ def _names(data: bytes) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(name)[:LONGEST_NAME] for name in common))[:MOST_NAMES]
 
 
-def _extensions(reader: _Reader) -> dict[int, bytes]:
+def _extensions(reader: _HelloReader) -> dict[int, bytes]:
     """Return the extensions by their numbers; hellos before TLS 1.2 may have none."""
     found: dict[int, bytes] = {}
     if reader.left:
-        inside = _Reader(reader.vector(2))
+        inside = _HelloReader(reader.vector(2))
         while inside.left:
             number = inside.number(2)
             found[number] = inside.vector(2)
@@ -178,7 +180,7 @@ def _extensions(reader: _Reader) -> dict[int, bytes]:
 def _server_name(found: dict[int, bytes]) -> str:
     if not found.get(SERVER_NAME):
         return ""
-    inside = _Reader(_Reader(found[SERVER_NAME]).vector(2))
+    inside = _HelloReader(_HelloReader(found[SERVER_NAME]).vector(2))
     inside.number(1)
     return _text(inside.vector(2))
 
@@ -186,7 +188,7 @@ def _server_name(found: dict[int, bytes]) -> str:
 def _protocols(found: dict[int, bytes]) -> tuple[str, ...]:
     if ALPN not in found:
         return ()
-    inside, names = _Reader(_Reader(found[ALPN]).vector(2)), list[str]()
+    inside, names = _HelloReader(_HelloReader(found[ALPN]).vector(2)), list[str]()
     while inside.left and len(names) < MOST_NAMES:
         names.append(_text(inside.vector(1)))
     return tuple(names)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kdbg.streams.tls import hello as shake
-from kdbg.streams.tls.side import Budget, Side, Tries
+from kdbg.streams.tls.side import Budget, TlsDirection, Tries
 from kdbg.streams.tls.suites import TLS_1_2, TLS_1_3, suite, suite_name, version_name
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Why(StrEnum):
     """Nothing was said behind the handshake."""
 
 
-class About(NamedTuple):
+class TlsFacts(NamedTuple):
     """What is known of a TLS connection: its version and cipher suite (those that the client offers, if none is chosen)
     by their names, "" where they are not known; the name that the client asks for; protocols by ALPN; names in the
     server's certificate; alerts that either end sent."""
@@ -87,7 +87,7 @@ class Keys(Protocol):
     def __bool__(self) -> bool: ...
 
 
-class Session:
+class TlsConnection:
     """One connection; `sides` take what each of its ends sent, in any order.
 
     `client` is the side that said hello first. One of two callbacks is called: `opens` before the first plain byte, or
@@ -99,13 +99,17 @@ class Session:
     decided: bool
 
     def __init__(
-        self, keys: Keys, budget: Budget, opens: Callable[[Session], None], closes: Callable[[Session, Why], None]
+        self,
+        keys: Keys,
+        budget: Budget,
+        opens: Callable[[TlsConnection], None],
+        closes: Callable[[TlsConnection, Why], None],
     ) -> None:
         self.keys, self.budget, self.tries = keys, budget, Tries()
         self._opens, self._closes = opens, closes
-        self.sides: tuple[Side, Side] = Side(self), Side(self)
-        self.client: Side | None = None
-        self._server: Side | None = None
+        self.sides: tuple[TlsDirection, TlsDirection] = TlsDirection(self), TlsDirection(self)
+        self.client: TlsDirection | None = None
+        self._server: TlsDirection | None = None
         self._asked: Hello | None = None
         self._chosen: Hello | None = None
         self._names: tuple[str, ...] = ()
@@ -117,7 +121,7 @@ class Session:
         self._patience = MOST_SEEN
 
     @property
-    def about(self) -> About:
+    def about(self) -> TlsFacts:
         """What is known by now."""
         asked, chosen = self._asked, self._chosen
         version = cipher = ""
@@ -127,9 +131,9 @@ class Session:
             version = version_name(max((each for each in asked.versions if each <= TLS_1_3), default=TLS_1_2))
         protocols = self._protocols or (asked.protocols if asked is not None and chosen is None else ())
         name = asked.server_name if asked is not None else ""
-        return About(version, cipher, name, protocols, self._names, *map(tuple, self._alerts))
+        return TlsFacts(version, cipher, name, protocols, self._names, *map(tuple, self._alerts))
 
-    def message(self, side: Side, kind: int, body: bytes) -> None:
+    def message(self, side: TlsDirection, kind: int, body: bytes) -> None:
         """Take a handshake message."""
         if kind == shake.CLIENT_HELLO and (asked := shake.client_hello(body)) is not None:
             self.client, self._asked = side, asked
@@ -147,18 +151,18 @@ class Session:
         elif self._is_1_3 and kind == shake.KEY_UPDATE:
             side.update()
 
-    def alert(self, side: Side, body: bytes) -> None:
+    def alert(self, side: TlsDirection, body: bytes) -> None:
         """Take an alert."""
         said = self._alerts[side is self._server or self.client not in (None, side)]
         if len(body) == 2 and len(said) < MOST_ALERTS and (name := ALERTS.get(body[1], str(body[1]))) not in QUIET:
             said.append(name)
 
-    def change_cipher(self, side: Side) -> None:
+    def change_cipher(self, side: TlsDirection) -> None:
         """Take note that records are encrypted from here on; TLS 1.3 sends this for show."""
         if not self._is_1_3:
             side.seal()
 
-    def encrypted(self, side: Side) -> bool | None:
+    def encrypted(self, side: TlsDirection) -> bool | None:
         """Say what becomes of an encrypted record: it is opened (True), waits (None), or is passed over (False)."""
         if side.has_keys:
             return True
@@ -199,7 +203,7 @@ class Session:
         if self.budget.left < 0 or sum(side.held for side in self.sides) > MOST_WAITING or self._all_ended:
             self._close(self._reason())
 
-    def ended(self, side: Side) -> None:
+    def ended(self, side: TlsDirection) -> None:
         """Take note that nothing follows of a side."""
         if self._all_ended:
             self._close(self._reason())
@@ -245,7 +249,7 @@ class Session:
             if side.waits and (side.has_keys or self._obstacle is not None):
                 side.go_on()
 
-    def _find_keys(self, asked: Hello, chosen: Hello, client: Side, server: Side) -> Why | None:
+    def _find_keys(self, asked: Hello, chosen: Hello, client: TlsDirection, server: TlsDirection) -> Why | None:
         """Give the sides what opens their records; return why that cannot be, None also where secrets may come yet."""
         version, found = chosen.versions[0], suite(chosen.suites[0])
         if version not in (TLS_1_2, TLS_1_3) or found is None or found.modern != (version == TLS_1_3):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kdbg.streams.tcp.stream import NOBODY, Receiver
 from kdbg.streams.tls.cutter import HEAD, Cutter, Record
-from kdbg.streams.tls.hello import Messages, hello
+from kdbg.streams.tls.hello import HandshakeReassembly, hello
 
 if TYPE_CHECKING:
     from kdbg.streams.tls.openers import Opener, Plain
@@ -46,23 +46,23 @@ class Budget(Protocol):
     left: int
 
 
-class Listener(Protocol):
+class SideOwner(Protocol):
     """The session that a side belongs to."""
 
     tries: Tries
     budget: Budget
     decided: bool
 
-    def encrypted(self, side: Side) -> bool | None:
+    def encrypted(self, side: TlsDirection) -> bool | None:
         """Say what becomes of an encrypted record: it is opened (True), waits (None), or is passed over (False)."""
 
-    def message(self, side: Side, kind: int, body: bytes) -> None:
+    def message(self, side: TlsDirection, kind: int, body: bytes) -> None:
         """Take a handshake message."""
 
-    def alert(self, side: Side, body: bytes) -> None:
+    def alert(self, side: TlsDirection, body: bytes) -> None:
         """Take an alert."""
 
-    def change_cipher(self, side: Side) -> None:
+    def change_cipher(self, side: TlsDirection) -> None:
         """Take note that records are encrypted from here on (before TLS 1.3)."""
 
     def seen(self, length: int) -> None:
@@ -77,20 +77,20 @@ class Listener(Protocol):
     def waits(self) -> None:
         """Take note that more waits for secrets than did before."""
 
-    def ended(self, side: Side) -> None:
+    def ended(self, side: TlsDirection) -> None:
         """Take note that nothing follows."""
 
 
-class Side:
+class TlsDirection:
     """A tcp.Receiver. `receiver` takes the plain bytes. `sealed`: what follows is encrypted; `over`: nothing does."""
 
     sealed: bool
     over: bool
 
-    def __init__(self, session: Listener) -> None:
+    def __init__(self, session: SideOwner) -> None:
         self._session = session
         self.receiver: Receiver = NOBODY
-        self.messages: Messages = Messages()
+        self.messages: HandshakeReassembly = HandshakeReassembly()
         self.sealed = self.over = False
         self._held = 0
         self._sound = self._all_kinds = False

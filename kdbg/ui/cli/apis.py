@@ -13,7 +13,7 @@ from .output import Writer, look
 
 if TYPE_CHECKING:
     from ...protocol.wire import Api
-    from ...views.render.look import Look
+    from ...views.render.style import Look
 
 WIDEST = 30
 """Letters of a name that the table makes room for: one API's name is longer than that of all others."""

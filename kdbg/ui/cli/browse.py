@@ -15,8 +15,8 @@ from .options import HELP
 from .output import values_option, without_values
 
 if TYPE_CHECKING:
-    from ...exchanges.filters.chosen import Filters
-    from ...views.render.look import Look
+    from ...exchanges.filters.filter_set import Filters
+    from ...views.render.style import Look
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -53,7 +53,7 @@ def command(files: tuple[str, ...], follow: bool, light: bool, local: bool, show
         raise InputError(f"kdbg browse needs the package textual; {install('tui')}")
     if not (sys.stdout.isatty() and sys.stdin is not None):
         raise InputError("kdbg browse needs a terminal; use kdbg decode for pipes and files")
-    from ...views.render.look import Look
+    from ...views.render.style import Look
     from .browsing import WIDEST, browse
     from .reporting import holds_tables
 
@@ -65,8 +65,8 @@ def command(files: tuple[str, ...], follow: bool, light: bool, local: bool, show
 
 def of_tables(files: tuple[str, ...], filters: Filters, look: Look, *, hide: bool, follow: bool, light: bool) -> int:
     """Show a folder of a pipeline's tables; return the exit status."""
+    from .browse_tables import browse
     from .filters import EITHER, option_name
-    from .tabled import browse
 
     if len(files) > 1:
         raise click.UsageError(EITHER)

@@ -10,26 +10,26 @@ from typing import Any, BinaryIO, cast
 
 import click
 
-from ...analysis.logs.log import Log
+from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture
 from ...errors import CaptureError, InputError
 from ...exchanges.engine.driver import Drive, Pairing
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.wire.readings.topic_names import NamesThen
 from ...views.reading.files import BrokerFile, Named, chosen, open_any
-from ...views.render.look import Look
-from ..tui.feed import Feed
+from ...views.render.style import Look
+from ..tui.feed import ExchangeFeed
 from ..tui.processes import Job, Note, Progress, Tell
 from ..tui.rows import Rows
 from ..tui.spool import SpoolWriter
-from .captures import Captures
 from .decode import is_live
 from .filters import filter_options, take_filters
-from .found import Found
-from .growing import growing
+from .incremental_diagnosis import IncrementalDiagnosis
+from .inputs import InputFiles
 from .output import Writer
-from .weighed import Weighed
+from .runner import Captures
+from .tail import growing
 
 FIRST, MOST = 64, 512
 """Exchanges of the first parcel, which is there soon, and of later ones."""
@@ -50,19 +50,19 @@ class IndexRun(Captures):
         self._followed = followed
         self._spool, self._tell = spool, tell
         self._rows = Rows(spool)
-        self._weighed = Weighed(tell)
+        self._weighed = IncrementalDiagnosis(tell)
         self.held: list[Exchange] = []
         """Exchanges that wait to be told of."""
         self._size = self._told = 0
         self._next = monotonic()
 
-    def open(self, file: str, name: Named) -> Capture | Log | BrokerFile:
+    def open(self, file: str, name: Named) -> Capture | ApplicationLog | BrokerFile:
         """Open a file; a pipe brings what is followed."""
         return super().open(
             file, name if file != self._followed else cast(BinaryIO, growing(os.fspath(cast(str, name))))
         )
 
-    def read(self, capture: Capture | Log, name: str) -> None:
+    def read(self, capture: Capture | ApplicationLog, name: str) -> None:
         """Tell of the exchanges of a capture."""
         file = self._rows.begin()
         try:
@@ -73,7 +73,7 @@ class IndexRun(Captures):
             self._weighed.end()
         self._tell(Progress(*capture.source.extent()))
 
-    def _read(self, capture: Capture | Log, drive: Drive) -> None:
+    def _read(self, capture: Capture | ApplicationLog, drive: Drive) -> None:
         names = drive.engine.names_then
         for chunk in drive.chunks():
             if not self.filters.asks:
@@ -96,7 +96,7 @@ class IndexRun(Captures):
         super().hear(exchange, shown)
         self._weighed.take((exchange,))
 
-    def blocks(self, capture: Capture | Log) -> Iterator[list[Any]]:
+    def blocks(self, capture: Capture | ApplicationLog) -> Iterator[list[Any]]:
         """Yield the packets, which diagnosis sees before the engine does."""
         return self._weighed.through(super().blocks(capture))
 
@@ -110,7 +110,7 @@ class IndexRun(Captures):
         most = FIRST if not self._told else MOST
         return len(self.held) >= most or self._size >= LARGE
 
-    def give(self, capture: Capture | Log, names: NamesThen) -> None:
+    def give(self, capture: Capture | ApplicationLog, names: NamesThen) -> None:
         """Tell of the exchanges that wait for it."""
         if self.held:
             self._tell(self._rows.batch(self.held, capture.first_time, names))
@@ -134,13 +134,13 @@ class Files:
     def __init__(self, files: Sequence[str], filters: Filters, *, follow: bool = False) -> None:
         self.filters = filters
         self.live: bool = follow or any(is_live(file) for file in files)
-        found = Found(files)
+        found = InputFiles(files)
         for error in found.refused:
             raise error
         self.files = [file for file in found.files if is_live(file) or self._opens(found, file)]
         self.followed = self.files[-1] if follow and self.files and not is_live(self.files[-1]) else None
 
-    def _opens(self, found: Found, file: str) -> bool:
+    def _opens(self, found: InputFiles, file: str) -> bool:
         """Return whether a file is a capture; raise `CaptureError` for one that is none, and was named."""
         name, _ = chosen(file, self.filters)
         try:
@@ -168,7 +168,7 @@ def browse(files: Sequence[str], filters: Filters, look: Look, *, follow: bool, 
     """Show the screen until somebody ends it; return the exit status."""
     source = Files(files, filters, follow=follow)
     names = source.files
-    feed = Feed(source, jobs(names, filters))
+    feed = ExchangeFeed(source, jobs(names, filters))
     try:
         keys_from_terminal()
         from ..tui.app import Browser  # in the copies of this process there is no need of it
@@ -193,9 +193,9 @@ def jobs(files: Sequence[str], filters: Filters) -> dict[str, Job]:
         return jobs.numbers(*asked)
 
     def export(*asked: Any) -> Iterator[str]:
-        from . import marked
+        from . import export_marked
 
-        return marked.export(files, filters, *asked)
+        return export_marked.export(files, filters, *asked)
 
     return {"filter": fitting, "numbers": numbers, "export": export}
 

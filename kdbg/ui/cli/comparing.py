@@ -11,16 +11,16 @@ import click
 from ...analysis.compare.captures import rows
 from ...analysis.compare.messages import compare
 from ...analysis.compare.profile import Profile
-from ...analysis.logs.log import Log
+from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture
 from ...errors import InputError
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...views.reading.files import numbered
-from ...views.render import compared
-from ...views.render.look import Look
-from .captures import Captures
+from ...views.render import comparison
+from ...views.render.style import Look
 from .output import Writer
+from .runner import Captures
 
 Side: TypeAlias = tuple[str, Filters]
 """What a side is called, and which of its exchanges count."""
@@ -45,11 +45,11 @@ def of_exchanges(sides: tuple[Side, Side], look: Look, form: str, *, ids: bool) 
         return max(a.status, b.status)
     found = compare(a.found, b.found, ids=ids, secrets=look.show_secrets, values=not look.hide_values)
     if form == "json":
-        a.writer.write(b"".join(map(compared.json_difference, found.differences)))
+        a.writer.write(b"".join(map(comparison.json_difference, found.differences)))
     else:
         files = [(numbered(name) or (name,))[0] for name, _ in sides]
-        heads = [compared.heading(*side, look) for side in zip("AB", files, (a.found, b.found), strict=True)]
-        a.writer.write("".join(heads) + compared.exchanges(found, look))
+        heads = [comparison.heading(*side, look) for side in zip("AB", files, (a.found, b.found), strict=True)]
+        a.writer.write("".join(heads) + comparison.exchanges(found, look))
     a.writer.flush()
     return max(a.status, b.status)
 
@@ -61,12 +61,12 @@ def of_captures(sides: tuple[Side, Side], look: Look, form: str, *, every: bool)
         return max(a.status, b.status)
     found = list(rows(a.profile, b.profile))
     if form == "json":
-        for line in compared.json_rows(found):
+        for line in comparison.json_rows(found):
             a.writer.write(line)
     else:
         shown = [row for row in found if every or not row.same]
         named = [(name, one.profile) for (name, _), one in zip(sides, (a, b), strict=True)]
-        a.writer.write(compared.captures(shown, look, named, len(found) - len(shown)))
+        a.writer.write(comparison.captures(shown, look, named, len(found) - len(shown)))
     a.writer.flush()
     return max(a.status, b.status)
 
@@ -81,7 +81,7 @@ class OneExchange(Captures):
         self.captures([name])
         return self
 
-    def read(self, capture: Capture | Log, name: str) -> None:
+    def read(self, capture: Capture | ApplicationLog, name: str) -> None:
         """Keep the exchange that is wanted of a capture; raise `InputError` where it has none of that number."""
         with self.driven(capture, name) as drive:
             self.found = next(iter(drive), None)
@@ -104,7 +104,7 @@ class AddedUp(Captures):
         self.captures([name])
         return self
 
-    def read(self, capture: Capture | Log, name: str) -> None:
+    def read(self, capture: Capture | ApplicationLog, name: str) -> None:
         """Add up a capture."""
         with self.driven(capture, name) as drive:
             for exchange in drive:

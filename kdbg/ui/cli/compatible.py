@@ -12,7 +12,7 @@ from . import UNDECODED
 
 if TYPE_CHECKING:
     from ...protocol.definitions import MessageDefinition
-    from ...views.render.look import Look
+    from ...views.render.style import Look
 
 
 def check(files: tuple[str, ...], look: Look, json: bool) -> tuple[str | bytes, int]:

@@ -11,24 +11,24 @@ from uuid import UUID
 
 import click
 
-from ...analysis.logs.log import Log
+from ...analysis.logs.log import ApplicationLog
 from ...analysis.stats.dimensions import Dimension, Key, dimensions
 from ...analysis.stats.overview import Overview
 from ...analysis.stats.statistics import Statistics
-from ...analysis.stats.table import Table, folded
+from ...analysis.stats.table import StatsTable, folded
 from ...analysis.stats.tally import Tally
 from ...capture import Capture
-from ...exchanges.filters.chosen import Filters
-from ...exchanges.jobs.apart import Apart
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.jobs.forks import Show
+from ...exchanges.jobs.pool import ExchangePool
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count
-from ...views.render.look import Look
 from ...views.render.stats.screen import screen
 from ...views.render.stats.table import ANY_WIDTH, lines
+from ...views.render.style import Look
 from . import INTERRUPTED
-from .captures import Captures
 from .output import Writer
+from .runner import Captures
 
 CHUNK = 4096
 """Exchanges of a piece of work."""
@@ -38,7 +38,7 @@ SEVERAL = ("topic", "partition", "group", "error")
 """Dimensions of which an exchange may have several values."""
 
 
-class Wanted(NamedTuple):
+class StatsOptions(NamedTuple):
     """What is asked for: rows `by` dimensions, in an order, the `top` ones of them, in a format; `raw` is of CSV."""
 
     by: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Wanted(NamedTuple):
 class StatsRun(Captures):
     """Counts what is in one file after the other; `several`: connections of several files are told apart."""
 
-    asked: Wanted
+    asked: StatsOptions
     look: Look
     jobs: int
 
@@ -59,18 +59,18 @@ class StatsRun(Captures):
     counts_itself = True
 
     def __init__(
-        self, asked: Wanted, look: Look, writer: Writer, filters: Filters, jobs: int = 1, several: bool = False
+        self, asked: StatsOptions, look: Look, writer: Writer, filters: Filters, jobs: int = 1, several: bool = False
     ) -> None:
         super().__init__(filters, writer)
         self.asked, self.look, self.jobs = asked, look, jobs
         by = ("file", *asked.by) if several and "connection" in asked.by and "file" not in asked.by else asked.by
         self.overview: Overview | None = None
-        self.table: Table = Table(dimensions(by))
+        self.table: StatsTable = StatsTable(dimensions(by))
         if not asked.by:
             self.overview = Overview()
             self._check_overview()
         self.table.sorted(asked.sort)  # refuses now what nothing can be sorted by
-        self.tables: list[Table] = [self.table] if self.overview is None else self.overview.tables
+        self.tables: list[StatsTable] = [self.table] if self.overview is None else self.overview.tables
         self.statistics: Statistics = Statistics(self.tables)
 
     def _check_overview(self) -> None:
@@ -81,12 +81,12 @@ class StatsRun(Captures):
         if asked.format == "csv":
             raise click.UsageError("--format csv requires --by, such as --by api")
 
-    def read(self, capture: Capture | Log, name: str) -> None:
+    def read(self, capture: Capture | ApplicationLog, name: str) -> None:
         """Count what is in a capture."""
         with self.driven(capture, name) as drive:
             self.statistics.capture(name, drive.engine.names_then)
-            here = self.jobs == 1 or self.writer.live or self.timed or isinstance(capture, Log)
-            counted = CountedHere(self) if here else CountedApart(self, drive.engine.names_then.topics)
+            here = self.jobs == 1 or self.writer.live or self.timed or isinstance(capture, ApplicationLog)
+            counted = CountedHere(self) if here else PoolCounter(self, drive.engine.names_then.topics)
             try:
                 for chunk in drive.chunks():
                     self.statistics.know(chunk)
@@ -139,7 +139,7 @@ class StatsRun(Captures):
         else:
             yield from self._by(width)
 
-    def rows(self, table: Table, sort: str | None) -> list[tuple[Key | str, Tally]]:
+    def rows(self, table: StatsTable, sort: str | None) -> list[tuple[Key | str, Tally]]:
         """Return the rows of a table in their order, and what is not shown as one row."""
         found = table.sorted(sort)
         top = len(found) if self.asked.top is None else self.asked.top
@@ -197,7 +197,7 @@ class CountedHere:
         """Do nothing: nothing is held."""
 
 
-class CountedApart(Apart):
+class PoolCounter(ExchangePool):
     """Counts exchanges in this process, which pairs all of them, and in copies of it."""
 
     run: StatsRun

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .completing import api_names
+from .completions import api_names
 from .definitions import definitions_option
 from .options import color_option, format_option
 from .output import Writer, look
 
 if TYPE_CHECKING:
-    from ...views.render.look import Look
+    from ...views.render.style import Look
 
 PROOFS = ("any", "layouts", "java", "kio", "kafka-python", "brokers", "clients", "vectors")
 

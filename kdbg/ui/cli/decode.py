@@ -71,8 +71,8 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     kdbg decode /var/lib/kafka/orders-0/00000000000000000000.log -f summary
     tcpdump -i any -U -w - tcp port 9092 | kdbg decode -
     """
-    from .decoding import Run
-    from .logged import joins
+    from .decoding import DecodeRun
+    from .log_correlation import joins
 
     read = take_readers(filters)
     if read is not None and format not in READ_IN:
@@ -88,7 +88,7 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     with ExitStack() as stack:
         joined = stack.enter_context(joins(log)) if log else None
         writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs == 1))
-        run = Run(format, shape, writer, wanted, jobs, joined)
+        run = DecodeRun(format, shape, writer, wanted, jobs, joined)
         run.merge = merge
         run.timed = latency or (wanted.timed and format != "summary")
         run.captures(files)

@@ -7,31 +7,31 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ...analysis.logs.log import Log
+from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture
-from ...exchanges.engine.side import Depth
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.engine.direction import Depth
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.steps import went_wrong
 from ...protocol.findings.amounts import count
 from ...protocol.wire.readings.topic_names import NamesThen
 from ...views.reading.files import BrokerFile
-from ...views.reading.merged import Merged
-from ...views.render.look import Look
+from ...views.reading.merge import Merged
+from ...views.render.style import Look
 from ...views.render.values import escape
 from ...views.render.views import VIEWS, ExchangeView, Text, View, texts, view
-from .captures import Captures
 from .output import Writer
-from .showing import ShownApart, ShownHere
+from .runner import Captures
+from .sinks import InlineSink, PoolSink
 
 if TYPE_CHECKING:
-    from .logged import Joins
+    from .log_correlation import Joins
 
 FEW = 3
 """Files that are named in a hint."""
 
 
-class Run(Captures):
+class DecodeRun(Captures):
     """Decodes one file after the other, each under its name where there are several."""
 
     look: Look
@@ -64,7 +64,7 @@ class Run(Captures):
         """Whether there is anything to tell of."""
         return bool(self.files or self.segments)
 
-    def opened(self, opened: Capture | Log | BrokerFile, file: str, *, named: bool) -> None:
+    def opened(self, opened: Capture | ApplicationLog | BrokerFile, file: str, *, named: bool) -> None:
         """Decode a capture, or a file of a broker's disk."""
         segment = None
         if isinstance(opened, BrokerFile):
@@ -80,7 +80,7 @@ class Run(Captures):
         self.headed = bool(self.files) and not named
         super().opened(opened, file, named=named)
 
-    def read(self, capture: Capture | Log, name: str) -> None:
+    def read(self, capture: Capture | ApplicationLog, name: str) -> None:
         """Decode what is in a capture, and say what is odd about it."""
         with self.driven(capture, name) as drive:
             engine = drive.engine
@@ -90,9 +90,9 @@ class Run(Captures):
                 or self.writer.live
                 or self.joins is not None
                 or self.timed
-                or isinstance(capture, Log | Merged)
+                or isinstance(capture, ApplicationLog | Merged)
             )  # what has no bytes, where it was seen and what packets told cannot be handed on
-            shown_by = ShownHere if here else ShownApart
+            shown_by = InlineSink if here else PoolSink
             output = shown_by(self, render, engine.names_then)
             try:
                 for chunk in drive.chunks():

@@ -49,7 +49,7 @@ def command(
     for name in chosen.given if tables else ():
         raise click.UsageError(CAPTURES_ONLY.format(option=option_name(name)))
     if tables:
-        from .rejudging import of_tables
+        from .table_diagnosis import of_tables
 
         return of_tables(tables[0], format, look(color, full, show_secrets), notes)
     live = any(is_live(file) for file in files)

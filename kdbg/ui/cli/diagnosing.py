@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from ...analysis.ledgers import Ledgers
-from ...exchanges.filters.chosen import Filters
-from ...views.render.look import Look
+from ...exchanges.filters.filter_set import Filters
+from ...views.render.style import Look
 from . import UNDECODED
-from .judged import Judged
-from .judging import Judge
+from .case_writer import Judge
+from .ledger_run import LedgerRun
 from .output import Writer
 
 
-class DiagnoseRun(Judged):
+class DiagnoseRun(LedgerRun):
     """Judges one capture after the other; the status is 1 where something above a note was found."""
 
     def __init__(

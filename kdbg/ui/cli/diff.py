@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
 from .memory import memory_option

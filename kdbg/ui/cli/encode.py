@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .completing import api_names, api_versions
+from .completions import api_names, api_versions
 from .definitions import definitions_option
 from .output import Writer
 

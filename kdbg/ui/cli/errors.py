@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .completing import error_codes
+from .completions import error_codes
 from .options import color_option, format_option
 from .output import Writer, look
 
 if TYPE_CHECKING:
     from ...protocol.grammars.errors import Error
-    from ...views.render.look import Look
+    from ...views.render.style import Look
 
 
 @click.command(context_settings={"max_content_width": 100, "ignore_unknown_options": True})  # -1 is a code

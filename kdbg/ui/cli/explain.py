@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ...errors import InputError
-from .completing import api_names, api_versions, finding_kinds
+from .completions import api_names, api_versions, finding_kinds
 from .definitions import definitions_option
 from .memory import memory_option
 from .output import Writer, look, look_options, values_option, view_option, without_values
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from ...analysis.pasted.take import Take
     from ...analysis.pasted.wrapping import Bare
-    from ...exchanges.guess.named import Structure
+    from ...exchanges.guess.hints import Hints
     from ...exchanges.guess.pieces import Asked
-    from ...exchanges.guess.told import Told
+    from ...exchanges.guess.structures import Structure
     from ...protocol.findings import Kind
-    from ...views.render.look import Look
     from ...views.render.phrases import Statement
+    from ...views.render.style import Look
     from ...views.render.views import View
 
 MOST = 128 << 20
@@ -108,7 +108,7 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     xxd message.bin | kdbg explain
     kdbg explain 369295616
     """
-    from ...exchanges.guess.told import Told
+    from ...exchanges.guess.hints import Hints
     from ...protocol.findings import Kind
 
     if not bytes_given and sys.stdin.isatty():
@@ -117,13 +117,13 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     if version is not None and api is None:
         raise click.UsageError("--version requires --api")
     known, named = _api_or_structure(api)
-    told = Told(known, version, direction, not no_header)
+    told = Hints(known, version, direction, not no_header)
     given = _given(bytes_given)
     shape, writer = without_values(look(color, full, show_secrets, meanings), hide_values), Writer()
-    kind = Kind.named(bytes_given[0]) if len(bytes_given) == 1 and api is None and told == Told() else None
+    kind = Kind.named(bytes_given[0]) if len(bytes_given) == 1 and api is None and told == Hints() else None
     if kind is not None:
         return _finding(kind, format, color)
-    value = as_number(given.bare.text) if given.bare is not None and api is None and told == Told() else None
+    value = as_number(given.bare.text) if given.bare is not None and api is None and told == Hints() else None
     if value is not None:
         clean = _number(value, format, shape, writer)
     else:
@@ -164,19 +164,19 @@ def _api_or_structure(name: str | None) -> tuple[Any, Structure | None]:
     try:
         return _api(name), None
     except UnknownApi:
-        from ...exchanges.guess.named import api_or_structure
+        from ...exchanges.guess.structures import api_or_structure
 
         return api_or_structure(name or "", grammars.api)
 
 
-class Given(NamedTuple):
+class PastedInput(NamedTuple):
     """What the user gave: as it came, and as text, without what stands around it, if it may be some."""
 
     raw: str | bytes
     bare: Bare | None
 
 
-def _given(words: tuple[str, ...]) -> Given:
+def _given(words: tuple[str, ...]) -> PastedInput:
     """Return the words of the command line joined, or the content of the file or pipe that they name."""
     from ...analysis.pasted.search import text_of
     from ...analysis.pasted.wrapping import Bare
@@ -189,7 +189,7 @@ def _given(words: tuple[str, ...]) -> Given:
     else:
         raw = " ".join(words)
     text = text_of(raw) if len(raw) < MOST_TEXT else None
-    return Given(raw, Bare(text) if text is not None else None)
+    return PastedInput(raw, Bare(text) if text is not None else None)
 
 
 def _file(name: str) -> bytes:
@@ -261,13 +261,13 @@ def _statements(said: Sequence[Statement], format: str, look: Look, writer: Writ
     return all(one.known for one in said)
 
 
-def _bytes(given: Given, told: Told, named: Structure | None, format: str, look: Look, writer: Writer) -> bool:
+def _bytes(given: PastedInput, told: Hints, named: Structure | None, format: str, look: Look, writer: Writer) -> bool:
     """Explain the exchanges, the bytes and the phrases in what was given; raise `InputError` where there are none."""
     from ...analysis.pasted.search import takes_of
-    from ...capture.pasted import NoBytes
+    from ...capture.hex_text import NoBytes
     from ...views.render.phrases import statements, unrecognised
-    from ...views.render.taken import alone
-    from .logged import without_lines
+    from ...views.render.recognised_input import alone
+    from .log_correlation import without_lines
 
     bare, shown, told_lines = given.bare, False, ""
     if bare is not None:
@@ -293,14 +293,14 @@ def _bytes(given: Given, told: Told, named: Structure | None, format: str, look:
 
 
 def _takes(
-    takes: Sequence[Take], bare: Bare | None, told: Told, named: Structure | None, format: str, look: Look,
+    takes: Sequence[Take], bare: Bare | None, told: Hints, named: Structure | None, format: str, look: Look,
     writer: Writer,
 ) -> bool:  # fmt: skip
     """Explain bytes that were taken from a text, one piece after the other; return whether all of them could be."""
-    from ...exchanges.guess.named import told_as
+    from ...exchanges.guess.hints import words_of
     from ...exchanges.guess.pieces import requests_in
-    from ...exchanges.guess.told import words_of
-    from ...views.render.taken import alone, taken_line
+    from ...exchanges.guess.structures import told_as
+    from ...views.render.recognised_input import alone, taken_line
     from ...views.render.views import view
 
     shown, plainly, clean = view(format), alone(takes, bare), True
@@ -317,7 +317,7 @@ def _takes(
     return clean
 
 
-def _take(take: Take, told: Told, asked: Asked, shown: View, look: Look, writer: Writer) -> bool:
+def _take(take: Take, told: Hints, asked: Asked, shown: View, look: Look, writer: Writer) -> bool:
     """Explain bytes that were taken from a text; return whether all of them could be."""
     from ...exchanges.guess.pieces import pieces
 

@@ -9,10 +9,10 @@ import click
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
 from .memory import memory_option
-from .signalling import otlp_option
+from .telemetry_options import otlp_option
 
 if TYPE_CHECKING:
-    from ...exchanges.filters.chosen import Filters
+    from ...exchanges.filters.filter_set import Filters
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -63,14 +63,14 @@ def command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: str | No
 def as_spans(files: tuple[str, ...], where: str, filters: Filters) -> int:
     """Send the exchanges of captures as spans; return the exit status."""
     from .decode import is_live
-    from .handing import HandingRun
+    from .outlet_run import OutletRun
     from .output import Writer
-    from .signalling import spans
+    from .telemetry_options import spans
 
     if where in files:
         raise click.UsageError(f"{where} is an input file; choose another output file")
     with spans(where) as outlet:
-        run = HandingRun(filters, Writer(live=any(map(is_live, files))), [outlet], "whole")
+        run = OutletRun(filters, Writer(live=any(map(is_live, files))), [outlet], "whole")
         run.captures(files)
         run.end_unless_complete()
     return run.status

@@ -10,23 +10,23 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from ...analysis.logs.log import Log
+from ...analysis.logs.log import ApplicationLog
 from ...atomic import AtomicFile
 from ...capture import Capture
+from ...capture.frame_writer import FrameWriter
 from ...capture.frames import Dissectors, Frame, Frames
 from ...capture.packet import SYN, Packet
-from ...capture.saved import FrameWriter
 from ...errors import CaptureError
 from ...exchanges.engine.engine import Engine
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count
-from ...streams.tcp.table import Table
+from ...streams.tcp.table import ConnectionTable
 from ...views.redact.streams import Direction
-from .captures import Captures
-from .decrypting import Decrypting
 from .output import Writer
 from .packets import Ends, is_pcapng, packets, refuse_same
+from .runner import Captures
+from .tls_plain import Decrypting
 
 
 class Choice(Protocol):
@@ -103,7 +103,7 @@ class ExportRun(Captures):
             self.end_unless_complete()
         return self.status
 
-    def read(self, capture: Capture | Log, name: str) -> None:
+    def read(self, capture: Capture | ApplicationLog, name: str) -> None:
         """Find the wanted exchanges of a capture, then write their packets."""
         if capture.source.pipe is not None:
             raise CaptureError(capture.name, "a pipe, which export cannot read twice", "save it to a file first")
@@ -130,7 +130,7 @@ class ExportRun(Captures):
 
     def write(self, frames: Frames, choice: Choice, plain: Decrypting) -> None:
         """Write the packets of a capture that were chosen."""
-        table, dissectors = Table(plain.accept), Dissectors()
+        table, dissectors = ConnectionTable(plain.accept), Dissectors()
         for frame, packet in packets(frames, dissectors):
             if packet is None:
                 continue

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...exchanges.filters.chosen import Filters
-from ...exchanges.filters.filter import Filter, Form, Reads
+from ...exchanges.filters.filter import Filter, Reads, ValueForm
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.filters.table import FILTERS
-from .completing import FILTER_VALUES
+from .completions import FILTER_VALUES
 from .times import Milliseconds, When
 
 if TYPE_CHECKING:
-    from ...exchanges.filters.tally import Seen, Unmatched
+    from ...exchanges.filters.tally import FilterTally, Unmatched
 
 Command = Callable[..., Any]
-TYPES: dict[Form, dict[str, Any]] = {
-    Form.TEXTS: {"multiple": True},
-    Form.NUMBERS: {"multiple": True},
-    Form.RANGES: {"multiple": True},
-    Form.FLAG: {"is_flag": True},
-    Form.MILLISECONDS: {"type": Milliseconds()},
-    Form.MOMENT: {"type": When()},
-    Form.EXPRESSION: {},
-    Form.FILES: {"multiple": True, "type": click.Path()},
-    Form.COUNT: {},
+TYPES: dict[ValueForm, dict[str, Any]] = {
+    ValueForm.TEXTS: {"multiple": True},
+    ValueForm.NUMBERS: {"multiple": True},
+    ValueForm.RANGES: {"multiple": True},
+    ValueForm.FLAG: {"is_flag": True},
+    ValueForm.MILLISECONDS: {"type": Milliseconds()},
+    ValueForm.MOMENT: {"type": When()},
+    ValueForm.EXPRESSION: {},
+    ValueForm.FILES: {"multiple": True, "type": click.Path()},
+    ValueForm.COUNT: {},
 }
 """How click takes each form of value."""
 EITHER = "give either captures or one folder of tables, not both"
@@ -110,7 +110,7 @@ def option_name(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def unmatched_lines(seen: Seen) -> Iterator[str]:
+def unmatched_lines(seen: FilterTally) -> Iterator[str]:
     """Yield a line for each value that nothing fitted, which offers what there was."""
     return map(_unmatched, seen.unmatched())
 
@@ -118,7 +118,7 @@ def unmatched_lines(seen: Seen) -> Iterator[str]:
 def _unmatched(one: Unmatched) -> str:
     from ...views.render.values import cut, escape
 
-    if FILTERS[one.filter].form is Form.EXPRESSION:
+    if FILTERS[one.filter].form is ValueForm.EXPRESSION:
         return f"{option_name(one.filter)}: no exchange matches"
     values = [cut(escape(str(value)), LONGEST) for value in one.there[:MOST]]
     more = f" and {len(one.there) - MOST:,} more" if len(one.there) > MOST else ""
@@ -132,7 +132,7 @@ def _with(filters: dict[str, Filter], command: Command) -> Command:
         takes = TYPES[one.form]
         if one.words:
             takes = {"cls": WordOption, "type": FlagOrWord(one.words)}
-        if one.form in (Form.NUMBERS, Form.COUNT):
+        if one.form in (ValueForm.NUMBERS, ValueForm.COUNT):
             takes = takes | {
                 "type": click.IntRange(one.within[0], one.within[-1] if one.within[-1] < 1 << 62 else None)
             }

@@ -9,9 +9,9 @@ import click
 
 from ...errors import InputError
 from .compatible import check
-from .completing import api_versions, grammar_names
+from .completions import api_versions, grammar_names
 from .definitions import definitions_option
-from .named import api_or_payload
+from .lookup import api_or_payload
 from .options import color_option, format_option
 from .output import Writer, look
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ...protocol.definitions import Declared
     from ...protocol.wire import Api
     from ...protocol.wire.language.payload import Payload
-    from ...views.render.look import Look
-    from ...views.render.sheets import Sheet
+    from ...views.render.grammar_pages import Sheet
+    from ...views.render.style import Look
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -114,7 +114,7 @@ def pieces(
 ) -> Iterator[str | bytes]:
     """Yield what is printed, piece by piece."""
     from ...protocol.grammars import plain
-    from ...views.render.sheets import special_sheets
+    from ...views.render.grammar_pages import special_sheets
     from .apis import listing
 
     if api is None:
@@ -216,8 +216,8 @@ def sheets_of(thing: Api | Payload | Declared, version: int, direction: str | No
     """Return the sheets of one version of an API, a payload, or a message that is neither."""
     from ...protocol.wire import Api
     from ...protocol.wire.language.payload import Payload
+    from ...views.render.grammar_pages import message_sheet, message_sheets
     from ...views.render.payloadtext import payload_sheet
-    from ...views.render.sheets import message_sheet, message_sheets
 
     if isinstance(thing, Payload):
         return [payload_sheet(thing, version)]

@@ -9,40 +9,40 @@ from functools import partial
 import click
 
 from ...errors import InputError, UnknownCapture
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
-from ...live.apart import Feed
-from ...live.capturing import Wanted, capture
-from ...live.owners import Owners
+from ...live.capture_child import CaptureOptions, capture
+from ...live.capture_process import CaptureProcess
 from ...live.remote import command, relay
+from ...live.socket_processes import Owners
 from ...protocol.findings.amounts import count
 from ...protocol.wire.readings.topic_names import NamesThen
-from ...views.render.look import Look
+from ...views.render.style import Look
 from ...views.render.values import escape
 from ...views.render.views import ExchangeView, Text
 from . import REFUSED
-from .captures import LOST
 from .output import Writer
-from .owned import Owned
+from .process_filter import ProcessFilter
+from .runner import LOST
 from .watching import Watching
 
-__all__ = ["InterfaceRun", "Wanted", "expression", "feed", "owners", "screen"]
+__all__ = ["CaptureOptions", "InterfaceRun", "expression", "feed", "owners", "screen"]
 SSH_PORT = 22
 
 
 class InterfaceRun(Watching):
     """Shows what is captured; says at the end what the kernel dropped, and what was written."""
 
-    feed: Feed
+    feed: CaptureProcess
 
     def __init__(
-        self, format: str, look: Look, writer: Writer, filters: Filters, feed: Feed, owners: Owners | None
+        self, format: str, look: Look, writer: Writer, filters: Filters, feed: CaptureProcess, owners: Owners | None
     ) -> None:
         super().__init__(format, look, writer, filters, feed.name, feed.stop)
         self.feed = feed
-        self.owned = None if owners is None else Owned(owners, self.say)
+        self.owned = None if owners is None else ProcessFilter(owners, self.say)
 
-    def run(self, wanted: Wanted) -> int:
+    def run(self, wanted: CaptureOptions) -> int:
         """Say what is watched, and show it; return the exit status."""
         try:
             with self.heard():  # before the line: who reads it may press Ctrl-C at once
@@ -72,9 +72,9 @@ class InterfaceRun(Watching):
             self.say("wrote " + (names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"))
 
 
-def screen(source: Feed, known: Owners | None, look: Look, filters: Filters, *, light: bool) -> int:
+def screen(source: CaptureProcess, known: Owners | None, look: Look, filters: Filters, *, light: bool) -> int:
     """Show what is captured on a screen until somebody ends it; say what was lost, and written; return the status."""
-    from .sitting import Live, show
+    from .live_screen import Live, show
 
     show(Live(source.name, os.dup(source.stream.fileno()), filters, owners=known), look, light)
     outcome = source.finish()
@@ -97,11 +97,11 @@ def owners(pids: Iterable[int], containers: Iterable[str], via: str | None) -> O
     return None
 
 
-def feed(wanted: Wanted, via: str | None) -> Feed:
+def feed(wanted: CaptureOptions, via: str | None) -> CaptureProcess:
     """Return what captures: here, or, as `--via` says, elsewhere."""
     if via is None:
-        return Feed(wanted.interface, partial(capture, wanted))
-    return Feed(via, partial(relay, command(via, wanted), wanted))
+        return CaptureProcess(wanted.interface, partial(capture, wanted))
+    return CaptureProcess(via, partial(relay, command(via, wanted), wanted))
 
 
 def expression(bpf: str | None, ports: Iterable[int], via: str | None) -> str:

@@ -9,17 +9,17 @@ import orjson
 from ...analysis.diagnosis.lint import Linter, remark_object
 from ...analysis.ledgers import Ledgers
 from ...exchanges.engine.driver import Drive
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.kinds import Severity
 from ...views.render.lint import LintView
-from ...views.render.look import Look
+from ...views.render.style import Look
 from . import UNDECODED
-from .judged import Judged
+from .ledger_run import LedgerRun
 from .output import Writer
 
 
-class LintRun(Judged):
+class LintRun(LedgerRun):
     """Looks at one capture after the other; the status is 1 where something above a note was found."""
 
     def __init__(

@@ -10,7 +10,7 @@ from rich.markdown import CodeBlock, Markdown, MarkdownElement
 from rich.syntax import Syntax
 from rich.text import Text
 
-from ...views.render.look import Look
+from ...views.render.style import Look
 
 LINK = re.compile(r"\[([^\]]+)\]\(([a-z]+)\.md(?:#([a-z0-9-]+))?\)")
 SYSTEMS = {"STANDARD": "standard", "EIGHT_BIT": "256", "TRUECOLOR": "truecolor", "WINDOWS": "windows"}

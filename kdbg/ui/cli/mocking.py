@@ -9,43 +9,43 @@ from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
 
-from ...analysis.logs.log import Log
+from ...analysis.logs.log import ApplicationLog
 from ...budget import MEMORY
 from ...capture import Capture
 from ...errors import CaptureError
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.peers import End
 from ...live.client import tls as client_tls
 from ...live.client.settings import addresses
-from ...live.listening import Listening, is_local
+from ...live.listeners import Listening, is_local
 from ...live.mocking.recording import NOTHING, Recording
 from ...live.mocking.serve import Mock
+from ...live.packet_tap import saving
 from ...live.session import Tap
-from ...live.tap import saving
 from ...protocol.findings.amounts import count
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED
-from .captures import Captures
 from .output import Writer
+from .runner import Captures
 
 
 @dataclass(frozen=True)
-class Options:
+class MockOptions:
     """Where to listen, and the capture to write."""
 
     listening: Listening
     write: str | None
 
 
-def options_of(given: dict[str, Any]) -> Options:
+def options_of(given: dict[str, Any]) -> MockOptions:
     """Take the mock's own options out of those given; raise `InputError` for what cannot be."""
     host, port = addresses(given.pop("listen"))[0]
     certificate, key = given.pop("listen_cert"), given.pop("listen_key")
     clients = client_tls.server_context(certificate, key) if certificate else None
-    return Options(Listening(host, port, given.pop("advertise") or "", clients), given.pop("write"))
+    return MockOptions(Listening(host, port, given.pop("advertise") or "", clients), given.pop("write"))
 
 
-def run(files: Sequence[str], options: Options, filters: Filters) -> int:
+def run(files: Sequence[str], options: MockOptions, filters: Filters) -> int:
     """Read captures, and answer clients from them until Ctrl-C; return the exit status."""
     gathered = Gathered(filters, Writer()).of(files)
     if gathered.status in (REFUSED, INTERRUPTED) or not gathered.has_read:
@@ -74,7 +74,7 @@ class Gathered(Captures):
         self.captures(files)
         return self
 
-    def read(self, capture: Capture | Log, name: str) -> None:
+    def read(self, capture: Capture | ApplicationLog, name: str) -> None:
         """Gather the exchanges of a capture."""
         with self.driven(capture, name) as drive:
             for exchange in drive:
@@ -88,7 +88,7 @@ class Gathered(Captures):
 
 
 async def serve(
-    recording: Recording, brokers: Sequence[End], options: Options, saved: Tap | None, say: Any
+    recording: Recording, brokers: Sequence[End], options: MockOptions, saved: Tap | None, say: Any
 ) -> int:  # fmt: skip
     """Answer until told to end; return the exit status."""
     over = asyncio.Event()

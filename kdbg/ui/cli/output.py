@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeGuard
 
 import click
 
-from ...views.render.look import Look
+from ...views.render.style import Look
 from ...views.render.views import VIEWS, View
 from .options import HELP, color_option
 

@@ -93,9 +93,9 @@ def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
             raise click.UsageError(
                 "--diagnose cannot be combined with --follow; use kdbg watch --diagnose for live traffic"
             )
-        from .following import run
+        from .follow_run import run
     else:
-        from .piping import run
+        from .pipeline_run import run
 
     definitions = click.get_current_context().meta.get(GIVEN, ())
     return run(captures, out, take_archive_filters(options), options | {"definitions": definitions})

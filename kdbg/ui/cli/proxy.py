@@ -20,9 +20,9 @@ from .output import (
     view_option,
     without_values,
 )
-from .screened import screen_options
 from .sending.options import security_options
-from .signalling import metrics_option, otlp_option
+from .telemetry_options import metrics_option, otlp_option
+from .tui_options import screen_options
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -102,7 +102,7 @@ def command(format: str, color: str, full: bool, show_secrets: bool, hide_values
     """
     from . import proxying
     from .proxying import options_of, run
-    from .signalling import outlets, refuse_beside
+    from .telemetry_options import outlets, refuse_beside
 
     tui, light = given.pop("tui"), given.pop("light")
     for option, said in (("--tui", tui), ("--no-decode", given["no_decode"])):

@@ -15,24 +15,24 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from ...errors import InputError, KdbgError
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
+from ...live.bounded_pipe import Outflow
 from ...live.client import tls as client_tls
 from ...live.client.settings import Settings, addresses
 from ...live.control import End, Office
 from ...live.faults import Faults, Meddling
-from ...live.listening import Listening, is_local
-from ...live.outflow import Outflow
+from ...live.listeners import Listening, is_local
+from ...live.packet_tap import PipeTap, SavingTap, Taps, saving
 from ...live.proxy import Proxy, Upstream
-from ...live.tap import PipeTap, SavingTap, Taps, saving
 from ...protocol.findings.amounts import count
-from ...views.render.look import Look
+from ...views.render.style import Look
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED
-from .faulting import READY, FaultLog, Marked, rules_of
+from .fault_options import READY, FaultLog, Marked, rules_of
 from .outlets import Outlet
 from .output import Writer
 from .sending.live import addresses as clusters
-from .sending.options import Options as SendOptions
+from .sending.options import SendOptions as SendOptions
 from .sending.security import NOWHERE, sasl, tls
 
 PATIENCE = 5.0
@@ -56,7 +56,7 @@ class Pipes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Options:
+class ProxyOptions:
     """What was said about the proxy itself."""
 
     brokers: str
@@ -71,7 +71,7 @@ class Options:
     max_brokers: int
 
 
-def options_of(given: dict[str, Any]) -> Options:
+def options_of(given: dict[str, Any]) -> ProxyOptions:
     """Take the proxy's own options out of those given; raise `InputError` for what cannot be."""
     broker = given.pop("broker") or os.environ.get("KDBG_BROKER")
     if not broker:
@@ -87,7 +87,7 @@ def options_of(given: dict[str, Any]) -> Options:
     if authority and clients is None:
         names = dict.fromkeys(filter(None, (advertise, host, "localhost", "127.0.0.1")))
         clients = client_tls.made_context(tuple(names), authority)
-    return Options(
+    return ProxyOptions(
         brokers=broker,
         listening=Listening(host, port, advertise, clients),
         upstream=Upstream(
@@ -113,7 +113,7 @@ class Relaying(NamedTuple):
     marked: int
 
 
-def apart(options: Options, control: End | None = None) -> Relaying | int:
+def apart(options: ProxyOptions, control: End | None = None) -> Relaying | int:
     """Start the process that relays, which holds messages as it is told by `control`; return its exit
     status where it cannot, which it says."""
     shown, told = os.pipe()
@@ -132,12 +132,12 @@ def apart(options: Options, control: End | None = None) -> Relaying | int:
     return Relaying(child, shown, marked)
 
 
-def on_screen(options: Options, look: Look, filters: Filters, *, light: bool) -> int:
+def on_screen(options: ProxyOptions, look: Look, filters: Filters, *, light: bool) -> int:
     """Relay, and show what is said on a screen until somebody ends it; return the exit status."""
-    from .screened import needs_screen
+    from .tui_options import needs_screen
 
     needs_screen("kdbg proxy")
-    from .sitting import Hand, Live, channel, show  # needs textual
+    from .live_screen import Hand, Live, channel, show  # needs textual
 
     ours, theirs = channel()
     relaying = apart(options, theirs)
@@ -153,7 +153,7 @@ def on_screen(options: Options, look: Look, filters: Filters, *, light: bool) ->
 
 
 def run(
-    options: Options, format: str, look: Look, filters: Filters,
+    options: ProxyOptions, format: str, look: Look, filters: Filters,
     outlets: Callable[[], AbstractContextManager[Sequence[Outlet]]] = lambda: nullcontext(()),
 ) -> int:  # fmt: skip
     """Relay until Ctrl-C, and show what is said unless that is not wanted; return the exit status.
@@ -183,7 +183,7 @@ def be_silent() -> None:
     os.close(nothing)
 
 
-def warn(options: Options, tell: Callable[[str], None]) -> None:
+def warn(options: ProxyOptions, tell: Callable[[str], None]) -> None:
     """Say that others may connect, where they may."""
     if not is_local(options.listening.host):
         tell(f"warning: any host that can reach {escape(options.listening.host)} can use this proxy; "
@@ -203,7 +203,7 @@ def end_of(child: int) -> int:
     return REFUSED if os.waitstatus_to_exitcode(code) == REFUSED else 0
 
 
-def in_child(options: Options, pipes: Pipes) -> NoReturn:
+def in_child(options: ProxyOptions, pipes: Pipes) -> NoReturn:
     """Relay, and write packets and faults to two pipes; end the process."""
     status = 1
     try:
@@ -218,7 +218,7 @@ def in_child(options: Options, pipes: Pipes) -> NoReturn:
         os._exit(status)
 
 
-def relay(options: Options, pipes: Pipes | None) -> int:
+def relay(options: ProxyOptions, pipes: Pipes | None) -> int:
     """Relay until a signal comes, or nobody looks any more; return the exit status."""
     with ExitStack() as stack:
         brokers = addresses(stack.enter_context(clusters(options.brokers)))
@@ -235,7 +235,7 @@ def relay(options: Options, pipes: Pipes | None) -> int:
 
 
 async def serve(
-    options: Options, brokers: Sequence[tuple[str, int]], saved: SavingTap | None, faults: Faults | None,
+    options: ProxyOptions, brokers: Sequence[tuple[str, int]], saved: SavingTap | None, faults: Faults | None,
     log: FaultLog, pipes: Pipes | None,
 ) -> int:  # fmt: skip
     """Serve until told to end."""

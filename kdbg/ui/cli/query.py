@@ -57,13 +57,15 @@ def command(
     kdbg query captures/errors.pcap "SELECT api, COUNT(*) FROM exchanges GROUP BY api"
     kdbg query tables/ --ask lag --format json
     """
-    from .asking import Form, run
+    from .query_run import AnswerFormat, run
 
     sources, sql = parted(arguments, ask)
     if form == "csv" and len(ask) > 1:
         raise click.UsageError("--format csv prints one table; use --ask once")
     asked = {name: QUESTIONS[name].sql.strip() for name in ask} or {"": sql}
-    return run(sources, asked, Form(form, limit, full, color, raw, MOST), options, show_sql=show_sql, hide=hide_values)
+    return run(
+        sources, asked, AnswerFormat(form, limit, full, color, raw, MOST), options, show_sql=show_sql, hide=hide_values
+    )
 
 
 def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str, ...], str]:

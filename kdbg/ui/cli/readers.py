@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import InputError
-from .completing import value_readers
+from .completions import value_readers
 
 if TYPE_CHECKING:
     from ...payloads.schemas.given import ForTopic, Ids
@@ -48,14 +48,14 @@ def take_readers(options: dict[str, Any]) -> ReadBytes | None:
     given = {name: options.pop(name) for name in NAMES}
     if not any(given.values()):
         return None
-    from ...payloads.schemas.given import Given
-    from ...payloads.values.chosen import Chosen
+    from ...payloads.schemas.given import TopicSchemas
+    from ...payloads.values.chosen import ReaderChoice
 
     choices = [choice("value", text) for text in given["value"]] + [choice("key", text) for text in given["key_as"]]
     schemas = [schema for text in given["schema"] for schema in for_topics(text)]
-    found = Given(schemas, registry(given["registry"], given["registry_config"]))
+    found = TopicSchemas(schemas, registry(given["registry"], given["registry_config"]))
     check(choices, found)
-    return Chosen(choices, found)
+    return ReaderChoice(choices, found)
 
 
 def choice(part: Part, text: str) -> Choice:
@@ -107,11 +107,11 @@ def registry(place: str | None, config: str | None) -> Ids | None:
         from ...live.client.schema_registry import SchemaRegistry
 
         return SchemaRegistry(place, dict(parse(read_text(config))) if config is not None else {})
-    from ...payloads.schemas.dump import Dump
+    from ...payloads.schemas.dump import SchemaDump
 
     if not Path(place).exists():
         raise InputError(f"{place}: not a file, folder or URL")
-    return Dump(Path(place))
+    return SchemaDump(Path(place))
 
 
 def read_text(path: str) -> str:

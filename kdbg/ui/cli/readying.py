@@ -7,16 +7,16 @@ import orjson
 from ...analysis.diagnosis.readiness import client_object, readiness, would_stop
 from ...analysis.ledgers import Ledgers
 from ...errors import InputError
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from ...protocol.grammars import releases
-from ...views.render.look import Look
 from ...views.render.readiness import ReadinessView
+from ...views.render.style import Look
 from . import UNDECODED
-from .judged import Judged
+from .ledger_run import LedgerRun
 from .output import Writer
 
 
-class ReadinessRun(Judged):
+class ReadinessRun(LedgerRun):
     """Tells of one capture after the other; the status is 1 where a client would stop."""
 
     def __init__(

@@ -6,35 +6,35 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ...analysis.logs.log import Log
+from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture
 from ...errors import CaptureError
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.filters.names import matcher, pattern
 from ...exchanges.messages.exchange import Exchange
 from ...payloads.records.exchanges import Records, tells
 from ...payloads.records.pieces import records_of_piece
 from ...payloads.records.record import CapturedRecord, Event
 from ...payloads.values.chosen import PLAIN, ReadBytes
-from ...payloads.values.value import Asked
+from ...payloads.values.value import ValueContext
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import CaptureTrouble
 from ...views.reading.files import BrokerFile
-from ...views.reading.log import Chosen
-from ...views.render.look import Look
+from ...views.reading.log import PieceSelection
 from ...views.render.records.contents import text
 from ...views.render.records.views import record_view
+from ...views.render.style import Look
 from ...views.render.values import escape
 from ...views.render.without_values import record_without
-from .captures import Captures
 from .output import Writer
+from .runner import Captures
 
 WAYS = ("produced", "fetched", "stored")
 Fits = Callable[[CapturedRecord], bool]
 
 
-class Wanted(NamedTuple):
+class RecordsOptions(NamedTuple):
     """Which records are wanted beside what the filters say, whether they are only counted, and CSV has formulas."""
 
     keys: tuple[str, ...] = ()
@@ -46,10 +46,10 @@ class RecordsRun(Captures):
     """Shows the records of one file after the other."""
 
     look: Look
-    wanted: Wanted
+    wanted: RecordsOptions
 
     def __init__(
-        self, format: str, look: Look, writer: Writer, filters: Filters, wanted: Wanted, read: ReadBytes | None,
+        self, format: str, look: Look, writer: Writer, filters: Filters, wanted: RecordsOptions, read: ReadBytes | None,
         *, watched: bool,
     ) -> None:  # fmt: skip
         super().__init__(of_exchanges(filters), writer)
@@ -74,7 +74,7 @@ class RecordsRun(Captures):
         """Whether as many records were shown as are wanted."""
         return self._rest == 0
 
-    def opened(self, opened: Capture | Log | BrokerFile, file: str, *, named: bool) -> None:
+    def opened(self, opened: Capture | ApplicationLog | BrokerFile, file: str, *, named: bool) -> None:
         """Show the records of a capture, or of a log segment."""
         segment = Segment(self, opened) if isinstance(opened, BrokerFile) else None
         self.writer.write(self._header)
@@ -89,7 +89,7 @@ class RecordsRun(Captures):
         if self.done:
             self.left = 0
 
-    def read(self, capture: Capture | Log, name: str) -> None:
+    def read(self, capture: Capture | ApplicationLog, name: str) -> None:
         """Show the records of a capture, and say what is odd about it."""
         with self.driven(capture, name) as drive:
             records = Records(drive.engine.names_then, secrets=self.look.show_secrets)
@@ -138,7 +138,7 @@ class RecordsRun(Captures):
     def _keys(self, record: CapturedRecord) -> Iterator[str]:
         """Yield the ways to write the key of a record; null has none."""
         if record.key is not None:
-            yield text(self._read(record.key, Asked("key", record.topic_text, record.headers)))
+            yield text(self._read(record.key, ValueContext("key", record.topic_text, record.headers)))
             yield f"0x{record.key.hex()}"
 
     def close(self) -> None:
@@ -168,7 +168,7 @@ class Segment:
         self.run, self.source, self.file = run, opened.source, opened.file
         if not self.file.is_log:
             raise CaptureError(self.source.name, f"a {self.file.kind.title}, which contains no records", "omit it")
-        self.chosen: Chosen = Chosen(self.source.name, self.file, run.filters)
+        self.chosen: PieceSelection = PieceSelection(self.source.name, self.file, run.filters)
 
     def show(self) -> None:
         """Show the records of the pieces that pass the filters."""

@@ -52,13 +52,13 @@ def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: b
     kdbg records captures/transactions.pcap --format json
     kdbg records captures/first-contact.pcap -f '%t/%p@%o %k %s\\n'
     """
-    from .recording import RecordsRun, Wanted
+    from .recording import RecordsOptions, RecordsRun
 
     read = take_readers(filters)
     wanted = take_filters(filters)
     live = any(is_live(file) for file in files)
     style = without_values(look(color, full, show_secrets), hide_values)
-    chosen = Wanted(keys, count, raw)
+    chosen = RecordsOptions(keys, count, raw)
     run = RecordsRun(format, style, Writer(live=live), wanted, chosen, read, watched=sys.stdout.isatty())
     run.captures(files)
     return run.status

@@ -50,11 +50,11 @@ def command(source: str, target: str, names: bool, addresses: bool, seed: str | 
 
 def _refuse_other_files(source: str) -> None:
     """Raise `CaptureError` that says what a file is that is no capture, where kdbg reads files of that kind."""
-    from ...analysis.logs.log import Log
+    from ...analysis.logs.log import ApplicationLog
     from ...views.reading.files import BrokerFile, open_any
 
     opened = open_any(source)
     opened.source.close()
-    if isinstance(opened, (BrokerFile, Log)):
-        what = "log" if isinstance(opened, Log) else opened.file.kind.title
+    if isinstance(opened, (BrokerFile, ApplicationLog)):
+        what = "log" if isinstance(opened, ApplicationLog) else opened.file.kind.title
         raise CaptureError(source, f"a {what}, not a capture", "kdbg redact accepts only captures")

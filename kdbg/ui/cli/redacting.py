@@ -20,25 +20,25 @@ import click
 
 from ...atomic import AtomicFile
 from ...capture import Capture, open_capture
+from ...capture.frame_writer import FrameWriter
 from ...capture.frames import Dissectors, Frames
 from ...capture.packet import Packet
-from ...capture.saved import FrameWriter
 from ...errors import CaptureError
 from ...exchanges.engine.engine import Engine
-from ...exchanges.engine.garbage import seldom_collected
+from ...exchanges.engine.gc_tuning import seldom_collected
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings import Kind
 from ...protocol.findings.amounts import count
-from ...streams.tcp.table import Table
-from ...views.redact.filling import Effort
+from ...streams.tcp.table import ConnectionTable
+from ...views.redact.fill import Effort
 from ...views.redact.message import redact
 from ...views.redact.packets import pieces_rewritten, rewritten
-from ...views.redact.replaced import Replaced
+from ...views.redact.replacements import Replaced
 from ...views.redact.search import LeakSearch
 from ...views.redact.streams import UNREAD, Direction, Expected, Locator
 from ...views.redact.substitutes import Substitutes
 from . import UNDECODED, printable
-from .closing import finding_parts, findings_of
+from .counts_line import finding_parts, findings_of
 from .packets import Ends, is_pcapng, nobody, packets, refuse_same
 
 SPOOLED = 64 << 20
@@ -101,7 +101,7 @@ class Redaction:
                 self.survey(capture, expected)
             locator = Locator(expected, self.unread)
             with Frames(again()) as frames:
-                table, dissectors = Table(locator.accept), Dissectors()
+                table, dissectors = ConnectionTable(locator.accept), Dissectors()
                 for _, packet in packets(frames, dissectors):
                     self.in_pieces = self.in_pieces or bool(dissectors.pieces)
                     if packet is not None:
@@ -145,7 +145,7 @@ class Redaction:
 
     def put_together(self, frames: Frames, locator: Locator) -> None:
         """Say what stands in the frames that hold pieces of IP packets."""
-        table, dissectors = Table(nobody), Dissectors()
+        table, dissectors = ConnectionTable(nobody), Dissectors()
         for _, packet in packets(frames, dissectors):
             payload = b""
             if packet is not None:
@@ -157,7 +157,7 @@ class Redaction:
 
     def write(self, frames: Frames, locator: Locator, writer: FrameWriter) -> int:
         """Write every packet with what stands in place of its bytes; return how many there were."""
-        table, count = Table(nobody), 0
+        table, count = ConnectionTable(nobody), 0
         for frame, packet in packets(frames, self.dissectors):
             payload = b""
             if packet is not None:
@@ -173,7 +173,7 @@ class Redaction:
             count += 1
         return count
 
-    def payload(self, packet: Packet, table: Table, locator: Locator) -> bytes:
+    def payload(self, packet: Packet, table: ConnectionTable, locator: Locator) -> bytes:
         """Return what stands in place of a packet's bytes."""
         found = table.place(packet)
         if found is None or not packet[6]:

@@ -13,25 +13,25 @@ from time import monotonic
 from typing import Any, Self
 from uuid import UUID
 
-from ...analysis.compare.answers import Judge, Outcome, Verdict
-from ...analysis.compare.counterparts import Counterparts
-from ...analysis.logs.log import Log
+from ...analysis.compare.answers import Judge, ReplayedRequest, Verdict
+from ...analysis.compare.value_mapping import Counterparts
+from ...analysis.logs.log import ApplicationLog
 from ...budget import MEMORY
 from ...capture import Capture
 from ...errors import ClientError
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from ...live.client.settings import Settings
-from ...live.replaying.plan import Plan, Step
+from ...live.replaying.plan import Plan, ReplayStep
 from ...live.replaying.replay import How, Replay
 from ...live.replaying.topics import wanted
-from ...views.render import replayed
-from ...views.render.look import Look
+from ...views.render import replay_text
+from ...views.render.style import Look
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED, UNDECODED, printable
-from .captures import Captures
 from .output import Writer
+from .runner import Captures
 from .sending.live import addresses, tap
-from .sending.options import Options as SendOptions
+from .sending.options import SendOptions as SendOptions
 from .sending.security import reach
 
 LARGEST = 100 << 20
@@ -41,7 +41,7 @@ ELSEWHERE = {"client_id", "format", "write", "color", "full", "show_secrets", "h
 
 
 @dataclass(frozen=True)
-class Options:
+class ReplayOptions:
     """What was said about the run."""
 
     broker: str
@@ -51,16 +51,18 @@ class Options:
     write: str | None
 
 
-def options_of(given: dict[str, Any]) -> Options:
+def options_of(given: dict[str, Any]) -> ReplayOptions:
     """Take the options of the run out of those given; raise `InputError` for what cannot be."""
     said: dict[str, Any] = {field.name: None for field in fields(SendOptions)}
     said |= {name: given.pop(name) for name in said.keys() & given.keys() - ELSEWHERE}
     broker, settings = reach(SendOptions(**said | {"max_response": LARGEST}))
     speed = given.pop("speed")
-    return Options(broker, settings, None if speed == "max" else speed, given.pop("create_topics"), given.pop("write"))
+    return ReplayOptions(
+        broker, settings, None if speed == "max" else speed, given.pop("create_topics"), given.pop("write")
+    )
 
 
-def run(files: Sequence[str], options: Options, format: str, look: Look, filters: Filters) -> int:
+def run(files: Sequence[str], options: ReplayOptions, format: str, look: Look, filters: Filters) -> int:
     """Read captures, send their requests again, show what comes of them; return the exit status."""
     gathered = Gathered(filters, Writer()).of(files)
     if gathered.status in (REFUSED, INTERRUPTED) or not gathered.has_read:
@@ -93,7 +95,7 @@ class Gathered(Captures):
         self.captures(files)
         return self
 
-    def read(self, capture: Capture | Log, name: str) -> None:
+    def read(self, capture: Capture | ApplicationLog, name: str) -> None:
         """Gather the exchanges of a capture."""
         self.files_read.append(name)
         with self.driven(capture, name) as drive:
@@ -112,16 +114,16 @@ class Shown:
         self.writer = Writer(live=True)
         self._files = gathered.files_read
         names = [self._name(step) for step in gathered.plan.steps]
-        self._render = replayed.VIEWS[format](look, max(map(len, names), default=0))
+        self._render = replay_text.VIEWS[format](look, max(map(len, names), default=0))
         self._counts: Counter[Verdict] = Counter()
         self._talks = {step.talk for step in gathered.plan.steps}
 
-    def told(self, step: Step, outcome: Outcome) -> None:
+    def told(self, step: ReplayStep, outcome: ReplayedRequest) -> None:
         """Show what came of a step."""
         self._counts[outcome.verdict] += 1
         self.writer.write(self._render(outcome, self._name(step)))
 
-    def _name(self, step: Step) -> str:
+    def _name(self, step: ReplayStep) -> str:
         """Return how an exchange is called: by its number, of several captures behind the name of its own."""
         number = str(step.exchange.number)
         return number if len(self._files) == 1 else f"{Path(self._files[step.talk[0]]).stem}#{number}"
@@ -144,7 +146,7 @@ class Shown:
         if not status and (self._counts[Verdict.DIFFERS] or self._counts[Verdict.FAILED]):
             status = UNDECODED
         if self._counts or status != UNDECODED:
-            self.writer.say(replayed.closing(self._counts, len(self._talks), monotonic() - begun))
+            self.writer.say(replay_text.closing(self._counts, len(self._talks), monotonic() - begun))
         return status
 
 

@@ -18,12 +18,12 @@ from ...views.reading.files import chosen
 from ...views.render.values import escape
 from . import REFUSED, UNDECODED
 from .filters import CAPTURES_ONLY, EITHER, option_name, take_filters, unmatched_lines
-from .found import Found
+from .inputs import InputFiles
 from .progress import Progress
 
 if TYPE_CHECKING:
     from ...views.report.ask import Ask
-    from ...views.report.judged import Judged
+    from ...views.report.causes import ReportedCauses
 
 NEEDED = ("jinja2",)
 
@@ -56,9 +56,9 @@ def holds_tables(source: str) -> bool:
 
 def of_captures(sources: tuple[str, ...], output: str, options: dict[str, Any], jobs: int) -> int:
     """Make a page of captures; those that cannot be read are named and passed over. Return the exit status."""
-    from ...views.report.collected import Collected
+    from ...views.report.collector import Collected
 
-    found, progress, filters = Found(sources), Progress(), take_filters(options)
+    found, progress, filters = InputFiles(sources), Progress(), take_filters(options)
     refused, read = found.refused, list[str]()
     with closing(Collected(filters, jobs)) as collected:
         progress.exchanges = lambda: collected.exchanges
@@ -98,10 +98,10 @@ def of_tables(folder: str, output: str, options: dict[str, Any]) -> int:
     return 0
 
 
-def made(ask: Ask, sources: list[str], output: str, judged: Judged | None = None) -> int:
+def made(ask: Ask, sources: list[str], output: str, judged: ReportedCauses | None = None) -> int:
     """Write the page; return how much could not be decoded. `judged`: what is found in captures."""
-    from ...views.report.moving import moving
     from ...views.report.page import page
+    from ...views.report.page_data import moving
     from ...views.report.sections import report
 
     found = report(ask, judged)

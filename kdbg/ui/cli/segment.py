@@ -8,20 +8,20 @@ from typing import Protocol
 
 from ...capture.source import Source
 from ...errors import CaptureError
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.message import Message
-from ...payloads.segments import File, Piece
+from ...payloads.segments import File, SegmentPiece
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import CaptureTrouble
 from ...protocol.wire.readings.outline import count_records
-from ...views.reading.log import Chosen
-from ...views.render.look import Look
+from ...views.reading.log import PieceSelection
+from ...views.render.style import Look
 from ...views.render.values import escape
 from ...views.render.views import View
 from .output import Writer
 
 
-class Run(Protocol):
+class SegmentOwner(Protocol):
     """The run of `kdbg decode` that a file is part of: what is shown, counted and said goes through it."""
 
     view: View
@@ -39,19 +39,19 @@ class Run(Protocol):
 
 
 class SegmentRun:
-    """Decodes one file; what is shown, counted and said goes through the `Run` that it is part of."""
+    """Decodes one file; what is shown, counted and said goes through the `SegmentOwner` that it is part of."""
 
-    run: Run
+    run: SegmentOwner
     source: Source
     file: File
 
-    def __init__(self, run: Run, source: Source, file: File) -> None:
+    def __init__(self, run: SegmentOwner, source: Source, file: File) -> None:
         self.run, self.source, self.file = run, source, file
         if run.view.piece is None:
             raise CaptureError(
                 source.name, f"a {file.kind.title}, which this format cannot show", "choose another --format"
             )
-        self.chosen: Chosen = Chosen(source.name, file, run.filters)
+        self.chosen: PieceSelection = PieceSelection(source.name, file, run.filters)
 
     def decode(self) -> None:
         """Show the pieces that pass the filters, and count all."""
@@ -72,7 +72,7 @@ class SegmentRun:
             run.note(Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(trouble)))
             run.say(f"{escape(self.source.name)}: {escape(trouble)}")
 
-    def read(self) -> Iterator[tuple[Piece, Message | None]]:
+    def read(self) -> Iterator[tuple[SegmentPiece, Message | None]]:
         """Yield the pieces of the file with their messages, and count them; zeros have no message.
 
         Zeros that are padding are counted too, but yielded only for a view for programs.

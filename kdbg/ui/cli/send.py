@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .completing import api_names
+from .completions import api_names
 from .definitions import definitions_option
 from .memory import memory_option
 from .sending.command import OWN, SendCommand
 from .sending.options import (
-    Options,
+    SendOptions,
     broker_options,
     output_options,
     request_options,
@@ -54,12 +54,12 @@ def command(ctx: click.Context, /, api: str | None, **general: Any) -> int:
     wrong usage.
     """
     own = {option.name: general.pop(option.name) for option in ctx.meta.get(OWN, ())}
-    options = Options(**general)
+    options = SendOptions(**general)
     said = {name: value for name, value in own.items() if value is not None and value != ()}
     return run(api, options, said)
 
 
-def run(name: str | None, options: Options, said: dict[str, Any]) -> int:
+def run(name: str | None, options: SendOptions, said: dict[str, Any]) -> int:
     """Do what the options ask for; return the exit status."""
     check(name, options)
     if name is not None and options.show_template:
@@ -71,7 +71,7 @@ def run(name: str | None, options: Options, said: dict[str, Any]) -> int:
     return session(options, rounds(name, options, said))
 
 
-def check(name: str | None, options: Options) -> None:
+def check(name: str | None, options: SendOptions) -> None:
     """Refuse options that exclude each other, and a command line with nothing to send."""
     whole = [word for word, said in (("--raw", options.raw), ("--from", options.source)) if said is not None]
     if name is None and not whole:
@@ -88,7 +88,7 @@ def check(name: str | None, options: Options) -> None:
         raise click.UsageError("use either --all-versions or --version, not both")
 
 
-def rounds(name: str | None, options: Options, said: dict[str, Any]) -> Rounds:
+def rounds(name: str | None, options: SendOptions, said: dict[str, Any]) -> Rounds:
     """Return what to do in the session: send bytes, every version, many requests, or one request."""
     from .sending.live import once
 
@@ -108,7 +108,7 @@ def rounds(name: str | None, options: Options, said: dict[str, Any]) -> Rounds:
     return once(wanted)
 
 
-def request(name: str | None, options: Options, said: dict[str, Any]) -> Request:
+def request(name: str | None, options: SendOptions, said: dict[str, Any]) -> Request:
     """Return the request that --from, --body or the API's own options describe."""
     from ...exchanges.messages.assign import parse as parse_set
     from ...protocol import grammars

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .completing import dimension_names, sort_names
+from .completions import dimension_names, sort_names
 from .decode import is_live
 from .definitions import definitions_option
 from .filters import filter_options, take_filters
@@ -14,7 +14,7 @@ from .memory import memory_option
 from .output import Writer, jobs_option, latency_option, look, look_options, merge_option, raw_option
 
 if TYPE_CHECKING:
-    from ...exchanges.filters.chosen import Filters
+    from ...exchanges.filters.filter_set import Filters
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]
@@ -80,9 +80,9 @@ def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: 
         if by or sort is not None or top is not None:
             raise click.UsageError("--by, --sort and --top cannot be combined with --format prometheus")
         return as_metrics(files, wanted, Writer(live=live), merge)
-    from .counting import StatsRun, Wanted
+    from .counting import StatsOptions, StatsRun
 
-    asked = Wanted(by, sort, top, format, raw)
+    asked = StatsOptions(by, sort, top, format, raw)
     run = StatsRun(asked, look(color, full, show_secrets), Writer(live=live), wanted, jobs, len(files) > 1)
     run.merge = merge
     run.timed = latency
@@ -94,12 +94,12 @@ def as_metrics(files: tuple[str, ...], filters: Filters, writer: Writer, merge: 
     """Write the numbers of captures as Prometheus' text; return the exit status."""
     from ...scale.signals.metrics import Metrics
     from ...scale.signals.prometheus import check, text
-    from .handing import HandingRun
+    from .outlet_run import OutletRun
     from .outlets import MetricsOutlet
 
     check()
     counted = Metrics()
-    run = HandingRun(filters, writer, [MetricsOutlet(counted)], "shallow", lambda: text(counted))
+    run = OutletRun(filters, writer, [MetricsOutlet(counted)], "shallow", lambda: text(counted))
     run.merge = merge
     run.captures(files)
     return run.status

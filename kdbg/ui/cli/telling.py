@@ -9,16 +9,16 @@ import orjson
 from ...analysis.diagnosis.stories import subjects, tell
 from ...analysis.diagnosis.stories.text import event_object
 from ...analysis.ledgers import Ledgers
-from ...exchanges.filters.chosen import Filters
-from ...views.render.look import Look
+from ...exchanges.filters.filter_set import Filters
 from ...views.render.stories import StoryView
+from ...views.render.style import Look
 from ...views.render.values import escape
 from . import REFUSED
-from .judged import Judged
+from .ledger_run import LedgerRun
 from .output import Writer
 
 
-class StoryRun(Judged):
+class StoryRun(LedgerRun):
     """Tells the story of what is `wanted`, kind and name; lists what there are stories of where that is None."""
 
     def __init__(

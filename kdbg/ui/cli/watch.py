@@ -21,9 +21,9 @@ from .output import (
     without_values,
 )
 from .readers import reader_options, take_readers
-from .screened import screen_options
-from .signalling import metrics_option, otlp_option
 from .sizes import Rolling, Size
+from .telemetry_options import metrics_option, otlp_option
+from .tui_options import screen_options
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -108,9 +108,9 @@ def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ..
     kdbg watch --port 9092 --write night.pcapng --rotate 100MB*10 --where 'latency_ms > 1000'
     """
     from .decode import READ_IN
-    from .interface import InterfaceRun, Wanted, expression, feed, owners, screen
-    from .screened import needs_screen
-    from .signalling import outlets, refuse_beside
+    from .interface import CaptureOptions, InterfaceRun, expression, feed, owners, screen
+    from .telemetry_options import outlets, refuse_beside
+    from .tui_options import needs_screen
 
     read = take_readers(filters)
     if read is not None and format not in READ_IN:
@@ -123,15 +123,15 @@ def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ..
     if tui:
         refuse_beside("--tui", {"otlp": otlp, "metrics": metrics})
         needs_screen("kdbg watch")
-    wanted = Wanted(interface, expression(bpf, chosen.port or (), via), snaplen, buffer, path, rotate)
+    wanted = CaptureOptions(interface, expression(bpf, chosen.port or (), via), snaplen, buffer, path, rotate)
     known = owners(pid, container, via)
     with feed(wanted, via) as source:
         if tui:
             return screen(source, known, shape, chosen, light=light)
         with outlets(otlp, metrics, links=not hide_values) as beside:
             if diagnose:
-                from .diagnosed import DiagnosedRun
-                from .judging import Judge
+                from .case_writer import Judge
+                from .watch_diagnosis import DiagnosedRun
 
                 judged = DiagnosedRun(format, shape, Writer(live=True), chosen, source, known)
                 return judged.judged_by(Judge(format, shape, judged.writer)).beside(beside).run(wanted)

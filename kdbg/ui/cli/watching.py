@@ -19,18 +19,18 @@ from typing import Any, BinaryIO, Self
 
 from ...capture import Capture
 from ...capture.source import open_source
-from ...exchanges.engine.garbage import seldom_collected
-from ...exchanges.filters.chosen import Filters
-from ...views.render.look import Look
+from ...exchanges.engine.gc_tuning import seldom_collected
+from ...exchanges.filters.filter_set import Filters
+from ...views.render.style import Look
 from . import INTERRUPTED, drop_output
-from .captures import LOST
-from .decoding import Run
+from .decoding import DecodeRun
 from .outlets import Outlet
 from .output import Writer
-from .streaming import Streaming
+from .runner import LOST
+from .stream_run import Streaming
 
 
-class Watching(Streaming, Run):
+class Watching(Streaming, DecodeRun):
     """Shows what a stream of packets says, while it comes.
 
     `stop` is called when the first Ctrl-C, or SIGTERM, comes: it has the stream end, of which all is shown that is in

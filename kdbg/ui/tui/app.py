@@ -10,14 +10,14 @@ from textual.widgets import Input
 from ...protocol.findings.amounts import count
 from ...views.render.values import cut
 from .causes import CausePane
-from .finding import found
+from .clipboard import COPIES, MOST, ClipboardContext
 from .index import SORTS
+from .jumps import found
 from .keys import KEYS, Key
 from .lines import columns
 from .pages import Page, help_text, notes_text
 from .pane import Pane
 from .shell import SHARES, Shell
-from .taking import COPIES, MOST, Taken
 from .views import VIEWS
 
 
@@ -179,7 +179,7 @@ class Browser(Shell):
         if looked.exchange is None:
             self.say("tables contain no messages to copy; open the capture", bad=True)
             return
-        taken = Taken(looked.file, looked.exchange, looked.opened, self.bytes.lit, looked.topics, self.look)
+        taken = ClipboardContext(looked.file, looked.exchange, looked.opened, self.bytes.lit, looked.topics, self.look)
         name, make = COPIES[what]
         text = make(taken)
         if text is None:

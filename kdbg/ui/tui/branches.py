@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from .opened import Opened, OpenedField, Part, Place
+from .fields import ByteRange, MessageFields, OpenedExchange, OpenedField
 
 STEP = re.compile(r"[^.\[\]]+|\[\d+\]")
 MANY = 24
@@ -30,9 +30,9 @@ class Branch:
         return 0 if self.above is None else self.above.depth + 1
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[ByteRange]:
         """Where its bytes are, one place in each buffer."""
-        found: dict[int, Place] = {}
+        found: dict[int, ByteRange] = {}
         todo = [self]
         while todo:
             one = todo.pop()
@@ -40,7 +40,7 @@ class Branch:
             if one.leaf is not None and one.leaf.place is not None:
                 place = one.leaf.place
                 old = found.get(place.buffer, place)
-                found[place.buffer] = Place(place.buffer, min(old.start, place.start), max(old.end, place.end))
+                found[place.buffer] = ByteRange(place.buffer, min(old.start, place.start), max(old.end, place.end))
         return [found[buffer] for buffer in sorted(found)]
 
     @property
@@ -57,7 +57,7 @@ class Branch:
 class Branches:
     """The tree of an exchange; `lines` are the branches that are to be seen, from above."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: OpenedExchange) -> None:
         self.roots: list[Branch] = [_grown(part, number) for number, part in enumerate(opened.parts)]
         self._of = {id(one.leaf): one for root in self.roots for one in everything(root) if one.leaf is not None}
         self.lines: list[Branch] = []
@@ -112,7 +112,7 @@ def everything(root: Branch) -> list[Branch]:
     return found
 
 
-def _grown(part: Part, number: int) -> Branch:
+def _grown(part: MessageFields, number: int) -> Branch:
     """Return the tree of a message."""
     root = Branch(part.name, None, note=part.missing, part=number)
     root.below += [Branch("", root, note=text, part=number) for text in part.notes]

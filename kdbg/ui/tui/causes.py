@@ -16,7 +16,7 @@ from ...views.render.values import cut, escape
 from ...views.render.weights import MARKS, seen
 from .lines import RowTexts
 from .pane import Pane
-from .pieces import Piece
+from .pieces import StyledText
 from .processes import Causes
 
 INDENT = 4
@@ -43,7 +43,7 @@ class CauseLine(NamedTuple):
     """A line: of which cause, what stands on it, and the exchange that it leads to."""
 
     cause: Cause | None
-    pieces: list[Piece]
+    pieces: list[StyledText]
     exchange: int | None = None
 
 
@@ -106,54 +106,54 @@ class CausePane(Pane):
 
     def _lines(self, width: int) -> Iterator[CauseLine]:
         if self._unjudged:
-            yield CauseLine(None, [Piece(cut(self._unjudged, width), "note")])
+            yield CauseLine(None, [StyledText(cut(self._unjudged, width), "note")])
             return
         loud = [cause for cause in self.causes if cause.told["severity"] != Severity.NOTE]
         if self._so_far:
-            yield CauseLine(None, [Piece(cut(f"{self._so_far}; {_many(len(loud))} so far", width), "note")])
+            yield CauseLine(None, [StyledText(cut(f"{self._so_far}; {_many(len(loud))} so far", width), "note")])
         elif not loud:
-            yield CauseLine(None, [Piece("no root cause found", "good")])
+            yield CauseLine(None, [StyledText("no root cause found", "good")])
         several, file = len({cause.file for cause in self.causes}) > 1, -1
         for cause in self.causes:
             if several and cause.file != file:
                 file = cause.file
-                yield CauseLine(None, [Piece(cut(escape(self._files[file]), width), "heading")])
+                yield CauseLine(None, [StyledText(cut(escape(self._files[file]), width), "heading")])
             yield from self._one(cause, width)
         more = sum(each.more for each in self._causes.values())
         if more:
-            yield CauseLine(None, [Piece(f"{count(more, 'less severe cause')}: see kdbg diagnose", "dim")])
+            yield CauseLine(None, [StyledText(f"{count(more, 'less severe cause')}: see kdbg diagnose", "dim")])
 
     def _one(self, cause: Cause, width: int) -> Iterator[CauseLine]:
         told = cause.told
         mark, style = MARKS[Severity(told["severity"])]
-        head = Piece(f"{'▸' if cause.folded else '▾'} {mark} {told['cause']}", style)
+        head = StyledText(f"{'▸' if cause.folded else '▾'} {mark} {told['cause']}", style)
         after = f"(after-effect of {told['because']}) " if told["because"] else ""
         if cause.folded:
             said = cut(f"  {after}{escape(told['sentence'])}", max(width - len(head.text), 1))
-            yield CauseLine(cause, [head, Piece(said)])
+            yield CauseLine(cause, [head, StyledText(said)])
             return
         since, until = (round(told[name] * 1e6) * 1000 for name in ("since", "until"))
         when = escape(seen(self._texts.clock.times, since, until, told["count"]))
         yield CauseLine(
-            cause, [head, Piece(cut(f"  {told['certainty']}  {when}", max(width - len(head.text), 1)), "dim")]
+            cause, [head, StyledText(cut(f"  {told['certainty']}  {when}", max(width - len(head.text), 1)), "dim")]
         )
         yield from _text(cause, "", f"{after}{told['sentence']}.", "", width)
         who = " · ".join(f"{name.replace('_', ' ')} {value}" for name, value in told["who"].items())
         yield from _text(cause, "who", who, "", width)
         yield from _text(cause, "fix", told["advice"], "good", width)
         for number in told["evidence"]["exchanges"]:
-            yield CauseLine(cause, [Piece(f"{' ' * INDENT}→ ", "dim"), Piece(f"#{number}", "name")], number)
+            yield CauseLine(cause, [StyledText(f"{' ' * INDENT}→ ", "dim"), StyledText(f"#{number}", "name")], number)
         packets, fields = told["evidence"]["packets"], told["evidence"]["fields"]
         yield from _text(cause, "packets", ", ".join(map(str, packets)), "dim", width)
         yield from _text(cause, "fields", ", ".join(fields), "dim", width)
         yield from _text(cause, "alternatively", "; ".join(told["alternatives"]), "dim", width)
         yield from _text(cause, "see", told["document"], "dim", width)
 
-    def pieces(self, line: int, width: int) -> list[Piece]:
+    def pieces(self, line: int, width: int) -> list[StyledText]:
         found = self.lines[line]
         if found.exchange is None or found.cause is None:
             return found.pieces
-        return [*found.pieces, Piece("  "), *self._texts.row(found.exchange, found.cause.file)]
+        return [*found.pieces, StyledText("  "), *self._texts.row(found.exchange, found.cause.file)]
 
     def fold(self, *, folded: bool | None = None) -> None:
         """Fold or unfold the cause under the cursor."""
@@ -194,4 +194,4 @@ def _text(cause: Cause, label: str, text: str, style: str, width: int) -> Iterat
         return
     whole = f"{label}: {escape(text)}" if label else escape(text)
     for part in wrap(whole, max(width - INDENT, NARROWEST), subsequent_indent="  " * bool(label)):
-        yield CauseLine(cause, [Piece(f"{' ' * INDENT}{part}", style)])
+        yield CauseLine(cause, [StyledText(f"{' ' * INDENT}{part}", style)])

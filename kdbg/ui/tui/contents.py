@@ -8,11 +8,11 @@ from uuid import UUID
 
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.wire.readings.topic_names import NamesThen, names_by_then
-from ...views.render.look import Look
+from ...views.render.style import Look
 from ...views.render.summary import Summary
-from .feed import Feed
-from .opened import Opened, opened
-from .pieces import Piece
+from .feed import ExchangeFeed
+from .fields import OpenedExchange, opened
+from .pieces import StyledText
 
 
 class Looked(NamedTuple):
@@ -23,7 +23,7 @@ class Looked(NamedTuple):
 
     position: int
     exchange: Exchange | None
-    opened: Opened
+    opened: OpenedExchange
     topics: Mapping[UUID, str]
     file: str = ""
 
@@ -34,7 +34,7 @@ class Contents(Protocol):
     unjudged: str
     """Why no causes can be named; "" where they can."""
 
-    def about(self, position: int) -> list[Piece]:
+    def about(self, position: int) -> list[StyledText]:
         """Return what an exchange was about: what went wrong first."""
 
     def look_at(self, position: int) -> Looked:
@@ -47,16 +47,16 @@ class Contents(Protocol):
         """Return it with what that job has told."""
 
 
-class Messages:
+class ExchangeContents:
     """Exchanges with their messages, of files by their names; a live stream has none."""
 
     unjudged: str = ""
 
-    def __init__(self, feed: Feed, look: Look, files: Sequence[str]) -> None:
+    def __init__(self, feed: ExchangeFeed, look: Look, files: Sequence[str]) -> None:
         self._feed, self._look, self._files = feed, look, files
         self._summaries: list[tuple[NamesThen, Summary]] = []
 
-    def about(self, position: int) -> list[Piece]:
+    def about(self, position: int) -> list[StyledText]:
         exchange, file = self._feed.exchange(position), self._feed.index.who_of(position).file
         while len(self._summaries) <= file:
             names = NamesThen(self._feed.index.topics[len(self._summaries)])
@@ -64,8 +64,8 @@ class Messages:
         names, summary = self._summaries[file]
         names.at(exchange.names)
         told = summary.told(exchange)
-        pieces = [Piece(one.text, one.style) for one in told.wrong]
-        return [*pieces, Piece(told.others)] if told.others else pieces
+        pieces = [StyledText(one.text, one.style) for one in told.wrong]
+        return [*pieces, StyledText(told.others)] if told.others else pieces
 
     def look_at(self, position: int) -> Looked:
         exchange, file = self._feed.exchange(position), self._feed.index.who_of(position).file

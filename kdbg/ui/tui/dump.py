@@ -6,13 +6,13 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from ...views.render.grid import PRINTABLE
-from .opened import Opened, OpenedField, Place
+from .fields import ByteRange, OpenedExchange, OpenedField
 
 WIDE = 4 + 2 + 3 * 16 + 1 + 16
 """Columns from which on a line has 16 bytes instead of 8."""
 
 
-class Cell(NamedTuple):
+class DumpCell(NamedTuple):
     """A byte as it is drawn: two digits and a letter, the number of its field, and its place."""
 
     digits: str
@@ -21,22 +21,22 @@ class Cell(NamedTuple):
     place: int
 
 
-class Line(NamedTuple):
+class DumpLine(NamedTuple):
     """A line: a heading, or bytes of a buffer from a place on."""
 
     buffer: int
     start: int
     heading: str
-    cells: list[Cell]
+    cells: list[DumpCell]
 
 
-class Dump:
+class ExchangeDump:
     """All lines of an exchange, `len` of them."""
 
-    opened: Opened
+    opened: OpenedExchange
     per_line: int
 
-    def __init__(self, opened: Opened, per_line: int) -> None:
+    def __init__(self, opened: OpenedExchange, per_line: int) -> None:
         self.opened, self.per_line = opened, per_line
         self._firsts: list[int] = []
         self._count = 0
@@ -47,24 +47,24 @@ class Dump:
     def __len__(self) -> int:
         return self._count
 
-    def line(self, number: int) -> Line:
+    def line(self, number: int) -> DumpLine:
         """Return a line."""
         at = bisect_right(self._firsts, number) - 1
         buffer, row = self.opened.buffers[at], number - self._firsts[at] - 1
         if row < 0:
-            return Line(at, -1, buffer.name, [])
+            return DumpLine(at, -1, buffer.name, [])
         start = row * self.per_line
         cells = []
         for place in range(start, min(start + self.per_line, len(buffer.data))):
             field = buffer.number(place)
             if field is not None and buffer.fields[field].hidden:
-                cells.append(Cell("**", "*", field, place))
+                cells.append(DumpCell("**", "*", field, place))
             else:
                 byte = buffer.data[place]
-                cells.append(Cell(f"{byte:02x}", chr(PRINTABLE[byte]), field, place))
-        return Line(at, start, "", cells)
+                cells.append(DumpCell(f"{byte:02x}", chr(PRINTABLE[byte]), field, place))
+        return DumpLine(at, start, "", cells)
 
-    def line_of(self, place: Place) -> int:
+    def line_of(self, place: ByteRange) -> int:
         """Return the line on which a place begins."""
         return self._firsts[place.buffer] + 1 + place.start // self.per_line
 

@@ -24,7 +24,7 @@ STALLED = 2
 """Times as many as are kept wait for a screen that stands still; then no more is read, and what is missing counted."""
 
 
-class Feed:
+class ExchangeFeed:
     """Make it before there are threads; then `listen`. `index` grows until `over`; `notes` are lines about the source.
 
     `causes` are what diagnosis finds, file by file, and `told` how often that was told.

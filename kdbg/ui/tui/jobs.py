@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from ...analysis.stats.overview import Overview
 from ...analysis.stats.statistics import Statistics
-from ...exchanges.filters.chosen import Filters
-from ...views.render.look import Look
+from ...exchanges.filters.filter_set import Filters
 from ...views.render.stats.screen import screen
+from ...views.render.style import Look
 from .index import Start
 from .spool import Chunk, SpoolWalk
 

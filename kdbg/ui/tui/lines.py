@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ...views.render.clock import Clock
-from ...views.render.look import Look
+from ...views.render.style import Look
 from ...views.render.summary import short, size
 from ...views.render.values import cells, cut, escape
-from .feed import Feed
+from .feed import ExchangeFeed
 from .index import NOTHING, Who
-from .pieces import Piece
+from .pieces import StyledText
 
 KEPT = 4096
 """Rows whose last column is remembered."""
@@ -49,20 +49,20 @@ def columns(width: int) -> list[Column]:
 class RowTexts:
     """Makes the texts of rows; exchanges are read for the last column alone: `about` says what stands there."""
 
-    feed: Feed
+    feed: ExchangeFeed
     look: Look
 
-    def __init__(self, feed: Feed, look: Look, about: Callable[[int], list[Piece]]) -> None:
+    def __init__(self, feed: ExchangeFeed, look: Look, about: Callable[[int], list[StyledText]]) -> None:
         self.feed, self.look, self._read = feed, look, about
         self.clock: Clock = Clock(local=look.local)
-        self._about: OrderedDict[int, list[Piece]] = OrderedDict()
+        self._about: OrderedDict[int, list[StyledText]] = OrderedDict()
 
-    def cells(self, position: int, layout: list[Column]) -> list[list[Piece]]:
+    def cells(self, position: int, layout: list[Column]) -> list[list[StyledText]]:
         """Return what stands in each column, cut to its width."""
-        found = [[Piece(_fitted(WRITE[one.name](self, position, one), one))] for one in layout[:-1]]
+        found = [[StyledText(_fitted(WRITE[one.name](self, position, one), one))] for one in layout[:-1]]
         return [*found, fitted(self.about(position), layout[-1].width)]
 
-    def about(self, position: int) -> list[Piece]:
+    def about(self, position: int) -> list[StyledText]:
         """Return what an exchange was about: what went wrong first."""
         found = self._about.get(position)
         if found is None:
@@ -71,14 +71,14 @@ class RowTexts:
             found = self._about[position] = self._read(position)
         return found
 
-    def row(self, number: int, file: int) -> list[Piece]:
+    def row(self, number: int, file: int) -> list[StyledText]:
         """Return what the row of an exchange says, in a few words, by its number in a file."""
         position = self.feed.index.find(number, file)
         if position is None:
-            return [Piece("not loaded", "dim")]
+            return [StyledText("not loaded", "dim")]
         who = self.who(position)
-        what = [Piece(self.time(position), "dim"), Piece(f"{who.api} v{who.version}"), *self.about(position)]
-        return [each for piece in what for each in (Piece(" "), piece)][1:]
+        what = [StyledText(self.time(position), "dim"), StyledText(f"{who.api} v{who.version}"), *self.about(position)]
+        return [each for piece in what for each in (StyledText(" "), piece)][1:]
 
     def time(self, position: int) -> str:
         """Return when an exchange began."""
@@ -132,16 +132,16 @@ def _fitted(text: str, column: Column) -> str:
     return f"{space}{text}" if column.right else f"{text}{space}"
 
 
-def fitted(pieces: list[Piece], width: int) -> list[Piece]:
+def fitted(pieces: list[StyledText], width: int) -> list[StyledText]:
     """Return as much of pieces as there is room for, with a space between them, in exactly so many columns."""
-    found, left = list[Piece](), width
+    found, left = list[StyledText](), width
     for piece in pieces:
         if found and left > 1:
-            found.append(Piece(" "))
+            found.append(StyledText(" "))
             left -= 1
         text = cut(piece.text, left)
         if left <= 0 or not text:
             break
-        found.append(Piece(text, piece.style))
+        found.append(StyledText(text, piece.style))
         left -= cells(text)
-    return [*found, Piece(" " * max(left, 0))]
+    return [*found, StyledText(" " * max(left, 0))]

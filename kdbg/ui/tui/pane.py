@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from .pieces import Piece
+from .pieces import StyledText
 
 STYLES = {
     "dim": "color: $text-muted;",
@@ -77,7 +77,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         """How many lines there are."""
         raise NotImplementedError
 
-    def pieces(self, line: int, width: int) -> list[Piece]:
+    def pieces(self, line: int, width: int) -> list[StyledText]:
         """Return what stands on a line."""
         raise NotImplementedError
 

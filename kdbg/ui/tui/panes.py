@@ -8,13 +8,13 @@ from textual.message import Message
 
 from ...views.render.values import cells, cut, escape
 from .branches import Branch, Branches
-from .dump import Dump, per_line
+from .dump import ExchangeDump, per_line
+from .fields import ByteRange, OpenedExchange
 from .lines import fitted
-from .opened import Opened, Place
 from .pane import FIELD_COLOURS, Pane
-from .pieces import Piece
+from .pieces import StyledText
 
-NOWHERE = Opened([], [])
+NOWHERE = OpenedExchange([], [])
 
 
 class Fields(Pane):
@@ -33,7 +33,7 @@ class Fields(Pane):
         """The branch under the cursor."""
         return self.branches.lines[self.cursor] if self.cursor < self.count else None
 
-    def load(self, opened: Opened, path: str, part: int = 0) -> None:
+    def load(self, opened: OpenedExchange, path: str, part: int = 0) -> None:
         """Show the fields of another exchange; the cursor goes to the field of this path, if it has one, at best in
         this message."""
         self.branches = Branches(opened)
@@ -42,25 +42,29 @@ class Fields(Pane):
         self.refit()
         self.show_cursor()
 
-    def pieces(self, line: int, width: int) -> list[Piece]:
+    def pieces(self, line: int, width: int) -> list[StyledText]:
         branch = self.branches.lines[line]
         arrow = ("▸ " if branch.folded else "▾ ") if branch.below else "  "
         front = f"{'  ' * branch.depth}{arrow}"
         if branch.above is None:
-            return [Piece(front), Piece(branch.name, "heading"), Piece(f"  {branch.note}" * bool(branch.note), "dim")]
+            return [
+                StyledText(front),
+                StyledText(branch.name, "heading"),
+                StyledText(f"  {branch.note}" * bool(branch.note), "dim"),
+            ]
         if not branch.name:
             return [
-                Piece(front),
-                Piece(cut(branch.note, max(width - len(front), 8)), "bad" if "✗" in branch.note else "note"),
+                StyledText(front),
+                StyledText(cut(branch.note, max(width - len(front), 8)), "bad" if "✗" in branch.note else "note"),
             ]
-        return [Piece(front, "dim"), *fitted(self._field(branch), max(width - len(front), 8))]
+        return [StyledText(front, "dim"), *fitted(self._field(branch), max(width - len(front), 8))]
 
-    def _field(self, branch: Branch) -> list[Piece]:
+    def _field(self, branch: Branch) -> list[StyledText]:
         leaf = branch.leaf
         if leaf is not None:
-            return [Piece(escape(branch.name), "name"), Piece(leaf.says, "note" if leaf.hidden else "")]
+            return [StyledText(escape(branch.name), "name"), StyledText(leaf.says, "note" if leaf.hidden else "")]
         first = next((one.leaf.says for one in branch.below if one.leaf is not None), "")
-        return [Piece(escape(branch.name), "name"), Piece(first, "dim")]
+        return [StyledText(escape(branch.name), "name"), StyledText(first, "dim")]
 
     def side(self, direction: int) -> None:
         branch = self.branch
@@ -111,27 +115,27 @@ class Bytes(Pane):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.dump: Dump = Dump(NOWHERE, 8)
-        self.lit: list[Place] = []
-        self.at: Place = Place(0, 0, 0)
+        self.dump: ExchangeDump = ExchangeDump(NOWHERE, 8)
+        self.lit: list[ByteRange] = []
+        self.at: ByteRange = ByteRange(0, 0, 0)
 
     @property
     def count(self) -> int:
         return len(self.dump)
 
-    def load(self, opened: Opened) -> None:
+    def load(self, opened: OpenedExchange) -> None:
         """Show the bytes of another exchange."""
-        self.dump, self.at = Dump(opened, per_line(self.size.width)), Place(0, 0, 0)
+        self.dump, self.at = ExchangeDump(opened, per_line(self.size.width)), ByteRange(0, 0, 0)
         self.lit = []
         self.refit()
 
     def refit(self) -> None:
         if per_line(self.size.width) != self.dump.per_line:
-            self.dump = Dump(self.dump.opened, per_line(self.size.width))
+            self.dump = ExchangeDump(self.dump.opened, per_line(self.size.width))
             self.cursor = self.dump.line_of(self.at) if self.count else 0
         super().refit()
 
-    def light(self, places: list[Place]) -> None:
+    def light(self, places: list[ByteRange]) -> None:
         """Light the bytes of a field, and go to them."""
         self.lit = places
         if places:
@@ -142,20 +146,22 @@ class Bytes(Pane):
     def highlight(self, line: int) -> str:
         return ""
 
-    def pieces(self, line: int, width: int) -> list[Piece]:
+    def pieces(self, line: int, width: int) -> list[StyledText]:
         found = self.dump.line(line)
         if found.heading:
-            return [Piece(cut(escape(found.heading), width), "heading")]
+            return [StyledText(cut(escape(found.heading), width), "heading")]
         lit = [place for place in self.lit if place.buffer == found.buffer]
         styles = [self._style(found.buffer, cell.place, cell.field, lit) for cell in found.cells]
-        pieces = [Piece(f"{found.start:04x}  ", "dim")]
+        pieces = [StyledText(f"{found.start:04x}  ", "dim")]
         for number, (cell, style) in enumerate(zip(found.cells, styles, strict=True)):
             joined = style == "lit" and number + 1 < len(styles) and styles[number + 1] == "lit"
-            pieces += [Piece(f"{cell.digits} ", style)] if joined else [Piece(cell.digits, style), Piece(" ")]
-        pieces.append(Piece(" " * (3 * (self.dump.per_line - len(styles)) + 1)))
-        return pieces + [Piece(cell.letter, style) for cell, style in zip(found.cells, styles, strict=True)]
+            pieces += (
+                [StyledText(f"{cell.digits} ", style)] if joined else [StyledText(cell.digits, style), StyledText(" ")]
+            )
+        pieces.append(StyledText(" " * (3 * (self.dump.per_line - len(styles)) + 1)))
+        return pieces + [StyledText(cell.letter, style) for cell, style in zip(found.cells, styles, strict=True)]
 
-    def _style(self, buffer: int, place: int, field: int | None, lit: list[Place]) -> str:
+    def _style(self, buffer: int, place: int, field: int | None, lit: list[ByteRange]) -> str:
         if self.has_focus and (buffer, place) == (self.at.buffer, self.at.start):
             return "byte"
         if any(one.start <= place < one.end for one in lit):
@@ -172,7 +178,7 @@ class Bytes(Pane):
         elif place >= len(buffers[buffer].data) and buffer + 1 < len(buffers):
             buffer, place = buffer + 1, 0
         place = max(min(place, len(buffers[buffer].data) - 1), 0)
-        self.at = Place(buffer, place, place + 1)
+        self.at = ByteRange(buffer, place, place + 1)
         self.go(self.dump.line_of(self.at), told=False)
         self.post_message(self.Touched())
 

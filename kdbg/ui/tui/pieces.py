@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Piece(NamedTuple):
+class StyledText(NamedTuple):
     """A text in a style of the panes; it is escaped."""
 
     text: str

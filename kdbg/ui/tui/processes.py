@@ -47,7 +47,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Over:
+class JobDone:
     """A job is done; with what went wrong, "" for nothing."""
 
     problem: str = ""
@@ -112,7 +112,7 @@ class Keeper:
                 _tell(answers, number, what)
         except Exception as error:  # as above
             problem = str(error) or type(error).__name__
-        _tell(answers, number, Over(problem))
+        _tell(answers, number, JobDone(problem))
 
 
 def exactly(file: int, size: int) -> bytes:

@@ -16,17 +16,17 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
 from ...errors import KdbgError
-from ...views.render.look import Look
+from ...views.render.style import Look
 from ...views.render.values import escape
-from .contents import Contents, Looked, Messages
-from .feed import Feed
-from .foot import Shown, field_text, keys_text, title
+from .contents import Contents, ExchangeContents, Looked
+from .feed import ExchangeFeed
 from .index import Order
 from .lines import RowTexts
-from .opening import Opening
+from .loader import Opening
 from .pane import Pane
 from .panes import Bytes, Fields
-from .processes import Over
+from .processes import JobDone
+from .status_bar import Shown, field_text, keys_text, title
 from .table import Exchanges, Heading
 from .terminal import TerminalApp
 from .views import VIEWS, View, When, named
@@ -46,7 +46,7 @@ class Shell(TerminalApp):
     `parse` makes of the text of the filter line what the jobs `filter` and `numbers` take.
     """
 
-    feed: Feed
+    feed: ExchangeFeed
     look: Look
     files: Sequence[str]
     parse: Callable[[str], Any]
@@ -72,7 +72,7 @@ class Shell(TerminalApp):
 
     def __init__(
         self,
-        feed: Feed,
+        feed: ExchangeFeed,
         look: Look,
         files: Sequence[str],
         parse: Callable[[str], Any],
@@ -88,7 +88,7 @@ class Shell(TerminalApp):
         self.filter = ""
         self.filtering, self.following = False, follow
         self.looked: Looked | None = None
-        self.contents: Contents = contents or Messages(feed, look, files)
+        self.contents: Contents = contents or ExchangeContents(feed, look, files)
         self.texts: RowTexts = RowTexts(feed, look, self.contents.about)
         self._light = light
         self._share = 2
@@ -287,7 +287,7 @@ class Shell(TerminalApp):
 
     def heard_more(self, position: int, told: Any) -> None:
         """Show more of what is looked at; in the thread of the feed."""
-        if isinstance(told, Over):
+        if isinstance(told, JobDone):
             if told.problem:
                 self.later(self.say, told.problem, bad=True)
         else:

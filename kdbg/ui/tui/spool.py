@@ -21,12 +21,12 @@ from typing import NamedTuple
 from uuid import UUID
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.packed import NUMBERS, Packed, unpack
+from ...exchanges.messages.serialization import NUMBERS, Packed, unpack
 from ...protocol.wire.readings.topic_names import NamesThen
 from .index import Parcel, Start
 
 SIZES = struct.Struct("<QQQQ")
-"""In front of a parcel: bytes of its `About`, of its numbers, of what the exchanges share, of their messages."""
+"""In front of a parcel: bytes of its `ParcelHeader`, of its numbers, of what the exchanges share, of their messages."""
 FOLDER = "/var/tmp"
 """Where large files go, which /tmp may hold in memory."""
 KEPT = 32
@@ -38,7 +38,7 @@ AGAIN = 0.05
 """Seconds after which who goes through all looks for more."""
 
 
-class About(NamedTuple):
+class ParcelHeader(NamedTuple):
     """What stands in front of a parcel: its file, when that begins, and names of topic ids learnt since the last."""
 
     file: int
@@ -85,20 +85,20 @@ class SpoolWriter:
         new = list(islice(topics.items(), self._told, None))
         self._told += len(new)
         at = self._end
-        start = self._write(About(file, first_time, new), [numbers, common, *data])
+        start = self._write(ParcelHeader(file, first_time, new), [numbers, common, *data])
         sizes = len(numbers), len(common), sum(map(len, data))
         return Parcel(at, start, *sizes, file), new
 
     def put(self, data: bytes) -> Parcel:
         """Write what is no exchange as a parcel."""
         at = self._end
-        return Parcel(at, self._write(About(0, None, []), [b"", b"", data]), 0, 0, len(data), 0)
+        return Parcel(at, self._write(ParcelHeader(0, None, []), [b"", b"", data]), 0, 0, len(data), 0)
 
     def close(self) -> None:
         """Say that nothing follows."""
-        self._write(About(0, None, [], over=True), [b"", b""])
+        self._write(ParcelHeader(0, None, [], over=True), [b"", b""])
 
-    def _write(self, about: About, parts: list[bytes]) -> int:
+    def _write(self, about: ParcelHeader, parts: list[bytes]) -> int:
         """Write a parcel; return where its numbers begin."""
         head = pickle.dumps(about)
         sizes = SIZES.pack(len(head), len(parts[0]), len(parts[1]), sum(map(len, parts[2:])))
@@ -180,7 +180,7 @@ class SpoolWalk:
         sizes = os.pread(self._file, SIZES.size, self._at)
         return SIZES.unpack(sizes) if len(sizes) == SIZES.size and any(sizes) else None
 
-    def parcels(self) -> Iterator[tuple[About, bytes, bytes, int]]:
+    def parcels(self) -> Iterator[tuple[ParcelHeader, bytes, bytes, int]]:
         """Yield what stands in front of each parcel, its numbers, the rest, and how much of that exchanges share."""
         while True:
             sizes = self._sizes()
@@ -190,12 +190,12 @@ class SpoolWalk:
             head, numbers, common, data = sizes
             whole = _whole(self._file, head + numbers + common + data, self._at + SIZES.size)
             self._at += SIZES.size + len(whole)
-            about: About = pickle.loads(whole[:head])  # what this program wrote
+            about: ParcelHeader = pickle.loads(whole[:head])  # what this program wrote
             if about.over:
                 return
             yield about, whole[head : head + numbers], whole[head + numbers :], common
 
-    def _chunk(self, about: About, numbers: bytes, rest: bytes, common: int) -> Chunk:
+    def _chunk(self, about: ParcelHeader, numbers: bytes, rest: bytes, common: int) -> Chunk:
         if about.file != self._of:
             self._of = about.file
             self._names = NamesThen({})

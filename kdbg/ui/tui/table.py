@@ -12,7 +12,7 @@ from textual.widget import Widget
 from .index import Order
 from .lines import Column, RowTexts, columns
 from .pane import Pane
-from .pieces import Piece
+from .pieces import StyledText
 
 
 class Exchanges(Pane):
@@ -38,12 +38,12 @@ class Exchanges(Pane):
         """The position of the exchange under the cursor."""
         return self.order[self.cursor] if self.cursor < self.count else None
 
-    def pieces(self, line: int, width: int) -> list[Piece]:
+    def pieces(self, line: int, width: int) -> list[StyledText]:
         position = self.order[line]
-        mark = Piece("●" if position in self.marked else " ", "note")
+        mark = StyledText("●" if position in self.marked else " ", "note")
         found = [mark]
         for cell in self.texts.cells(position, columns(width)):
-            found += [*cell, Piece(" ")]
+            found += [*cell, StyledText(" ")]
         return found
 
     def enter(self) -> None:

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from ...protocol.findings.kinds import Severity
 from .causes import CausePane
 from .contents import Contents
-from .feed import Feed
+from .feed import ExchangeFeed
 from .lines import RowTexts
 from .panes import Bytes, Fields
 
@@ -27,7 +27,7 @@ something new."""
 class Shell(Protocol):
     """What views use of the screen."""
 
-    feed: Feed
+    feed: ExchangeFeed
     files: Sequence[str]
     contents: Contents
     texts: RowTexts

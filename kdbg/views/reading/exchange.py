@@ -10,8 +10,8 @@ import orjson
 from ...exchanges.messages import exchange as captured
 from ...protocol.wire.readings.topic_names import names_by_then
 from ..render.jsonlines import json_line
-from ..render.look import Look
-from ..render.shown import html, render
+from ..render.style import Look
+from ..render.text import html, render
 
 
 class Exchange(captured.Exchange):

@@ -6,16 +6,16 @@ import os
 import re
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
-from ...analysis.logs.log import Log, has_lines
+from ...analysis.logs.log import ApplicationLog, has_lines
 from ...capture import Capture
 from ...capture.source import Source, open_source
 from ...errors import InputError
-from ...exchanges.filters.chosen import Filters
+from ...exchanges.filters.filter_set import Filters
 
 if TYPE_CHECKING:
+    from ...exchanges.engine.direction import Depth
     from ...exchanges.engine.driver import Pairing
     from ...exchanges.engine.engine import Watch
-    from ...exchanges.engine.side import Depth
     from ...payloads.segments import File
 
 CAPTURES = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
@@ -51,7 +51,7 @@ def chosen(source: Named, filters: Filters) -> tuple[Named, Filters]:
     return found[0], filters.but(exchange=found[1])
 
 
-def open_any(name: Named) -> Capture | Log | BrokerFile:
+def open_any(name: Named) -> Capture | ApplicationLog | BrokerFile:
     """Open a file, "-" or a binary stream; raise `CaptureError` where it is no capture, broker's file or log."""
     source = open_source(name)
     try:
@@ -60,14 +60,14 @@ def open_any(name: Named) -> Capture | Log | BrokerFile:
         found = recognised(source)
         if found is not None:
             return BrokerFile(source, found)
-        return Log(source) if has_lines(source) else Capture(source)
+        return ApplicationLog(source) if has_lines(source) else Capture(source)
     except BaseException:
         source.close()
         raise
 
 
 def engine_of(
-    opened: Capture | Log | BrokerFile,
+    opened: Capture | ApplicationLog | BrokerFile,
     filters: Filters,
     reads: Depth | None,
     watch: Watch | None = None,
@@ -79,7 +79,7 @@ def engine_of(
     `reads` and `watch` are as for `Engine`. With `timed`, or where a filter asks for it, the exchanges of a
     capture have their `timing`.
     """
-    if isinstance(opened, Log):
+    if isinstance(opened, ApplicationLog):
         from ...analysis.logs.conversations import Conversations
 
         return Conversations()
@@ -90,7 +90,7 @@ def engine_of(
     ports, watch = filters.port or (), watch or nobody_watches
     engine: Pairing | None = None
     if type(opened) is not Capture and isinstance(opened, Capture):
-        from .merged import Merged
+        from .merge import Merged
 
         if isinstance(opened, Merged):
             engine = opened.engine(ports=ports, watch=watch, reads=reads, keys=keys)

@@ -11,8 +11,8 @@ from ...errors import InputError
 from ...exchanges.messages.exchange import Exchange
 from ...extras import install
 from ..tables.cells import Cells
+from ..tables.message_columns import WantedRows
 from ..tables.rows import Rows
-from ..tables.told import Wanted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +42,7 @@ def cells(name: str, exchanges: Iterable[Exchange], topics: dict[UUID, str], tab
         if kind == table:
             found.extend(cells)
 
-    wanted = Wanted.of({table})
+    wanted = WantedRows.of({table})
     make = Rows(add, wanted, topics)
     for exchange in exchanges:
         make.exchange(name, exchange)

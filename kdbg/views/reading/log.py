@@ -10,16 +10,16 @@ import orjson
 
 from ...capture.source import Source
 from ...errors import CaptureError, InputError
-from ...exchanges.filters.chosen import Filters
-from ...exchanges.filters.filter import Form
+from ...exchanges.filters.filter import ValueForm
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.filters.names import matcher, pattern
 from ...exchanges.filters.table import FILTERS
 from ...exchanges.messages.message import Message
-from ...payloads.segments import File, Piece
+from ...payloads.segments import File, SegmentPiece
 from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
-from ..render.look import Look
-from ..render.shown import html
+from ..render.style import Look
+from ..render.text import html
 from ..render.views import view
 
 
@@ -28,7 +28,7 @@ class LogEntry:
     """One entry: `message` says what is in it, None for bytes that are none; `number` counts entries from 1."""
 
     number: int
-    piece: Piece
+    piece: SegmentPiece
     message: Message | None
     file: File
     name: str
@@ -77,7 +77,7 @@ class LogEntry:
 
 def entries(source: Source, file: File, filters: Filters) -> Iterator[LogEntry]:
     """Yield the entries of a file that pass the filters, no more than their limit."""
-    chosen, left = Chosen(source.name, file, filters), filters.limit
+    chosen, left = PieceSelection(source.name, file, filters), filters.limit
     if left == 0 or not chosen.topic:
         return
     pieces = (piece for piece in file.pieces() if not piece.padding)
@@ -89,7 +89,7 @@ def entries(source: Source, file: File, filters: Filters) -> Iterator[LogEntry]:
                 return
 
 
-class Chosen:
+class PieceSelection:
     """Which pieces of a file the filters let through.
 
     Raises `CaptureError` for a filter that the file cannot be asked: nobody would miss what it let through.
@@ -104,7 +104,7 @@ class Chosen:
         asked = {one for one in filters.given if not FILTERS[one].pieces}
         asked |= {"topic"} if filters.topic and not file.place.topic else set()
         if not file.kind.timed:
-            asked |= {one for one in filters.given if FILTERS[one].form is Form.MOMENT}
+            asked |= {one for one in filters.given if FILTERS[one].form is ValueForm.MOMENT}
         if asked:
             options = ", ".join(f"--{one.replace('_', '-')}" for one in sorted(asked))
             raise CaptureError(name, f"{options} cannot filter a {file.kind.title}", f"omit {options}")
@@ -115,7 +115,7 @@ class Chosen:
         wanted, topic = self.filters.topic, self.file.place.topic
         return not wanted or (topic is not None and matcher([pattern(each) for each in wanted])((topic,)))
 
-    def passes(self, piece: Piece, message: Message | None) -> bool:
+    def passes(self, piece: SegmentPiece, message: Message | None) -> bool:
         """Whether a piece is wanted."""
         filters = self.filters
         if filters.errors and not piece.odd(message):

@@ -10,10 +10,10 @@ from ...capture import Capture, Packet
 from ...capture.source import open_source
 from ...errors import CaptureError, InputError
 from .files import CAPTURES, numbered
-from .merged import Merged
+from .merge import Merged
 
 if TYPE_CHECKING:
-    from ...exchanges.places.common import Comparison, Together
+    from ...exchanges.multipoint.common import PacketMatcher, Together
 
 MOST_FILES = 16
 """Files that are compared unasked, at most: more are an archive."""
@@ -73,9 +73,9 @@ def _is_capture(file: str) -> bool:
 
 def _compared(files: Sequence[str], most: int | None) -> list[Together]:
     """Return which files belong together, by `most` packets of each, or all where that is None."""
-    from ...exchanges.places.common import Comparison
+    from ...exchanges.multipoint.common import PacketMatcher
 
-    comparison = Comparison(len(files))
+    comparison = PacketMatcher(len(files))
     with ExitStack() as opened:
         turns = [(at, turn) for at, file in enumerate(files) if (turn := _turns(opened, file, most)) is not None]
         while turns and not comparison.enough():
@@ -99,7 +99,7 @@ def _first(capture: Capture, most: int | None) -> Iterator[list[Packet]]:
             return
 
 
-def _take(comparison: Comparison, at: int, turn: Iterator[list[Packet]]) -> bool:
+def _take(comparison: PacketMatcher, at: int, turn: Iterator[list[Packet]]) -> bool:
     """Let a file have its turn; return whether it has more."""
     taken = 0
     for block in turn:

@@ -8,12 +8,12 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 from uuid import UUID
 
-from ...analysis.logs.log import Log
+from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture
 from ...errors import CaptureError
 from ...exchanges.engine.driver import PAUSE, Drive, Pairing
-from ...exchanges.filters.chosen import Filters
-from ...exchanges.filters.tally import Seen, Unmatched
+from ...exchanges.filters.filter_set import Filters
+from ...exchanges.filters.tally import FilterTally, Unmatched
 from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding
 from .exchange import Exchange
@@ -37,13 +37,13 @@ class Reading(Iterator[Read], Generic[Read]):
     """
 
     def __init__(
-        self, opened: Capture | Log | BrokerFile, filters: Filters, where: Callable[[Any], bool] | None
+        self, opened: Capture | ApplicationLog | BrokerFile, filters: Filters, where: Callable[[Any], bool] | None
     ) -> None:
         self._opened, self._where = opened, where
         plain = filters.but(limit=None)
         reads_all = where is None and not plain.asks
         self._engine = engine_of(opened, plain, "shallow" if reads_all else None)
-        self._seen = Seen()
+        self._seen = FilterTally()
         self._left = filters.limit
         self._items: Iterator[Any] = (
             _entries(opened, plain)
@@ -129,7 +129,9 @@ class Reading(Iterator[Read], Generic[Read]):
         return self.to_arrow(table).to_pandas()
 
 
-def _exchanges(capture: Capture | Log, engine: Pairing, filters: Filters, seen: Seen) -> Iterator[Exchange]:
+def _exchanges(
+    capture: Capture | ApplicationLog, engine: Pairing, filters: Filters, seen: FilterTally
+) -> Iterator[Exchange]:
     """Yield the exchanges of a capture or a log that pass the filters, and close it at the end."""
     drive = Drive(
         engine,

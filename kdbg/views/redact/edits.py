@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.quirks import is_spare
-from ...protocol.wire.nodes import Fixed, Rest, Sized, Varint
+from ...protocol.wire.nodes import Fixed, RemainingBytes, Sized, Varint
 from ...protocol.wire.nodes.der import DerLength, ObjectId
 from ...protocol.wire.nodes.leaves import UuidNode
 from ...protocol.wire.readings.inspection import Inspection, Span
 from ...protocol.wire.records.node import RecordsNode
 from .fields import Holds, holds, is_kept
 from .layers import TEXT
-from .replaced import Replaced
+from .replacements import Replaced
 from .substitutes import Substitutes, blank
 
 PREAMBLE = 17
@@ -145,7 +145,7 @@ def _blanked(span: Span, kept: int = 0) -> Edit:
 def _replaced(span: Span, made: Substitutes) -> Edit:
     """Return the edit of a text or of bytes; their length in front of them stays."""
     node, value = span.node, span.value
-    if not isinstance(node, (Sized, Rest)):
+    if not isinstance(node, (Sized, RemainingBytes)):
         return _blanked(span)
     data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
     return Edit(span.buffer, span.end - len(data), span.end, *_substitute(span, data, made))

@@ -18,8 +18,8 @@ from ...protocol.wire.readings.inspection import Inspection, Span
 from ...protocol.wire.records.checksum import crc32, crc32c
 from ...protocol.wire.records.sets import CODEC_MASK
 from .edits import Edit, edits
-from .filling import Effort, Plain, Room, refill
-from .replaced import Replaced
+from .fill import Effort, Plain, Room, refill
+from .replacements import Replaced
 from .substitutes import BLANK, Substitutes, blank
 
 CORRELATION_ID = 4
@@ -45,10 +45,10 @@ def redact(half: CapturedMessage, made: Substitutes, effort: Effort) -> Redacted
     grammar, inspection = explain(half.api, half.version, half.direction, half.data)
     open_inspection(grammar, inspection, half.context)
     found = list(edits(inspection, made, carries_secrets(grammar), bool(half.missing)))
-    return Message(inspection, found, made, effort).folded()
+    return MessageEdits(inspection, found, made, effort).folded()
 
 
-class Message:
+class MessageEdits:
     """The buffers of a message with their edits made; from the innermost out, each is packed into the one around it."""
 
     effort: Effort

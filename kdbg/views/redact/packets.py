@@ -9,12 +9,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 
-from ...capture.frames import Piece
+from ...capture.frames import FragmentFrame
 from ...capture.links import RAW, TCP, UDP
 from ...capture.packet import Packet
 from ...capture.write import checksum
 from .layers import TEXT, Layers, Network, read_network
-from .replaced import Replaced
+from .replacements import Replaced
 from .substitutes import Substitutes
 
 UDP_HEADER, TCP_CHECKSUM, UDP_CHECKSUM, IP_CHECKSUM = 8, 16, 6, 10
@@ -62,7 +62,7 @@ def _foreign(new: bytearray, data: bytes, packet: Packet, segment: int, networks
 
 
 def pieces_rewritten(
-    pieces: Iterable[Piece], whole: bytes, packet: Packet | None, payload: bytes, made: Substitutes
+    pieces: Iterable[FragmentFrame], whole: bytes, packet: Packet | None, payload: bytes, made: Substitutes
 ) -> Iterator[tuple[int, bytes]]:
     """Yield number and bytes of the frames that hold the pieces of an IP packet, in which `packet` stands.
 

@@ -17,7 +17,7 @@ from ...capture.packet import Packet
 from ...errors import WireError
 from ...protocol.wire.records.compression import decompress
 from .layers import KINDS, LINKS, NUMBERS, Layers, options_in
-from .replaced import FEWEST, SHORT, WINDOW, Replaced, ReplacedValues, addresses, pieces, words
+from .replacements import FEWEST, SHORT, WINDOW, Replaced, ReplacedValues, addresses, pieces, words
 
 BLANK, SPACE = b"xxxx", b"\0\0\0\0"
 """A blank of a value, of which the rest is fewer bytes; what it becomes to be searched."""

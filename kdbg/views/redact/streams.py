@@ -26,7 +26,7 @@ SIZE = 4
 """Bytes of the size in front of a message."""
 
 
-class Message(NamedTuple):
+class MessagePlace(NamedTuple):
     """A message by its first and its last packet, and where its bytes and those in their place lie in the file."""
 
     first: int
@@ -42,7 +42,7 @@ class Expected:
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
-        self.messages: dict[Direction, list[Message]] = defaultdict(list)
+        self.messages: dict[Direction, list[MessagePlace]] = defaultdict(list)
         self.asking: dict[int, bool] = {}
         """By the first packet of a connection: whether its initiator sends the requests."""
         self._end = 0
@@ -52,11 +52,13 @@ class Expected:
         length = len(half.data)
         self.file.seek(self._end)
         self.file.write(half.data + replaced)
-        self.messages[direction].append(Message(half.first_packet, half.last_packet, self._end, length, half.missing))
+        self.messages[direction].append(
+            MessagePlace(half.first_packet, half.last_packet, self._end, length, half.missing)
+        )
         self.asking[direction[0]] = direction[1] == (half.direction == "request")
         self._end += 2 * length
 
-    def bytes_of(self, message: Message) -> bytes:
+    def bytes_of(self, message: MessagePlace) -> bytes:
         """Return the message as it was captured."""
         self.file.seek(message.kept)
         return self.file.read(message.length)
@@ -79,7 +81,7 @@ class Places:
             self._fronts.append(start)
             self._texts.append(data)
 
-    def add(self, start: int, message: Message) -> None:
+    def add(self, start: int, message: MessagePlace) -> None:
         """Note that a message begins at this position, behind its size."""
         self._starts.append(start)
         self._ends.append(start + message.length)
@@ -130,25 +132,25 @@ class Places:
             place += 1
 
 
-class Piece(NamedTuple):
+class RedactedRun(NamedTuple):
     """Bytes that came together: the position of the first, and their packet."""
 
     start: int
     number: int
 
 
-class Side(Receiver):
+class RedactDirection(Receiver):
     """A tcp.Receiver that finds the messages of one direction; it holds bytes while a message has begun in them."""
 
     def __init__(
-        self, stream: Stream, expected: Expected, places: Places, fronts: Fronts | None, messages: list[Message]
+        self, stream: Stream, expected: Expected, places: Places, fronts: Fronts | None, messages: list[MessagePlace]
     ) -> None:
         self._stream, self._expected, self._places, self._fronts = stream, expected, places, fronts
-        self._ending: dict[int, list[Message]] = defaultdict(list)
+        self._ending: dict[int, list[MessagePlace]] = defaultdict(list)
         for message in messages:
             self._ending[message.last].append(message)
         self._begun = Counter(message.first for message in messages)
-        self._pieces: deque[Piece] = deque()
+        self._pieces: deque[RedactedRun] = deque()
         self._data, self._start = bytearray(), 0
         self._due: int | None = None
         self._cursor = 0
@@ -159,7 +161,7 @@ class Side(Receiver):
         self._due = start + len(payload)
         if not self._data:
             self._start = start
-        self._pieces.append(Piece(start, number))
+        self._pieces.append(RedactedRun(start, number))
         self._data += payload
         for message in self._ending.pop(number, ()) if number in self._ending else ():
             self._find(message)
@@ -178,7 +180,7 @@ class Side(Receiver):
         """Return the position of the next byte."""
         return self._due if self._due is not None else self._stream.first or 0
 
-    def _find(self, message: Message) -> None:
+    def _find(self, message: MessagePlace) -> None:
         """Find a message in the bytes at hand, and note its place."""
         begun = next((piece.start for piece in self._pieces if piece.number == message.first), None)
         self._begun[message.first] -= 1
@@ -231,7 +233,9 @@ class Locator:
             places = self.places[direction] = Places(self._expected.file, self._unread)
             asking = self._expected.asking.get(connection.first_packet)
             fronts = None if asking is None else Fronts(requests=asking == sent)
-            sides.append(Side(stream, self._expected, places, fronts, self._expected.messages.pop(direction, [])))
+            sides.append(
+                RedactDirection(stream, self._expected, places, fronts, self._expected.messages.pop(direction, []))
+            )
         return sides[0], sides[1]
 
     def settle(self) -> None:

@@ -14,7 +14,7 @@ import re
 from functools import cache
 from ipaddress import IPv6Address, ip_address
 
-from .replaced import ReplacedValues
+from .replacements import ReplacedValues
 
 BLANK = b"x"
 CONSONANTS, VOWELS, LETTERS, DIGITS = "bdfghjklmnprstvz", "aeio", "abcdefghijklmnopqrstuvwxyz0123456789", "0123456789"

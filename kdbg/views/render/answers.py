@@ -15,7 +15,7 @@ from math import isfinite
 from typing import Any
 
 from .jsonlines import dump
-from .look import Look
+from .style import Look
 from .values import cells, content, cut, escape
 
 AnswerRow = Sequence[Any]

@@ -10,10 +10,10 @@ from ...exchanges.messages.attempts import Attempts
 from ...protocol.findings import Kind
 from ...protocol.findings.amounts import count
 from .clock import Clock
+from .exchange_header import endpoint
 from .findings import finding_object, note
-from .heading import endpoint
 from .jsonlines import dump
-from .look import Look
+from .style import Look
 from .values import escape
 
 

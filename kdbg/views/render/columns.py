@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from .look import Look
+from .style import Look
 
 GAP = 2
 LEAST = 24

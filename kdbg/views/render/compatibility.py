@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...protocol.definitions.compatible import RULES, Comparison, Difference
+from ...protocol.definitions.compatible import RULES, DefinitionDiff, Difference
 from .columns import aligned, wrap
-from .look import Look
+from .style import Look
 from .values import escape
 
 
-def history_text(found: Sequence[Comparison], look: Look) -> str:
+def history_text(found: Sequence[DefinitionDiff], look: Look) -> str:
     """Return the comparisons one after the other; where there are several, each is headed by its two files."""
     if len(found) == 1:
         return comparison_text(found[0], look)
     return "\n".join(comparison_text(it, look, f" {escape(it.old.file)} → {escape(it.new.file)}:") for it in found)
 
 
-def comparison_text(found: Comparison, look: Look, files: str = "") -> str:
+def comparison_text(found: DefinitionDiff, look: Look, files: str = "") -> str:
     """Return the verdict, the broken rules with file, line and field, and the compatible changes."""
     broken, changes = found.broken, found.changes
     verdict = f"not compatible: {rules(broken)} broken" if broken else "compatible"
@@ -44,7 +44,7 @@ def _row(it: Difference) -> tuple[str, str]:
     return escape(f"{it.file}:{it.line}"), said + (f" ({RULES[it.rule]})" if it.rule else "")
 
 
-def comparison_object(found: Comparison) -> dict[str, Any]:
+def comparison_object(found: DefinitionDiff) -> dict[str, Any]:
     """Return the verdict, the broken rules and the compatible changes as a JSON object."""
     return {
         "message": found.new.name, "old": found.old.file, "new": found.new.file, "compatible": not found.broken,

@@ -14,7 +14,7 @@ from ...protocol.grammars.releases import since, until
 from ...protocol.wire.language.api import DIRECTIONS, Api, Direction
 from ...protocol.wire.language.payload import Payload
 from .columns import aligned, wrap
-from .look import Look
+from .style import Look
 
 WIDEST = 30
 """Letters of a name that the table makes room for."""
@@ -29,7 +29,7 @@ CAN = ("decode", "explain", "encode", "grammar", "send")
 """What every version can be put to."""
 
 
-class Kind(NamedTuple):
+class ProofKind(NamedTuple):
     """A kind of proof: its letter in the tables, its name in PROOFS and in JSON, what it means."""
 
     letter: str
@@ -38,13 +38,13 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("L", "layouts", "field layout equals Kafka's message definitions, 0.8 to 4.2"),
-    Kind("J", "java", "Kafka's generated classes (4.4, 3.9) decode and encode the same bytes"),
-    Kind("K", "kio", "kio decodes and encodes the same bytes"),
-    Kind("P", "kafka-python", "kafka-python decodes and encodes the same bytes"),
-    Kind("B", "brokers", "a Kafka broker responded, and the response was decoded to its last byte"),
-    Kind("C", "clients", "bytes of real clients, and the responses of real brokers, are in the tests"),
-    Kind("V", "vectors", "recorded in the test suites of public clients, decoded and encoded again"),
+    ProofKind("L", "layouts", "field layout equals Kafka's message definitions, 0.8 to 4.2"),
+    ProofKind("J", "java", "Kafka's generated classes (4.4, 3.9) decode and encode the same bytes"),
+    ProofKind("K", "kio", "kio decodes and encodes the same bytes"),
+    ProofKind("P", "kafka-python", "kafka-python decodes and encodes the same bytes"),
+    ProofKind("B", "brokers", "a Kafka broker responded, and the response was decoded to its last byte"),
+    ProofKind("C", "clients", "bytes of real clients, and the responses of real brokers, are in the tests"),
+    ProofKind("V", "vectors", "recorded in the test suites of public clients, decoded and encoded again"),
 )
 
 
@@ -107,7 +107,7 @@ def one(api: Api, look: Look) -> str:
     return "\n".join([heading, "", *lines, "", *_legend(look, OF_VERSIONS)]) + "\n"
 
 
-def _mark(kind: Kind, api: str, version: int) -> str:
+def _mark(kind: ProofKind, api: str, version: int) -> str:
     sides = [direction for direction in DIRECTIONS if holds(kind.name, api, direction, version)]
     return ONE_SIDE[sides[0]] if len(sides) == 1 else EVERY if sides else NONE
 
@@ -141,7 +141,7 @@ def payloads(look: Look) -> str:
     return "\n".join([*lines, "", *aligned([*said, *marks.items()], look, ("name", "dim"))]) + "\n"
 
 
-def _payload_mark(kind: Kind, found: Payload) -> str:
+def _payload_mark(kind: ProofKind, found: Payload) -> str:
     holding = [version in _payload_versions(kind.name, found.name) for version in found.versions]
     return EVERY if all(holding) else SOME if any(holding) else NONE
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...protocol.grammars.error_history import Change, changes
 from ...protocol.grammars.errors import ERRORS, Error
 from .columns import aligned, wrap
-from .look import Look
+from .style import Look
 
 COLOR_SYSTEMS = {"STANDARD": "standard", "EIGHT_BIT": "256", "TRUECOLOR": "truecolor", "WINDOWS": "windows"}
 OLDEST = "0.8.2.2"

@@ -13,17 +13,17 @@ from ...payloads.records.sets import record_sets
 from ...protocol.findings import Finding
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
+from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.compiled import UNREADABLE
-from ...protocol.wire.readings.noted import Odd
 from ...protocol.wire.readings.topic_names import ALWAYS, Topics
-from .drawn import Drawing, Texts, drawing
+from .exchange_header import Headings, encode, findings_of, kind, title_values
 from .findings import finding_line
-from .heading import Headings, encode, findings_of, kind, title_values
 from .lines import lines_text
-from .look import Look
 from .places import places_lines
+from .style import Look
 from .timing import timing_lines
 from .tree import Tree
+from .tree_codegen import Drawing, Texts, drawing
 from .values import Memo
 from .without_values import shown_body
 

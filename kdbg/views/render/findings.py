@@ -7,7 +7,7 @@ from typing import Any
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.quirks import quirk_of
 from ...protocol.findings.text import Origin, text_of
-from .look import Look
+from .style import Look
 from .values import escape
 
 

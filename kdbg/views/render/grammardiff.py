@@ -13,8 +13,8 @@ from ...protocol.wire.language.api import DIRECTIONS, Direction
 from ...protocol.wire.nodes import WireStruct
 from ...protocol.wire.readings.layout import Change, compare, layout
 from .columns import aligned, wrap
-from .look import Look
-from .sheets import Sheet
+from .grammar_pages import Sheet
+from .style import Look
 from .values import escape
 
 FLEXIBLE = "flexible (KIP-482)"
@@ -25,7 +25,7 @@ TAGS = ("tagged_fields", "optional_fields")
 SIGNS = {"+": "good", "-": "bad", "~": "note"}
 
 
-class Step(NamedTuple):
+class VersionStep(NamedTuple):
     """What one version of a message changed against the one before; `same`: not a byte of the body."""
 
     version: int
@@ -33,20 +33,20 @@ class Step(NamedTuple):
     changes: list[str]
 
 
-def steps(api: Api, direction: Direction) -> list[Step]:
+def steps(api: Api, direction: Direction) -> list[VersionStep]:
     """Return what each version but the first changed against the one before it."""
     return [_step(api, direction, version) for version in api.versions[1:]]
 
 
-def _step(api: Api, direction: Direction, version: int) -> Step:
+def _step(api: Api, direction: Direction, version: int) -> VersionStep:
     return step(version, api.at(direction, version - 1), api.at(direction, version))
 
 
-def step(version: int, old: WireStruct, new: WireStruct) -> Step:
+def step(version: int, old: WireStruct, new: WireStruct) -> VersionStep:
     """Return what `version`, laid out as `new`, changed against the one before it, laid out as `old`."""
     changes = [FLEXIBLE] if _flexible(new) and not _flexible(old) else []
     changes += [OPTIONAL] if new.front and not old.front else []
-    return Step(version, list(layout(old)) == list(layout(new)), changes + brief(old, new))
+    return VersionStep(version, list(layout(old)) == list(layout(new)), changes + brief(old, new))
 
 
 def brief(old: WireStruct, new: WireStruct) -> list[str]:
@@ -137,7 +137,7 @@ def _rows(api: Api, version: int, directions: Sequence[Direction]) -> list[tuple
     return [(f"v{version}" if i == 0 else "", *row) for i, row in enumerate(rows)]
 
 
-def told(step: Step) -> str:
+def told(step: VersionStep) -> str:
     """Return the changes on one line, with no-break spaces so that none of them is split by wrapping."""
     return ", ".join(change.replace(" ", "\xa0") for change in step.changes)
 

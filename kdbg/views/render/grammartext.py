@@ -15,9 +15,9 @@ from ...protocol.wire.readings.bnf import head, productions
 from ...protocol.wire.readings.fields import walk
 from ...protocol.wire.records.node import RecordsNode
 from .columns import aligned, wrap
-from .look import Look
+from .grammar_pages import Sheet
 from .meanings import named, sentence
-from .sheets import Sheet
+from .style import Look
 from .values import escape
 
 Names = Mapping[str, list[tuple[str, str]]]

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TypeAlias
 
 from ...protocol.wire.readings.runtime import Unreadable
-from .look import Look
+from .style import Look
 
 WIDE, WIDER = 110, 130
 """Columns from which on a line has 16 bytes instead of 8, and shows them as text too."""
@@ -104,7 +104,7 @@ class Grid:
         raw = data[start : stop if few else start + size]
         hexed, text = hexlify(raw, b" "), raw.translate(PRINTABLE)
         if not few:
-            return hexed, text, Rest(self, data, start + size, stop, place + size)
+            return hexed, text, GridLines(self, data, start + size, stop, place + size)
         if stop - start <= size:
             return hexed, text, b""
         return hexed[: 3 * size - 1], text[:size], self._few(place + size, hexed[3 * size :], text[size:])
@@ -185,7 +185,7 @@ def spread(lines: Iterable[str | Block]) -> Iterator[str]:
             yield line
 
 
-class Rest:
+class GridLines:
     """The lines of the bytes of `data` from `start` to `stop`, made when they are asked for."""
 
     __slots__ = ("data", "grid", "place", "start", "stop")
@@ -198,7 +198,7 @@ class Rest:
         return bytes(self.grid.lines(self.place, hexlify(raw, b" "), raw.translate(PRINTABLE)))
 
 
-Parts: TypeAlias = tuple[bytes, bytes, bytes | Rest]
+Parts: TypeAlias = tuple[bytes, bytes, bytes | GridLines]
 
 
 def printable(data: bytes) -> str:

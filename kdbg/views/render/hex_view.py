@@ -13,17 +13,17 @@ from ...payloads.records.sets import record_sets
 from ...protocol.findings import Finding
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
-from ...protocol.wire.readings.noted import Odd
+from ...protocol.wire.readings.anomalies import Odd
+from ...protocol.wire.readings.codegen import UNREADABLE
 from ...protocol.wire.readings.topic_names import ALWAYS, Topics
-from ...protocol.wire.readings.walk import UNREADABLE
-from .dumped import Dumping, Texts, dumping
+from .exchange_header import Headings, encode, kind, title_values
 from .findings import finding_line
 from .grid import BYTES_AT
-from .heading import Headings, encode, kind, title_values
+from .hex_codegen import Dumping, Texts, dumping
 from .hexdump import note, pieces
 from .lines import lines_text
-from .look import Look
 from .places import places_lines
+from .style import Look
 from .timing import timing_lines
 from .values import Memo
 

@@ -25,14 +25,14 @@ from ...protocol.findings.text import beside
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 from ...protocol.wire.nodes import WireStruct
-from ...protocol.wire.readings.spans import Inspection, Span
+from ...protocol.wire.readings.annotate import Inspection, Span
 from ...protocol.wire.readings.topic_names import Topics
 from . import values
-from .beside import ByteLine, Describer
+from .annotations import ByteLine, Describer
 from .findings import finding_line, style
 from .grid import BYTES_AT, HUGE, Block, Grid, printable, spread
-from .look import FIELD_COLOURS, Look
 from .meanings import INDEX, meanings
+from .style import FIELD_COLOURS, Look
 from .without_values import conceal_values
 
 MAX_LINES = 8

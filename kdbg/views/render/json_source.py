@@ -29,9 +29,9 @@ from ...protocol.wire.nodes import (
     WireStruct,
 )
 from ...protocol.wire.readings import runtime
+from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.batches import Batches
-from ...protocol.wire.readings.noted import Odd
-from ...protocol.wire.readings.walk import Unsuited, Walk
+from ...protocol.wire.readings.codegen import CodeGenerator, Unsuited
 from ...protocol.wire.readings.weight import begin
 from ...protocol.wire.records.node import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK
@@ -93,7 +93,7 @@ def octets(data: bytes) -> bytes:
     return b'{"base64":"%b"}' % b64encode(data)
 
 
-class Json(Walk):
+class Json(CodeGenerator):
     """Writes a function that appends text: a template for every stretch of fields without a loop or a choice."""
 
     notes = True

@@ -15,14 +15,14 @@ from ...protocol.findings import Finding
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
-from ...protocol.wire.readings.noted import Odd
-from ...protocol.wire.readings.walk import UNREADABLE
+from ...protocol.wire.readings.anomalies import Odd
+from ...protocol.wire.readings.codegen import UNREADABLE
+from .exchange_header import SECOND, iso_seconds
 from .findings import finding_object, note
-from .heading import SECOND, iso_seconds
 from .json_source import JsonWriter, json_writer
 from .jsonlines import DELETE, Topics, dump, errors_of, has_uuids, json_line, printable, record_sets
-from .look import Look
 from .places import places_object
+from .style import Look
 
 MOST = 4096
 """Beginnings of lines that are remembered."""

@@ -25,18 +25,18 @@ from ...exchanges.messages.lines import UNNUMBERED, UNTIMED
 from ...exchanges.messages.message import Message
 from ...exchanges.messages.peers import connection_object
 from ...protocol.findings import Finding
-from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct
 from ...protocol.wire.nodes.children import children
 from ...protocol.wire.readings.layout import layout
 from ...protocol.wire.readings.outline import outline
 from ...protocol.wire.readings.secrets import Hidden, veil
 from ...protocol.wire.records.node import RecordsNode
+from .exchange_header import findings_of, iso
 from .findings import finding_object, note
-from .heading import findings_of, iso
 from .lines import line_object
-from .look import Look
 from .places import places_object
+from .style import Look
 from .values import Escapes
 from .without_values import shown_body
 
@@ -174,7 +174,7 @@ ESCAPED: Final = Escapes(_escaped)
 
 def _veiled(value: Any) -> Any:
     veiled = veil(value)
-    if isinstance(veiled, Opened) and veiled.secret:
+    if isinstance(veiled, OpenedPayload) and veiled.secret:
         return {**redacted(len(veiled)), "payload": veiled.name, "value": plain(veiled.value)}
     return as_json(veiled)
 
@@ -187,7 +187,7 @@ def redacted(size: int) -> dict[str, int]:
 def as_json(value: Any) -> Any:
     if isinstance(value, Hidden):
         return redacted(len(value))
-    if isinstance(value, Opened):
+    if isinstance(value, OpenedPayload):
         return {"base64": base64.b64encode(value).decode(), "payload": value.name, "value": plain(value.value)}
     if isinstance(value, bytes):
         return {"base64": base64.b64encode(value).decode()}

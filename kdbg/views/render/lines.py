@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.lines import UNTIMED, Line
-from .heading import iso, latency
+from ...exchanges.messages.lines import UNTIMED, LogLine
+from .exchange_header import iso, latency
 from .values import escape
 
 
@@ -23,7 +23,7 @@ def lines_text(exchange: Exchange) -> str:
     return " · ".join(f"{names[key]}: {', '.join(each)}" for key, each in found.items())
 
 
-def _late(line: Line, exchange: Exchange) -> str:
+def _late(line: LogLine, exchange: Exchange) -> str:
     half = exchange.request if line.half == "request" else exchange.response
     if half is None or not half.data or line.time == UNTIMED:
         return ""
@@ -36,7 +36,7 @@ def line_words(exchange: Exchange) -> str:
     return f"log {','.join(str(line.number) for line in exchange.lines)}"
 
 
-def line_object(line: Line) -> dict[str, Any]:
+def line_object(line: LogLine) -> dict[str, Any]:
     """Return a line as JSON has it."""
     when = iso(line.time) if line.time != UNTIMED else None
     said = {"dialect": line.dialect, "line": line.number, "half": line.half, "time_utc": when}

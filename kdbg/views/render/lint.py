@@ -9,7 +9,7 @@ from textwrap import wrap
 from ...analysis.diagnosis.lint import Party, Remark
 from ...protocol.findings import amounts
 from .clock import Clock
-from .look import Look
+from .style import Look
 from .values import escape
 from .weights import MARKS
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Field, WireStruct
+from ...protocol.wire.readings.annotate import Span
 from ...protocol.wire.readings.bnf import structure
 from ...protocol.wire.readings.fields import tails, walk
-from ...protocol.wire.readings.spans import Span
 from ...protocol.wire.records.node import RecordsNode
 from ...protocol.wire.records.sets import RecordFormat
 from .columns import aligned
-from .look import Look
+from .style import Look
 from .values import escape
 
 INDEX = re.compile(r"\[\d+\]")
@@ -58,7 +58,7 @@ def by_path(grammars: Iterable[WireStruct], spans: Iterable[Span]) -> dict[str, 
         format = span.node.format if isinstance(span.node, RecordsNode) else format
         if format is not None:
             known |= _of_entry(format, path)
-        if isinstance(span.value, Opened):
+        if isinstance(span.value, OpenedPayload):
             known |= {here: field for here, field, _ in walk(span.value.grammar, path)}
         field = known.get(path.removesuffix("[]"))
         entries.setdefault(path.removesuffix("[]"), sentence(field) if field else "")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from ...exchanges.guess.pieces import Piece
+from ...exchanges.guess.pieces import GuessedSpan
 from ...exchanges.messages.message import carries_secrets, grammar_of
 from ...exchanges.mistakes import Mistake
 from ...protocol.findings.amounts import count
 from ...protocol.findings.quirks import Sure
 from ...protocol.grammars import api
-from .look import Look
+from .style import Look
 from .values import escape
 
 PER_LINE = 16
@@ -30,7 +30,7 @@ def intended(mistake: Mistake) -> str:
     return f"{probably}a {mistake.api} {mistake.direction} v{mistake.version}"
 
 
-def offset_of(piece: Piece, mistake: Mistake) -> int:
+def offset_of(piece: GuessedSpan, mistake: Mistake) -> int:
     """Return the byte of a mistake, counted from the first one of the input, as `explain` counts them."""
     return piece.start + (piece.guesses[0].start if piece.guesses else 4) + mistake.start
 
@@ -41,13 +41,13 @@ def _corrected(mistake: Mistake, look: Look) -> bytes:
     return b"" if secret and not look.show_secrets else mistake.corrected
 
 
-def mistake_members(piece: Piece, look: Look) -> dict[str, Any]:
+def mistake_members(piece: GuessedSpan, look: Look) -> dict[str, Any]:
     """Return the members of a piece's JSON object for its mistakes: the first, and the others if there are any."""
     objects = [_object(piece, one, look) for one in piece.mistakes]
     return {**({"mistake": objects[0]} if objects else {}), **({"more_mistakes": objects[1:]} if objects[1:] else {})}
 
 
-def _object(piece: Piece, mistake: Mistake, look: Look) -> dict[str, Any]:
+def _object(piece: GuessedSpan, mistake: Mistake, look: Look) -> dict[str, Any]:
     return {
         "kind": mistake.kind, "certainty": mistake.sure.value, "path": mistake.path,
         "offset": offset_of(piece, mistake), "length": mistake.length, "actual": mistake.actual,
@@ -55,7 +55,7 @@ def _object(piece: Piece, mistake: Mistake, look: Look) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def mistake_lines(piece: Piece, look: Look) -> list[str]:
+def mistake_lines(piece: GuessedSpan, look: Look) -> list[str]:
     """Return the mistakes in a piece, and the corrected bytes; none where there is none."""
     if not piece.mistakes:
         return [] if piece.examined else ["", *_wrapped(INCOMPLETE, look)]
@@ -68,7 +68,7 @@ def mistake_lines(piece: Piece, look: Look) -> list[str]:
     return [*lines, "Corrected bytes:", *(rows if look.full else rows[:MOST]), *more]
 
 
-def _sentence(piece: Piece, mistake: Mistake, look: Look) -> list[str]:
+def _sentence(piece: GuessedSpan, mistake: Mistake, look: Look) -> list[str]:
     return _wrapped(f"Mistake at byte 0x{offset_of(piece, mistake):04x}: {escape(mistake.text)}.", look)
 
 

@@ -23,7 +23,7 @@ from ...exchanges.guess.numbers import (
 )
 from ...protocol.findings.amounts import count
 from .grid import printable
-from .look import Look
+from .style import Look
 
 OTHER_LAYOUT = (
     "The reader expects another layout than the writer uses, or an earlier length was wrong. Compare the version in "

@@ -11,9 +11,9 @@ from ...protocol.findings.quirks import QUIRKS
 from ...protocol.grammars.payloads import about, aliases, payloads
 from ...protocol.wire.language.payload import Payload
 from .columns import aligned, wrap
-from .grammardiff import Step, page, span, step, told
-from .look import Look
-from .sheets import Sheet, message_sheet
+from .grammar_pages import Sheet, message_sheet
+from .grammardiff import VersionStep, page, span, step, told
+from .style import Look
 
 
 def payload_sheet(found: Payload, version: int) -> Sheet:
@@ -34,7 +34,7 @@ def _by(quirk: str) -> str:
     return f", by {', '.join(names[:-1])} or {names[-1]}" if names else ""
 
 
-def steps(found: Payload) -> list[Step]:
+def steps(found: Payload) -> list[VersionStep]:
     """Return what each version but the first changed against the one before it."""
     return [step(version, found.at(version - 1), found.at(version)) for version in found.versions[1:]]
 

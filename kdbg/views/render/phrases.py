@@ -18,8 +18,8 @@ from ...protocol.grammars.errors import ERRORS, Error
 from ...protocol.grammars.errors import named as error_named
 from ...protocol.wire import Api
 from ...protocol.wire.readings.fields import walk
-from .look import Look
 from .numbers import number_facts, reading
+from .style import Look
 
 EARLIER = (
     "Responses arrive in request order: this one belongs to an earlier request, which timed out or was sent by "

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.places import Bounds, Half, Place
-from .heading import iso, latency
-from .look import Look
+from ...exchanges.messages.places import Bounds, Half, PointView
+from .exchange_header import iso, latency
+from .style import Look
 from .values import escape
 
 Json = dict[str, Any]
@@ -65,7 +65,7 @@ def clock_lines(clocks: Mapping[tuple[int, int], Clock], files: Sequence[str]) -
     return lines
 
 
-def _where(name: str, place: Place) -> str:
+def _where(name: str, place: PointView) -> str:
     """Return the name and the packets of a place."""
     packets = [_packets(half) if half is not None else "not captured" for half in (place.request, place.response)]
     ends = f" ({place.client} → {place.broker})" if place.client else ""
@@ -116,7 +116,7 @@ def places_object(exchange: Exchange) -> Json:
     }
 
 
-def _place_object(place: Place) -> Json:
+def _place_object(place: PointView) -> Json:
     ends = {"client": place.client, "broker": place.broker} if place.client else {}
     return {
         "file": place.file, **ends, "latency_ms": _ms(place.latency),

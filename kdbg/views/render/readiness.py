@@ -8,7 +8,7 @@ from textwrap import wrap
 from ...analysis.diagnosis.readiness import Client, Missing
 from ...protocol.findings import amounts
 from .clock import Clock
-from .look import Look
+from .style import Look
 from .values import escape
 
 MARKS = {"stops": ("✗", "bad"), "unclear": ("?", "note")}

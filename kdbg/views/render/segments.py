@@ -10,7 +10,7 @@ from typing import Any
 
 from ...exchanges.messages.message import Message
 from ...exchanges.messages.without_values import entry_without
-from ...payloads.segments import File, Piece
+from ...payloads.segments import File, SegmentPiece
 from ...payloads.segments.log import IN_FRONT
 from ...protocol.grammars.records import record_format
 from ...protocol.wire.readings.secrets import Hidden
@@ -19,14 +19,14 @@ from .findings import finding_line, finding_object, note
 from .grid import spread
 from .hexdump import Dump, plain_hexdump
 from .jsonlines import dump, json_body
-from .look import Look
 from .meanings import meanings
 from .record_tree import entry_drawer
+from .style import Look
 from .tree import Draw, Tree, is_plain
 from .without_values import conceal_entry
 
 
-def title(number: int, piece: Piece, file: File, look: Look) -> str:
+def title(number: int, piece: SegmentPiece, file: File, look: Look) -> str:
     """Return the heading of a piece: its number, topic and partition, place in the file and size in bytes."""
     place = file.place
     whose = f"{values.escape(place.topic)}-{place.partition} · " if place.topic else ""
@@ -46,7 +46,7 @@ class Trees:
         self.tree: Tree = Tree(look, {})
         self.entry = entry_drawer(self.tree, record_format)
 
-    def __call__(self, number: int, piece: Piece, message: Message | None) -> str:
+    def __call__(self, number: int, piece: SegmentPiece, message: Message | None) -> str:
         tree, lines = self.tree, self.tree.lines
         head = title(number, piece, self.file, self.look)
         if message is None or not piece.whole:
@@ -67,7 +67,7 @@ class Trees:
             lines.append("")
         return tree.take()
 
-    def line(self, piece: Piece, message: Message) -> str:
+    def line(self, piece: SegmentPiece, message: Message) -> str:
         """Return the fields on one line, behind the facts that follow from the file's name."""
         facts = self.file.kind.facts(message, self.file.place.base_offset)
         words = [f"{self.look.paint('name', name)} {value}" for name, value in facts.items()]
@@ -88,7 +88,7 @@ class Hexdumps:
     def __init__(self, look: Look, file: File) -> None:
         self.look, self.file = look, file
 
-    def __call__(self, number: int, piece: Piece, message: Message | None) -> str:
+    def __call__(self, number: int, piece: SegmentPiece, message: Message | None) -> str:
         lines = []
         if self.file.is_log:
             lines = [title(number, piece, self.file, self.look), ""]
@@ -123,7 +123,7 @@ class JsonLines:
     def __init__(self, look: Look, file: File, name: str) -> None:
         self.look, self.file, self.name = look, file, name
 
-    def __call__(self, number: int, piece: Piece, message: Message | None) -> bytes:
+    def __call__(self, number: int, piece: SegmentPiece, message: Message | None) -> bytes:
         kind, place, findings = self.file.kind, self.file.place, piece.odd(message)
         shown: dict[str, Any] = {
             "file": self.name, "kind": kind.name, "topic": place.topic, "partition": place.partition,

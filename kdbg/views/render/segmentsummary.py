@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...exchanges.messages.message import Message
-from ...payloads.segments import Piece
+from ...payloads.segments import SegmentPiece
 from ...protocol.wire.records.sets import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
-from .look import Look
+from .style import Look
 from .summary import size
 from .values import CODEC_NAMES, DELETE_HORIZON, cut
 from .values import timestamp as dated
@@ -29,7 +29,7 @@ class LogSummary:
     def __init__(self, look: Look) -> None:
         self.look = look
 
-    def __call__(self, number: int, piece: Piece, message: Message | None) -> str:
+    def __call__(self, number: int, piece: SegmentPiece, message: Message | None) -> str:
         entry = message.body["records"][0] if message is not None and piece.whole else {}
         odd = piece.odd(message)
         bad = f"✗ {odd[0].kind}" if odd else ""
@@ -38,7 +38,7 @@ class LogSummary:
         about = about if self.look.full else cut(about, self.look.width - len(line))
         return f"{line}{self.look.paint('bad', about) if bad else about}".rstrip() + "\n"
 
-    def _fields(self, entry: dict[str, Any], piece: Piece) -> str:
+    def _fields(self, entry: dict[str, Any], piece: SegmentPiece) -> str:
         if "magic" not in entry:
             return f"{'–':<13} {'–':<19} – {'–':<6} {'–':>4}"
         codec = CODEC_NAMES[entry["attributes"] & CODEC_MASK] or "none"

@@ -11,8 +11,8 @@ from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 from ...protocol.wire.nodes import Node, WireStruct
 from ...protocol.wire.readings.compiled import message_reader
-from ...protocol.wire.readings.facts import facts_reader
-from .look import Look
+from ...protocol.wire.readings.outline_codegen import facts_reader
+from .style import Look
 
 Generated: TypeAlias = "Callable[..., Any] | None"
 SOURCES: dict[str, Callable[[Node, WireStruct], Generated]] = {}
@@ -42,15 +42,15 @@ def _json(header: Node, body: WireStruct) -> Generated:
 
 @reading("tree")
 def _tree(header: Node, body: WireStruct) -> Generated:
-    from .drawn import Texts, drawing
     from .tree import Tree
+    from .tree_codegen import Texts, drawing
 
     return drawing(Texts(Tree(Look(), {})), header, body, "")
 
 
 @reading("hex")
 def _hex(header: Node, body: WireStruct) -> Generated:
-    from .dumped import Texts, gathering
+    from .hex_codegen import Texts, gathering
 
     return gathering(Texts(Look(), {}), header, body)
 

@@ -9,7 +9,7 @@ from ...analysis.diagnosis.stories import Event, Subject
 from ...analysis.diagnosis.stories.text import about, sentence
 from ...protocol.findings.kinds import Severity
 from .clock import Clock
-from .look import Look
+from .style import Look
 from .values import escape
 
 STYLES = {Severity.ERROR: "bad", Severity.WARNING: "note", Severity.NOTE: "dim"}

@@ -16,13 +16,13 @@ from ...protocol.findings import Finding
 from ...protocol.wire import Api
 from ...protocol.wire.readings.outline import Outline
 from .clock import Clock
-from .heading import endpoint
+from .exchange_header import endpoint
 from .lines import line_words
-from .look import Look
 from .places import places_words
-from .subjects import About, Topics, Wrong, about
+from .style import Look
+from .summary_fields import HELD, SAID, Fields, said, waited
+from .summary_subjects import SummarySubject, Topics, Wrong, about
 from .values import MOST_KEPT, cells, cut, escape
-from .words import HELD, SAID, Fields, said, waited
 
 WHOLE = 10_000
 """Sizes below are written as they are."""
@@ -71,7 +71,7 @@ def header(look: Look, time: int | None) -> str:
     return look.paint("dim", line if look.full else cut(line, look.width)) + "\n"
 
 
-class Kind(NamedTuple):
+class SummaryKind(NamedTuple):
     """What exchanges have in common that come again and again: a text, fields to tell of, whether answers are held."""
 
     text: str
@@ -79,12 +79,12 @@ class Kind(NamedTuple):
     held: bool
 
 
-class Line(NamedTuple):
+class SummaryLine(NamedTuple):
     """What stands behind the columns, as it is painted where there is room, how wide, and what it was made of."""
 
     painted: str
     width: int
-    about: About
+    about: SummarySubject
 
 
 class Summary:
@@ -95,8 +95,8 @@ class Summary:
         self.clock: Clock = Clock(local=look.local)
         self._columns, self._whole = columns(look.width), look.full
         self._times = self.clock.times
-        self._kinds: dict[tuple[int, Api | None, int, str | None], Kind] = {}
-        self._lines: dict[tuple[Any, ...], Line] = {}
+        self._kinds: dict[tuple[int, Api | None, int, str | None], SummaryKind] = {}
+        self._lines: dict[tuple[Any, ...], SummaryLine] = {}
 
     def __call__(self, exchange: Exchange) -> str:
         """Return the line of an exchange, newline included; more lines where something that is wrong has no room."""
@@ -110,7 +110,7 @@ class Summary:
         room = self.look.width - cells(beginning)
         return f"{beginning}{line.painted if line.width <= room else self._fitted(line.about, room)}".rstrip() + "\n"
 
-    def told(self, exchange: Exchange) -> About:
+    def told(self, exchange: Exchange) -> SummarySubject:
         """Return what the last column of its line is made of."""
         key = exchange.peers.number, exchange.api, exchange.version, exchange.client_id
         return self._about(exchange, self._kinds.get(key) or self._met(exchange)).about
@@ -119,7 +119,7 @@ class Summary:
         """Take the day of the first exchange, in nanoseconds since 1970, for that of the header."""
         self.clock.begin(time // 1_000_000_000)
 
-    def _fitted(self, told: About, room: int) -> str:
+    def _fitted(self, told: SummarySubject, room: int) -> str:
         """Return the last column for so many letters; with lines below it, where what is wrong has no room in it."""
         wide = sum(cells(one.text) + 1 for one in told.wrong)
         if wide <= room + 1:
@@ -152,13 +152,13 @@ class Summary:
         clock = self._times[exchange.time // 1_000_000] if exchange.time != UNTIMED else f"{'–':<12}"
         return f"{exchange.number:5d} {clock} {kind}{sent_text:>4} {got_text:>4} {short(exchange.latency):>5} "
 
-    def _met(self, exchange: Exchange) -> Kind:
+    def _met(self, exchange: Exchange) -> SummaryKind:
         """Return what exchanges have in common of which this is the first, and remember it."""
         api = exchange.api
         number = -1 if api is None else api.key
         if len(self._kinds) >= MOST_KEPT:
             self._kinds.clear()
-        found = Kind(self._who(exchange), SAID.get(number), number in HELD)
+        found = SummaryKind(self._who(exchange), SAID.get(number), number in HELD)
         self._kinds[exchange.peers.number, api, exchange.version, exchange.client_id] = found
         return found
 
@@ -168,7 +168,7 @@ class Summary:
         ends = endpoint(peers.client), endpoint(peers.broker)
         return f"{'c' + str(peers.number):<4} {self._columns.text(*ends, escape(client_id or ''), api)}"
 
-    def _about(self, exchange: Exchange, kind: Kind) -> Line:
+    def _about(self, exchange: Exchange, kind: SummaryKind) -> SummaryLine:
         """Return what an exchange was about, and what went wrong in it."""
         facts = exchange.facts() if not exchange.findings else None
         words = said(exchange, kind.fields) if kind.fields is not None else []
@@ -186,7 +186,9 @@ class Summary:
         outlines = [found for half in halves if (found := half.open_outline()) is not None]
         return self._line(exchange.api, outlines, exchange.all_findings(shallow=True), words)
 
-    def _clean(self, api: Api | None, facts: tuple[Outline, Outline], words: list[str], key: tuple[Any, ...]) -> Line:
+    def _clean(
+        self, api: Api | None, facts: tuple[Outline, Outline], words: list[str], key: tuple[Any, ...]
+    ) -> SummaryLine:
         """Return the same of two messages without findings, and remember it where nothing may change it later.
 
         What an error code means depends on the API; so does its colour.
@@ -199,11 +201,11 @@ class Summary:
             self._lines[key] = found
         return found
 
-    def _line(self, api: Api | None, outlines: list[Outline], findings: list[Finding], words: list[str]) -> Line:
+    def _line(self, api: Api | None, outlines: list[Outline], findings: list[Finding], words: list[str]) -> SummaryLine:
         told = about(api, outlines, findings, self.topics, words, whole=self.look.full)
         text = " ".join(filter(None, [*(one.text for one in told.wrong), told.others]))
         painted = [self.look.paint(one.style, one.text) for one in told.wrong]
-        return Line(" ".join(filter(None, [*painted, told.others])), cells(text), told)
+        return SummaryLine(" ".join(filter(None, [*painted, told.others])), cells(text), told)
 
 
 def _api(exchange: Exchange, room: int) -> str:

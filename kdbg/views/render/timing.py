@@ -6,8 +6,8 @@ from typing import Final
 
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.latency import Split, Tcp
-from .heading import latency
-from .look import Look
+from .exchange_header import latency
+from .style import Look
 
 LEAST: Final = 1_000
 """Nanoseconds below which a part is not worth a word."""

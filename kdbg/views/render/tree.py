@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from ...exchanges.messages.message import Message
 from ...payloads.values.read import ReadValue
-from ...protocol.wire.language.payload import Opened
+from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import (
     TAGGED,
     Field,
@@ -20,7 +20,7 @@ from ...protocol.wire.nodes import (
     LengthPrefixed,
     Node,
     NullableStruct,
-    Rest,
+    RemainingBytes,
     Sized,
     UuidNode,
     Varint,
@@ -32,8 +32,8 @@ from ...protocol.wire.readings.secrets import Hidden, veil
 from ...protocol.wire.records.node import RecordsNode
 from ...protocol.wire.records.sets import RecordFormat
 from . import values
-from .look import Look
 from .meanings import sentence
+from .style import Look
 from .without_values import shown_body
 
 Topics = Mapping[uuid.UUID, str]
@@ -44,7 +44,7 @@ INLINE = 3
 """Items that are structures of at most so many plain fields are written on one line."""
 
 
-class Row(NamedTuple):
+class TreeRow(NamedTuple):
     """How one field is drawn: `draw` ends the line that begins with `label`, and adds those below it."""
 
     key: str
@@ -69,7 +69,7 @@ class Tree:
         self.mid_below, self.last_below = look.paint("guide", "│   "), "    "
         self.null: str = look.paint("dim", "null")
         self.contents: Show = self._contents()
-        self._rows: dict[WireStruct, list[Row]] = {}
+        self._rows: dict[WireStruct, list[TreeRow]] = {}
 
     def take(self) -> str:
         """Return the text drawn so far, last newline included, and start anew."""
@@ -90,16 +90,16 @@ class Tree:
 
         return struct
 
-    def rows(self, grammar: WireStruct) -> list[Row]:
+    def rows(self, grammar: WireStruct) -> list[TreeRow]:
         """Return how the fields of a structure are drawn, tagged ones too, in the order of the wire."""
         found = self._rows.get(grammar)
         if found is None:
             found = self._rows[grammar] = [self._row(field) for field in grammar.members]
         return found
 
-    def _row(self, field: Field) -> Row:
+    def _row(self, field: Field) -> TreeRow:
         draw, tail = self.draw(field.node), self.tail(field)
-        return Row(field.name, self.label(field), self._with_tail(draw, tail) if tail else draw)
+        return TreeRow(field.name, self.label(field), self._with_tail(draw, tail) if tail else draw)
 
     def fields(self, grammar: WireStruct, value: Mapping[str, Any], below: str, *, more: bool = False) -> None:
         """Draw the fields that a value has: one that was read only in part lacks some. `more`: as for `struct`."""
@@ -146,7 +146,7 @@ class Tree:
             return (lambda value: values.topic_id(value, self.topics.get(value))) if node.kind == "topic_id" else str
         if isinstance(node, Sized) and node.text:
             return self.string
-        if isinstance(node, (Sized, Rest)):
+        if isinstance(node, (Sized, RemainingBytes)):
             write_bytes = values.address if node.kind == "address" else values.octets
             return lambda value: write_bytes(value, self.look.max_text)
         write = values.number(node) or str
@@ -188,7 +188,7 @@ class Tree:
             return self._array(node)
         if isinstance(node, RecordsNode):
             return self.records(node.format)
-        if isinstance(node, (Sized, Rest)):
+        if isinstance(node, (Sized, RemainingBytes)):
             return self.payload
         if isinstance(node, ResourceMetrics):
             from .metrics import metrics_drawer
@@ -227,7 +227,7 @@ class Tree:
     def payload(self, data: bytes | None, head: str, below: str) -> None:
         """Draw bytes: an opened payload as its name and fields, anything else in hex."""
         data = self.veiled(data)
-        if isinstance(data, Opened):
+        if isinstance(data, OpenedPayload):
             size = f"{len(data):,} byte{'s' * (len(data) != 1)}"
             self.struct(data.grammar)(
                 data.value, f"{head}  {self.look.paint('meaning', data.name)}, {self.look.paint('dim', size)}", below
@@ -237,7 +237,7 @@ class Tree:
 
     def said(self, data: ReadValue) -> str:
         """Return what a key or value was read as."""
-        from .said import quoted  # it brings JSON
+        from .value_text import quoted  # it brings JSON
 
         value = data.said
         text = self.look.paint("text", quoted(value, self.look.max_text))
@@ -313,7 +313,7 @@ def message_tree(message: Message, look: Look, topics: Topics) -> str:
 
 def is_plain(node: Node) -> bool:
     """Return whether a value of this node fits on the line of its name; bytes that may be opened do not."""
-    if isinstance(node, (Sized, Rest)):
+    if isinstance(node, (Sized, RemainingBytes)):
         return node.holds is None
     if isinstance(node, WireArray):
         return isinstance(node.item, (Fixed, Varint, UuidNode, Sized))

@@ -40,7 +40,7 @@ from ...protocol.wire import (
 from ...protocol.wire.language.types import At
 from ...protocol.wire.nodes import Node, build
 from .columns import aligned, wrap
-from .look import Look
+from .style import Look
 
 CLASSIC, FLEXIBLE, DRAFT = At(0, False), At(0, True), At(0, False, optional=True)
 BIG_ENDIAN = "the most significant byte first, negative ones in two's complement"

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from ...errors import InputError
 
 if TYPE_CHECKING:
-    from ...exchanges.guess.pieces import Piece
+    from ...exchanges.guess.pieces import GuessedSpan
     from ...exchanges.messages.attempts import Attempts
     from ...exchanges.messages.exchange import Exchange
     from ...exchanges.messages.message import Message
     from ...payloads.segments import File
-    from ...payloads.segments import Piece as FilePiece
+    from ...payloads.segments import SegmentPiece as FilePiece
     from ...protocol.wire.readings.topic_names import Topics
-    from .look import Look
+    from .style import Look
 
 Text: TypeAlias = str | bytes
 ExchangeView: TypeAlias = "Callable[[Exchange], Text]"
@@ -65,7 +65,7 @@ class View:
     piece: Callable[[Look, File, str], PieceView] | None = None
     piece_header: Callable[[Look, File], str] = lambda look, file: ""
     message: Callable[[Message, Look, Topics], Text] | None = None
-    explained: Callable[[bytes, Piece, Look], tuple[Text, bool]] | None = None
+    explained: Callable[[bytes, GuessedSpan, Look], tuple[Text, bool]] | None = None
     shallow: bool = False
     data: bool = False
     attempts: Callable[[Look, Sequence[Attempts]], Text] | None = None
@@ -97,8 +97,8 @@ def _tree_pieces(look: Look, file: File, name: str) -> PieceView:
     return Trees(look, file)
 
 
-def _tree_explained(data: bytes, piece: Piece, look: Look) -> tuple[Text, bool]:
-    from .explained import tree_text
+def _tree_explained(data: bytes, piece: GuessedSpan, look: Look) -> tuple[Text, bool]:
+    from .explanation import tree_text
 
     return tree_text(data, piece, look)
 
@@ -140,8 +140,8 @@ def _hex_pieces(look: Look, file: File, name: str) -> PieceView:
     return Hexdumps(look, file)
 
 
-def _hex_explained(data: bytes, piece: Piece, look: Look) -> tuple[Text, bool]:
-    from .explained import hex_text
+def _hex_explained(data: bytes, piece: GuessedSpan, look: Look) -> tuple[Text, bool]:
+    from .explanation import hex_text
 
     return hex_text(data, piece, look)
 
@@ -158,8 +158,8 @@ def _json_pieces(look: Look, file: File, name: str) -> PieceView:
     return JsonLines(look, file, name)
 
 
-def _json_explained(data: bytes, piece: Piece, look: Look) -> tuple[Text, bool]:
-    from .explained import json_line
+def _json_explained(data: bytes, piece: GuessedSpan, look: Look) -> tuple[Text, bool]:
+    from .explanation import json_line
 
     return json_line(data, piece, look)
 

@@ -15,7 +15,7 @@ from ...payloads.records.record import CapturedRecord
 from ...protocol.wire.readings.inspection import Inspection, Span
 from ...protocol.wire.readings.secrets import Hidden
 from ...protocol.wire.records.node import RecordsNode
-from .look import Look
+from .style import Look
 
 INSIDE: Final = re.compile(r"\.(?:key|value|headers\[\d+\])(?:\.|$)")
 """The path of a key, a value or a header, or of what was read in it, behind that of an entry."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from ..render.heading import latency
+from ..render.exchange_header import latency
 from ..render.values import escape
 from ..tables.values import FIRST, LAST
 from .facts import Listing
-from .moved import Apart
+from .page_queries import TableQuery
 
 EPOCH = datetime(1970, 1, 1)
 LONGEST = 200
@@ -20,7 +20,7 @@ LONGEST_COMMAND = 5000
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """What stands in a table; `sort` is None for texts, which sort as they read."""
 
     text: str
@@ -40,7 +40,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Rows under a caption; `left` is how many more there would be.
 
     `apart` is what the page's filters ask of the same facts. Where there are percentiles among the columns, `histogram`
@@ -49,25 +49,25 @@ class Table:
 
     caption: str
     columns: Sequence[Column]
-    rows: list[list[Cell]]
+    rows: list[list[TableCell]]
     left: int = 0
-    apart: Sequence[Apart] = ()
+    apart: Sequence[TableQuery] = ()
     histogram: str = ""
 
 
 def table(
-    caption: str, columns: dict[str, str], listing: Listing | Iterable[Sequence[Any]], apart: Sequence[Apart] = (),
+    caption: str, columns: dict[str, str], listing: Listing | Iterable[Sequence[Any]], apart: Sequence[TableQuery] = (),
     histogram: str = "",
-) -> Table:  # fmt: skip
+) -> ReportTable:  # fmt: skip
     """Make a table of rows; `columns` are the titles in the order of the values, each with its kind."""
     listing = listing if isinstance(listing, Listing) else Listing([tuple(row) for row in listing])
     kinds = [KINDS[kind] for kind in columns.values()]
     rows = [[_cell(show, value) for show, value in zip(kinds, row, strict=False)] for row in listing.rows]
-    return Table(caption, [Column(*column) for column in columns.items()], rows, listing.left, apart, histogram)
+    return ReportTable(caption, [Column(*column) for column in columns.items()], rows, listing.left, apart, histogram)
 
 
-def _cell(show: Callable[[Any], Cell], value: Any) -> Cell:
-    return Cell("–", -1) if value is None else show(value)
+def _cell(show: Callable[[Any], TableCell], value: Any) -> TableCell:
+    return TableCell("–", -1) if value is None else show(value)
 
 
 def shown(value: Any, most: int = LONGEST) -> str:
@@ -106,14 +106,14 @@ def when(microseconds: int) -> str:
     return (EPOCH + shift).isoformat(" ", "milliseconds")
 
 
-KINDS: dict[str, Callable[[Any], Cell]] = {
-    "text": lambda value: Cell(shown(value)),
-    "count": lambda value: Cell(f"{value:,}", value),
-    "bytes": lambda value: Cell(size(value), value),
-    "duration": lambda value: Cell(duration(value), value),
-    "time": lambda value: Cell(when(value), value),
-    "id": lambda value: Cell(str(value), value),
-    "exchange": lambda value: Cell(f"#{value}", value),
-    "command": lambda value: Cell(shown(value, LONGEST_COMMAND)),
+KINDS: dict[str, Callable[[Any], TableCell]] = {
+    "text": lambda value: TableCell(shown(value)),
+    "count": lambda value: TableCell(f"{value:,}", value),
+    "bytes": lambda value: TableCell(size(value), value),
+    "duration": lambda value: TableCell(duration(value), value),
+    "time": lambda value: TableCell(when(value), value),
+    "id": lambda value: TableCell(str(value), value),
+    "exchange": lambda value: TableCell(f"#{value}", value),
+    "command": lambda value: TableCell(shown(value, LONGEST_COMMAND)),
 }
 """How values are shown, by kind: durations and times are in microseconds."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .ask import Bins
-from .cells import Table, duration, shown, size, table, when
+from .cells import ReportTable, duration, shown, size, table, when
 from .facts import OTHERS, Heat, Listing, Series
-from .moved import Bars, Heated, Moved
+from .page_queries import Bars, Heated, Moved
 
 PALETTE = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
 """Paul Tol's bright scheme: told apart by colour-blind readers, visible on white and on black."""
@@ -57,7 +57,7 @@ class Chart:
     id: str
     caption: str
     figure: dict[str, Any]
-    numbers: Table
+    numbers: ReportTable
     keys: list[Key] = field(default_factory=list)
     moved: Moved = None
     kind: str = "count"
@@ -134,7 +134,7 @@ def heat_map(id: str, caption: str, bins: Bins, heat: Heat, of: str) -> Chart:
     return Chart(id, caption, figure, table(f"{caption}: numbers", columns, rows), moved=Heated(of, heat.edges))
 
 
-def time_line(id: str, caption: str, bins: Bins, rebalances: Listing, numbers: Table) -> Chart:
+def time_line(id: str, caption: str, bins: Bins, rebalances: Listing, numbers: ReportTable) -> Chart:
     """Draw rebalances as bars from their beginning to their end, a line for each group."""
     groups: dict[Any, list[int]] = {}
     for number, row in enumerate(rebalances.rows):

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...analysis.diagnosis.stories import Event
 from .ask import Bins
+from .causes import Lane, said
 from .cells import duration, table, when
 from .charts import PALETTE, Chart, Key, escaped, plotted
-from .judged import Lane, said
 
 BLUE, RED, AMBER, QUIET = PALETTE[0], PALETTE[1], PALETTE[3], PALETTE[4]
 LABEL = 26

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from ...protocol.findings import Kind
 from ...protocol.findings.amounts import count
 from . import facts, outstanding
-from . import moved as moves
+from . import page_queries as moves
 from .ask import Ask
-from .cells import Table, duration, shown, table
-from .moved import Apart
+from .cells import ReportTable, duration, shown, table
 from .outstanding import LATE, Named, Worth
+from .page_queries import TableQuery
 
 MOST_LINES = 30
 """Of one point, for filters to choose among; the page shows the first few, and says where the rest is."""
@@ -24,7 +24,7 @@ NAME = 60
 """Characters of a name in a line."""
 
 
-class Line(NamedTuple):
+class OpeningLine(NamedTuple):
     """A line in three pieces, the middle one being how often it was, if that is said, which filters change."""
 
     before: str
@@ -47,10 +47,10 @@ class Point:
     level: str
     title: str
     section: str
-    rows: Table
+    rows: ReportTable
     one: str
     many: str
-    lines: list[Line] = field(default_factory=list)
+    lines: list[OpeningLine] = field(default_factory=list)
     left: int = 0
 
 
@@ -67,7 +67,7 @@ def erring(ask: Ask) -> Point | None:
     if not rows:
         return None
     lines = [
-        Line(f"{_name(row.client_id)} ({row.host}): {row.error} × ", row.times,
+        OpeningLine(f"{_name(row.client_id)} ({row.host}): {row.error} × ", row.times,
              f" in {facts.label(row.api)}{_places(row.places)}")
         for row in rows[:MOST_LINES]
     ]  # fmt: skip
@@ -85,7 +85,9 @@ def late(ask: Ask) -> Point | None:
     if not found:
         return None
     lines = [
-        Line(f"{facts.label(row.api)} of {_name(row.client_id)}{_where(row)}: {duration(time)}{_in_all(row, time)}")
+        OpeningLine(
+            f"{facts.label(row.api)} of {_name(row.client_id)}{_where(row)}: {duration(time)}{_in_all(row, time)}"
+        )
         for time, row in found[:MOST_LINES]
     ]  # fmt: skip
     title = f"Slow responses, up to {duration(found[0][0])} above the allowed wait"
@@ -119,7 +121,7 @@ def moved(rebalances: Sequence[Named]) -> Point | None:
         who = [words for words in (_who("joined", (name for each in found for name in each.joined)),
                                    _who("", (name for each in found for name in each.gone))) if words]  # fmt: skip
         said = f", up to {duration(longest)}; {'; '.join(who)}"
-        lines.append(Line(f"{_name(found[0].group)}: ", len(found), said))
+        lines.append(OpeningLine(f"{_name(found[0].group)}: ", len(found), said))
     of = _rows(moves.MOVED_GROUPS, ((each[0].group, len(each)) for each in busiest))
     return Point("warning", count(len(rebalances), "rebalance"), "rebalances", of, "rebalance", "rebalances", lines,
                  len(busiest) - len(lines))  # fmt: skip
@@ -131,7 +133,9 @@ def missing(ask: Ask, unanswered: int) -> Point | None:
         return None
     found = list(ask("SELECT api, client_id, COUNT(*) AS times FROM exchanges WHERE answered IS NULL "
                      "GROUP BY api, client_id ORDER BY times DESC, api, client_id"))  # fmt: skip
-    lines = [Line(f"{facts.label(api)} of {_name(client)}: ", times) for api, client, times in found[:MOST_LINES]]
+    lines = [
+        OpeningLine(f"{facts.label(api)} of {_name(client)}: ", times) for api, client, times in found[:MOST_LINES]
+    ]
     what = ("request without a response", "requests without a response")
     return Point("warning", f"{count(unanswered, 'request')} without a response", "traffic",
                  _rows(moves.UNANSWERED_REQUESTS, found), *what, lines, len(found) - len(lines))  # fmt: skip
@@ -142,21 +146,21 @@ def odd(ask: Ask) -> Point | None:
     found = [row for row in outstanding.findings(ask).rows if Kind.named(row[0]) is not Kind.NO_RESPONSE]
     if not found:
         return None
-    lines = [Line(f"{kind} × ", times, f": {shown(text)}") for kind, _, times, text in found[:MOST_LINES]]
+    lines = [OpeningLine(f"{kind} × ", times, f": {shown(text)}") for kind, _, times, text in found[:MOST_LINES]]
     level = "error" if any(severity == "error" for _, severity, *_ in found) else "warning"
     of = _rows(moves.FINDINGS, ((kind, severity, times) for kind, severity, times, _ in found))
     many, what = sum(row[2] for row in found), ("finding above a note", "findings above a note")
     return Point(level, f"{many:,} {what[many != 1]}", "problems", of, *what, lines, len(found) - len(lines))
 
 
-def _rows(apart: Sequence[Apart], rows: Iterable[Sequence[Any]]) -> Table:
+def _rows(apart: Sequence[TableQuery], rows: Iterable[Sequence[Any]]) -> ReportTable:
     """Return the rows behind a point's lines, by the questions that filters ask: keys, then how often."""
     columns = {title: KEY_KINDS.get(title, "text") for title in (*apart[0].keys, "times")}
     times = [replace(each, amounts={"times": each.amounts["times"]}) for each in apart]
     return table("", columns, list(rows)[:MOST_LINES], times)
 
 
-def worth_looking(ask: Ask) -> Table:
+def worth_looking(ask: Ask) -> ReportTable:
     """List exchanges that are worth looking at, in the order of time, each with the command that shows it."""
     late = (
         _because(row, f"{duration(time)} above the allowed wait")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import charts, facts, moved, opening, outstanding
+from . import charts, facts, opening, outstanding, page_queries
 from .ask import Ask, Bins
-from .cells import Table, duration, table, when
+from .causes import Lane, ReportedCauses
+from .cells import ReportTable, duration, table, when
 from .charts import Chart
-from .judged import Judged, Lane
 from .lag import lag as found_lag
 from .lanes import lane_chart
 from .opening import Point
@@ -25,7 +25,7 @@ class Section:
     lead: str
     empty: str
     charts: list[Chart] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
+    tables: list[ReportTable] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class Report:
     """
 
     span: str
-    tiles: Table | None
+    tiles: ReportTable | None
     sections: list[Section]
     undecoded: int
     points: list[Point] = field(default_factory=list)
     bins: Bins | None = None
-    judged: Judged | None = None
+    judged: ReportedCauses | None = None
 
 
-def report(ask: Ask, judged: Judged | None = None) -> Report:
+def report(ask: Ask, judged: ReportedCauses | None = None) -> Report:
     """Ask for all facts, and put them in their places, beside what captures were `judged` to be."""
     total, undecoded = facts.total(ask), facts.undecoded(ask)
     if total is None:
@@ -66,12 +66,12 @@ def report(ask: Ask, judged: Judged | None = None) -> Report:
     return Report(span, tiles, sections, undecoded, opening.points(ask, named, total.unanswered), bins, judged)
 
 
-def in_numbers(total: facts.Total, undecoded: int) -> Table:
+def in_numbers(total: facts.Total, undecoded: int) -> ReportTable:
     """Return a table of one row: all in numbers."""
     columns = dict.fromkeys(("exchanges", "on the wire", "connections", "client hosts", "with errors", "unanswered",
                              "not decoded"), "count") | {"on the wire": "bytes"}  # fmt: skip
     row = (total.exchanges, total.bytes, total.connections, total.clients, total.erroneous, total.unanswered, undecoded)
-    return table("Summary", columns, [row], moved.IN_NUMBERS)
+    return table("Summary", columns, [row], page_queries.IN_NUMBERS)
 
 
 def worth_looking(ask: Ask) -> Section:
@@ -90,12 +90,17 @@ def traffic(ask: Ask, bins: Bins) -> Section:
     columns = {"API": "text", "exchanges": "count", "requests": "bytes", "responses": "bytes", "errors": "count",
                "unanswered": "count"}  # fmt: skip
     exchanges = facts.over_time(ask, bins, "api", "COUNT(*)", "exchanges")
-    counts = charts.stacked("exchanges", f"Exchanges {step}, by API", exchanges, "count", moved=moved.EXCHANGES_OVER)
+    counts = charts.stacked(
+        "exchanges", f"Exchanges {step}, by API", exchanges, "count", moved=page_queries.EXCHANGES_OVER
+    )
     amounts = facts.over_time(ask, bins, "api", sizes, "exchanges")
     return Section(
         "traffic", "Traffic", "Requests by API, and bytes on the wire.", "No exchange found.",
-        [counts, charts.stacked("bytes", f"Bytes {step}, by API", amounts, "bytes", counts, moved=moved.BYTES_OVER)],
-        [table("APIs", columns, facts.by_api(ask), moved.BY_API)],
+        [
+            counts,
+            charts.stacked("bytes", f"Bytes {step}, by API", amounts, "bytes", counts, moved=page_queries.BYTES_OVER),
+        ],
+        [table("APIs", columns, facts.by_api(ask), page_queries.BY_API)],
     )  # fmt: skip
 
 
@@ -106,7 +111,7 @@ def latency(ask: Ask, bins: Bins) -> Section:
                "longest": "duration"}  # fmt: skip
     polled = columns | {"maximum excess latency": "duration"}
     each = f"each over {duration(bins.width)}"
-    over = [charts.lines("polls", f"Long polls: percentiles, {each}", polls, "duration", moved=moved.POLLS_OVER)]
+    over = [charts.lines("polls", f"Long polls: percentiles, {each}", polls, "duration", moved=page_queries.POLLS_OVER)]
     return Section(
         "latency",
         "Latency",
@@ -116,25 +121,27 @@ def latency(ask: Ask, bins: Bins) -> Section:
         ),
         "No request got a response.",
         [
-            charts.lines("percentiles", f"Percentiles, {each}", lines, "duration", moved=moved.ANSWERS_OVER),
+            charts.lines("percentiles", f"Percentiles, {each}", lines, "duration", moved=page_queries.ANSWERS_OVER),
             charts.heat_map("heat", "Latency distribution", bins, heat, "percentiles"),
         ][: 2 if heat.edges else 0]
         + (over if polls.lines else []),
         filled(
-            table("Latency by API", columns, facts.latency_by_api(ask), moved.LATENCY, "percentiles"),
-            table("Long polls by API", polled, facts.latency_by_api(ask, facts.POLLS), moved.LONG_POLLS, "polls"),
+            table("Latency by API", columns, facts.latency_by_api(ask), page_queries.LATENCY, "percentiles"),
+            table(
+                "Long polls by API", polled, facts.latency_by_api(ask, facts.POLLS), page_queries.LONG_POLLS, "polls"
+            ),
             *spent(ask),
         ),
     )
 
 
-def spent(ask: Ask) -> list[Table]:
+def spent(ask: Ask) -> list[ReportTable]:
     """Return where the time went, in all, by API and by client; nothing of tables, which do not tell."""
-    columns = {"responses": "count"} | dict.fromkeys(moved.SPENT_TITLES, "duration")
+    columns = {"responses": "count"} | dict.fromkeys(page_queries.SPENT_TITLES, "duration")
     return [
-        table("Latency breakdown by API", {"API": "text"} | columns, facts.spent(ask), moved.SPENT_BY_API),
+        table("Latency breakdown by API", {"API": "text"} | columns, facts.spent(ask), page_queries.SPENT_BY_API),
         table("Latency breakdown by client", {"client": "text"} | columns, facts.spent(ask, "client_id"),
-              moved.SPENT_BY_CLIENT),
+              page_queries.SPENT_BY_CLIENT),
     ]  # fmt: skip
 
 
@@ -152,15 +159,15 @@ def errors(ask: Ask, bins: Bins) -> Section:
         "listed separately."),
         "No response contains an error code.",
         [charts.stacked("errors-time", f"Errors per {duration(bins.width)}, by code", series, "count",
-                        moved=moved.ERRORS_OVER)]
+                        moved=page_queries.ERRORS_OVER)]
         if series.lines
         else [],
         filled(
             table("Errors by client", by_client, facts.Listing([row[:-1] for row in erring], left),
-                  moved.ERRORS_BY_CLIENT),
-            table("Errors by code and API", by_api, facts.errors_by_api(ask), moved.ERRORS_BY_API),
-            table("Errors by topic", by_topic, facts.errors_by_topic(ask), moved.ERRORS_BY_TOPIC),
-            table("Expected errors", by_api, facts.errors_by_api(ask, facts.STEPS), moved.STEPS_BY_API),
+                  page_queries.ERRORS_BY_CLIENT),
+            table("Errors by code and API", by_api, facts.errors_by_api(ask), page_queries.ERRORS_BY_API),
+            table("Errors by topic", by_topic, facts.errors_by_topic(ask), page_queries.ERRORS_BY_TOPIC),
+            table("Expected errors", by_api, facts.errors_by_api(ask, facts.STEPS), page_queries.STEPS_BY_API),
         ),
     )  # fmt: skip
 
@@ -175,10 +182,10 @@ def lag(ask: Ask, bins: Bins) -> Section:
         "Committed offset compared with the log end offset, as far as the traffic shows both.",
         "Lag is unknown: the capture contains no committed offsets with a matching log end offset.",
         [charts.lines("lag-time", "Consumer lag in records, all partitions of a group", found.groups, "count",
-                      moved=moved.Running(found.changes))]
+                      moved=page_queries.Running(found.changes))]
         if found.groups.lines
         else [],
-        filled(table("Lag at the end, by partition", columns, found.partitions, moved.LAG)),
+        filled(table("Lag at the end, by partition", columns, found.partitions, page_queries.LAG)),
     )  # fmt: skip
 
 
@@ -200,7 +207,7 @@ def rebalances(bins: Bins, found: facts.Listing, named: list[Named]) -> Section:
          ", ".join(each.joined), "; ".join(each.gone) or None)
         for each in named
     ]  # fmt: skip
-    numbers = table("Rebalances: numbers", columns, facts.Listing(rows, found.left), moved.REBALANCES)
+    numbers = table("Rebalances: numbers", columns, facts.Listing(rows, found.left), page_queries.REBALANCES)
     return Section(
         "rebalances",
         "Rebalances",
@@ -220,7 +227,7 @@ def topics(ask: Ask) -> Section:
         "Topics",
         "Record set sizes on the wire, compressed if the batches are.",
         "No message named a partition.",
-        tables=filled(table("Topics", columns, facts.topics(ask), moved.TOPICS)),
+        tables=filled(table("Topics", columns, facts.topics(ask), page_queries.TOPICS)),
     )
 
 
@@ -233,7 +240,7 @@ def clients(ask: Ask) -> Section:
         "Clients",
         "Software and version as reported by clients in ApiVersions v3 and later.",
         "No client found.",
-        tables=filled(table("Clients", columns, facts.clients(ask), moved.CLIENTS)),
+        tables=filled(table("Clients", columns, facts.clients(ask), page_queries.CLIENTS)),
     )
 
 
@@ -244,7 +251,7 @@ def problems(ask: Ask) -> Section:
         "Problems",
         "Findings: anomalies in the traffic and data that could not be decoded.",
         "No findings; all data was decoded.",
-        tables=filled(table("Problems", columns, facts.problems(ask), moved.ODD)),
+        tables=filled(table("Problems", columns, facts.problems(ask), page_queries.ODD)),
     )
 
 
@@ -260,7 +267,7 @@ def files(ask: Ask) -> Section:
     )
 
 
-def filled(*tables: Table) -> list[Table]:
+def filled(*tables: ReportTable) -> list[ReportTable]:
     """Return the tables that have rows."""
     return [each for each in tables if each.rows]
 

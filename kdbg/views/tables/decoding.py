@@ -11,17 +11,17 @@ from ...analysis.ledgers.timed import Timed
 from ...capture import Capture, Packet
 from ...exchanges.engine.driver import Drive, Fits, Pairing
 from ...exchanges.engine.engine import Engine
-from ...exchanges.engine.garbage import seldom_collected
-from ...exchanges.filters.chosen import Filters
-from ...exchanges.filters.tally import Seen
+from ...exchanges.engine.gc_tuning import seldom_collected
+from ...exchanges.filters.filter_set import Filters
+from ...exchanges.filters.tally import FilterTally
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding
 from ..render.values import escape
 from .cells import Cells
 from .connections import Connections
+from .message_columns import WantedRows
 from .rows import NO_ENDS, NO_EXCHANGE, Rows, problem_columns
-from .told import Wanted
 from .values import moment
 
 
@@ -38,7 +38,7 @@ class Making(Protocol):
         """Let go of what is not done yet."""
 
 
-class Listener(Protocol):
+class RowObserver(Protocol):
     """Hears all that a capture holds while its rows are made."""
 
     def packets(self, packets: Sequence[Packet], /) -> None:
@@ -61,15 +61,15 @@ class Decoding:
     left: int | None
     exchanges: int
 
-    def __init__(self, filters: Filters, wanted: Wanted) -> None:
+    def __init__(self, filters: Filters, wanted: WantedRows) -> None:
         self.filters, self.wanted, self.left = filters, wanted, filters.limit
-        self.seen, self.exchanges = Seen(), 0
+        self.seen, self.exchanges = FilterTally(), 0
 
     def add(self, table: str, time: int | None, cells: Cells, size: int, /) -> None:
         """Take rows, as `Rows` gives them."""
         raise NotImplementedError
 
-    def listener(self, one: OneCapture) -> Listener | None:
+    def listener(self, one: OneCapture) -> RowObserver | None:
         """Return who hears a capture beside; nobody, if a subclass does not say otherwise."""
         return None
 

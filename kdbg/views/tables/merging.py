@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .message_columns import MessageColumns, PartitionColumns
 from .partitions import OFFSETS, Amount
 from .record_rows import RecordColumns
-from .told import PartitionTold, Told
 
-NOTHING, UNTOLD, NO_OFFSETS = Amount(), Told((), (), (), None, None, ()), (None,) * len(OFFSETS)
+NOTHING, UNTOLD, NO_OFFSETS = Amount(), MessageColumns((), (), (), None, None, ()), (None,) * len(OFFSETS)
 Place = tuple[Any, int, str | None]
 """Topic, partition and group."""
 
 
 def partitions_of(
-    asked: Told | None, answer: Told | None
-) -> Iterator[tuple[Place, PartitionTold | None, PartitionTold | None]]:
+    asked: MessageColumns | None, answer: MessageColumns | None
+) -> Iterator[tuple[Place, PartitionColumns | None, PartitionColumns | None]]:
     """Yield what both messages tell of each partition, in the order of the request, then of the response."""
     *_, around, _, parts = asked or UNTOLD
-    of_request: dict[Place, PartitionTold] = {}
+    of_request: dict[Place, PartitionColumns] = {}
     for part in parts:
         around = part[0] or around
         of_request[part[1], part[2], around] = part
     *_, parts = answer or UNTOLD
-    of_response: dict[Place, PartitionTold] = {}
+    of_response: dict[Place, PartitionColumns] = {}
     for part in parts:
         around = part[0] or around  # a response does not repeat the group
         of_response[part[1], part[2], around] = part
@@ -35,7 +35,7 @@ def partitions_of(
 
 
 def merged(
-    asked: PartitionTold | None, answer: PartitionTold | None
+    asked: PartitionColumns | None, answer: PartitionColumns | None
 ) -> tuple[int | None, Sequence[int | None], Amount, Sequence[RecordColumns] | None]:
     """Return (error, offsets, amount, records) of a partition, as both messages tell of it."""
     if answer is None:

@@ -11,14 +11,14 @@ from ...protocol.wire.readings.batches import Batches
 from ...protocol.wire.records.compression import CODECS
 from ...protocol.wire.records.node import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK, TRANSACTIONAL
-from .told import Wanted
+from .message_columns import WantedRows
 from .values import FIRST, LAST
 
 RecordSetReader = Callable[[bytes, int, int], tuple[tuple[Any, ...], "list[tuple[Any, ...]] | None"]]
 
 
 @cache
-def record_set_reader(node: RecordsNode, wanted: Wanted) -> RecordSetReader:
+def record_set_reader(node: RecordsNode, wanted: WantedRows) -> RecordSetReader:
     """Return what reads the record set between two places of the data: its amount, and its records' columns."""
     return (Recorded(node, values=wanted.values) if wanted.records else Amounts(node)).function()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...protocol.wire.language.payload import Opened, Sealed
+from ...protocol.wire.language.payload import OpenedPayload, Sealed
 from ...protocol.wire.records.sets import CONTROL, TRANSACTIONAL, codec_of
 from .values import text, timestamp
 
@@ -68,7 +68,7 @@ class _Shown:
     def _bytes(self, data: bytes | None) -> bytes | None:
         if data is None or not self.values:
             return None
-        hidden = isinstance(data, Sealed) or (isinstance(data, Opened) and data.secret)
+        hidden = isinstance(data, Sealed) or (isinstance(data, OpenedPayload) and data.secret)
         return None if hidden and not self.secrets else bytes(data)
 
     def _headers(self, headers: Any) -> list[tuple[str | None, bytes | None]]:

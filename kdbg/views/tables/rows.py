@@ -18,24 +18,24 @@ from ...exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from ...exchanges.messages.latency import Split
 from ...exchanges.messages.message import Message
 from ...exchanges.messages.peers import Peers
-from ...exchanges.messages.waiting import WAITS, beyond_wait
+from ...exchanges.messages.requested_wait import WAITS, beyond_wait
 from ...protocol.findings import Finding
 from ...protocol.grammars.errors import error_name
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import DIRECTIONS
+from ...protocol.wire.readings.codegen import UNREADABLE
 from ...protocol.wire.readings.topic_names import Topics
-from ...protocol.wire.readings.walk import UNREADABLE
-from ..render.heading import endpoint
+from ..render.exchange_header import endpoint
 from ..render.values import escape
 from .cells import Add, Cells, Shared, TableRow
 from .columns import TIMES, WHO
 from .groups import EVENTS, event_rows
 from .merging import UNTOLD, merged, partitions_of
+from .message_columns import MessageColumns, WantedRows, told
 from .partitions import KEPT
 from .record_rows import RecordColumns
 from .straight import ToldReader, names_by_id, reader_of
-from .told import Told, Wanted, told
 from .values import micros, moment, text, topic_name
 
 MOST = 1 << 16
@@ -63,7 +63,7 @@ class Spoken(NamedTuple):
     held: bool
 
 
-class Kind(NamedTuple):
+class RowKind(NamedTuple):
     """Exchanges of a connection, of one version of an API and by one client id: what they share in every table.
 
     `numbered`: they have correlation ids.
@@ -83,14 +83,14 @@ class Rows:
     """
 
     add: Add
-    wanted: Wanted
+    wanted: WantedRows
     topics: Topics
 
-    def __init__(self, add: Add, wanted: Wanted, topics: Topics) -> None:
+    def __init__(self, add: Add, wanted: WantedRows, topics: Topics) -> None:
         self.add, self.wanted, self.topics = add, wanted, topics
         self.problems: Counter[str] = Counter()
         self._spoken: dict[tuple[Api | None, int], Spoken] = {}
-        self._kinds: dict[tuple[int, Api | None, int, str | None], Kind] = {}
+        self._kinds: dict[tuple[int, Api | None, int, str | None], RowKind] = {}
         self._said: dict[tuple[Any, ...], Shared] = {}
 
     def exchange(self, capture: str, exchange: Exchange) -> None:
@@ -117,12 +117,12 @@ class Rows:
         if partitions and self.wanted.partitions:
             self._partitions(asked, answer, shared, number, time)
 
-    def _met(self, capture: str, exchange: Exchange) -> Kind:
+    def _met(self, capture: str, exchange: Exchange) -> RowKind:
         """Return the kind of an exchange, and remember it."""
         api, version, peers = exchange.api, exchange.version, exchange.peers
         spoken = self._spoken.get((api, version)) or self._learnt(api, version)
         shared = Shared((*who_columns(capture, peers), *spoken.columns, text(exchange.client_id)))
-        found = Kind(capture, peers, shared, spoken, api is None or spoken.columns[1] is not None)
+        found = RowKind(capture, peers, shared, spoken, api is None or spoken.columns[1] is not None)
         if len(self._kinds) >= MOST:
             self._kinds.clear()
         self._kinds[peers.first_packet, api, version, exchange.client_id] = found
@@ -143,7 +143,7 @@ class Rows:
         self._spoken[api, version] = found
         return found
 
-    def _told(self, half: CapturedMessage, read: ToldReader | None, by_id: bool) -> Told | None:
+    def _told(self, half: CapturedMessage, read: ToldReader | None, by_id: bool) -> MessageColumns | None:
         """Return what a half tells, straight from its bytes if it is clean; None where nobody may say."""
         if read is not None and not half.missing:
             try:
@@ -164,7 +164,7 @@ class Rows:
 
     def _exchange(
         self, exchange: Exchange, shared: Shared, number: int | None, time: int | None,
-        asked: Told | None, answer: Told | None, findings: list[Finding], held: bool,
+        asked: MessageColumns | None, answer: MessageColumns | None, findings: list[Finding], held: bool,
     ) -> Cells:  # fmt: skip
         """Return the row of `exchanges`."""
         request, response, nth = exchange.request, exchange.response, _number_of(exchange)
@@ -184,7 +184,7 @@ class Rows:
         return (shared, number, time, begun, latency, request.size, size, sent, packet, said, nth, late, spent, late)
 
     def _what_is_told(
-        self, exchange: Exchange, asked: Told | None, answer: Told | None, findings: list[Finding]
+        self, exchange: Exchange, asked: MessageColumns | None, answer: MessageColumns | None, findings: list[Finding]
     ) -> Shared:
         """Return the columns `TOLD` of an exchange: mostly those of an earlier one."""
         answered = True if exchange.response is not None else None if exchange.answered else False
@@ -227,7 +227,9 @@ class Rows:
             [partition for _, partition in places],
         ))  # fmt: skip
 
-    def _places(self, exchange: Exchange, asked: Told | None, answer: Told | None) -> list[tuple[Any, int | None]]:
+    def _places(
+        self, exchange: Exchange, asked: MessageColumns | None, answer: MessageColumns | None
+    ) -> list[tuple[Any, int | None]]:
         """Return topic and partition of each error that both halves tell, None where it is of none."""
         found: list[tuple[Any, int | None]] = []
         for half, said in ((exchange.request, asked), (exchange.response, answer)):
@@ -241,7 +243,12 @@ class Rows:
         return found
 
     def _partitions(
-        self, asked: Told | None, answer: Told | None, shared: Shared, number: int | None, time: int | None
+        self,
+        asked: MessageColumns | None,
+        answer: MessageColumns | None,
+        shared: Shared,
+        number: int | None,
+        time: int | None,
     ) -> None:
         """Add the rows of `partitions`, request and response merged, and those of their records."""
         produced = shared.columns[len(WHO)] == "Produce"
@@ -295,7 +302,7 @@ def _spent(split: Split) -> Shared:
     return Shared(tuple(None if part is None else micros(part) for part in parts))
 
 
-def _opens(half: CapturedMessage, found: Told) -> bool:
+def _opens(half: CapturedMessage, found: MessageColumns) -> bool:
     """Return whether records in a half are opened, because its topics, named by id, are Kafka's own."""
     *_, parts = found
     for _, topic, _, _, _, held, _ in parts:

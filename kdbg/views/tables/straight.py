@@ -15,16 +15,16 @@ from ...exchanges.messages.message import NO_HEADER, grammar_of, header_grammar
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import DIRECTIONS, Direction
-from ...protocol.wire.nodes import Field, Fixed, Node, Rest, Sized, Varint, WireStruct
+from ...protocol.wire.nodes import Field, Fixed, Node, RemainingBytes, Sized, Varint, WireStruct
 from ...protocol.wire.nodes.children import contains
-from ...protocol.wire.readings.facts import Around, Facts
-from ...protocol.wire.readings.walk import Unsuited
+from ...protocol.wire.readings.codegen import Unsuited
+from ...protocol.wire.readings.outline_codegen import Around, Facts
 from ...protocol.wire.records.node import RecordsNode
+from .message_columns import MessageColumns, WantedRows
 from .partitions import KEPT, OFFSETS
 from .record_reading import record_set_reader
-from .told import Told, Wanted
 
-ToldReader = Callable[[bytes], Told]
+ToldReader = Callable[[bytes], MessageColumns]
 Columns = Mapping[str, str]
 """Names of fields -> the columns that they fill."""
 NO_COLUMNS: Columns = {}
@@ -32,7 +32,7 @@ OF_PARTITION = {"error_code": "error"}
 """The fields of a partition that are columns in every API."""
 
 
-def reader_of(api: Api, version: int, direction: Direction, wanted: Wanted) -> ToldReader | None:
+def reader_of(api: Api, version: int, direction: Direction, wanted: WantedRows) -> ToldReader | None:
     """Return what reads messages of an API's version; None where only their values tell."""
     if version not in api.versions or not api.reads(direction, version):
         return None
@@ -41,10 +41,10 @@ def reader_of(api: Api, version: int, direction: Direction, wanted: Wanted) -> T
     return told_reader(header, grammar_of(api, version, direction), columns, wanted)
 
 
-def told_reader(header: Node, body: WireStruct, columns: Columns | None, wanted: Wanted) -> ToldReader | None:
+def told_reader(header: Node, body: WireStruct, columns: Columns | None, wanted: WantedRows) -> ToldReader | None:
     """Return the reader of messages of this grammar; without `columns` nothing is told of partitions."""
     try:
-        return Telling(body, columns, wanted).message(header, body)
+        return ColumnsCodegen(body, columns, wanted).message(header, body)
     except Unsuited:
         return None
 
@@ -58,10 +58,10 @@ def names_by_id(api: Api, version: int) -> bool:
 
 def holds_payload(node: Node) -> bool:
     """Return whether the bytes of a leaf may be a payload."""
-    return isinstance(node, (Sized, Rest)) and node.holds is not None
+    return isinstance(node, (Sized, RemainingBytes)) and node.holds is not None
 
 
-class Telling(Facts):
+class ColumnsCodegen(Facts):
     """Writes a function that gathers what the tables want beside what `Facts` gathers.
 
     Among what is known of a structure (`own`), names that begin with a dot are columns.
@@ -70,7 +70,7 @@ class Telling(Facts):
     notes = False
     factor = 0.5
 
-    def __init__(self, body: WireStruct, columns: Columns | None, wanted: Wanted) -> None:
+    def __init__(self, body: WireStruct, columns: Columns | None, wanted: WantedRows) -> None:
         super().__init__()
         self.columns, self.wanted = None if columns is None else {**columns, **OF_PARTITION}, wanted
         self.special = contains(body, lambda node: isinstance(node, RecordsNode))
@@ -138,7 +138,7 @@ class Telling(Facts):
             own[f".{self.columns[name]}"] = value
 
     def value(self, node: Node, depth: int) -> str:
-        if isinstance(node, Rest) and node.holds is not None:
+        if isinstance(node, RemainingBytes) and node.holds is not None:
             raise Unsuited
         return super().value(node, depth)
 

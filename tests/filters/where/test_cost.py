@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.exchanges.filters.chosen import Filters
 from kdbg.exchanges.filters.filter import Reads
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages import exchange as room
 
 pytest.importorskip("cel_expr_python", reason="the extra where is not installed")

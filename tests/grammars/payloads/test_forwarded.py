@@ -15,7 +15,7 @@ from kdbg.protocol.findings import Finding
 from kdbg.protocol.grammars import serving
 from kdbg.protocol.grammars.payloads.forwarded import Forwarded, message, named, request, response
 from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
-from kdbg.protocol.wire.language.payload import Opened
+from kdbg.protocol.wire.language.payload import OpenedPayload
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.compiled import read_whole
 from kdbg.protocol.wire.readings.secrets import Hidden, hide
@@ -41,7 +41,7 @@ def test_a_request_opens_with_header_and_body_in_classic_and_flexible_versions(v
     data = whole("CreateTopics", version, "request", {"topics": [TOPIC]})
     opened, findings = enveloped(data)
     assert findings == ()
-    assert isinstance(opened, Opened)
+    assert isinstance(opened, OpenedPayload)
     assert (opened, opened.name) == (data, f"CreateTopics request v{version}")
     assert opened.value["header"]["api_key"] == 19
     assert opened.value["body"]["topics"][0]["name"] == "orders"
@@ -79,7 +79,7 @@ def test_a_request_that_cannot_be_read_stays_closed_with_a_finding() -> None:
     for broken in (data[:-1], data + b"\0", b"\x7f\xff" + data[2:]):
         kept, findings = enveloped(broken)
         assert kept == broken
-        assert not isinstance(kept, Opened)
+        assert not isinstance(kept, OpenedPayload)
         assert [finding.kind for finding in findings] == ["malformed-payload"]
 
 
@@ -117,7 +117,7 @@ def test_an_api_that_only_definitions_know_opens_both_ways(version: int) -> None
         asked = whole("Lamp", version, "request", {"bar": 5})
         opened, findings = enveloped(asked)
         assert findings == ()
-        assert isinstance(opened, Opened)
+        assert isinstance(opened, OpenedPayload)
         assert (opened.name, opened.value["body"]) == (f"Lamp request v{version}", {"bar": 5})
         answer = whole("Lamp", version, "response", {"baz": 6})
         (readable,) = response(answer, {"request_data": asked})
@@ -135,5 +135,5 @@ def test_what_another_definition_says_of_the_same_key_is_not_remembered() -> Non
     for field in ("Bar", "Baz"):
         with serving(apis([definition("request", field)]).apis):
             opened, _ = enveloped(data)
-            assert isinstance(opened, Opened)
+            assert isinstance(opened, OpenedPayload)
             assert opened.value["body"] == {field.lower(): 5}

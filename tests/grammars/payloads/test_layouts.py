@@ -14,7 +14,7 @@ import pytest
 from kdbg.exchanges.messages.payloads import Context, Opener
 from kdbg.protocol.grammars import headers
 from kdbg.protocol.grammars.payloads import payload, payloads
-from kdbg.protocol.wire.language.payload import Opened, Payload
+from kdbg.protocol.wire.language.payload import OpenedPayload, Payload
 from kdbg.protocol.wire.language.types import Release
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.layout import layout
@@ -126,7 +126,7 @@ def test_bytes_of_an_older_release_are_read_and_it_is_named(found: Payload) -> N
         value[found.version_field if found.version_field in value else "leader_id"] = first
         opener = Opener(Context())
         opened = opener.open(lambda data, around: [found], build(form.grammar, value), "value")
-        assert isinstance(opened, Opened)
+        assert isinstance(opened, OpenedPayload)
         assert (opened.name, opened.grammar, opened.value) == (found.name, form.grammar, value)
         assert [odd.finding.text for odd in opener.odd] == [
             f"decoded as version {first} as written by Kafka {major}.{minor}"

@@ -14,7 +14,7 @@ import pytest
 from kdbg.exchanges.messages.payloads import Context, Opener
 from kdbg.protocol.findings.facts import KnownQuirk
 from kdbg.protocol.grammars.payloads import TOPICS, payload
-from kdbg.protocol.wire.language.payload import Opened
+from kdbg.protocol.wire.language.payload import OpenedPayload
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.compiled import reader
 
@@ -188,7 +188,7 @@ PREVIEW: list[tuple[str, str, dict[str, Any]]] = [  # MetadataRecordSerde.write 
 def test_records_of_the_kraft_preview_are_read_as_such(name: str, text: str, value: dict[str, Any]) -> None:
     data, opener = bytes.fromhex(text), Opener(Context())
     opened = opener.open(TOPICS["__cluster_metadata"].value, data, "value")
-    assert isinstance(opened, Opened)
+    assert isinstance(opened, OpenedPayload)
     assert (opened.name, opened.value) == (payload(name).name, value)
     assert build(opened.grammar, value) == data
     assert [odd.finding.text for odd in opener.odd] == ["decoded as version 0 as written by Kafka 2.8"]
@@ -198,7 +198,7 @@ def test_a_subscription_of_version_1_that_is_laid_out_as_version_0_is_read_as_su
     """As KafkaJS 1 and kafka-go write them."""
     data, opener = bytes.fromhex("0001 00000001 0001 74 00000000"), Opener(Context())
     opened = opener.open(lambda data, around: [payload("ConsumerProtocolSubscription")], data, "metadata")
-    assert isinstance(opened, Opened)
+    assert isinstance(opened, OpenedPayload)
     assert opened.value == {"version": 1, "topics": ["t"], "user_data": b""}
     assert build(opened.grammar, opened.value) == data
     assert [odd.finding.facts for odd in opener.odd] == [

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from kdbg.errors import WireError
 from kdbg.protocol.grammars.payloads.holdings import client_token, server_token
 from kdbg.protocol.grammars.payloads.sasl_tokens import TOKENS, named
-from kdbg.protocol.wire.language.payload import Holding, Reading
+from kdbg.protocol.wire.language.payload import Holding, PayloadForm
 from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import read_whole
 from kdbg.protocol.wire.readings.secrets import Hidden, hide
-from kdbg.protocol.wire.readings.spans import inspect
 
 HIDDEN = object()
 """Stands for a secret in what a token shows."""
@@ -128,7 +128,7 @@ EXAMPLES = (
 every_token = pytest.mark.parametrize("token", EXAMPLES, ids=lambda token: f"{token.mechanism}-{token.data[:12]!r}")
 
 
-def read(holding: Holding, data: bytes, **around: Any) -> Reading | None:
+def read(holding: Holding, data: bytes, **around: Any) -> PayloadForm | None:
     """The one way that these bytes are read."""
     found = []
     for readable in holding(data, around):

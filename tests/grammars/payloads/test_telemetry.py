@@ -14,11 +14,11 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 import kdbg
 from kdbg.errors import BadValue, BuildError
 from kdbg.protocol.grammars.payloads.telemetry import NAMES, metrics, metrics_data, named
-from kdbg.protocol.wire.language.payload import Opened
+from kdbg.protocol.wire.language.payload import OpenedPayload
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.nodes.otlp import LIMIT, ResourceMetrics, installed
+from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import read_whole
-from kdbg.protocol.wire.readings.spans import inspect
 from kdbg.protocol.wire.records.compression import CODECS, compress
 
 # resource_metrics { scope_metrics { metrics { name: "m" gauge { data_points { time_unix_nano: 1 as_double: 0.5 }}}}}
@@ -39,7 +39,7 @@ def push(data: bytes, codec: int = 0) -> Any:
 @every_codec
 def test_bytes_written_by_hand_are_metrics(codec: int) -> None:
     found = push(compress(codec, BY_HAND), codec).body["metrics"]
-    assert isinstance(found, Opened)
+    assert isinstance(found, OpenedPayload)
     assert (found.name, found.value) == (NAMES[codec], {"resource_metrics": BY_HAND_VALUE})
     assert found == compress(codec, BY_HAND)
 

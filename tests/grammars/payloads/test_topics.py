@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kdbg.errors import Truncated, WireError
 from kdbg.protocol.grammars.payloads import CONTROL, TOPICS, payload
-from kdbg.protocol.wire.language.payload import Holding, Payload, Readable, Reading, RecordPayloads
+from kdbg.protocol.wire.language.payload import Holding, Payload, PayloadForm, Readable, RecordPayloads
 from kdbg.protocol.wire.nodes import UVARINT, build
 
 from ...facts import payload_layouts
@@ -149,4 +149,4 @@ def test_whatever_stands_there_is_a_reading_or_a_wire_error(
 ) -> None:
     for readable in (*records.key(data, {}), *records.value(data, {"key": key})):
         with suppress(WireError):
-            assert isinstance(readable.choose(data), Reading)
+            assert isinstance(readable.choose(data), PayloadForm)

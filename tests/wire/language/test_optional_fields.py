@@ -39,11 +39,11 @@ from kdbg.protocol.wire.nodes import (
     WireStruct,
     build,
 )
+from kdbg.protocol.wire.readings.annotate import Inspection, inspect
 from kdbg.protocol.wire.readings.bnf import bnf
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
 from kdbg.protocol.wire.readings.layout import compare, layout
 from kdbg.protocol.wire.readings.secrets import Hidden, hide
-from kdbg.protocol.wire.readings.spans import Inspection, inspect
 
 FOO = Struct(
     "user_agent" / Optional(0x0001, Default(Nullable(String), None)),

@@ -29,7 +29,7 @@ from kdbg.protocol.wire.language.types import (
     Tag,
     Until,
 )
-from kdbg.protocol.wire.nodes import Node, NullableStruct, Rest, Sized, WireArray, WireStruct, build
+from kdbg.protocol.wire.nodes import Node, NullableStruct, RemainingBytes, Sized, WireArray, WireStruct, build
 
 
 def names(declared: Struct, version: int, *, flexible: bool = False) -> list[str]:
@@ -193,7 +193,7 @@ class TestMeanings:
     def test_plain_text_is_no_secret(self) -> None:
         assert node(String).kind == node(Bytes).kind == ""
         assert primitives.Remainder.kind == ""
-        assert isinstance(primitives.SecretRemainder, Rest)
+        assert isinstance(primitives.SecretRemainder, RemainingBytes)
         assert primitives.SecretRemainder.kind == "secret"
 
     def test_enumerations_and_bit_sets_name_their_numbers(self) -> None:

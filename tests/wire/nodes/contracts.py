@@ -9,8 +9,8 @@ import pytest
 
 from kdbg.errors import BadLength, BuildError, Truncated
 from kdbg.protocol.wire.nodes import Node, build
+from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
-from kdbg.protocol.wire.readings.spans import inspect
 
 Example = tuple[str, Any]
 """Bytes in hexadecimal, written by hand, and the value they stand for."""

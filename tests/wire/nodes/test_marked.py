@@ -12,10 +12,10 @@ from kdbg.errors import BadLength, BadValue, BuildError
 from kdbg.protocol.wire import Struct
 from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.nodes import Node, WireStruct, build
+from kdbg.protocol.wire.nodes.delimited import STEP, Each, Marked
 from kdbg.protocol.wire.nodes.der import DerLength, ObjectId
-from kdbg.protocol.wire.nodes.marked import STEP, Each, Marked
+from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import reader
-from kdbg.protocol.wire.readings.spans import inspect
 
 from .contracts import Contract, Example
 

@@ -22,14 +22,14 @@ from kdbg.protocol.wire.nodes import (
     LengthPrefixed,
     Node,
     NullableStruct,
-    Rest,
+    RemainingBytes,
     UuidNode,
     WireArray,
     WireStruct,
     build,
 )
+from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
-from kdbg.protocol.wire.readings.spans import inspect
 
 from .contracts import Contract, LengthContract, NullContract
 
@@ -139,7 +139,7 @@ class TestTextThatIsNotUtf8:
 
 
 @pytest.mark.parametrize("given_", ["abc", b"abc", bytearray(b"abc"), memoryview(b"abc"), {"base64": "YWJj"}])
-@pytest.mark.parametrize("node", [string(CLASSIC), octets(CLASSIC), Rest()], ids=lambda node: node.bnf)
+@pytest.mark.parametrize("node", [string(CLASSIC), octets(CLASSIC), RemainingBytes()], ids=lambda node: node.bnf)
 def test_strings_and_bytes_are_taken_in_every_form_json_has(node: Node, given_: Any) -> None:
     assert build(node, given_).endswith(b"abc")
 
@@ -315,7 +315,7 @@ class TestLengthPrefixed(Contract):
 
 
 class TestRest(Contract):
-    node = Rest()
+    node = RemainingBytes()
     endless = True
     examples = (("", b""), ("00ff", b"\x00\xff"))
     refused = (5, None, [])
@@ -327,7 +327,7 @@ class TestRest(Contract):
         (primitives.Int64, 0), (primitives.Boolean, False), (primitives.Float64, 0.0), (UVARINT, 0),
         (UuidNode(), uuid.UUID(int=0)),
         (string(CLASSIC, nullable=True), ""), (octets(FLEXIBLE), b""), (array(CLASSIC, nullable=True), []),
-        (Rest(), b""),
+        (RemainingBytes(), b""),
     ],
 )  # fmt: skip
 def test_a_default_is_zero_or_empty_and_can_be_written(node: Node, value: Any) -> None:

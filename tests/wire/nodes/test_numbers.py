@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kdbg.errors import BadValue
 from kdbg.protocol.wire.language import primitives
 from kdbg.protocol.wire.nodes import UVARINT, VARINT, VARLONG, Varint, build
+from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
-from kdbg.protocol.wire.readings.spans import inspect
 
 from .contracts import Contract
 

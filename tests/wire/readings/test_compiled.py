@@ -31,14 +31,14 @@ from kdbg.protocol.wire.nodes import (
     Field,
     Length,
     NullableStruct,
-    Rest,
+    RemainingBytes,
     UuidNode,
     WireArray,
     WireStruct,
     build,
 )
+from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, items_reader, message_reader, reader
-from kdbg.protocol.wire.readings.spans import inspect
 
 
 @cache
@@ -229,8 +229,8 @@ class TestReader:
             items_reader(INT8)(b"\x01", 0, 2)
 
     def test_the_rest_is_all_there_is(self) -> None:
-        assert reader(Rest())(b"abc", 1) == (b"bc", 3)
-        assert reader(Rest())(b"", 0) == (b"", 0)
+        assert reader(RemainingBytes())(b"abc", 1) == (b"bc", 3)
+        assert reader(RemainingBytes())(b"", 0) == (b"", 0)
 
     def test_shallow_reading_leaves_records_unread(self) -> None:
         node = records.Records.at(At(0, False))

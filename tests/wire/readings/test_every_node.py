@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 import pytest
 
-from kdbg.exchanges.filters.chosen import Filters
+from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from kdbg.exchanges.messages.message import NO_HEADER, explain
 from kdbg.exchanges.messages.payloads import may_hold_payloads
@@ -52,18 +52,18 @@ from kdbg.protocol.wire.nodes.children import children
 from kdbg.protocol.wire.readings.bnf import productions
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, read_whole
 from kdbg.protocol.wire.readings.endpoints import endpoints_reader, with_endpoints
-from kdbg.protocol.wire.readings.extent import end_of
-from kdbg.protocol.wire.readings.facts import facts_reader
 from kdbg.protocol.wire.readings.layout import layout
+from kdbg.protocol.wire.readings.measure import end_of
 from kdbg.protocol.wire.readings.outline import outline, relevant
+from kdbg.protocol.wire.readings.outline_codegen import facts_reader
 from kdbg.protocol.wire.readings.secrets import has_secrets, hide
 from kdbg.protocol.wire.readings.topic_names import ALWAYS, MOST, learn, topic_names
 from kdbg.views.render.jsonlines import record_sets
-from kdbg.views.render.look import Look
+from kdbg.views.render.style import Look
 from kdbg.views.render.views import view
 from kdbg.views.tables.cells import plain
+from kdbg.views.tables.message_columns import WantedRows
 from kdbg.views.tables.rows import Rows
-from kdbg.views.tables.told import Wanted
 
 Place = tuple[Callable[[Any], Struct], Callable[[Any], dict[str, Any]]]
 """A declaration around a type, and the value of it around a value of that type."""
@@ -332,7 +332,7 @@ def test_payloads_are_opened_wherever_they_stand(place: str) -> None:
 
 def rows(one: Exchange) -> list[tuple[str, tuple[Any, ...]]]:
     found: list[tuple[str, tuple[Any, ...]]] = []
-    Rows(plain(lambda table, time, row, size: found.append((table, row))), Wanted(), {}).exchange("lamp.pcap", one)
+    Rows(plain(lambda table, time, row, size: found.append((table, row))), WantedRows(), {}).exchange("lamp.pcap", one)
     return found
 
 

@@ -11,9 +11,9 @@ from kdbg.protocol.grammars.payloads import payloads
 from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
 from kdbg.protocol.wire.language.payload import Payload
 from kdbg.protocol.wire.nodes import Node, build
+from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE
-from kdbg.protocol.wire.readings.extent import end_of
-from kdbg.protocol.wire.readings.spans import inspect
+from kdbg.protocol.wire.readings.measure import end_of
 
 from .test_compiled import Message, damaged, messages
 

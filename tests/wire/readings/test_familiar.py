@@ -17,9 +17,9 @@ from kdbg.exchanges.messages.message import grammar_of, header_grammar
 from kdbg.protocol.grammars.records import FetchedRecords, Records
 from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.nodes import INT16, INT32, Field, Length, Node, WireArray, WireStruct, build
-from kdbg.protocol.wire.readings import familiar
-from kdbg.protocol.wire.readings.familiar import sound_part
-from kdbg.protocol.wire.readings.spans import Inspection, inspect
+from kdbg.protocol.wire.readings import span_cache
+from kdbg.protocol.wire.readings.annotate import Inspection, inspect
+from kdbg.protocol.wire.readings.span_cache import sound_part
 
 CAPTURES = sorted((Path(__file__).parents[3] / "captures").glob("*.pcap*"))
 MESSAGES, DAMAGES = 12, 6
@@ -30,7 +30,7 @@ PAIRS = WireArray("ARRAY", Length(INT32, 0), WireStruct((Field("a", INT16), Fiel
 @pytest.fixture(params=[0, 1 << 60], ids=["familiar", "unknown"])
 def often(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """All parts are familiar, or none ever will be."""
-    monkeypatch.setattr(familiar, "OFTEN", request.param)
+    monkeypatch.setattr(span_cache, "OFTEN", request.param)
 
 
 def told(found: Inspection) -> tuple[Any, ...]:
@@ -96,7 +96,7 @@ def test_of_batches_with_any_byte_wrong(node: Node, attributes: int) -> None:
 def test_a_part_is_read_at_once_when_it_was_asked_for_often() -> None:
     node = WireStruct((Field("number", INT32),), None)
     data = struct.pack(">i", 7)
-    assert [sound_part(node, data, 0, 4) for _ in range(familiar.OFTEN)] == [None] * familiar.OFTEN
+    assert [sound_part(node, data, 0, 4) for _ in range(span_cache.OFTEN)] == [None] * span_cache.OFTEN
     assert sound_part(node, data, 0, 4) == ({"number": 7}, 4)
     assert sound_part(node, data, 0, 3) is None
     assert sound_part(node, data[:3], 0, 3) is None

@@ -10,8 +10,8 @@ import pytest
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
 from kdbg.protocol.wire.nodes import build
-from kdbg.protocol.wire.readings.outline import Outline, Part, count_records, outline, parts, relevant
-from kdbg.protocol.wire.readings.spans import inspect
+from kdbg.protocol.wire.readings.annotate import inspect
+from kdbg.protocol.wire.readings.outline import Outline, PartitionContext, count_records, outline, parts, relevant
 
 ID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 
@@ -119,7 +119,7 @@ def test_numbers_of_partitions_alone_are_no_parts() -> None:
     grammar = grammars.api("Fetch").at("request", 11)
     asked = [{"topic": "a", "partitions": [{"partition": 7}]}]
     value = {"topics": asked, "forgotten_topics_data": [{"topic": "b", "partitions": [3, 4]}]}
-    assert parts(grammar)(value) == [Part(None, "a", 7, {"partition": 7})]
+    assert parts(grammar)(value) == [PartitionContext(None, "a", 7, {"partition": 7})]
 
 
 def test_a_partition_that_broke_off_behind_its_number_is_found() -> None:

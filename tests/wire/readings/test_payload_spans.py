@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kdbg.protocol.grammars.records import Records
-from kdbg.protocol.wire.language.payload import Opened
+from kdbg.protocol.wire.language.payload import OpenedPayload
 from kdbg.protocol.wire.language.primitives import Bytes, Int8, Int16, String
 from kdbg.protocol.wire.language.types import Array, At, Secret, Struct
 from kdbg.protocol.wire.nodes import WireStruct, build
+from kdbg.protocol.wire.readings.annotate import Inspection, Span, inspect
 from kdbg.protocol.wire.readings.payload_spans import lay_open
-from kdbg.protocol.wire.readings.spans import Inspection, Span, inspect
 
 Row = tuple[str, str, str, int]
 
@@ -22,8 +22,8 @@ HOUSE = grammar("before" / Int16, "lamp" / Bytes, "lamps" / Bytes, "rest" / Stri
 STORED = grammar("sets" / Records)
 
 
-def opened(node: WireStruct, data: bytes) -> Opened:
-    return Opened.of(data, "Lamp", node, inspect(node, data).value, secret=False)
+def opened(node: WireStruct, data: bytes) -> OpenedPayload:
+    return OpenedPayload.of(data, "Lamp", node, inspect(node, data).value, secret=False)
 
 
 def house(lamp: bytes, lamps: bytes = b"") -> Inspection:

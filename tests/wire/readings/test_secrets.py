@@ -10,7 +10,7 @@ import kdbg
 from kdbg.exchanges.messages.message import explain
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
-from kdbg.protocol.wire.language.payload import Opened, Sealed
+from kdbg.protocol.wire.language.payload import OpenedPayload, Sealed
 from kdbg.protocol.wire.language.primitives import Boolean, Bytes, Int8, SecretRemainder, String
 from kdbg.protocol.wire.language.types import Array, At, Nullable, Secret, Struct, Tag
 from kdbg.protocol.wire.nodes import WireStruct
@@ -81,12 +81,12 @@ class TestVeil:
         assert veil(data) is data
 
     def test_a_payload_without_secrets_is_as_it_is(self) -> None:
-        opened = Opened.of(b"abc", "Lamp", self.GRAMMAR, {"name": "a"}, secret=False)
+        opened = OpenedPayload.of(b"abc", "Lamp", self.GRAMMAR, {"name": "a"}, secret=False)
         assert veil(opened) is opened
 
     def test_of_a_payload_with_secrets_they_alone_are_hidden_and_it_still_says_that_it_has_them(self) -> None:
         value = {"name": "alice", "password": "s3cret"}
-        shown = veil(Opened.of(b"alice s3cret", "Lamp", self.GRAMMAR, value, secret=True))
+        shown = veil(OpenedPayload.of(b"alice s3cret", "Lamp", self.GRAMMAR, value, secret=True))
         assert (shown, shown.name, shown.secret) == (bytes(12), "Lamp", True)
         assert str(shown.value) == "{'name': 'alice', 'password': <6 bytes redacted>}"
 

@@ -15,7 +15,7 @@ from kdbg.protocol.grammars import headers
 from kdbg.protocol.wire.language.primitives import Boolean, Int8, Int16, Int32, String
 from kdbg.protocol.wire.language.types import Array, At, Nullable, Prefixed, Struct, Tag
 from kdbg.protocol.wire.nodes import TAGGED, Field, Sized, WireStruct, build
-from kdbg.protocol.wire.readings.spans import Inspection, inspect
+from kdbg.protocol.wire.readings.annotate import Inspection, inspect
 
 METADATA = grammars.api("Metadata").at("request", 12)
 DECLARED = Struct(

@@ -11,8 +11,8 @@ import google_crc32c
 from kdbg.protocol.grammars.records import FetchedRecords, Records
 from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.nodes import build
+from kdbg.protocol.wire.readings.annotate import Inspection, inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
-from kdbg.protocol.wire.readings.spans import Inspection, inspect
 from kdbg.protocol.wire.records.node import RecordsNode
 
 FETCHED = FetchedRecords.at(At(0, False), nullable=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kdbg.errors import BadValue, Truncated
 from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.nodes import build
-from kdbg.protocol.wire.readings.spans import Inspection, inspect
+from kdbg.protocol.wire.readings.annotate import Inspection, inspect
 from kdbg.protocol.wire.records.compression import compress
 from kdbg.protocol.wire.records.node import RecordsNode
 from kdbg.protocol.wire.records.sets import APPEND_TIME, INTERPRETED, decode

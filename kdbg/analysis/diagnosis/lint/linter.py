@@ -16,8 +16,8 @@ from ....protocol.findings.facts import AnsweredUnasked, AnsweredUnaskedLate, Me
 from ....protocol.findings.kinds import Severity
 from ....protocol.grammars import name_of, releases
 from ...ledgers import Ledgers
-from ...ledgers.marks import Bounded, Mark, Seen
-from ...ledgers.sessions import Session
+from ...ledgers.evidence import Bounded, Mark, Occurrences
+from ...ledgers.sessions import KafkaConnection
 from ..parties import OF_BROKERS, is_broker, software_by_client
 from .registry import BY_FINDING, LINTS
 from .remark import Party, Remark
@@ -39,7 +39,7 @@ class Linter:
 
     def __init__(self, book: Ledgers) -> None:
         self.book: Ledgers = book
-        self._seen: Bounded[tuple[str, int, bool, str], Seen] = Bounded(MOST)
+        self._seen: Bounded[tuple[str, int, bool, str], Occurrences] = Bounded(MOST)
         """Code, connection, whether the broker did it, and what about."""
         self._fetching: dict[int, tuple[int, int]] = {}
         """By connection: the last fetch session and its epoch."""
@@ -55,11 +55,11 @@ class Linter:
                 self._take(exchange, session)
 
     def _note(self, code: str, mark: Mark, about: str = "", *, broker: bool = False) -> None:
-        seen = self._seen.entry((code, mark.connection, broker, about), Seen)
+        seen = self._seen.entry((code, mark.connection, broker, about), Occurrences)
         if seen is not None:
             seen.add(mark)
 
-    def _take(self, exchange: Exchange, session: Session) -> None:
+    def _take(self, exchange: Exchange, session: KafkaConnection) -> None:
         mark = mark_of(exchange)
         api = exchange.api
         for finding in exchange.all_findings():
@@ -85,7 +85,7 @@ class Linter:
                 self._mistakes.entry((lint.code, f"{about} {field}".strip()), lambda: finding)
             self._note(lint.code, mark, f"{about} {field}".strip(), broker=finding.side == "response")
 
-    def _version(self, session: Session, key: int, version: int, mark: Mark) -> None:
+    def _version(self, session: KafkaConnection, key: int, version: int, mark: Mark) -> None:
         """Hold a version against what the broker offers, and against Kafka 4."""
         name = name_of(key)
         if name is None or key == API_VERSIONS or key in OF_BROKERS:
@@ -151,7 +151,7 @@ class Linter:
         for _ in self._at_the_end():
             pass
         software = software_by_client(self.book)
-        found: dict[tuple[str, Party, str], list[Seen]] = {}
+        found: dict[tuple[str, Party, str], list[Occurrences]] = {}
         for (code, number, broker, about), seen in self._seen.items():
             session = self.book.sessions.get(number)
             if session is None:
@@ -159,7 +159,7 @@ class Linter:
             party = Party(broker=endpoint(session.broker)) if broker else client_party(session, software)
             found.setdefault((code, party, about), []).append(seen)
         all = [
-            Remark(LINTS[code], party, about, Seen.of(some), self._mistakes.get((code, about)))
+            Remark(LINTS[code], party, about, Occurrences.of(some), self._mistakes.get((code, about)))
             for (code, party, about), some in found.items()
         ]
         worst: dict[Party, int] = {}
@@ -226,7 +226,7 @@ def mark_of(exchange: Exchange) -> Mark:
     return Mark(exchange.number, start, end, exchange.peers.number)
 
 
-def client_party(session: Session, software: dict[tuple[str, str], str]) -> Party:
+def client_party(session: KafkaConnection, software: dict[tuple[str, str], str]) -> Party:
     """Return who asks on a connection."""
     host = session.peers.client[0]
     return Party(session.client_id, host, session.software or software.get((session.client_id, host), ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ....protocol.findings import Finding
-from ...ledgers.marks import Mark, Seen
+from ...ledgers.evidence import Mark, Occurrences
 from .registry import Lint
 
 
@@ -27,7 +27,7 @@ class Remark(NamedTuple):
     lint: Lint
     party: Party
     about: str
-    seen: Seen
+    seen: Occurrences
     mistake: Finding | None = None
 
     @property

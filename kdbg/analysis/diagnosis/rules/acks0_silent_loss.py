@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Evidence, Rule
-from ..looking import SECOND, who
+from ..queries import SECOND, who
 from ..text import named
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 PRODUCE = 0
 TOGETHER = SECOND
 
 
-def cut_off(book: Ledgers, session: Session) -> bool:
+def cut_off(book: Ledgers, session: KafkaConnection) -> bool:
     """Return whether a broker hung up on this connection, and on no others at the time."""
     path = session.path
     if path is None or session.closed_first != "broker":
@@ -36,7 +36,7 @@ def cut_off(book: Ledgers, session: Session) -> bool:
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for connections that write with acks=0 and are closed by the broker behind a Produce."""
-    found: dict[tuple[str, str], list[Session]] = {}
+    found: dict[tuple[str, str], list[KafkaConnection]] = {}
     for (number, topic, _), written in book.written.items():
         session = book.sessions[number]
         last = session.used(PRODUCE).seen.last

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Certainty, Evidence, Rule
-from ..looking import api_name, failures, who
+from ..queries import api_name, failures, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session, Unanswered
+    from ...ledgers.sessions import KafkaConnection, Unanswered
 
 UNSUPPORTED_VERSION, API_VERSIONS = 35, 18
 BASE: dict[int, int] = {0: 3, 1: 4, 2: 1, 8: 2, 9: 1, 11: 2, 19: 2, 20: 1, 32: 1, 33: 1}
 """API keys and the least versions of them that Kafka 4 speaks, where older ones were dropped (KIP-896)."""
 
 
-def offers(book: Ledgers, session: Session, api_key: int) -> tuple[int, int] | None:
+def offers(book: Ledgers, session: KafkaConnection, api_key: int) -> tuple[int, int] | None:
     """Return which versions of an API a broker offers, as it told on this connection or any other."""
     if session.offered:
         return session.offered.get(api_key, (0, -1))
@@ -26,7 +26,7 @@ def offers(book: Ledgers, session: Session, api_key: int) -> tuple[int, int] | N
     return told[0].get(api_key, (0, -1)) if told else None
 
 
-def refused(book: Ledgers, session: Session) -> tuple[Unanswered, tuple[int, int] | None, Certainty] | None:
+def refused(book: Ledgers, session: KafkaConnection) -> tuple[Unanswered, tuple[int, int] | None, Certainty] | None:
     """Return a request at which the broker hung up, what it offers, and how sure it is that the version was why."""
     if session.closed_first != "broker" or not session.unanswered:
         return None
@@ -52,7 +52,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         version = max(session.used(key).versions, default=-1)
         yield _case(book, [session], key, version, offers(book, session, key), "certain", those[0].seen.numbers,
                     one.seen.since, one.seen.until, one.seen.count)  # fmt: skip
-    found: dict[tuple[str, int, int], list[tuple[Session, Unanswered, tuple[int, int] | None, Certainty]]] = {}
+    found: dict[tuple[str, int, int], list[tuple[KafkaConnection, Unanswered, tuple[int, int] | None, Certainty]]] = {}
     for session in book.sessions.values():
         what = refused(book, session)
         if what is not None:
@@ -78,7 +78,7 @@ def offered_text(key: int, version: int, offered: tuple[int, int] | None) -> str
 
 
 def _case(
-    book: Ledgers, sessions: list[Session], key: int, version: int, offered: tuple[int, int] | None,
+    book: Ledgers, sessions: list[KafkaConnection], key: int, version: int, offered: tuple[int, int] | None,
     certainty: Certainty, numbers: tuple[int, ...], since: int, until: int, count: int,
 ) -> Case:  # fmt: skip
     facts = {"api": api_name(key), "version": version, "offered": offered_text(key, version, offered),

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from ....exchanges.messages.peers import endpoint
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Evidence, Rule, Who
-from ..looking import MS, SECOND
+from ..queries import MS, SECOND
 from ..text import named
 
 if TYPE_CHECKING:
     from ....exchanges.messages.peers import End
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session, Slow
+    from ...ledgers.sessions import KafkaConnection, Slow
 
 BURST = 700 * MS
 LONG = SECOND
@@ -22,7 +22,7 @@ WAITS_FOR_OTHERS: frozenset[int] = frozenset({0, 11, 14, 19, 20, 43})
 """APIs whose answers may wait for other brokers or members: Produce with acks=all, JoinGroup, SyncGroup …"""
 
 
-def late_in(book: Ledgers, broker: End, silence: tuple[int, int]) -> list[tuple[Session, Slow]]:
+def late_in(book: Ledgers, broker: End, silence: tuple[int, int]) -> list[tuple[KafkaConnection, Slow]]:
     """Return the answers that a silence held back: asked for before its end, and given right behind it."""
     _, until = silence
     return [
@@ -35,7 +35,7 @@ def late_in(book: Ledgers, broker: End, silence: tuple[int, int]) -> list[tuple[
     ]  # fmt: skip
 
 
-def waits_behind(session: Session, slow: Slow) -> bool:
+def waits_behind(session: KafkaConnection, slow: Slow) -> bool:
     """Return whether an answer had to let that to a long poll go first, which was held back as long as it may be."""
     return any(
         other.start < slow.start and other.end > slow.start and other.held and other.late < LONG // 2
@@ -43,7 +43,7 @@ def waits_behind(session: Session, slow: Slow) -> bool:
     )
 
 
-def alone(book: Ledgers, session: Session) -> bool:
+def alone(book: Ledgers, session: KafkaConnection) -> bool:
     """Return whether what a connection writes to has one replica: then acks=all waits for nobody else."""
     topics = {topic for (number, topic, _) in book.written if number == session.peers.number}
     known = (book.clusters.topics[name] for name in topics if name in book.clusters.topics)
@@ -51,7 +51,7 @@ def alone(book: Ledgers, session: Session) -> bool:
     return bool(led) and all(one.replicas == 1 for one in led)
 
 
-def network(session: Session, silence: tuple[int, int]) -> bool:
+def network(session: KafkaConnection, silence: tuple[int, int]) -> bool:
     """Return whether packets of a connection got lost during a silence: then the network may be why."""
     path = session.path
     return path is not None and any(

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule
-from ..looking import MS, SECOND, evidence, who
+from ..queries import MS, SECOND, evidence, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
     from ...ledgers.flows import Polls
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 MANY = 100
 PER_SECOND = 40
@@ -22,13 +22,16 @@ SHORT_MS = 20
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for clients whose fetches are mostly empty, come fast, and allow no waiting."""
-    found: dict[str, list[tuple[Session, Polls]]] = {}
+    found: dict[str, list[tuple[KafkaConnection, Polls]]] = {}
     for number, polls in book.polls.items():
         if polls.replica < 0 and (polls.max_wait_ms <= SHORT_MS or polls.min_bytes == 0):
             session = book.sessions[number]
             found.setdefault(session.client_id, []).append((session, polls))
     for all in found.values():
-        requests, empty = Seen.of(polls.requests for _, polls in all), Seen.of(polls.empty for _, polls in all)
+        requests, empty = (
+            Occurrences.of(polls.requests for _, polls in all),
+            Occurrences.of(polls.empty for _, polls in all),
+        )
         rate = requests.count / max((requests.until - requests.since) / SECOND, 0.5)
         if empty.count < MANY or empty.count < 0.5 * requests.count or rate < PER_SECOND:
             continue

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule
-from ..looking import MS, evidence, who
+from ..queries import MS, evidence, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session, Slow
+    from ...ledgers.sessions import KafkaConnection, Slow
 
 RIGHT_BEHIND = 300 * MS
 SOONER = 50 * MS
@@ -21,7 +21,7 @@ OFTEN, ALIKE = 3, 0.3
 """Connections that end so, each after about the same time: once or twice the client may have ended, or moved."""
 
 
-def given_up(session: Session) -> tuple[Slow, int] | None:
+def given_up(session: KafkaConnection) -> tuple[Slow, int] | None:
     """Return the long poll that a client gave up, and after how many nanoseconds; None where it gave up none.
 
     It closed the connection before the response, or right after it: then it had sent another request meanwhile, and
@@ -43,7 +43,7 @@ def given_up(session: Session) -> tuple[Slow, int] | None:
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for connections that end so, by client."""
-    found: dict[str, list[tuple[Session, Slow, int]]] = {}
+    found: dict[str, list[tuple[KafkaConnection, Slow, int]]] = {}
     for session in book.sessions.values():
         given = given_up(session)
         polls = book.polls.get(session.peers.number)
@@ -55,7 +55,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         if sum(abs(wait - usual) <= ALIKE * usual for wait in waits) < OFTEN:
             continue
         session, slow, _ = all[0]
-        seen = Seen()
+        seen = Occurrences()
         for _, one, _ in all:
             seen.add(one.mark)
         topics = [topic for (number, topic, _) in book.fetched if number == session.peers.number]

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Evidence, Rule
-from ..looking import who
+from ..queries import who
 from .api_version_unsupported import BASE
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 API_VERSIONS, HANDSHAKE, AUTHENTICATE = 18, 17, 36
 
 
-def stopped_short(session: Session) -> bool:
+def stopped_short(session: KafkaConnection) -> bool:
     """Return whether a broker hung up at the first request that was not ApiVersions, without an answer."""
     if not session.opened or session.closed_first != "broker" or not session.unanswered:
         return False
@@ -35,7 +35,7 @@ def stopped_short(session: Session) -> bool:
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for connections that end so, by client and broker."""
-    found: dict[tuple[str, str, object], list[Session]] = {}
+    found: dict[tuple[str, str, object], list[KafkaConnection]] = {}
     for session in book.sessions.values():
         if stopped_short(session):
             key = session.client_id, session.peers.client[0], session.broker
@@ -56,7 +56,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
 
 
-def served(book: Ledgers, session: Session) -> bool:
+def served(book: Ledgers, session: KafkaConnection) -> bool:
     """Return whether somebody who did not log in is answered at the same port: then it wants no login."""
     return any(
         other.broker == session.broker and other.mechanism is None and other.user is None

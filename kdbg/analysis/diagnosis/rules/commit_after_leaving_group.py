@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Evidence, Rule, Who
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def find(book: Ledgers) -> Iterator[Case]:
     for group in book.groups.values():
         events = [event for event in group.events if event.kind == "commit" and event.code in GONE]
         for member_id in dict.fromkeys(event.member_id for event in events):
-            seen = Seen()
+            seen = Occurrences()
             for event in events:
                 if event.member_id == member_id:
                     seen.add(event.mark)
@@ -44,7 +44,7 @@ def find(book: Ledgers) -> Iterator[Case]:
             )  # fmt: skip
 
 
-def lives(member: Member, refused: Seen) -> bool:
+def lives(member: Member, refused: Occurrences) -> bool:
     """Return whether a member's heartbeats are welcome while its commits are refused: then it commits wrongly."""
     answers = sum(one.count for code, one in member.errors.items() if code in GONE) - refused.count
     return member.beats.count > 0 and member.beats.until > refused.since and answers <= 0

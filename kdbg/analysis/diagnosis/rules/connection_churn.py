@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Evidence, Rule
-from ..looking import SECOND, who
+from ..queries import SECOND, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 MANY = 15
 SHORT = 3 * SECOND
@@ -21,7 +21,7 @@ PER_SECOND = 1.0
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for many short connections of one client."""
-    found: dict[tuple[str, str], list[Session]] = {}
+    found: dict[tuple[str, str], list[KafkaConnection]] = {}
     for session in book.sessions.values():
         path = session.path
         if path is None or not path.opened or not path.closes or session.exchanges > FEW_EXCHANGES:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ....exchanges.messages.peers import endpoint
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Rule, Who
-from ..looking import METHODS, MS, by_ends, client_on, clients_of_host, on_paths, span
+from ..queries import METHODS, MS, by_ends, client_on, clients_of_host, on_paths, span
 
 if TYPE_CHECKING:
     from ....streams.tcp.paths import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Rule
-from ..looking import SECOND, evidence, who
+from ..queries import SECOND, evidence, who
 from .offset_out_of_range_data_loss import group_of
 
 if TYPE_CHECKING:

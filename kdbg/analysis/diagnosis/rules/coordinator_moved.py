@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule
-from ..looking import evidence, failures, sessions_of, who
+from ..queries import evidence, failures, sessions_of, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -19,14 +19,14 @@ OFTEN = 5
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for NOT_COORDINATOR again and again, without a look who coordinates now."""
-    by_client: dict[str, list[Seen]] = {}
+    by_client: dict[str, list[Occurrences]] = {}
     for one in failures(book, (NOT_COORDINATOR,)):
         by_client.setdefault(one.client_id, []).append(one.seen)
     for client, all in by_client.items():
-        seen = Seen.of(all)
+        seen = Occurrences.of(all)
         if seen.count < OFTEN:
             continue
-        looked = Seen.of(session.used(FIND_COORDINATOR).seen for session in sessions_of(book, client))
+        looked = Occurrences.of(session.used(FIND_COORDINATOR).seen for session in sessions_of(book, client))
         since = [mark for mark in looked.marks if mark.time > seen.since]
         asked = len(since) if looked.count <= len(looked.marks) else looked.count
         if asked * 2 > seen.count:

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Kind, Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule
-from ..looking import evidence, who
+from ..queries import evidence, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 
-def mixed_up(session: Session) -> bool:
+def mixed_up(session: KafkaConnection) -> bool:
     """Return whether a whole connection has answers to nothing, and requests without an answer."""
     path = session.path
     if path is None or not path.opened or any(way.unseen for way in path.ways) or session.findings.get(Kind.TCP_GAP):
@@ -27,12 +27,12 @@ def mixed_up(session: Session) -> bool:
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for such connections, by client and broker."""
-    found: dict[tuple[str, object], list[Session]] = {}
+    found: dict[tuple[str, object], list[KafkaConnection]] = {}
     for session in book.sessions.values():
         if mixed_up(session):
             found.setdefault((session.client_id, session.broker), []).append(session)
     for sessions in found.values():
-        seen = Seen.of(session.unasked for session in sessions)
+        seen = Occurrences.of(session.unasked for session in sessions)
         marks = [*seen.marks, *(one.mark for session in sessions for one in session.unanswered[:2])]
         first = [session.first for session in sessions if session.first is not None]
         yield rule.case(

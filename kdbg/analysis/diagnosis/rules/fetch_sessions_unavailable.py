@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule
-from ..looking import evidence, who
+from ..queries import evidence, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
     from ...ledgers.flows import Polls
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 SESSION_ERRORS = (70, 71)  # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH
 OFTEN = 10
@@ -22,15 +22,15 @@ MANY_PARTITIONS = 20
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for consumers that are refused a session again and again, or lose it."""
-    found: dict[str, list[tuple[Session, Polls]]] = {}
+    found: dict[str, list[tuple[KafkaConnection, Polls]]] = {}
     for number, polls in book.polls.items():
         if polls.replica < 0:
             session = book.sessions[number]
             found.setdefault(session.client_id, []).append((session, polls))
     for all in found.values():
-        lost = Seen.of(polls.session_errors[code] for _, polls in all for code in SESSION_ERRORS
+        lost = Occurrences.of(polls.session_errors[code] for _, polls in all for code in SESSION_ERRORS
                        if code in polls.session_errors)  # fmt: skip
-        full = Seen.of(polls.full_sessions for _, polls in all)
+        full = Occurrences.of(polls.full_sessions for _, polls in all)
         partitions = max(polls.partitions for _, polls in all)
         seen = lost if lost.count >= OFTEN else full
         if seen.count < OFTEN:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Evidence, Rule
-from ..looking import evidence, who
+from ..queries import evidence, who
 from .poison_record import PARTIAL
 
 if TYPE_CHECKING:

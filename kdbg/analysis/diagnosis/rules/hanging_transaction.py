@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Rule
-from ..looking import SECOND, evidence, who
+from ..queries import SECOND, evidence, who
 from ..text import UNKNOWN, named
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
     from ...ledgers.flows import Samples
     from ...ledgers.producers import Transactional
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 LONG = 2 * SECOND
 READ_COMMITTED = 1
@@ -64,7 +64,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
 
 
-def writer_of(book: Ledgers, writer: Transactional | None) -> Session | None:
+def writer_of(book: Ledgers, writer: Transactional | None) -> KafkaConnection | None:
     """Return the connection of a producer."""
     return book.sessions.get(writer.begun[-1].mark.connection) if writer is not None and writer.begun else None
 

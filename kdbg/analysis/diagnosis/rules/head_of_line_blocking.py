@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Rule
-from ..looking import MS, api_name, evidence, who
+from ..queries import MS, api_name, evidence, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session, Slow
+    from ...ledgers.sessions import KafkaConnection, Slow
 
 LONG = 200 * MS
 RIGHT_BEHIND = 50 * MS
@@ -20,7 +20,7 @@ WORTH = 800 * MS
 """Some clients ask for metadata behind long polls of 500 ms by design."""
 
 
-def blocked(session: Session) -> list[tuple[Slow, Slow]]:
+def blocked(session: KafkaConnection) -> list[tuple[Slow, Slow]]:
     """Return the answers that waited for another to go first, each with that one."""
     found: list[tuple[Slow, Slow]] = []
     slow = session.slow

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule
-from ..looking import evidence, sessions_of, who
+from ..queries import evidence, sessions_of, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.flows import Written
+    from ...ledgers.flows import PartitionWrites
 
 FEWEST_PARTITIONS = 3
 MANY_RECORDS, MANY_BATCHES = 100, 20
@@ -21,7 +21,7 @@ SHARE = 0.75
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for topics of several partitions of which one gets nearly all that a client writes."""
-    found: dict[tuple[str, str], dict[int, list[Written]]] = {}
+    found: dict[tuple[str, str], dict[int, list[PartitionWrites]]] = {}
     for (number, topic, partition), written in book.written.items():
         client = book.sessions[number].client_id
         found.setdefault((client, topic), {}).setdefault(partition, []).append(written)
@@ -34,7 +34,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         share = records[hot] / total if total else 0.0
         if partitions < FEWEST_PARTITIONS or total < MANY_RECORDS or batches < MANY_BATCHES or share < SHARE:
             continue
-        seen = Seen.of(one.requests for one in by_partition[hot])
+        seen = Occurrences.of(one.requests for one in by_partition[hot])
         sessions = sessions_of(book, client)
         yield rule.case(
             who(sessions[0] if sessions else None, topic=topic, partition=hot), seen.since, seen.until, records[hot],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Evidence, Rule, Who
-from ..looking import SECOND
+from ..queries import SECOND
 from ..text import named
 
 if TYPE_CHECKING:

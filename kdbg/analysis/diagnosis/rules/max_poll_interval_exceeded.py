@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Certainty, Rule, Who
-from ..looking import MS, evidence
+from ..queries import MS, evidence
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
+    from ...ledgers.evidence import Mark
     from ...ledgers.groups import Group, Member
-    from ...ledgers.marks import Mark
 
 SAID = ("poll timeout", "max.poll.interval", "poll interval")
 REBALANCE_IN_PROGRESS, HEARTBEAT, FETCH = 27, 12, 1

@@ -11,7 +11,7 @@ from ..case import Rule
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ..looking import Failures
+    from ..queries import Failures
 
 PRODUCE = 0
 

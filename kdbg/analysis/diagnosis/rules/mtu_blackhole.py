@@ -10,7 +10,7 @@ from ....protocol.findings.amounts import times
 from ....protocol.findings.kinds import Severity
 from ....streams.tcp.paths import Path, Stall
 from ..case import Case, Rule, Who
-from ..looking import SECOND, by_ends, clients_of_host, on_paths, span
+from ..queries import SECOND, by_ends, clients_of_host, on_paths, span
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers

@@ -9,7 +9,7 @@ from ....exchanges.messages.peers import End, endpoint
 from ....protocol.findings.kinds import Severity
 from ....streams.tcp.paths import Path, Stall
 from ..case import Case, Rule, Who
-from ..looking import clients_of_host, on_paths
+from ..queries import clients_of_host, on_paths
 from .mtu_blackhole import blackhole
 
 if TYPE_CHECKING:

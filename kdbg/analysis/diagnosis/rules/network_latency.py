@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ....exchanges.messages.peers import endpoint
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Rule, Who
-from ..looking import MS, by_ends, clients_of_host, on_paths, span
+from ..queries import MS, by_ends, clients_of_host, on_paths, span
 from ..text import named
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ....protocol.grammars.errors import error_name
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule
-from ..looking import evidence, failures, who
+from ..queries import evidence, failures, who
 from .commit_after_leaving_group import GONE, lives
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def members_that_live(book: Ledgers) -> Iterator[Member]:
     """Yield the members whose commits are refused as if they were none, though their heartbeats are welcome."""
     for group in book.groups.values():
         for member in group.known_members():
-            refused = Seen.of(seen for code, seen in member.errors.items() if code in GONE)
+            refused = Occurrences.of(seen for code, seen in member.errors.items() if code in GONE)
             commits = [
                 event
                 for event in group.events

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ....exchanges.messages.peers import endpoint
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Rule, Who
-from ..looking import by_ends, clients_of_host, on_paths, span
+from ..queries import by_ends, clients_of_host, on_paths, span
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers

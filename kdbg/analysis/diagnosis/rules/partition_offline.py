@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule
-from ..looking import SECOND, evidence, failures, who
+from ..queries import SECOND, evidence, failures, who
 from ..text import named
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         lasting = one.seen.until - one.seen.since >= LONG and one.seen.count >= OFTEN
         if not lasting or (topic is not None and not headless):
             continue
-        seen = Seen.of(failure.seen for failure in one.all)
+        seen = Occurrences.of(failure.seen for failure in one.all)
         yield rule.case(
             who(one.session, topic=one.subject or None, partition=headless[0] if headless else None),
             seen.since, seen.until, seen.count, evidence(seen, "leader_id", "isr_nodes", "offline_replicas"),

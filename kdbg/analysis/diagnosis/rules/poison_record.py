@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Kind, Severity
-from ...ledgers.marks import Mark
+from ...ledgers.evidence import Mark
 from ..case import Case, Rule, Who
-from ..looking import evidence, failures
+from ..queries import evidence, failures
 from .offset_out_of_range_data_loss import group_of
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
     from ...ledgers.flows import Fetched
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 OFTEN, OFTEN_STUCK = 3, 5
 """Connections that begin at the same offset, and fetches of one connection."""
@@ -26,7 +26,7 @@ INTACT = "a record that it cannot deserialize or process (its batch is intact)"
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for partitions that a client begins to read at the same offset again and again, with data each time."""
-    found: dict[tuple[str, str, int], list[tuple[Session, Fetched]]] = {}
+    found: dict[tuple[str, str, int], list[tuple[KafkaConnection, Fetched]]] = {}
     for (number, topic, partition), fetched in book.fetched.items():
         polls = book.polls.get(number)
         if polls is not None and polls.replica >= 0:

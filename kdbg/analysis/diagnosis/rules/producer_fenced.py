@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Rule
-from ..looking import evidence, failures, who
+from ..queries import evidence, failures, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers

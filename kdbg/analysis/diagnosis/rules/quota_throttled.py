@@ -6,25 +6,25 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule
-from ..looking import MS, evidence, who
+from ..queries import MS, evidence, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 OFTEN, SHORTEST_MS, LONG_MS = 3, 20, 1000
 
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for clients that were throttled, by client id."""
-    found: dict[str, list[Session]] = {}
+    found: dict[str, list[KafkaConnection]] = {}
     for session in book.sessions.values():
         if session.throttled:
             found.setdefault(session.client_id, []).append(session)
     for sessions in found.values():
-        seen = Seen.of(session.throttled for session in sessions)
+        seen = Occurrences.of(session.throttled for session in sessions)
         longest = max(session.throttle_ms for session in sessions)
         if longest < SHORTEST_MS or (seen.count < OFTEN and longest < LONG_MS):
             continue

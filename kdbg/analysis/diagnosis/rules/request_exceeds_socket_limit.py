@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Evidence, Rule
-from ..looking import api_name, who
+from ..queries import api_name, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session, Unanswered
+    from ...ledgers.sessions import KafkaConnection, Unanswered
 
 LIMIT = 100 << 20
 """socket.request.max.bytes unless it is changed."""
 LARGE = 64 << 10
 
 
-def cut_off(session: Session) -> Unanswered | None:
+def cut_off(session: KafkaConnection) -> Unanswered | None:
     """Return the request at which a broker hung up before all of it had come."""
     if session.closed_first != "broker":
         return None
@@ -27,7 +27,7 @@ def cut_off(session: Session) -> Unanswered | None:
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for large requests that were cut off, by client."""
-    found: dict[tuple[str, int], list[tuple[Session, Unanswered]]] = {}
+    found: dict[tuple[str, int], list[tuple[KafkaConnection, Unanswered]]] = {}
     for session in book.sessions.values():
         request = cut_off(session)
         if request is not None:
@@ -43,7 +43,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
 
 
-def topic_of(book: Ledgers, session: Session) -> str | None:
+def topic_of(book: Ledgers, session: KafkaConnection) -> str | None:
     """Return the topic that a connection writes most to."""
     topics = {topic: one.bytes for (number, topic, _), one in book.written.items() if number == session.peers.number}
     return max(topics, key=lambda name: topics[name], default=None)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Evidence, Rule
-from ..looking import who
+from ..queries import who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 UNSUPPORTED_SASL_MECHANISM = 33
 
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for handshakes that are refused, by mechanism and client."""
-    found: dict[tuple[str, str], list[Session]] = {}
+    found: dict[tuple[str, str], list[KafkaConnection]] = {}
     for session in book.sessions.values():
         if session.refused is not None and session.refused[1] == UNSUPPORTED_SASL_MECHANISM:
             found.setdefault((session.mechanism or "", session.client_id), []).append(session)

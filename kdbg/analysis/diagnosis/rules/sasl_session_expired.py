@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Evidence, Rule
-from ..looking import MS, who
+from ..queries import MS, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 SLACK = 0.9
 
 
-def expired(session: Session) -> bool:
+def expired(session: KafkaConnection) -> bool:
     """Return whether the broker hung up after the login had expired."""
     if not session.lifetime or not session.authenticated or session.closed_first != "broker" or session.path is None:
         return False
@@ -26,7 +26,7 @@ def expired(session: Session) -> bool:
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for connections that outlive their login, by client."""
-    found: dict[tuple[str, str], list[Session]] = {}
+    found: dict[tuple[str, str], list[KafkaConnection]] = {}
     for session in book.sessions.values():
         if expired(session):
             found.setdefault((session.client_id, session.user or ""), []).append(session)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Evidence, Rule
-from ..looking import who
+from ..queries import who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 SASL_AUTHENTICATION_FAILED = 58
 LONGEST = 85
@@ -21,7 +21,7 @@ LONGEST = 85
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for refused logins, by user, mechanism and client."""
-    found: dict[tuple[str, str, str], list[Session]] = {}
+    found: dict[tuple[str, str, str], list[KafkaConnection]] = {}
     for session in book.sessions.values():
         if session.refused is not None and session.refused[1] == SASL_AUTHENTICATION_FAILED:
             key = session.user or "", session.mechanism or "", session.client_id

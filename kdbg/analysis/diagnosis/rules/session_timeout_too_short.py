@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Evidence, Rule, Who
-from ..looking import MS
+from ..queries import MS
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -50,7 +50,7 @@ def find(book: Ledgers) -> Iterator[Case]:
 
 def _forgotten(group: Group) -> Iterator[Case]:
     """Yield the clients that joined again and again under new ids, each time after a pause that is too long."""
-    unknown = Seen.of(seen for (_, code), seen in group.errors.items() if code == UNKNOWN_MEMBER_ID)
+    unknown = Occurrences.of(seen for (_, code), seen in group.errors.items() if code == UNKNOWN_MEMBER_ID)
     if not unknown:
         return
     by_client: dict[str, list[Member]] = {}

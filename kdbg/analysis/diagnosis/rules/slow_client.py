@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Rule
-from ..looking import MS, api_name, evidence, who
+from ..queries import MS, api_name, evidence, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session, Slow
+    from ...ledgers.sessions import KafkaConnection, Slow
 
 LONG = 500 * MS
 
 
-def read_late(session: Session) -> list[Slow]:
+def read_late(session: KafkaConnection) -> list[Slow]:
     """Return the answers that took long to be taken, as the client's receive window was shut meanwhile.
 
     A window too small for the next segment is no zero window: then the broker's probes tell, unless segments were lost.

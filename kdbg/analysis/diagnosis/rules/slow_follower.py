@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from ....exchanges.messages.peers import endpoint
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule, Who
-from ..looking import MS, SECOND, evidence
+from ..queries import MS, SECOND, evidence
 
 if TYPE_CHECKING:
     from ....exchanges.messages.peers import End
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session, Slow
+    from ...ledgers.sessions import KafkaConnection, Slow
 
 PRODUCE, ALL = 0, -1
 LATE = 500 * MS
@@ -42,7 +42,7 @@ def pauses(book: Ledgers, leader: End, since: int, until: int) -> dict[int, tupl
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for slow writes with acks=all on brokers that answer other requests meanwhile."""
-    by_broker: dict[End, list[tuple[Session, Slow]]] = {}
+    by_broker: dict[End, list[tuple[KafkaConnection, Slow]]] = {}
     for session in book.sessions.values():
         for slow in session.slow:
             if slow.api_key == PRODUCE and slow.acks == ALL and slow.first - slow.start >= LATE:
@@ -51,7 +51,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         since, until = min(slow.start for _, slow in all), max(slow.first for _, slow in all)
         if len(all) < FEW or max(slow.first - slow.start for _, slow in all) < WORST:
             continue
-        seen = Seen()
+        seen = Occurrences()
         for _, slow in all:
             seen.add(slow.mark)
         followers = pauses(book, broker, since, until)

@@ -9,7 +9,7 @@ from ....exchanges.messages.peers import endpoint
 from ....protocol.findings.kinds import Severity
 from ....protocol.grammars.errors import error_name
 from ..case import Case, Rule
-from ..looking import Failures, evidence, failures, who
+from ..queries import Failures, evidence, failures, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers

@@ -10,7 +10,7 @@ from ..case import Rule
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ..looking import Failures
+    from ..queries import Failures
 
 
 def instance_of(book: Ledgers, one: Failures) -> Mapping[str, Any]:

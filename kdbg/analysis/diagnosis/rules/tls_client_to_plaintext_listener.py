@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ....exchanges.messages.peers import endpoint
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Rule, Who
-from ..looking import by_ends, on_paths, span
+from ..queries import by_ends, on_paths, span
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers

@@ -10,7 +10,7 @@ from ....protocol.findings import Kind
 from ....protocol.findings.facts import Encrypted
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Rule, Who
-from ..looking import by_ends, on_paths, span
+from ..queries import by_ends, on_paths, span
 from ..text import named
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Mark, Seen
+from ...ledgers.evidence import Mark, Occurrences
 from ..case import Case, Rule, Who
-from ..looking import MS, evidence
+from ..queries import MS, evidence
 from .transactional_id_shared import FENCED, users
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def open_longest(txn: Transactional, end: Mark) -> tuple[int, int]:
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for fenced producers whose transactional id nobody else uses, and whose transaction lasted too long."""
     for txn in book.producers.transactional.values():
-        fenced = Seen.of(seen for (_, code), seen in txn.errors.items() if code in FENCED)
+        fenced = Occurrences.of(seen for (_, code), seen in txn.errors.items() if code in FENCED)
         if not fenced or fenced.first is None or len({client for client, _ in users(txn)}) > 1 or not txn.begun:
             continue
         since, until = open_longest(txn, fenced.first)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule, Who
-from ..looking import evidence
+from ..queries import evidence
 from ..text import UNKNOWN, named
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def users(txn: Transactional) -> list[tuple[str, int]]:
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for transactional ids that two connections began with, of which one was fenced while it went on."""
     for txn in book.producers.transactional.values():
-        fenced = Seen.of(seen for (_, code), seen in txn.errors.items() if code in FENCED)
+        fenced = Occurrences.of(seen for (_, code), seen in txn.errors.items() if code in FENCED)
         clients = list(dict.fromkeys(client for client, _ in users(txn)))
         if not fenced or len(users(txn)) < 2:
             continue

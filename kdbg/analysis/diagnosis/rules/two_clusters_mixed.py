@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from ....exchanges.messages.peers import endpoint
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule, Who
-from ..looking import evidence, sessions_of, who
+from ..queries import evidence, sessions_of, who
 from ..text import UNKNOWN, named
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 
 def find(book: Ledgers) -> Iterator[Case]:
@@ -22,7 +22,7 @@ def find(book: Ledgers) -> Iterator[Case]:
     yield from elsewhere(book)
     for broker, ids in book.clusters.ids_by_broker.items():
         if len(ids) > 1:
-            seen = Seen.of(book.clusters.ids[name] for name in ids)
+            seen = Occurrences.of(book.clusters.ids[name] for name in ids)
             yield of_address.case(
                 Who(broker=endpoint(broker), cluster_id=next(iter(ids))), seen.since, seen.until, seen.count,
                 evidence(seen, "cluster_id"), facts={"ids": named("cluster", ids)}, weight=3.0,
@@ -30,7 +30,7 @@ def find(book: Ledgers) -> Iterator[Case]:
     for client, told in book.clusters.ids_by_client.items():
         if len(told) < 2:
             continue
-        seen = Seen.of(told.values())
+        seen = Occurrences.of(told.values())
         sessions = sessions_of(book, client)
         marks = [one.marks[0] for one in told.values() if one.marks]
         yield rule.case(
@@ -44,7 +44,7 @@ def find(book: Ledgers) -> Iterator[Case]:
 def elsewhere(book: Ledgers) -> Iterator[Case]:
     """Look for topics that are written in one cluster and read in another, by clients that get nothing there."""
     clusters = {broker: next(iter(ids)) for broker, ids in book.clusters.ids_by_broker.items() if len(ids) == 1}
-    written: dict[str, dict[str, Session]] = {}
+    written: dict[str, dict[str, KafkaConnection]] = {}
     for number, topic, _ in book.written:
         session = book.sessions[number]
         if session.broker in clusters:

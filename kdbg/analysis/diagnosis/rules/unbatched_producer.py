@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule
-from ..looking import SECOND, evidence, sessions_of, who
+from ..queries import SECOND, evidence, sessions_of, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.flows import Written
+    from ...ledgers.flows import PartitionWrites
 
 MANY = 200
 PER_SECOND = 200
@@ -21,12 +21,12 @@ NEARLY_ALL = 0.95
 
 def find(book: Ledgers) -> Iterator[Case]:
     """Look for clients that write many batches of one record at a high rate."""
-    found: dict[tuple[str, str], list[Written]] = {}
+    found: dict[tuple[str, str], list[PartitionWrites]] = {}
     for (number, topic, _), written in book.written.items():
         found.setdefault((book.sessions[number].client_id, topic), []).append(written)
     for (client, topic), all in found.items():
         batches, singles = sum(one.batches for one in all), sum(one.singles for one in all)
-        seen = Seen.of(one.requests for one in all)
+        seen = Occurrences.of(one.requests for one in all)
         rate = seen.count / max((seen.until - seen.since) / SECOND, 0.1)
         if batches < MANY or singles < NEARLY_ALL * batches or rate < PER_SECOND:
             continue

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Rule
-from ..looking import evidence, failures, who
+from ..queries import evidence, failures, who
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -27,7 +27,7 @@ def find(book: Ledgers) -> Iterator[Case]:
         if topic is not None and topic.found and topic.found.until >= one.seen.until:
             continue
         often = one.seen.count >= OFTEN
-        seen = Seen.of(failure.seen for failure in one.all)
+        seen = Occurrences.of(failure.seen for failure in one.all)
         yield rule.case(
             who(one.session, topic=one.subject or None), seen.since, seen.until, seen.count,
             evidence(seen, "error_code"), weight=2.0 if often else 1.0,

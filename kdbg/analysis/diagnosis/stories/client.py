@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..case import Case, Who
-from ..looking import sessions_of
+from ..queries import sessions_of
 from . import common
 from .event import Event, Story, Subject
 

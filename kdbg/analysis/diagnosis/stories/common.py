@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from ....exchanges.messages.peers import endpoint
 from ....protocol.grammars.errors import error_name
-from ...ledgers.marks import Seen
+from ...ledgers.evidence import Occurrences
 from ..case import Case, Who
-from ..looking import api_name, who
+from ..queries import api_name, who
 from .event import Event
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
     from ...ledgers.accounts import Failure
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 NORMAL = frozenset({27, 79})
 """REBALANCE_IN_PROGRESS and MEMBER_ID_REQUIRED are steps of any rebalance."""
@@ -49,7 +49,7 @@ def errors(book: Ledgers, wanted: Callable[[Failure], bool]) -> Iterator[Event]:
         if one.code not in NORMAL and one.api_key != API_VERSIONS and wanted(one):
             found.setdefault((one.session.client_id, one.api_key, one.code, one.subject), []).append(one)
     for (client, key, code, subject), all in found.items():
-        seen = Seen.of(one.seen for one in all)
+        seen = Occurrences.of(one.seen for one in all)
         yield Event(
             seen.first.end if seen.first is not None else 0, "error", who(all[0].session),
             {"client": client, "api": api_name(key), "code": code, "error": error_name(code),
@@ -65,7 +65,7 @@ def subject_kind(all: Iterable[Failure]) -> str:
     return "topic" if first.partitions else KINDS.get(first.api_key, "topic")
 
 
-def opened(session: Session) -> Event | None:
+def opened(session: KafkaConnection) -> Event | None:
     """Return how a connection began, None where that is not in the capture."""
     first, path = session.first, session.path
     time = path.start if path is not None and path.opened else first.time if first is not None else 0
@@ -79,7 +79,7 @@ def opened(session: Session) -> Event | None:
     return Event(time, "connects", who(session), facts, (first.number,) if first is not None else ())
 
 
-def closed(session: Session) -> Event | None:
+def closed(session: KafkaConnection) -> Event | None:
     """Return who ended a connection, None where nobody did."""
     if session.path is None or not session.path.closes:
         return None
@@ -92,7 +92,7 @@ def closed(session: Session) -> Event | None:
     return Event(end.time, "closes", who(session), facts, (session.last.number,) if session.last is not None else ())
 
 
-def connections(sessions: Iterable[Session]) -> Iterator[Event]:
+def connections(sessions: Iterable[KafkaConnection]) -> Iterator[Event]:
     """Yield how connections began and ended: of many, the first ones, and how many more there are."""
     all = sorted(sessions, key=lambda session: session.first.time if session.first is not None else 0)
     for session in all[:MOST_CONNECTIONS]:
@@ -103,7 +103,7 @@ def connections(sessions: Iterable[Session]) -> Iterator[Event]:
             yield first._replace(kind="more-connections", facts={"connections": len(rest)})
 
 
-def on(session: Session) -> Iterator[Event]:
+def on(session: KafkaConnection) -> Iterator[Event]:
     """Yield what happened on a connection beside its beginning and end."""
     if session.refused is not None:
         mark, code, message = session.refused
@@ -137,7 +137,7 @@ def traffic(book: Ledgers, wanted: Callable[[int, str, int], bool], kind: str) -
                 continue
             found.setdefault((session.client_id, topic), []).append((number, partition, flow))
     for (client, topic), all in found.items():
-        seen = Seen.of(flow.requests for _, _, flow in all)
+        seen = Occurrences.of(flow.requests for _, _, flow in all)
         if seen.first is None or seen.last is None:
             continue
         facts = {

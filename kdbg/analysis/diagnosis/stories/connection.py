@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from ....exchanges.messages.peers import endpoint
 from ..case import Case, Who
-from ..looking import api_name, who
+from ..queries import api_name, who
 from . import common
 from .event import Event, Story, Subject
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
-    from ...ledgers.sessions import Session
+    from ...ledgers.sessions import KafkaConnection
 
 
 def subjects(book: Ledgers) -> Iterator[Subject]:
@@ -42,7 +42,7 @@ def events(book: Ledgers, name: str, cases: list[Case]) -> Iterator[Event]:
     yield common.end(book)
 
 
-def concerns(session: Session, about: Who) -> bool:
+def concerns(session: KafkaConnection, about: Who) -> bool:
     """Return whether a cause may be of this connection: its client, and its broker where that is said."""
     if about.client_id is not None and about.client_id != session.client_id:
         return False

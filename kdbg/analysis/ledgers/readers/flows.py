@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..flows import Fetched, Polls, Sample, Written
-from ..marks import Seen
+from ..evidence import Occurrences
+from ..flows import Fetched, PartitionWrites, Polls, Sample
 from ..producers import Kept
 
 if TYPE_CHECKING:
     from ....exchanges.messages.exchange import Exchange
     from ....protocol.wire.readings.outline import Outline
     from ..accounts import Accounts
-    from ..marks import Mark
-    from ..sessions import Session
+    from ..evidence import Mark
+    from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
 MOST_TIMES = 4096
@@ -25,7 +25,7 @@ PRODUCE = 0
 OFFSET_OUT_OF_RANGE = 1
 
 
-def produce(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def produce(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of Produce."""
     acks = asked.get("acks")
     transactional = asked.get("transactional_id")
@@ -40,7 +40,7 @@ def produce(book: Accounts, session: Session, mark: Mark, asked: Body, told: Bod
         name = book.topic(topic.get("name"), topic.get("topic_id"))
         for partition in topic.get("partition_data") or ():
             index = partition.get("index", -1)
-            entry = book.written.entry((session.peers.number, name, index), Written)
+            entry = book.written.entry((session.peers.number, name, index), PartitionWrites)
             if entry is None:
                 continue
             entry.requests.add(mark)
@@ -55,7 +55,7 @@ def produce(book: Accounts, session: Session, mark: Mark, asked: Body, told: Bod
             continue
         entry = book.written.get((session.peers.number, name, index))
         if entry is not None:
-            entry.errors.setdefault(code, Seen()).add(mark)
+            entry.errors.setdefault(code, Occurrences()).add(mark)
         if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
             txn.failed(0, code, mark)
     if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
@@ -63,7 +63,7 @@ def produce(book: Accounts, session: Session, mark: Mark, asked: Body, told: Bod
 
 
 def _wrote(
-    book: Accounts, session: Session, mark: Mark, entry: Written, name: str, index: int, batch: Any,
+    book: Accounts, session: KafkaConnection, mark: Mark, entry: PartitionWrites, name: str, index: int, batch: Any,
     transactional: str | None,
 ) -> None:  # fmt: skip
     if not isinstance(batch, dict):
@@ -117,7 +117,7 @@ def _keeps(
     producer.keeps(name, index, Kept(epoch, last, start, since, mark.end, mark.connection))
 
 
-def fetch(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def fetch(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of Fetch."""
     polls = book.polls.entry(session.peers.number, Polls)
     if polls is None:
@@ -151,7 +151,7 @@ def fetch(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body,
             if asked.get("session_epoch") == 0 and not told["session_id"]:
                 polls.full_sessions.add(mark)
         if failed and told.get("error_code"):
-            polls.session_errors.setdefault(told["error_code"], Seen()).add(mark)
+            polls.session_errors.setdefault(told["error_code"], Occurrences()).add(mark)
         if not anything and not failed:
             polls.empty.add(mark)
             latency = exchange.latency
@@ -194,7 +194,12 @@ def _served(entry: Fetched, offset: int, mark: Mark) -> None:
 
 
 def _got(
-    book: Accounts, session: Session, mark: Mark, name: str, partition: Body, offsets: dict[tuple[str, int], int]
+    book: Accounts,
+    session: KafkaConnection,
+    mark: Mark,
+    name: str,
+    partition: Body,
+    offsets: dict[tuple[str, int], int],
 ) -> tuple[bool, bool]:
     """Take one partition of an answer; return whether it had records, and whether an error."""
     index = partition.get("partition_index", -1)
@@ -203,7 +208,7 @@ def _got(
         return False, False
     code = partition.get("error_code", 0)
     if code:
-        entry.errors.setdefault(code, Seen()).add(mark)
+        entry.errors.setdefault(code, Occurrences()).add(mark)
         if code == OFFSET_OUT_OF_RANGE and entry.out_of_range < 0:
             entry.out_of_range = offsets.get((name, index), -1)
     records = partition.get("records") or ()
@@ -235,7 +240,7 @@ def _got(
 
 
 def count_produce(
-    book: Accounts, session: Session, mark: Mark, facts: tuple[Outline, Outline], latency: int | None
+    book: Accounts, session: KafkaConnection, mark: Mark, facts: tuple[Outline, Outline], latency: int | None
 ) -> None:
     """Count a Produce that is not read closely, as the ones before it were."""
     for name, index, _, records in facts[0][0]:
@@ -252,7 +257,7 @@ def count_produce(
 
 
 def count_fetch(
-    book: Accounts, session: Session, mark: Mark, facts: tuple[Outline, Outline], latency: int | None
+    book: Accounts, session: KafkaConnection, mark: Mark, facts: tuple[Outline, Outline], latency: int | None
 ) -> None:
     """Count a Fetch that is not read closely."""
     polls = book.polls.get(session.peers.number)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..evidence import Occurrences
 from ..groups import LONGEST_REASON, Event, Group, Member, assignment_of, few_of, subscription_of
-from ..marks import Seen
 
 if TYPE_CHECKING:
     from ....exchanges.messages.exchange import CapturedMessage, Exchange
     from ..accounts import Accounts
-    from ..marks import Mark
-    from ..sessions import Session
+    from ..evidence import Mark
+    from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
 REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID = 27, 25
@@ -19,11 +19,11 @@ NEW = 2
 """The highest epoch with which a broker begins a group: some count its first look at the topics, too."""
 
 
-def group_of(book: Accounts, session: Session, mark: Mark, asked: Body) -> Group | None:
+def group_of(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body) -> Group | None:
     """Return the entry of the group that a request is about, used by the client that asks."""
     group = book.group(asked["group_id"]) if asked.get("group_id") else None
     if group is not None and (client := session.client_id) and len(group.clients) < 256:
-        group.clients.setdefault(client, Seen()).add(mark)
+        group.clients.setdefault(client, Occurrences()).add(mark)
     return group
 
 
@@ -33,7 +33,7 @@ def _opened(half: CapturedMessage | None) -> Body:
     return message.body if message is not None and not message.misaligned and isinstance(message.body, dict) else {}
 
 
-def join(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def join(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of JoinGroup."""
     group = group_of(book, session, mark, asked)
     if group is None:
@@ -78,7 +78,7 @@ def _formed(group: Group, generation: int, member: Member | None, told: Body, ma
         found.listed = {one.get("member_id", ""): one.get("group_instance_id") for one in told["members"]}
 
 
-def sync(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def sync(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of SyncGroup."""
     group = group_of(book, session, mark, asked)
     if group is None:
@@ -104,7 +104,9 @@ def sync(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, 
     group.happened(Event(mark, "sync", asked.get("member_id") or "", asked.get("generation_id", -1), code, *given))
 
 
-def heartbeat(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def heartbeat(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+) -> None:
     """Take an exchange of Heartbeat."""
     group = group_of(book, session, mark, asked)
     if group is None:
@@ -133,7 +135,7 @@ def _confirmed(group: Group, member: Member, generation: int, code: int, mark: M
         member.confirm(generation, mark)
 
 
-def leave(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def leave(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of LeaveGroup: of the member itself, or of an administrator who removes members."""
     group = group_of(book, session, mark, asked)
     if group is None:
@@ -158,7 +160,7 @@ def leave(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body,
 
 
 def consumer_heartbeat(
-    book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
 ) -> None:
     """Take an exchange of ConsumerGroupHeartbeat (KIP-848)."""
     group = group_of(book, session, mark, asked)

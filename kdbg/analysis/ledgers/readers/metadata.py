@@ -10,18 +10,20 @@ from ..sessions import offered_by
 if TYPE_CHECKING:
     from ....exchanges.messages.exchange import Exchange
     from ..accounts import Accounts
-    from ..marks import Mark
-    from ..sessions import Session
+    from ..evidence import Mark
+    from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
 
 
-def metadata(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def metadata(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of Metadata."""
     book.clusters.metadata(asked, told, session.broker, _client(session), mark)
 
 
-def coordinator(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def coordinator(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+) -> None:
     """Take an exchange of FindCoordinator: also where a broker is said to be."""
     names = asked.get("coordinator_keys") or ([asked["key"]] if asked.get("key") else [])
     entries = told.get("coordinators") or ([told] if "node_id" in told else [])
@@ -32,9 +34,9 @@ def coordinator(book: Accounts, session: Session, mark: Mark, asked: Body, told:
             group.failed(10, code, mark)
             client = _client(session)
             if client and len(group.clients) < 256:
-                from ..marks import Seen
+                from ..evidence import Occurrences
 
-                group.clients.setdefault(client, Seen()).add(mark)
+                group.clients.setdefault(client, Occurrences()).add(mark)
             if not code:
                 group.coordinators.append((mark.time, entry.get("node_id", -1)))
                 del group.coordinators[:-64]
@@ -44,7 +46,7 @@ def coordinator(book: Accounts, session: Session, mark: Mark, asked: Body, told:
             )
 
 
-def cluster(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def cluster(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of DescribeCluster."""
     for broker in told.get("brokers") or ():
         book.clusters.advertise(
@@ -53,7 +55,7 @@ def cluster(book: Accounts, session: Session, mark: Mark, asked: Body, told: Bod
         )  # fmt: skip
 
 
-def versions(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def versions(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of ApiVersions: what the broker offers, what the client is."""
     offered = offered_by(told)
     if offered:
@@ -64,7 +66,7 @@ def versions(book: Accounts, session: Session, mark: Mark, asked: Body, told: Bo
             session.software = " ".join(filter(None, software))
 
 
-def created(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def created(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of CreateTopics."""
     for entry in told.get("topics") or ():
         name = entry.get("name")
@@ -72,7 +74,7 @@ def created(book: Accounts, session: Session, mark: Mark, asked: Body, told: Bod
             topic.created.add(mark)
 
 
-def _client(session: Session) -> str:
+def _client(session: KafkaConnection) -> str:
     return session.client_id
 
 

@@ -11,13 +11,13 @@ from .groups import group_of
 if TYPE_CHECKING:
     from ....exchanges.messages.exchange import Exchange
     from ..accounts import Accounts
-    from ..marks import Mark
-    from ..sessions import Session
+    from ..evidence import Mark
+    from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
 
 
-def commit(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def commit(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of OffsetCommit."""
     group = group_of(book, session, mark, asked)
     if group is None:
@@ -43,7 +43,7 @@ def commit(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body
         group.happened(Event(mark, "commit", member_id, epoch, code))
 
 
-def fetch(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def fetch(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of OffsetFetch: what a broker says that is committed."""
     for entry in told.get("groups") or ([{**told, "group_id": asked.get("group_id")}] if told else ()):
         if entry.get("error_code") or not entry.get("group_id") or (group := book.group(entry["group_id"])) is None:
@@ -56,7 +56,7 @@ def fetch(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body,
                     group.holds(name, partition.get("partition_index", -1), offset, mark.end)
 
 
-def delete(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def delete(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of OffsetDelete."""
     group = group_of(book, session, mark, asked)
     if group is None or told.get("error_code"):
@@ -66,7 +66,9 @@ def delete(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body
             group.holds(topic, index, -1, mark.end)
 
 
-def delete_groups(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def delete_groups(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+) -> None:
     """Take an exchange of DeleteGroups."""
     for entry in told.get("results") or ():
         if not entry.get("error_code") and (group := book.group(entry.get("group_id", ""))) is not None:
@@ -75,7 +77,9 @@ def delete_groups(book: Accounts, session: Session, mark: Mark, asked: Body, tol
                 group.holds(topic, index, -1, mark.end)
 
 
-def in_transaction(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def in_transaction(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+) -> None:
     """Take an exchange of TxnOffsetCommit: its offsets are committed when the transaction is."""
     name = asked.get("transactional_id")
     if not name or (txn := book.producers.transactions_of(name)) is None:

@@ -10,13 +10,13 @@ from ..producers import MOST_EVENTS, Began, Kept
 if TYPE_CHECKING:
     from ....exchanges.messages.exchange import Exchange
     from ..accounts import Accounts
-    from ..marks import Mark
-    from ..sessions import Session
+    from ..evidence import Mark
+    from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
 
 
-def begin(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def begin(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of InitProducerId."""
     name, code = asked.get("transactional_id"), told.get("error_code", 0)
     producer_id, epoch = told.get("producer_id", -1), told.get("producer_epoch", -1)
@@ -43,7 +43,7 @@ def begin(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body,
     txn.last = mark
 
 
-def add(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def add(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of AddPartitionsToTxn, or of AddOffsetsToTxn."""
     old = {key.removeprefix("v3_and_below_"): value for key, value in asked.items() if key != "transactions"}
     codes = {error.code for error in exchange.errors}
@@ -65,7 +65,7 @@ def add(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, e
                 txn.holds(topic.get("name", ""), partition, mark)
 
 
-def end(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def end(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of EndTxn."""
     name = asked.get("transactional_id")
     if not name or (txn := book.producers.transactions_of(name)) is None:
@@ -81,7 +81,7 @@ def end(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, e
     txn.last = mark
 
 
-def markers(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def markers(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of WriteTxnMarkers, by which a coordinator ends transactions."""
     for entry in asked.get("markers") or ():
         producer_id, epoch = entry.get("producer_id", -1), entry.get("producer_epoch", -1)

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ....exchanges.messages.exchange import Exchange
     from ..accounts import Accounts
-    from ..marks import Mark
-    from ..sessions import Session
+    from ..evidence import Mark
+    from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
 USERS = ("user", "username", "n", "authentication_id")
 """Fields of a token that name the user."""
 
 
-def handshake(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def handshake(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+) -> None:
     """Take an exchange of SaslHandshake."""
     session.mechanism = asked.get("mechanism") or session.mechanism
     session.offered_mechanisms = tuple(told.get("mechanisms") or ()) or session.offered_mechanisms
@@ -24,7 +26,9 @@ def handshake(book: Accounts, session: Session, mark: Mark, asked: Body, told: B
         session.refused = mark, code, None
 
 
-def authenticate(book: Accounts, session: Session, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def authenticate(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+) -> None:
     """Take an exchange of SaslAuthenticate; nothing is kept of its tokens but the user's name."""
     message = exchange.request.message() if exchange.request is not None else None
     if message is not None and isinstance(message.body, dict):

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from ....protocol.wire.language.payload import Opened
+from ....protocol.wire.language.payload import OpenedPayload
 
 
 class Undecided(Exception):
@@ -45,14 +45,14 @@ def field(value: Any, name: str) -> Any:
     if isinstance(value, Mapping):
         if name in value:
             return plain(value[name], name)
-    elif isinstance(value, Opened) and name in ("payload", "value"):
+    elif isinstance(value, OpenedPayload) and name in ("payload", "value"):
         return value.name if name == "payload" else value.value
     raise Undecided
 
 
 def has_field(value: Any, name: str) -> bool:
     """Return whether a structure has a field of this name."""
-    if isinstance(value, Opened):
+    if isinstance(value, OpenedPayload):
         return name in ("payload", "value")
     if isinstance(value, Mapping):
         return name in value
@@ -119,7 +119,7 @@ def indexed(value: Any, index: Any) -> Any:
         if not is_number(index) or index != int(index) or not 0 <= index < len(value):
             raise Undecided
         return item(value[int(index)])
-    if isinstance(value, Opened) and isinstance(index, str):
+    if isinstance(value, OpenedPayload) and isinstance(index, str):
         return field(value, index)
     if isinstance(value, Mapping):
         for key in value:

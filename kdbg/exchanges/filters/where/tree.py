@@ -89,7 +89,7 @@ def decoded(data: bytes) -> Node:
     for entry in checked.get(3, ()):
         parts = _parts(entry)
         kinds[parts[1][0]] = _kind(parts[2][0])
-    return _Reader(kinds).node(checked[4][0])
+    return _ExpressionReader(kinds).node(checked[4][0])
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -113,7 +113,7 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-class _Reader:
+class _ExpressionReader:
     def __init__(self, kinds: dict[int, str | None]) -> None:
         self.kinds = kinds
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from ...messages.exchange import CapturedMessage, Exchange
 from ...messages.latency import SPLIT_NAMES, split_object, tcp_object
 from ...messages.peers import connection_object, endpoint
-from ...messages.waiting import asked_to_wait, beyond_wait
+from ...messages.requested_wait import asked_to_wait, beyond_wait
 from . import shapes
 from .shapes import OPEN, Shape
 from .tree import BOOL, LIST, MAP, NUMBER, TEXT, TIME, Call, Constant, Name, Node

@@ -15,7 +15,7 @@ from typing import cast
 from ....errors import BadValue, Truncated, UnknownApi
 from ...findings.faults import UnknownRequest
 from ...wire.language.api import Direction
-from ...wire.language.payload import Around, Readable, Reading
+from ...wire.language.payload import Around, PayloadForm, Readable
 from ...wire.nodes import Field, WireStruct
 from .. import api as find_by_name
 from .. import by_key, find, headers, kept
@@ -31,7 +31,7 @@ class Forwarded:
     direction: Direction
     request: bytes
 
-    def choose(self, data: bytes) -> Reading:
+    def choose(self, data: bytes) -> PayloadForm:
         head = self.request[:KEY_AND_VERSION]
         if len(head) < KEY_AND_VERSION:
             raise Truncated("header", 0, "INT32", KEY_AND_VERSION, len(head))
@@ -43,7 +43,7 @@ class Forwarded:
 
 
 @kept
-def message(key: int, version: int, direction: Direction) -> Reading:
+def message(key: int, version: int, direction: Direction) -> PayloadForm:
     """Return the reading of a whole message, header and body, under a name such as `CreateTopics request v7`.
 
     Raise `KeyError` for an unknown API key and `UnknownVersion` for a version without a grammar.
@@ -58,10 +58,10 @@ def message(key: int, version: int, direction: Direction) -> Reading:
         ),
         None,
     )
-    return Reading(f"{api.name} {direction} v{version}", both)
+    return PayloadForm(f"{api.name} {direction} v{version}", both)
 
 
-def named(name: str) -> Reading | None:
+def named(name: str) -> PayloadForm | None:
     """Return the reading of the message that `message` gives this name; None where there is none."""
     said = re.fullmatch(r"(\w+) (request|response) v(\d+)", name, re.ASCII)
     if said is None:

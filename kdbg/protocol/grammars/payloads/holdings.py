@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final
 
 from ....errors import BadValue
 from ...findings.faults import NothingNear
-from ...wire.language.payload import Around, Payload, Readable, Refused
+from ...wire.language.payload import Around, Payload, PayloadRefused, Readable
 from .registry import payload
 
 if TYPE_CHECKING:
-    from .sasl_tokens import Messages
+    from .sasl_tokens import MechanismMessages
 
 
 @dataclass(frozen=True)
-class Told:
+class HintedHolding:
     """A holding that a field near the bytes tells.
 
     `by` are the names that field goes by, `readings` its values and the payloads that each stands for, likeliest
@@ -36,27 +36,27 @@ class Told:
         if said is not None:
             return [payload(name) for name in self.readings.get(said, ())]
         names = dict.fromkeys(name for names in self.readings.values() for name in names)
-        return [*map(payload, names), Refused(BadValue("", 0, NothingNear(self.by)))]
+        return [*map(payload, names), PayloadRefused(BadValue("", 0, NothingNear(self.by)))]
 
 
 PROTOCOL_TYPE = ("protocol_type",)
 ASSIGNOR = ("name", "protocol_name", "protocol_data", "protocol")
 """A protocol of JoinGroup has a name, its answer a protocol name; DescribeGroups and stored groups say it otherwise."""
 
-subscription: Final = Told(PROTOCOL_TYPE, {
+subscription: Final = HintedHolding(PROTOCOL_TYPE, {
     "consumer": ("ConsumerProtocolSubscription",),
     "connect": ("ConnectWorkerState",),
 })  # fmt: skip
-assignment: Final = Told(PROTOCOL_TYPE, {
+assignment: Final = HintedHolding(PROTOCOL_TYPE, {
     "consumer": ("ConsumerProtocolAssignment",),
     "connect": ("ConnectAssignment",),
 })  # fmt: skip
-subscription_data: Final = Told(ASSIGNOR, {
+subscription_data: Final = HintedHolding(ASSIGNOR, {
     "sticky": ("StickyAssignorUserDataV1", "StickyAssignorUserDataV0", "StickyAssignorUserData"),
     "cooperative-sticky": ("CooperativeStickyAssignorUserDataV0", "StickyAssignorUserDataV1"),
     "stream": ("SubscriptionInfoData",),
 })  # fmt: skip
-assignment_data: Final = Told(ASSIGNOR, {"stream": ("AssignmentInfo",)})
+assignment_data: Final = HintedHolding(ASSIGNOR, {"stream": ("AssignmentInfo",)})
 
 
 def connect_allocation(data: bytes, around: Around) -> list[Payload]:
@@ -91,7 +91,7 @@ def server_token(data: bytes, around: Around) -> Iterable[Readable]:
     return _of_mechanism(SERVER, around)
 
 
-def _of_mechanism(messages: tuple[Messages, ...], around: Around) -> Iterable[Readable]:
+def _of_mechanism(messages: tuple[MechanismMessages, ...], around: Around) -> Iterable[Readable]:
     mechanism = around.get("mechanism")
     if mechanism is None:
         return messages

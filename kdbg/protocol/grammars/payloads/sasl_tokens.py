@@ -20,10 +20,10 @@ from typing import Any, Final
 from ....errors import BadValue
 from ...findings.faults import NoToken
 from ...wire import Bits, Enum, Int8, Int64, SecretRemainder, Struct, UInt16
-from ...wire.language.payload import Payload, Reading
+from ...wire.language.payload import Payload, PayloadForm
+from ...wire.nodes.delimited import Each, Marked
 from ...wire.nodes.der import DerLength, ObjectId
 from ...wire.nodes.leaves import Fixed
-from ...wire.nodes.marked import Each, Marked
 
 UInt8: Final = Fixed("UINT8", "B")
 
@@ -130,13 +130,13 @@ security_layer: Final = _token("KerberosSecurityLayer",
 
 
 @dataclass(frozen=True)
-class Messages:
+class MechanismMessages:
     """What one end sends in a mechanism: what the whole of a token must look like, and which one it then is."""
 
     mechanism: str
     kinds: Mapping[bytes, Payload]
 
-    def choose(self, data: bytes) -> Reading:
+    def choose(self, data: bytes) -> PayloadForm:
         for pattern, payload in self.kinds.items():
             if re.fullmatch(pattern, data, re.DOTALL):
                 return payload.choose(data)
@@ -145,7 +145,7 @@ class Messages:
 
 GS2 = rb"(?:n|y|p=[^,]+),(?:a=[^,]+)?"
 """How messages begin by RFC 5801: binding to a TLS channel, authorization id."""
-GSSAPI = Messages("GSSAPI", {
+GSSAPI = MechanismMessages("GSSAPI", {
     rb"\x60.{1,5}?\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02.*": kerberos,
     rb"\x60.{1,5}?\x06\x06\x2b\x06\x01\x05\x05\x02.*": spnego_first,
     rb"\xa1(?:[\x00-\x7f]|\x81.|\x82..|\x83...)\x30.*": spnego_next,
@@ -153,24 +153,24 @@ GSSAPI = Messages("GSSAPI", {
     rb"\x05\x04[\x00-\x07]\xff.{12,}": kerberos_wrap,
 })
 CLIENT = (
-    Messages("PLAIN", {rb"[^\x00-\x1f\x7f]*\x00[^\x00-\x1f\x7f]+\x00[^\x00]+": plain}),
-    Messages("SCRAM", {
+    MechanismMessages("PLAIN", {rb"[^\x00-\x1f\x7f]*\x00[^\x00-\x1f\x7f]+\x00[^\x00]+": plain}),
+    MechanismMessages("SCRAM", {
         GS2 + rb",n=[^,]+,r=[\x21-\x7e]+": scram_client_first,
         rb"c=[A-Za-z0-9+/=]+,r=[\x21-\x2b\x2d-\x7e]+,p=[A-Za-z0-9+/=]+": scram_client_final,
     }),
-    Messages("OAUTHBEARER", {
+    MechanismMessages("OAUTHBEARER", {
         GS2 + rb",\x01auth=[^\x01]+(?:\x01[A-Za-z]+=[\x20-\x7e\t\r\n]*)*\x01\x01": oauth_initial,
         rb"\x01": oauth_acknowledgement,
     }),
     GSSAPI,
 )
 SERVER = (
-    Messages("SCRAM", {
+    MechanismMessages("SCRAM", {
         rb"r=[\x21-\x2b\x2d-\x7e]+,s=[A-Za-z0-9+/=]+,i=[0-9]+(?:,.*)?": scram_server_first,
         rb"v=[A-Za-z0-9+/=]+": scram_server_final,
         rb"e=[a-z]+(?:-[a-z]+)+": scram_server_error,
     }),
-    Messages("OAUTHBEARER", {rb"\{\s*\"status\".*": oauth_error}),
+    MechanismMessages("OAUTHBEARER", {rb"\{\s*\"status\".*": oauth_error}),
     GSSAPI,
 )
 
@@ -178,7 +178,7 @@ SERVER = (
 TOKENS = {payload.name: payload for one in (*CLIENT, *SERVER) for payload in one.kinds.values()}
 
 
-def named(name: str) -> Reading | None:
+def named(name: str) -> PayloadForm | None:
     """Return the reading of the token of this name; None where there is none."""
     known = TOKENS.get(name)
     return None if known is None else known.reading(known.versions[0])

@@ -11,26 +11,26 @@ from functools import cache
 
 from ....errors import BadValue
 from ...findings.faults import UnknownCodec
-from ...wire.language.payload import Around, Readable, Reading
-from ...wire.nodes import Field, Rest, WireStruct
+from ...wire.language.payload import Around, PayloadForm, Readable
+from ...wire.nodes import Field, RemainingBytes, WireStruct
 from ...wire.nodes.otlp import ResourceMetrics, installed
 from ...wire.records.compression import CODECS
 
-PROTOBUF = Field("protobuf", Rest(), about="the metrics as they were sent, perhaps compressed")
-UNREAD = Reading("OpenTelemetry's MetricsData", WireStruct((PROTOBUF,), None))
+PROTOBUF = Field("protobuf", RemainingBytes(), about="the metrics as they were sent, perhaps compressed")
+UNREAD = PayloadForm("OpenTelemetry's MetricsData", WireStruct((PROTOBUF,), None))
 
 
 NAMES = {codec: f"MetricsData {name}" if codec else "MetricsData" for codec, name in CODECS.items()}
 
 
 @cache
-def metrics_data(codec: int) -> Reading:
+def metrics_data(codec: int) -> PayloadForm:
     """Return the reading of MetricsData compressed with one of Kafka's codecs, given by its number."""
     metrics = Field("resource_metrics", ResourceMetrics(codec), about="metrics, by what they were measured on")
-    return Reading(NAMES[codec], WireStruct((metrics,), None))
+    return PayloadForm(NAMES[codec], WireStruct((metrics,), None))
 
 
-def named(name: str) -> Reading | None:
+def named(name: str) -> PayloadForm | None:
     """Return the reading that `metrics_data` gives this name; None where there is none, or no library to read it."""
     return next((metrics_data(codec) for codec, known in NAMES.items() if known == name and installed()), None)
 
@@ -41,7 +41,7 @@ class Pushed:
 
     codec: int
 
-    def choose(self, data: bytes) -> Reading:
+    def choose(self, data: bytes) -> PayloadForm:
         if self.codec not in CODECS:
             raise BadValue("", 0, UnknownCodec(self.codec))
         return metrics_data(self.codec) if installed() else UNREAD

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from ....errors import BadValue, WireError
 from ...findings.faults import UnknownControl, UnknownRecord
-from ...wire.language.payload import Around, Payload, Readable, RecordPayloads, Refused
+from ...wire.language.payload import Around, Payload, PayloadRefused, Readable, RecordPayloads
 from ...wire.nodes import INT16, UVARINT
 from .registry import payload
 
@@ -51,7 +51,7 @@ class Keyed:
         try:
             return [payload(f"{self.kind(key)}{part}")]
         except WireError as error:
-            return [Refused(error)]
+            return [PayloadRefused(error)]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Framed:
             if number not in self.records:
                 raise BadValue("api_key", start, UnknownRecord("record", number, self.topic))
         except WireError as error:
-            return [Refused(error)]
+            return [PayloadRefused(error)]
         return [self.records[number]]
 
 
@@ -103,7 +103,7 @@ def control_value(data: bytes, around: Around) -> list[Readable]:
         if number not in CONTROL_VALUES:
             raise BadValue("type", 2, UnknownControl(number))
     except WireError as error:
-        return [Refused(error)]
+        return [PayloadRefused(error)]
     return [payload(CONTROL_VALUES[number])]
 
 

@@ -23,7 +23,7 @@ Around = Mapping[str, Any]
 """The values that stand around a payload by their names, those of the nearest structure first."""
 
 
-class Reading(NamedTuple):
+class PayloadForm(NamedTuple):
     """One way to read bytes: Kafka's name for what they then are, and the grammar of all of them.
 
     `former` are the forms that older releases and other clients wrote under the same version, tried where this one does
@@ -34,22 +34,22 @@ class Reading(NamedTuple):
     grammar: WireStruct
     note: str = ""
     quirk: str = ""
-    former: tuple[Reading, ...] = ()
+    former: tuple[PayloadForm, ...] = ()
 
 
 class Readable(Protocol):
     """Something that bytes may be; `choose` raises `WireError` where their beginning says that they are not."""
 
-    def choose(self, data: bytes) -> Reading: ...
+    def choose(self, data: bytes) -> PayloadForm: ...
 
 
 @dataclass(frozen=True)
-class Refused:
+class PayloadRefused:
     """Bytes that are no payload that kdbg knows, and why; beside others, it says that those are guesses."""
 
     error: WireError
 
-    def choose(self, data: bytes) -> Reading:
+    def choose(self, data: bytes) -> PayloadForm:
         raise self.error
 
 
@@ -102,7 +102,7 @@ class Payload:
     releases: tuple[Release, ...] = ()
     flexible_release: Release = (0, 0)
     mistaken: tuple[Mistaken, ...] = ()
-    _readings: dict[int, Reading] = field(default_factory=dict, repr=False)
+    _readings: dict[int, PayloadForm] = field(default_factory=dict, repr=False)
 
     def at(self, version: int, release: Release = NEWEST) -> WireStruct:
         """Return the layout of a version without the frame, as Kafka's definition has it in that release."""
@@ -115,7 +115,7 @@ class Payload:
     def _at(self, version: int, release: Release) -> At:
         return At(version, version >= self.flexible and release >= self.flexible_release, release)
 
-    def choose(self, data: bytes) -> Reading:
+    def choose(self, data: bytes) -> PayloadForm:
         """Return the reading for the version that the bytes name; raise `BadValue` for one outside `versions`."""
         version = self.version_of(data)
         if version not in self.versions:
@@ -123,23 +123,23 @@ class Payload:
             raise BadValue("version", 0, fault)
         return self.reading(version)
 
-    def reading(self, version: int) -> Reading:
+    def reading(self, version: int) -> PayloadForm:
         """Return how the bytes of a version are read, with its former layouts; `version` must be one of `versions`."""
         found = self._readings.get(version)
         if found is None:
             former = [
-                Reading(
+                PayloadForm(
                     self.name, self.framed(version, release), f"version {version} as written by Kafka {major}.{minor}"
                 )
                 for release in (self.releases if version == self.versions[0] else ())
                 for major, minor in [release]
             ]
             former += [
-                Reading(self.name, self.framed(at), f"version {version} laid out as version {at}", quirk)
+                PayloadForm(self.name, self.framed(at), f"version {version} laid out as version {at}", quirk)
                 for versions, at, quirk in self.mistaken
                 if version in versions
             ]
-            found = self._readings[version] = Reading(self.name, self.framed(version), former=tuple(former))
+            found = self._readings[version] = PayloadForm(self.name, self.framed(version), former=tuple(former))
         return found
 
     @cached_property
@@ -160,7 +160,7 @@ class Payload:
         return int(self._head._parse(io.BytesIO(data), None, "")[self.version_field])
 
 
-class Opened(bytes):
+class OpenedPayload(bytes):
     """The bytes of a payload, and beside them what they say: `name` of the payload, its `grammar` and its `value`.
 
     `secret`: something in it must be hidden, in the value itself or in a payload inside it.
@@ -172,7 +172,7 @@ class Opened(bytes):
     secret: bool
 
     @classmethod
-    def of(cls, data: bytes, name: str, grammar: WireStruct, value: dict[str, Any], *, secret: bool) -> Opened:
+    def of(cls, data: bytes, name: str, grammar: WireStruct, value: dict[str, Any], *, secret: bool) -> OpenedPayload:
         opened = cls(data)
         opened.name, opened.grammar, opened.value, opened.secret = name, grammar, value, secret
         return opened

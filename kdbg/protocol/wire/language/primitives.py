@@ -16,7 +16,7 @@ from ..nodes import (
     UVARINT,
     VARINT,
     VARLONG,
-    Rest,
+    RemainingBytes,
     UuidNode,
 )
 from .types import Text
@@ -37,8 +37,8 @@ Bytes: Final = Text("BYTES", INT32, text=False)
 VarintString: Final = Text("VARINT_STRING", VARINT, text=True)
 VarintBytes: Final = Text("VARINT_BYTES", VARINT, text=False)
 Uuid: Final = UuidNode()
-Remainder: Final = Rest()
-SecretRemainder: Final = Rest("secret")
+Remainder: Final = RemainingBytes()
+SecretRemainder: Final = RemainingBytes("secret")
 
 ErrorCode: Final = Int16.means("error") * "what went wrong, 0 if nothing did"
 ApiKey: Final = Int16.means("api") * "number of the kind of request"

@@ -31,7 +31,7 @@ from ..nodes import (
     LengthPrefixed,
     Node,
     NullableStruct,
-    Rest,
+    RemainingBytes,
     Sized,
     Stream,
     UnreadStruct,
@@ -185,7 +185,7 @@ class Unread(Struct):
 
     def __init__(self, *, secret: bool = False) -> None:
         super().__init__()
-        self.body: Rest = Rest("secret") if secret else Rest()
+        self.body: RemainingBytes = RemainingBytes("secret") if secret else RemainingBytes()
 
     def structure(self, at: At) -> UnreadStruct:
         return UnreadStruct((Field("body", self.body),), None)

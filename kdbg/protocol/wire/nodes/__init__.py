@@ -27,7 +27,7 @@ from .leaves import (
     Fixed,
     Length,
     Node,
-    Rest,
+    RemainingBytes,
     Sized,
     Stream,
     UuidNode,
@@ -41,6 +41,6 @@ from .tags import TAGGED
 __all__ = [
     "BOOLEAN", "COMPACT_LENGTH", "FLOAT64", "INT8", "INT16", "INT32", "INT64", "NO_DEFAULT", "TAGGED", "UINT16",
     "UINT32", "UVARINT", "VARINT", "VARLONG", "Field", "Fixed", "Length", "LengthPrefixed", "Node", "NullableStruct",
-    "Rest", "Sized", "Stream", "UnreadStruct", "UuidNode", "Varint", "WireArray", "WireStruct", "build",
+    "RemainingBytes", "Sized", "Stream", "UnreadStruct", "UuidNode", "Varint", "WireArray", "WireStruct", "build",
     "documented", "join", "take", "to_bytes",
 ]  # fmt: skip

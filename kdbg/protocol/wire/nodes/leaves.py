@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from ....errors import BadLength, BadValue, BuildError, Truncated
 from ...findings.faults import EndlessVarint, NegativeLength, NoBoolean, NullForbidden, WideVarint
 from .base import AnyConstruct
-from .named import number_of
+from .value_names import number_of
 
 if TYPE_CHECKING:
     from ..language.payload import Holding
@@ -293,7 +293,7 @@ def to_bytes(value: Any, path: str, type: str) -> bytes:
     raise BuildError(path, f"{value!r} is not a valid {type}")
 
 
-class Rest(Node):
+class RemainingBytes(Node):
     """All bytes up to the end of the message: raw SASL tokens, bodies of APIs that no grammar is known for."""
 
     bnf = "REST"

@@ -16,15 +16,15 @@ from ..nodes import Field, LengthPrefixed, Node, Sized
 from ..records.checksum import castagnoli
 from ..records.compression import decompress
 from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RECORD, RecordFormat
-from .noted import Odd
+from .anomalies import Odd
+from .codegen import CodeGenerator
 from .runtime import Unreadable
-from .walk import Walk
 
 COUNTED = ("batch_length", "crc", "records_count")
 """The fields of a batch's header without which it can be neither passed over nor proved nor counted."""
 
 
-class Batches(Walk):
+class Batches(CodeGenerator):
     """Writes the function of the record sets of one format; `cut`: the last entry may be cut off.
 
     `fields` are the variables of the batch at hand by the names of its header's fields, `of_record` those of the

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..nodes import Field, Fixed, LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
 from ..records.node import RecordsNode
 from . import runtime
-from .walk import UNREADABLE, Walk, fixed_size
+from .codegen import UNREADABLE, CodeGenerator, fixed_size
 from .weight import begin
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def record_readers() -> Readers:
 NOTHING: Mapping[str, str] = {}
 
 
-class Values(Walk):
+class Values(CodeGenerator):
     """Writes a function that makes values; each method returns the expression of its node's value.
 
     `absolute` names fields that are deltas to a base, an argument of the function, and what the sum is called.

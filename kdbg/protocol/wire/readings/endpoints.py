@@ -14,8 +14,8 @@ from typing import Any
 from ..nodes import Field, Fixed, LengthPrefixed, Node, NullableStruct, Varint, WireArray, WireStruct, build
 from ..nodes.children import children, contains
 from ..records.node import RecordsNode
+from .codegen import CodeGenerator
 from .compiled import Reader, message_reader
-from .walk import Walk
 
 Change = Callable[[str, int], tuple[str, int]]
 """Returns the host and port that are to stand in place of these."""
@@ -35,7 +35,7 @@ def endpoints_reader(header: Node, body: WireStruct) -> EndpointsReader | None:
     return Endpoints().message_function(header, body) if contains(body, is_host) else None
 
 
-class Endpoints(Walk):
+class Endpoints(CodeGenerator):
     """Writes a function that gathers hosts, and passes over all else."""
 
     def message_function(self, header: Node, body: WireStruct) -> EndpointsReader:

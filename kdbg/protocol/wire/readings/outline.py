@@ -22,7 +22,7 @@ PartitionOutline: TypeAlias = "tuple[Any, int | None, int, int | None]"
 The topic is a UUID where only the id is given."""
 
 
-class Part(NamedTuple):
+class PartitionContext(NamedTuple):
     """What a message says of one partition: the group and the topic around it, and its structure."""
 
     group: str | None
@@ -72,12 +72,12 @@ def outline(grammar: WireStruct) -> Callable[[Any], Outline]:
 
 
 @cache
-def parts(grammar: WireStruct) -> Callable[[Any], list[Part]]:
+def parts(grammar: WireStruct) -> Callable[[Any], list[PartitionContext]]:
     """Return the function that finds the structures of partitions in values of `grammar`, in their order."""
     walk = _PartsWriter().compiled(grammar)
 
-    def read(value: Any) -> list[Part]:
-        found: list[Part] = []
+    def read(value: Any) -> list[PartitionContext]:
+        found: list[PartitionContext] = []
         try:
             walk(value, found)
         except UNFINISHED:
@@ -109,7 +109,7 @@ class _Writer:
         self.struct(grammar, "value", {}, 1)
         source = "\n".join([f"def walk(value, {self.found}):", "    pass", *self.lines])
         names: dict[str, Any] = {
-            "Part": Part,
+            "Part": PartitionContext,
             "count_records": count_records,
             "best_name": best_name,
         }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
-from ..language.payload import Opened
-from ..nodes import Rest, Sized, join
+from ..language.payload import OpenedPayload
+from ..nodes import RemainingBytes, Sized, join
+from .annotate import Buffer, Inspection, Span, inspect
 from .secrets import has_secrets
-from .spans import Buffer, Inspection, Span, inspect
 
 Places = dict[str, int | None]
 """Where the bytes of payloads begin in the message, by their paths; None for those in decompressed bytes."""
@@ -36,13 +36,15 @@ def _is_below(path: str, sealed: Set[str]) -> bool:
 
 def _inside(inspection: Inspection, span: Span, payloads: Mapping[str, bytes], places: Places) -> Iterator[Span]:
     """Yield the spans that replace this one, down to the payloads inside its payload; note its start in `places`."""
-    payload = payloads.get(span.path) if span.role == "value" and isinstance(span.node, (Sized, Rest)) else None
+    payload = (
+        payloads.get(span.path) if span.role == "value" and isinstance(span.node, (Sized, RemainingBytes)) else None
+    )
     if payload is None:
         yield span
         return
     start = span.end - len(payload)
     places[span.path] = start if span.buffer == 0 else None
-    if not isinstance(payload, Opened):
+    if not isinstance(payload, OpenedPayload):
         yield span
         return
     if span.start < start:

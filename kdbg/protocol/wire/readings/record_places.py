@@ -8,7 +8,7 @@ from functools import cache
 from ..nodes import Field, Node, WireArray, WireStruct, join
 from ..nodes.children import contains
 from ..records.node import RecordsNode
-from .walk import Walk
+from .codegen import CodeGenerator
 
 
 @cache
@@ -20,7 +20,7 @@ def record_places(header: Node, body: WireStruct) -> Callable[[bytes], list[tupl
     return RecordPlaces().function(header, body)
 
 
-class RecordPlaces(Walk):
+class RecordPlaces(CodeGenerator):
     """Writes a function that gathers record sets; `path` is the path of the node at hand, with variables in braces."""
 
     path = ""

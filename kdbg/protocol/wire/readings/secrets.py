@@ -13,8 +13,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from ...findings.amounts import count
-from ..language.payload import Opened, Sealed
-from ..nodes import TAGGED, Node, Rest, Sized, WireStruct
+from ..language.payload import OpenedPayload, Sealed
+from ..nodes import TAGGED, Node, RemainingBytes, Sized, WireStruct
 from ..nodes.children import Child, children, contains
 
 LARGE: Final = 1 << 15
@@ -33,7 +33,7 @@ class Hidden(bytes):
 
 def is_secret(node: Node, siblings: Mapping[str, Any]) -> bool:
     """Return whether a field must be hidden, given the values beside it; it must if the one that decides is missing."""
-    if not isinstance(node, (Sized, Rest)) or node.kind != "secret":
+    if not isinstance(node, (Sized, RemainingBytes)) or node.kind != "secret":
         return False
     if not node.when or node.when not in siblings:
         return True
@@ -50,7 +50,7 @@ def _is_public(name: str) -> bool:
 @cache
 def has_secrets(node: Node) -> bool:
     """Return whether a value of this grammar can hold a secret at all."""
-    return contains(node, lambda inner: isinstance(inner, (Sized, Rest)) and inner.kind == "secret")
+    return contains(node, lambda inner: isinstance(inner, (Sized, RemainingBytes)) and inner.kind == "secret")
 
 
 def secret_members(node: WireStruct, value: Mapping[str, Any]) -> list[str]:
@@ -113,16 +113,16 @@ def without_tags(value: Any) -> Any:
 
 def _hidden(item: Any) -> bytes:
     """Return what replaces a secret: an opened payload with only its own secrets hidden, else `Hidden`."""
-    return veil(item) if isinstance(item, Opened) else Hidden(len(item))
+    return veil(item) if isinstance(item, OpenedPayload) else Hidden(len(item))
 
 
 def veil(data: Any) -> Any:
     """Return bytes as views show them by default: sealed bytes and secrets in payloads hidden, others as they are."""
     if isinstance(data, Sealed):
         return Hidden(len(data))
-    if not isinstance(data, Opened) or not data.secret:
+    if not isinstance(data, OpenedPayload) or not data.secret:
         return data
-    return Opened.of(bytes(len(data)), data.name, data.grammar, _hide(data.grammar, data.value, {}), secret=True)
+    return OpenedPayload.of(bytes(len(data)), data.name, data.grammar, _hide(data.grammar, data.value, {}), secret=True)
 
 
 def is_telling(value: Any, listed: bool) -> bool:

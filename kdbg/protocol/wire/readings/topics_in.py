@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 from ..nodes import Node, UuidNode, WireStruct
-from .walk import Walk
+from .codegen import CodeGenerator
 
 TopicsReader = Callable[[bytes, "list[str | bytes]"], None]
 
@@ -20,7 +20,7 @@ def topics_in(header: Node, body: WireStruct) -> TopicsReader:
     return TopicsIn().function(header, body)
 
 
-class TopicsIn(Walk):
+class TopicsIn(CodeGenerator):
     """Writes a function that gathers topics, and passes over all else."""
 
     def function(self, header: Node, body: WireStruct) -> TopicsReader:

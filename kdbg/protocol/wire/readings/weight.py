@@ -15,7 +15,7 @@ from ....budget import ESCAPE, ESCAPED, MEMORY
 from ..nodes import LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
 from ..nodes.children import children, contains
 from ..records.node import RecordsNode
-from .walk import Walk, fixed_size
+from .codegen import CodeGenerator, fixed_size
 
 if TYPE_CHECKING:
     from ..records.sets import RecordFormat
@@ -40,7 +40,7 @@ def weigher(header: Node, body: Node) -> Callable[[bytes, int], None]:
     return Weigher().function(header, body)
 
 
-def begin(walk: Walk, header: Node, body: Node) -> None:
+def begin(walk: CodeGenerator, header: Node, body: Node) -> None:
     """Write how a reading of whole messages begins: what may take too much memory is weighed, and all of it is left."""
     walk.names |= {"memory": MEMORY, "weigh": partial(_weigh, header, body, walk.factor)}
     walk.line(1, "if len(data) > memory.heavy: weigh(data)")
@@ -53,7 +53,7 @@ def _weigh(header: Node, body: Node, factor: float, data: bytes) -> None:
     weigher(header, body)(data, int(MEMORY.message / factor))
 
 
-class Weigher(Walk):
+class Weigher(CodeGenerator):
     """Writes a function that passes over a message, and adds up what its arrays and records take."""
 
     def function(self, header: Node, body: Node) -> Callable[[bytes, int], None]:

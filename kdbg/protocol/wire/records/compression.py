@@ -18,9 +18,9 @@ from ...findings.faults import (
     BlockTooLarge,
     CodecFault,
     Fault,
+    LibraryRefused,
     Lz4Refused,
     NoFrame,
-    Refused,
     StreamCut,
     StreamCutInHeader,
     StreamEmpty,
@@ -111,7 +111,7 @@ def _read_gzip(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
             try:
                 part = member.decompress(piece, BLOCK)
             except zlib.error as error:
-                raise _bad(1, Refused(str(error).rpartition(": ")[2])) from None
+                raise _bad(1, LibraryRefused(str(error).rpartition(": ")[2])) from None
             if not (part or piece or member.eof):
                 raise _bad(1, StreamCut())
             start += len(piece) - len(member.unconsumed_tail) - len(member.unused_data)
@@ -162,7 +162,7 @@ def _read_snappy_block(block: bytes, limit: int) -> bytes:
             raise _bad(2, BlockImplausible(len(block), length))
         return bytes(snappy.decompress_raw(block))
     except DecompressionError as error:
-        raise _bad(2, Refused(str(error).removeprefix("snappy: "))) from None
+        raise _bad(2, LibraryRefused(str(error).removeprefix("snappy: "))) from None
 
 
 def _write_snappy(data: bytes, magic: int, level: int | None) -> bytes:
@@ -234,7 +234,7 @@ def _read_zstd(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
             while part := reader.read(BLOCK):
                 yield part
     except (ZstdError, MemoryError) as error:
-        raise _bad(4, Refused(str(error).rpartition(": ")[2])) from None
+        raise _bad(4, LibraryRefused(str(error).rpartition(": ")[2])) from None
 
 
 def _check_zstd_frames(data: bytes) -> None:

@@ -13,8 +13,8 @@ from ...findings import Kind
 from ...findings.facts import Stopped
 from ...findings.faults import BatchUnfilled, ChecksumWrong, EndsInBatch, MessageUnfilled, NoEntry
 from ..nodes import INT32, INT64
-from ..readings.familiar import sound_records
 from ..readings.inspection import Buffer
+from ..readings.span_cache import sound_records
 from .checksum import crc32, crc32c
 from .compression import decompress
 from .node import RecordsNode
@@ -31,7 +31,7 @@ from .sets import (
 )
 
 if TYPE_CHECKING:
-    from ..readings.spans import Walker
+    from ..readings.annotate import Walker
 
 
 ATTRIBUTES_AT = 21

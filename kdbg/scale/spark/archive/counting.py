@@ -14,7 +14,7 @@ from typing import BinaryIO
 from ....capture.formats import Damaged, open_packets
 from ....capture.pcap import HEADER, PACKET_HEADER
 from ....capture.source import open_source
-from .cuts import Walk, walk
+from .cuts import CutPoint, walk
 from .plan import File, Plan, Split, between
 from .store import open_file
 
@@ -25,12 +25,12 @@ def uncounted(plan: Plan) -> list[int]:
     return [i for i, split in enumerate(plan.splits) if parts[split.capture] > 1]
 
 
-def counted(file: File, split: Split) -> Walk:
+def counted(file: File, split: Split) -> CutPoint:
     """Walk through one split, and count its packets."""
     with open_file(file.place) as opened:
         if file.layout is not None:
             return walk(opened, file.layout, split.start, split.stop)
-        return Walk(_packets(opened), split.stop)
+        return CutPoint(_packets(opened), split.stop)
 
 
 def _packets(opened: BinaryIO) -> int:
@@ -44,7 +44,7 @@ def _packets(opened: BinaryIO) -> int:
     return count
 
 
-def missed(plan: Plan, walks: Mapping[int, Walk]) -> list[int]:
+def missed(plan: Plan, walks: Mapping[int, CutPoint]) -> list[int]:
     """Return the files in which a walk did not end where the next split begins."""
     landed = ((plan.splits[place], found.end) for place, found in walks.items())
     return list(dict.fromkeys(split.file for split, end in landed if plan.parts(split) and end != split.stop))
@@ -66,7 +66,7 @@ def recut(plan: Plan, number: int, size: int) -> Plan:
     return replace(plan, splits=splits)
 
 
-def numbered(plan: Plan, walks: Mapping[int, Walk]) -> Plan:
+def numbered(plan: Plan, walks: Mapping[int, CutPoint]) -> Plan:
     """Return the plan with the number of packets in front of each split."""
     splits: list[Split] = []
     before = shift = 0

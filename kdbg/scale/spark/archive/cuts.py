@@ -28,14 +28,14 @@ def cuttable(head: bytes) -> Layout | None:
     return layout if layout is not None and layout.record == PACKET_HEADER else None
 
 
-class Walk(NamedTuple):
+class CutPoint(NamedTuple):
     """`packets` passed, and the place `end` behind the last."""
 
     packets: int
     end: int
 
 
-def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> Walk:
+def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
     """Go from the packet at `start` to the first that begins at or behind `stop`, or to where none can begin."""
     read, most = struct.Struct(layout.order + "8xI").unpack_from, layout.most
     data, start, place, more = _opened(file, start)
@@ -51,7 +51,7 @@ def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> Walk:
             count += 1
         claims = read(data, place)[0] if place <= edge else 0
         if place >= goal or claims > most or not (added := more(max(BLOCK, claims))):
-            return Walk(count, start + place)
+            return CutPoint(count, start + place)
         data, start, place = data[place:] + added, start + place, 0
 
 

@@ -19,7 +19,7 @@ from ....capture.source import open_source
 from ....errors import CaptureError, CaptureRefused
 from ....protocol.findings.amounts import count
 from .cuts import cuttable, guess
-from .store import Found, find, identity, open_file
+from .store import StoredFile, find, identity, open_file
 
 SPLIT = 64 << 20
 """Bytes of a file that one task reads, unless said otherwise."""
@@ -118,7 +118,7 @@ def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known
     `CaptureRefused` for a name that nothing is found under, `UnknownCapture` for a file given by its name that is no
     capture; what is found in folders is passed over where it cannot be read.
     """
-    wanted: dict[str, tuple[Found, bool]] = {}
+    wanted: dict[str, tuple[StoredFile, bool]] = {}
     for name in names:
         for found in find(name):
             size_then = known.get(identity(found.name))
@@ -182,7 +182,7 @@ def _folder(name: str) -> str:
     return f"{name.rpartition('/')[0]}/*"
 
 
-def _look(found: Found) -> File | CaptureError:
+def _look(found: StoredFile) -> File | CaptureError:
     """Look at a file's first bytes: return what it is and when it begins, or why it is no capture."""
     place = identity(found.name)
     try:

@@ -23,7 +23,7 @@ URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 READ_AHEAD = 1 << 20
 
 
-class Found(NamedTuple):
+class StoredFile(NamedTuple):
     """A file: its name as kdbg shows it and opens it again, and its size in bytes."""
 
     name: str
@@ -62,15 +62,15 @@ def refusals(name: str) -> Iterator[None]:
         raise CaptureRefused(name, problem.splitlines()[0]) from error
 
 
-def find(name: str) -> list[Found]:
+def find(name: str) -> list[StoredFile]:
     """Return the files that a path, a folder, a glob or a URL stands for, without hidden ones."""
     system, path, prefix = resolve(name)
     with refusals(name):
         info = system.get_file_info(path)
         if info.type == fs.FileType.File:
-            return [Found(name, info.size)]
+            return [StoredFile(name, info.size)]
         if info.type == fs.FileType.Directory:
-            return [Found(prefix + each.path, each.size) for each in _below(system, path)]
+            return [StoredFile(prefix + each.path, each.size) for each in _below(system, path)]
         if info.type == fs.FileType.NotFound and GLOB.search(path):
             return _matching(system, path, prefix)
     if info.type == fs.FileType.NotFound:
@@ -78,13 +78,13 @@ def find(name: str) -> list[Found]:
     raise CaptureRefused(name, "not a file or folder")
 
 
-def _matching(system: fs.FileSystem, pattern: str, prefix: str) -> list[Found]:
+def _matching(system: fs.FileSystem, pattern: str, prefix: str) -> list[StoredFile]:
     """Return the paths that match a glob."""
     root = root_of(pattern)
     fits = glob(pattern).fullmatch
     files = _below(system, root)
     names = (each.path.removeprefix("./") if root == "." else each.path for each in files)
-    return [Found(prefix + path, each.size) for path, each in zip(names, files, strict=True) if fits(path)]
+    return [StoredFile(prefix + path, each.size) for path, each in zip(names, files, strict=True) if fits(path)]
 
 
 def _below(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:

@@ -28,7 +28,7 @@ from ....views.tables.columns import STATE, TABLES
 from ..archive.store import refusals
 from ..commit import HIDDEN, Output
 from ..failures import failure
-from ..pipeline import RUN, Options, Outcome, Pipeline
+from ..pipeline import RUN, Pipeline, PipelineOptions, PipelineOutcome
 from .tail import NAME, Stretch, TailSource, plan_of
 from .unfinished import follow, waited
 
@@ -151,13 +151,13 @@ class Following(Pipeline):
     entry: dict[str, Any]
     following: State
 
-    def __init__(self, spark: SparkSession, output: Followed, options: Options, patience: float) -> None:
+    def __init__(self, spark: SparkSession, output: Followed, options: PipelineOptions, patience: float) -> None:
         super().__init__(spark, output, options)
         self.patience: int = round(patience * 1e9)
         self.entry = output.recover()
         self.following = State(**self.entry.get("follow", {}))
         counts, findings, rows = (Counter(self.entry.get(name, {})) for name in ("counts", "findings", "rows"))
-        self.outcome: Outcome = Outcome(counts, findings, rows)
+        self.outcome: PipelineOutcome = PipelineOutcome(counts, findings, rows)
         self._last = time.monotonic()
         self._trouble: Exception | None = None
 
@@ -227,7 +227,7 @@ class Following(Pipeline):
         )
         self._commit(made, after)
 
-    def _commit(self, made: Outcome, after: State) -> None:
+    def _commit(self, made: PipelineOutcome, after: State) -> None:
         outcome = self.outcome
         outcome.counts.update(made.counts)
         outcome.findings.update(made.findings)

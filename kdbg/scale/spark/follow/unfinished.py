@@ -20,7 +20,7 @@ import pyarrow as pa
 from ....capture import Packet
 from ....capture.packet import ACK, SYN, endpoint, reverse
 from ....exchanges.engine.engine import Engine
-from ....exchanges.engine.quiescent import quiescent_at
+from ....exchanges.engine.split_points import quiescent_at
 from ....exchanges.messages.exchange import Exchange
 from ....exchanges.messages.peers import Peers
 from ....protocol.findings import Finding, Kind, pack, unpack
@@ -32,7 +32,7 @@ from ....views.tables.connections import Connections, ConnectionStatistics
 from ..archive.store import resolve
 from ..stages.making import Making
 from ..stages.pairing import Pairer
-from ..stages.runs import Run, runs
+from ..stages.runs import PacketRun, runs
 from ..stages.spill import Claim
 from ..stages.tasks import IN_ROW, Stage, at_full_speed, numbers, report, run_batch
 
@@ -48,7 +48,7 @@ WAITING = pa.schema({
 """A run that waits. The first of its connection, of order 0, holds what is known of that in place of packets."""
 
 
-class Rest(NamedTuple):
+class ResumePoint(NamedTuple):
     """Where a connection can be taken up: after packet `after`, with these sequence numbers of client and broker.
 
     `over`: nothing that comes can matter any more. The other values are the connection's at that time.
@@ -65,7 +65,7 @@ class Rest(NamedTuple):
     handshake: bool
 
     @classmethod
-    def of(cls, connection: Connection, client: int | None) -> Rest | None:
+    def of(cls, connection: Connection, client: int | None) -> ResumePoint | None:
         """Return where the connection stands, if it can be taken up there; else None."""
         seq = (0, 0) if connection.ended else quiescent_at(connection)
         if seq is None or connection.packets <= LATE_SYN:  # so early, a SYN may still be on its way
@@ -91,7 +91,7 @@ class Rest(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Told:
+class ConnectionState:
     """What was told of a connection that waits; `back`: its client is the second end of its key."""
 
     back: bool
@@ -102,17 +102,17 @@ class Told:
     software: tuple[str | None, str | None] | None
     mechanism: str | None
     findings: list[Finding]
-    rest: Rest | None
+    rest: ResumePoint | None
 
     def dump(self) -> bytes:
         return json.dumps(vars(self) | {"findings": [*map(pack, self.findings)]}).encode()
 
     @classmethod
-    def load(cls, data: bytes) -> Told:
+    def load(cls, data: bytes) -> ConnectionState:
         said = json.loads(data)
         findings = [*map(unpack, said.pop("findings"))]
         rest = said.pop("rest")
-        return cls(**said, findings=findings, rest=None if rest is None else Rest(*rest))
+        return cls(**said, findings=findings, rest=None if rest is None else ResumePoint(*rest))
 
 
 class Follower(Pairer):
@@ -128,26 +128,26 @@ class Follower(Pairer):
         self._clear()
 
     def _clear(self) -> None:
-        self._runs: list[Run] = []
-        self._rest: Rest | None = None
-        self._told: Told | None = None
+        self._runs: list[PacketRun] = []
+        self._rest: ResumePoint | None = None
+        self._told: ConnectionState | None = None
 
-    def resume(self, capture: int, key: bytes, told: Told) -> None:
+    def resume(self, capture: int, key: bytes, told: ConnectionState) -> None:
         """Take up a connection that waits; its packets follow, with `again`."""
-        super().run(capture, Run(key, 0, b"", b""))
+        super().run(capture, PacketRun(key, 0, b"", b""))
         self._rest, self._told = told.rest, told
         if told.rest is not None:
             for packet in told.rest.handshake_packets(reverse(key) if told.back else key):
                 self._session.receive(packet)
             told.rest.restore(self._latest().connection)
 
-    def again(self, run: Run) -> None:
+    def again(self, run: PacketRun) -> None:
         """Take packets of a connection that were gone through before; what comes of them was told already."""
         self._runs.append(run)
         for packet in run.unpack():
             self._session.receive(packet)
 
-    def run(self, capture: int, run: Run) -> None:
+    def run(self, capture: int, run: PacketRun) -> None:
         """Take the next new packets of a connection."""
         if (capture, run.key) != self._now:
             self._end()
@@ -167,7 +167,7 @@ class Follower(Pairer):
         """Return its ends, with the number that the engine gave it."""
         return spoken.peers._replace(number=spoken.connection.number)
 
-    def _hold(self, run: Run) -> None:
+    def _hold(self, run: PacketRun) -> None:
         """Keep the run as long as it may have to wait."""
         self._runs.append(run)
         if self._rest is not None:
@@ -197,7 +197,7 @@ class Follower(Pairer):
         super()._keep(done)
         if done and self._spoken:
             spoken = self._latest()
-            self._rest = Rest.of(spoken.connection, spoken.client) or self._rest
+            self._rest = ResumePoint.of(spoken.connection, spoken.client) or self._rest
 
     def _end(self) -> None:
         """End the connection, or let it wait for the next batch if it sent something since the horizon."""
@@ -216,11 +216,11 @@ class Follower(Pairer):
         self._learn()
         assert self._now is not None
         connection, key = spoken.connection, self._now[1]
-        rest = Rest.of(connection, spoken.client) or self._rest
+        rest = ResumePoint.of(connection, spoken.client) or self._rest
         if rest is not None and rest.first_packet != connection.first_packet:  # of one that had its ports before
             rest = None
         after = connection.first_packet - 1 if rest is None else rest.after
-        told = Told(
+        told = ConnectionState(
             endpoint(key)[0] != spoken.peers.client, spoken.client is not None, connection.last_time, spoken.exchanges,
             spoken.client_id, spoken.software, spoken.mechanism,
             [finding for peers, finding in self._session.findings if peers.number == connection.number], rest,
@@ -253,7 +253,7 @@ class Waiting:
         self._size = 0
         self._writer: pa.RecordBatchFileWriter | None = None
 
-    def add(self, capture: str, key: bytes, told: Told, left: Iterable[Run]) -> None:
+    def add(self, capture: str, key: bytes, told: ConnectionState, left: Iterable[PacketRun]) -> None:
         """Add one connection."""
         self._row((capture, key, 0, told.dump(), b""))
         size = 0
@@ -319,11 +319,11 @@ def follow(making: Making, waiting: str, horizons: list[int]) -> Stage:
                 if not key:
                     splits.append(orjson.loads(packets))
                 elif split != OLD:
-                    follower.run(capture, Run(key, order, packets, spill.get(*where) if where[0] else payload))
+                    follower.run(capture, PacketRun(key, order, packets, spill.get(*where) if where[0] else payload))
                 elif order:
-                    follower.again(Run(key, order, packets, payload))
+                    follower.again(PacketRun(key, order, packets, payload))
                 else:
-                    follower.resume(capture, key, Told.load(packets))
+                    follower.resume(capture, key, ConnectionState.load(packets))
         spill.close()
         yield report(follower.close() | {"splits": splits})
 

@@ -14,7 +14,7 @@ from uuid import uuid4
 import orjson
 
 from ....analysis.diagnosis import Case, diagnose
-from ....analysis.diagnosis.told import kept
+from ....analysis.diagnosis.case_json import kept
 from ....analysis.ledgers import Ledgers
 from ....capture import Packet
 from ....capture.keylog import KeyLog
@@ -23,7 +23,7 @@ from ....views.tables.columns import CAUSES
 from ..archive.plan import Plan, Split
 from ..archive.store import resolve
 from ..commit import HIDDEN
-from .reading import Reading
+from .reading import SplitReading
 
 
 def judged(plan: Plan, capture: int, key_logs: Iterable[str] = ()) -> list[Case]:
@@ -54,7 +54,7 @@ def _packets(plan: Plan, capture: int, keys: KeyLog) -> Iterator[list[Packet]]:
     """Yield the packets of all files of a capture, each read from end to end, numbered through."""
     before = 0
     for split in whole_files(plan, capture):
-        reading = Reading(plan, split._replace(before=0, shift=before), keys=keys)
+        reading = SplitReading(plan, split._replace(before=0, shift=before), keys=keys)
         yield from reading.blocks()
         before += reading.report["packets"]
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from ....exchanges.filters.chosen import Filters
+from ....exchanges.filters.filter_set import Filters
 from ....exchanges.messages.exchange import MANY, Exchange
 from ....protocol.wire.readings.topic_names import Topics
+from ....views.tables.message_columns import WantedRows
 from ....views.tables.rows import Rows
 from ....views.tables.straight import names_by_id
-from ....views.tables.told import Wanted
 from ..parquet import Tables
 from .pieces import Pieces
 
@@ -37,7 +37,7 @@ class Making:
     captures: list[str]
     folder: str
     filters: Filters
-    wanted: Wanted
+    wanted: WantedRows
     share: int
 
 

@@ -17,7 +17,7 @@ from ....protocol.wire.readings.topic_names import MOST
 from ....views.tables.connections import Connections, ConnectionStatistics
 from ..parquet import Tables
 from .making import Here, Making
-from .runs import Run
+from .runs import PacketRun
 from .secrets import Overheard
 
 
@@ -42,7 +42,7 @@ class Pairer:
         self._problems: Counter[str] = Counter()
         """Findings that belong to no exchange, by kind."""
 
-    def run(self, capture: int, run: Run) -> None:
+    def run(self, capture: int, run: PacketRun) -> None:
         """Take the next packets of a connection, or the first of the next one."""
         if (capture, run.key) != self._now:
             self._end()

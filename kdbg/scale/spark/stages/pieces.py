@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pyarrow as pa
 
 from ....exchanges.messages.exchange import Exchange
-from ....exchanges.messages.packed import Packed
+from ....exchanges.messages.serialization import Packed
 from ..archive.store import resolve
 from .raw import SCHEMA, as_row, unpack
 

@@ -11,8 +11,8 @@ from uuid import UUID
 import pyarrow as pa
 
 from ....exchanges.messages.exchange import Exchange
-from ....exchanges.messages.packed import Packed
-from ....exchanges.messages.packed import unpack as unpack_bytes
+from ....exchanges.messages.serialization import Packed
+from ....exchanges.messages.serialization import unpack as unpack_bytes
 
 SCHEMA = pa.schema({"exchanges": pa.binary(), "common": pa.binary(), "data": pa.large_binary()})
 """Many exchanges in one row: what `Bytes` is made of."""

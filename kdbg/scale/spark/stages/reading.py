@@ -14,10 +14,10 @@ from ....protocol.findings import pack
 from ....views.tables.values import NEVER
 from ..archive.plan import File, Plan, Split
 from ..archive.store import open_file
-from .runs import Run, runs
+from .runs import PacketRun, runs
 
 
-class Part(io.RawIOBase):
+class FileSlice(io.RawIOBase):
     """A stream of a pcap file's header and the packets from `start` to `stop`."""
 
     def __init__(self, file: File, split: Split) -> None:
@@ -44,7 +44,7 @@ class Part(io.RawIOBase):
         super().close()
 
 
-class Reading:
+class SplitReading:
     """The runs of one split; `report` says afterwards what was read, in plain values.
 
     `ports` narrows to connections with one of these ports. `keys` takes the secrets of TLS that stand in it.
@@ -62,12 +62,12 @@ class Reading:
         self.passed_over = 0
         self.report: dict[str, Any] = {}
 
-    def __iter__(self) -> Iterator[Run]:
+    def __iter__(self) -> Iterator[PacketRun]:
         return runs(chain.from_iterable(self.blocks()))
 
     def blocks(self) -> Iterator[list[Packet]]:
         """Yield the packets of the split, many at a time; no block is empty."""
-        part = Part(self.file, self.split)
+        part = FileSlice(self.file, self.split)
         try:
             with Capture(open_source(cast(BinaryIO, part)), before=self.split.before, keys=self.keys) as capture:
                 yield from self._wanted(capture)

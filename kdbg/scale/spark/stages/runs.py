@@ -23,7 +23,7 @@ RECORD = struct.Struct("<QqIIIIHB")
 """number, time, seq, ack, bytes captured, bytes sent, flags, whether it goes against the key's direction."""
 
 
-class Run(NamedTuple):
+class PacketRun(NamedTuple):
     """Packets of one connection. `key` is its flow in the direction that sorts first; `order` counts in its split."""
 
     key: bytes
@@ -62,7 +62,7 @@ class _Open:
         self.size = 0
 
 
-def runs(packets: Iterable[Packet]) -> Iterator[Run]:
+def runs(packets: Iterable[Packet]) -> Iterator[PacketRun]:
     """Pack the packets of one split; memory is bounded by `OPEN_BYTES`, whatever they are."""
     open_runs: dict[bytes, tuple[_Open, int]] = {}
     pack = RECORD.pack
@@ -99,5 +99,5 @@ def runs(packets: Iterable[Packet]) -> Iterator[Run]:
             order += 1
 
 
-def _closed(run: _Open, order: int) -> Run:
-    return Run(run.key, order, b"".join(run.packets), b"".join(run.payload))
+def _closed(run: _Open, order: int) -> PacketRun:
+    return PacketRun(run.key, order, b"".join(run.packets), b"".join(run.payload))

@@ -20,7 +20,7 @@ from uuid import UUID
 import orjson
 import pyarrow as pa
 
-from ....exchanges.engine.garbage import seldom_collected
+from ....exchanges.engine.gc_tuning import seldom_collected
 from ....protocol.definitions import MessageDefinition, apis
 from ....protocol.grammars import serving
 from ..archive.counting import counted
@@ -30,8 +30,8 @@ from .judging import judged, write
 from .making import Maker, Making
 from .pairing import Pairer
 from .pieces import exchanges
-from .reading import Reading
-from .runs import Run
+from .reading import SplitReading
+from .runs import PacketRun
 from .secrets import Heard
 from .spill import LARGE, Claim, Spill
 
@@ -102,7 +102,7 @@ def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in numbers(batches):
             keys, spill = Heard(folder, plan.splits[number].capture), Spill(folder)
-            reading = Reading(plan, plan.splits[number], ports, keys)
+            reading = SplitReading(plan, plan.splits[number], ports, keys)
             yield from _batched(_row(run, reading.split.capture, number, spill) for run in reading)
             spill.close()
             keys.close()
@@ -112,7 +112,7 @@ def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
     return at_full_speed(stage)
 
 
-def _row(run: Run, capture: int, split: int, spill: Spill) -> tuple[Any, ...]:
+def _row(run: PacketRun, capture: int, split: int, spill: Spill) -> tuple[Any, ...]:
     """Return a run as a row to be shuffled."""
     place = capture, run.key, split, run.order, run.packets
     if len(run.payload) < LARGE:
@@ -152,7 +152,7 @@ def pair(making: Making) -> Stage:
                 if not key:
                     splits.append(orjson.loads(packets))
                     continue
-                carrier.run(capture, Run(key, order, packets, spill.get(*where) if where[0] else payload))
+                carrier.run(capture, PacketRun(key, order, packets, spill.get(*where) if where[0] else payload))
         spill.close()
         yield report(carrier.close() | {"splits": splits})
 

@@ -13,7 +13,7 @@ from ....live.client.mock import is_mock, mock_cluster
 from ....live.client.settings import Settings
 from .. import printable
 from ..pager import writing
-from .options import Options
+from .options import SendOptions
 from .request import Request
 from .screen import Screen
 from .security import reach
@@ -23,14 +23,14 @@ FAILED = 1
 """Exit status: the session broke."""
 
 
-def session(options: Options, rounds: Rounds) -> int:
+def session(options: SendOptions, rounds: Rounds) -> int:
     """Open a session, let `rounds` use it, close it; return the exit status."""
     broker, settings = reach(options)
     with writing(live=options.trace, pager=not options.no_pager) as writer:
         return spoken(options, broker, settings, rounds, Screen(options, writer))
 
 
-def spoken(options: Options, broker: str, settings: Settings, rounds: Rounds, screen: Screen) -> int:
+def spoken(options: SendOptions, broker: str, settings: Settings, rounds: Rounds, screen: Screen) -> int:
     """Speak with the broker, and show what was said; return the exit status."""
     with addresses(broker) as bootstrap, tap(options.write) as tapped:
 

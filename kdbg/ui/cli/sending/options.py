@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from ....views.render.views import VIEWS
-from ..completing import api_versions
+from ..completions import api_versions
 from ..options import HELP
 from ..output import SCREEN_OPTIONS
 from .command import Grouped
@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Options:
+class SendOptions:
     """What was said on the command line, but for the API's own options."""
 
     broker: str | None

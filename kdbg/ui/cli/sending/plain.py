@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ....live.client import Cluster, Connection
 
 
-class Written(NamedTuple):
+class PlainRequest(NamedTuple):
     """The connection that a request belongs to, its body's bytes, and how long its answer is waited for (s)."""
 
     connection: Connection
@@ -22,7 +22,7 @@ class Written(NamedTuple):
     timeout: float
 
 
-async def written(cluster: Cluster, request: Request, version: int) -> Written:
+async def written(cluster: Cluster, request: Request, version: int) -> PlainRequest:
     """Encode a request, and open the connection that it belongs to."""
     offered = request.version is None
     address = await cluster.address_for(request.api, request.body, version, offered=offered)
@@ -31,7 +31,7 @@ async def written(cluster: Cluster, request: Request, version: int) -> Written:
         data = body_bytes(request.api, version, body)
     except BuildError as error:
         raise request.refusal(error) from None
-    return Written(await cluster.connect(address), data, cluster.settings.timeout + waits(request.api, body))
+    return PlainRequest(await cluster.connect(address), data, cluster.settings.timeout + waits(request.api, body))
 
 
 async def send_once(cluster: Cluster, request: Request, version: int) -> Exchange:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from ....capture.pasted import read_bytes
+from ....capture.hex_text import read_bytes
 from ....errors import InputError
 from ....exchanges.engine.requests import RequestHeader, begins
 from ....exchanges.guess.pieces import pieces
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
 from ....exchanges.messages.peers import Peers
 from ....protocol.findings.amounts import count
-from ....views.render import explained
-from ....views.render.heading import endpoint, latency
+from ....views.render import explanation
+from ....views.render.exchange_header import endpoint, latency
 from ..encode import text
 from .screen import Screen
 
@@ -94,5 +94,5 @@ def exchange(
 
 def explain(what: str, data: bytes, screen: Screen) -> str:
     """Return an explanation of bytes that are no request, or that answer none, below the heading `what`."""
-    texts = [explained.hex_text(data, piece, screen.look)[0] for piece in pieces(data)]
+    texts = [explanation.hex_text(data, piece, screen.look)[0] for piece in pieces(data)]
     return "\n".join([screen.look.paint("heading", f"{what} · {count(len(data), 'byte')}"), *texts, ""])

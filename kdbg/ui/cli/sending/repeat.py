@@ -15,9 +15,9 @@ from ....errors import KdbgError
 from ....exchanges.messages.exchange import Exchange
 from ....protocol.findings.amounts import count
 from ....views.render.columns import aligned
-from ....views.render.heading import latency
+from ....views.render.exchange_header import latency
 from ....views.render.jsonlines import dump
-from .plain import Written, written
+from .plain import PlainRequest, written
 from .request import Request
 from .screen import Screen, errors_of
 
@@ -40,7 +40,7 @@ class Repeat:
         self.request, self.rounds, self.in_flight = request, rounds, in_flight
         self.left = rounds
         self.version = 0
-        self.made: dict[str, Written] = {}
+        self.made: dict[str, PlainRequest] = {}
         self.stats: Stats = Stats()
 
     async def __call__(self, cluster: Cluster, screen: Screen) -> None:
@@ -80,7 +80,7 @@ class Repeat:
             self.stats.add(await connection.answer(future, timeout=timeout))
             advance()
 
-    async def next(self, cluster: Cluster) -> Written:
+    async def next(self, cluster: Cluster) -> PlainRequest:
         """Return the connection of the next request, its bytes and its timeout; each variant is encoded only once."""
         if self.request.varies:
             await self.request.prepare(cluster)

@@ -13,13 +13,13 @@ from ....exchanges.messages.exchange import Exchange
 from ....protocol.findings.amounts import count
 from ....protocol.grammars.errors import error_name
 from ....protocol.wire.readings.outline import outline
-from ....views.render.heading import endpoint, latency
-from ....views.render.look import Look
+from ....views.render.exchange_header import endpoint, latency
+from ....views.render.style import Look
 from ....views.render.summary import Summary
 from ....views.render.views import ExchangeView, View, texts, view
 from .. import UNDECODED, printable
 from ..output import Writer, look, on_screen, without_values
-from .options import Options
+from .options import SendOptions
 
 if TYPE_CHECKING:
     from ....live.client import Cluster
@@ -36,7 +36,7 @@ class Screen:
     render: ExchangeView
     status: int
 
-    def __init__(self, options: Options, writer: Writer) -> None:
+    def __init__(self, options: SendOptions, writer: Writer) -> None:
         shape = look(options.color, options.full, options.show_secrets, options.explain_fields)
         given = {"local": options.local, "only_errors": options.only_errors, "depth": options.depth}
         self.look = without_values(on_screen(shape, options.format or "tree", given), options.hide_values)

@@ -14,13 +14,13 @@ from ....errors import InputError
 from ....live.client.properties import read
 from ....live.client.properties import settings as from_properties
 from ....live.client.settings import Sasl, Settings, Tls
-from .options import Options
+from .options import SendOptions
 
 NOWHERE = "no broker given; use --broker host:9092, KDBG_BROKER, or --broker mock: for a built-in mock cluster"
 MECHANISM = "no SASL mechanism given; use --sasl-mechanism PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER"
 
 
-def reach(options: Options) -> tuple[str, Settings]:
+def reach(options: SendOptions) -> tuple[str, Settings]:
     """Return (brokers, settings): from the command line, else from --config, else from the environment.
 
     Raise `InputError` where no broker is named.
@@ -41,7 +41,7 @@ def reach(options: Options) -> tuple[str, Settings]:
     )
 
 
-def tls(options: Options, base: Tls | None) -> Tls | None:
+def tls(options: SendOptions, base: Tls | None) -> Tls | None:
     """Return the settings of TLS if an option or the properties speak of it, else None."""
     files = {
         "ca": options.ca, "certificate": options.cert, "key": options.cert_key, "server_name": options.server_name,
@@ -57,7 +57,7 @@ def tls(options: Options, base: Tls | None) -> Tls | None:
     return replace(found, password=password) if password and found.password is None else found
 
 
-def sasl(options: Options, base: Sasl | None) -> Sasl | None:
+def sasl(options: SendOptions, base: Sasl | None) -> Sasl | None:
     """Return the settings of SASL, with its secret, if an option or the properties speak of it, else None.
 
     Raise `InputError` where the mechanism or the password is missing.
@@ -77,7 +77,7 @@ def sasl(options: Options, base: Sasl | None) -> Sasl | None:
     return replace(found, password=password(options, found))
 
 
-def password(options: Options, found: Sasl) -> str:
+def password(options: SendOptions, found: Sasl) -> str:
     """Return the password: of the command line, a file, the properties or the environment, else prompt for it.
 
     Return "" where the user name is missing too. Raise `InputError` where there is no terminal to ask at.
@@ -96,7 +96,7 @@ def password(options: Options, found: Sasl) -> str:
     raise InputError(f"{found.mechanism} requires a password; use --sasl-password-file or KDBG_SASL_PASSWORD")
 
 
-def token(options: Options) -> str:
+def token(options: SendOptions) -> str:
     """Return the token of a file or of the environment; "" without one."""
     return secret(options.sasl_token_file) if options.sasl_token_file else os.environ.get("KDBG_SASL_TOKEN", "")
 

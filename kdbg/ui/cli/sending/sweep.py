@@ -10,7 +10,7 @@ from ....errors import ClientError, Closed, InputError, TimedOut
 from ....exchanges.messages.exchange import Exchange
 from ....live.client.routes import RETRY
 from ....views.render.columns import aligned
-from ....views.render.heading import latency
+from ....views.render.exchange_header import latency
 from ....views.render.jsonlines import dump
 from .. import UNDECODED
 from .plain import send_once

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ....protocol.wire.nodes import TAGGED, Field, Node, WireStruct
-from ..look import Look
-from ..tree import Draw, Row, Topics, Tree
+from ..style import Look
+from ..tree import Draw, Topics, Tree, TreeRow
 from .folding import Place, codes_in, error_names, is_default
 
 MOST_FAILED = 100
@@ -44,7 +44,7 @@ class FoldingTree(Tree):
         if folded:
             self.remark(f"… {defaults(folded)}", below, last=not more)
 
-    def one(self, row: Row, value: Mapping[str, Any], below: str, *, last: bool) -> None:
+    def one(self, row: TreeRow, value: Mapping[str, Any], below: str, *, last: bool) -> None:
         """Draw one field."""
         guide, under = (self.last, self.last_below) if last else (self.mid, self.mid_below)
         row.draw(value[row.key], f"{below}{guide}{row.label}", below + under)

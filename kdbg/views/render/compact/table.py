@@ -31,14 +31,14 @@ def table(tree: FoldingTree, struct: WireStruct, found: list[Any], below: str, s
     room = tree.look.width - bare(below) - GUIDE
     plain = [field for field in columns if field.node.kind != "error"]
     for wanted, broken in ((columns, False), (plain, False), (plain, True)):
-        made = Table(tree, wanted, found, shown, broken=broken)
+        made = CompactTable(tree, wanted, found, shown, broken=broken)
         if made.width <= room and (wanted or not plain):
             made.draw(below, struct, [field for field in columns if field not in wanted])
             return True
     return False
 
 
-class Table:
+class CompactTable:
     """The lines of a table: names above, an item a line."""
 
     def __init__(

@@ -12,12 +12,12 @@ from ....protocol.wire import Api
 from ....protocol.wire.language.api import Direction
 from ....protocol.wire.nodes import Node, WireStruct
 from ....protocol.wire.nodes.children import children
-from ..drawn import Drawing
+from ..exchange_header import findings_of
 from ..exchanges import TreeView
 from ..findings import finding_line
-from ..heading import findings_of
-from ..look import Look
+from ..style import Look
 from ..tree import Topics
+from ..tree_codegen import Drawing
 from ..values import escape
 from .folding import NAMES, codes_in, places
 from .tree import CompactTree

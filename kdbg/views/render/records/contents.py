@@ -10,7 +10,7 @@ import orjson
 from ....payloads.values.value import Value
 from ....protocol.wire.readings.secrets import Hidden
 from ..jsonlines import redacted
-from ..said import json_text
+from ..value_text import json_text
 from ..values import escape, octets
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from ....payloads.records.record import CapturedRecord, TransactionEnd
 from ....payloads.values.chosen import ReadBytes
-from ....payloads.values.value import Asked, Part, Value
-from ..heading import has_date, moment
-from ..look import Look
-from ..said import quoted
+from ....payloads.values.value import Part, Value, ValueContext
+from ..exchange_header import has_date, moment
+from ..style import Look
+from ..value_text import quoted
 from ..values import cells, cut, escape, quote
 from .contents import header_texts
 from .marks import marks
@@ -110,7 +110,7 @@ class Lines:
         return [*found, ("", f"  {_headers(record)}")] if record.headers else found
 
     def _said(self, record: CapturedRecord, part: Part) -> Value:
-        return self.read(getattr(record, part), Asked(part, record.topic_text, record.headers))
+        return self.read(getattr(record, part), ValueContext(part, record.topic_text, record.headers))
 
     def _told(self, value: Value) -> list[Piece]:
         """Return how a key or value was read, and why not otherwise."""

@@ -6,10 +6,10 @@ from typing import Any
 
 from ....payloads.records.record import CapturedRecord
 from ....payloads.values.chosen import ReadBytes
-from ....payloads.values.value import Asked, Part, Value
+from ....payloads.values.value import Part, Value, ValueContext
 from ....protocol.grammars.errors import error_name
 from ..answers import csv_line
-from ..heading import has_date, moment
+from ..exchange_header import has_date, moment
 from ..jsonlines import dump
 from .contents import header_objects, json_form, text
 from .marks import is_open
@@ -67,7 +67,7 @@ def csv_header() -> str:
 
 def said(record: CapturedRecord, part: Part, read: ReadBytes) -> Value:
     """Return what the key or value of a record says."""
-    return read(getattr(record, part), Asked(part, record.topic_text, record.headers))
+    return read(getattr(record, part), ValueContext(part, record.topic_text, record.headers))
 
 
 def columns(record: CapturedRecord) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from ....errors import InputError
 from ....payloads.records.record import CapturedRecord
 from ....payloads.values.chosen import ReadBytes
-from ....payloads.values.value import Asked, Part
-from ..look import Look
+from ....payloads.values.value import Part, ValueContext
+from ..style import Look
 from ..values import cut
 from .contents import escaped, header_texts, text
 from .marks import marks
@@ -69,7 +69,7 @@ class Template:
 
     def content(self, record: CapturedRecord, part: Part) -> str:
         """Return what a key or a value says; nothing for null."""
-        said = self.read(getattr(record, part), Asked(part, record.topic_text, record.headers))
+        said = self.read(getattr(record, part), ValueContext(part, record.topic_text, record.headers))
         return self.plain(text(said))
 
     def plain(self, said: str | None) -> str:

@@ -10,8 +10,8 @@ from ....analysis.stats.overview import SECTIONS, Overview
 from ....analysis.stats.tally import Tally
 from ....protocol.findings import Kind
 from ....protocol.findings.amounts import count, rounded
-from ..heading import latency, moment
-from ..look import Look
+from ..exchange_header import latency, moment
+from ..style import Look
 from ..summary import size
 from .table import ANY_WIDTH, Lines, lines
 

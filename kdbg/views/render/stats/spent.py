@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ....analysis.stats.dimensions import Dimension, Key
 from ....analysis.stats.measures import ON, SPENT
 from ....analysis.stats.tally import PARTS, Tally
-from ..look import Look
+from ..style import Look
 from .table import ANY_WIDTH, Column, Lines, joined
 from .values import measure_text, value_text
 

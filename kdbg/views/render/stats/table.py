@@ -13,7 +13,7 @@ from ....analysis.stats.dimensions import Dimension, Key
 from ....analysis.stats.measures import MEASURES, Measure, Unit
 from ....analysis.stats.tally import Tally
 from ..columns import GAP
-from ..look import Look
+from ..style import Look
 from ..values import cells, cut
 from .values import measure_text, value_text
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....analysis.stats.dimensions import SECOND, Dimension
 from ....analysis.stats.measures import Measure, Unit
-from ..heading import clocks, endpoint, moment
+from ..exchange_header import clocks, endpoint, moment
 from ..summary import short, size
 from ..values import escape
 

@@ -1,0 +1,167 @@
+"""Packets, exchanges and findings in, ledgers out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...capture.packet import Packet
+from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.lines import UNTIMED
+from ...exchanges.messages.peers import Peers
+from ...exchanges.messages.requested_wait import WAITS
+from ...protocol.findings import Finding
+from ...protocol.findings.kinds import ATTEMPTS
+from ...protocol.wire.readings.outline import Outline
+from .accounts import MOST_ERRORS, Accounts
+from .evidence import Mark
+from .readers import COUNTERS, READERS
+from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, KafkaConnection, Slow, Unanswered, Use
+
+CLOSELY, EVERY = 1024, 16
+"""Exchanges of an API on a connection that are read closely, and of how many one is beyond them, where all is well."""
+NO_BODY: dict[str, Any] = {}
+
+
+class Ledgers(Accounts):
+    """Feed it with `packets`, `take`, and `left_over` for what belongs to no exchange, in an engine's order."""
+
+    first_time: int
+    last_time: int
+    exchanges: int
+
+    def packets(self, packets: Sequence[Packet]) -> None:
+        """Take packets, before the engine does."""
+        if packets:
+            self.first_time = self.first_time or packets[0][1]
+            self.last_time = packets[-1][1]
+            self.paths.receive_all(packets)
+
+    def left_over(self, found: Iterable[tuple[Peers, Finding]]) -> None:
+        """Take findings that belong to no exchange; attempts to connect are known from the packets already."""
+        for peers, finding in found:
+            if finding.kind not in ATTEMPTS and len(self.left) < MOST_ERRORS:
+                self.left.append((peers, finding))
+
+    def take(self, exchanges: Iterable[Exchange]) -> None:
+        """Take exchanges, in the order in which they are handed out."""
+        at = self.names.at
+        for exchange in exchanges:
+            at(exchange.names)
+            self._take(exchange)
+
+    def _take(self, exchange: Exchange) -> None:
+        session = self.session(exchange.peers)
+        if session is None:
+            return
+        self.exchanges += 1
+        request, response, api = exchange.request, exchange.response, exchange.api
+        half = request or response
+        if half is None:
+            return
+        start = request.first_time if request is not None else half.first_time
+        end = response.last_time if response is not None else half.last_time
+        if UNTIMED in (start, end):
+            start = end = 0
+        self.first_time = self.first_time or start
+        self.last_time = max(self.last_time, end)
+        mark = Mark(exchange.number, start, end, exchange.peers.number)
+        if api is None:
+            session.unasked.add(mark)
+            for finding in exchange.findings:
+                session.odd(finding.kind.value, mark)
+            return
+        key = api.key
+        use = session.heard(mark, key, exchange.version, exchange.client_id, request.size if request is not None else 0)
+        latency = exchange.latency
+        facts = exchange.facts()
+        count = COUNTERS.get(key)
+        if count is not None and facts is not None and _is_everyday(use, exchange, facts, latency):
+            self.pulse(session.broker).beat(end, mark)
+            session.sampled = True
+            count(self, session, mark, facts, latency)
+            return
+        asked, told = _body(request), _body(response)
+        if not exchange.is_sound(shallow=True):
+            findings = exchange.all_findings(shallow=True)
+            for finding in findings:
+                session.odd(finding.kind.value, mark)
+                session.mistakes.add(finding, mark, exchange, findings)
+        if request is not None and response is None and exchange.answered:
+            session.unanswered_count += 1
+            if len(session.unanswered) < MOST_UNANSWERED:
+                session.unanswered.append(Unanswered(mark, key, exchange.version, request.size, request.missing))
+        if latency is not None and request is not None and response is not None:
+            self.pulse(session.broker).beat(response.first_time, mark)
+            if latency >= SLOW or response.last_time - response.first_time >= SLOW:
+                self._slow(session, exchange, mark, asked, request, response)
+                use.worst = max(use.worst, latency)
+        throttle = told.get("throttle_time_ms")
+        if throttle:
+            session.throttled.add(mark)
+            session.throttle_ms = max(session.throttle_ms, throttle)
+        read = READERS.get(key)
+        if read is not None:
+            read(self, session, mark, asked, told, exchange)
+        if facts is not None and not (facts[0][2] or facts[1][2]):
+            return
+        for error in exchange.errors:
+            use.errors[error.code] += 1
+            if error.topic is not None:
+                name = self.topic(None, error.topic) if not isinstance(error.topic, str) else error.topic
+                self.failed(error.code, key, name, session, mark, -1 if error.partition is None else error.partition)
+            else:
+                self.failed(error.code, key, _subject(asked), session, mark)
+
+    def _slow(
+        self, session: KafkaConnection, exchange: Exchange, mark: Mark, asked: dict[str, Any],
+        request: CapturedMessage, response: CapturedMessage,
+    ) -> None:  # fmt: skip
+        """Remember an answer that took long."""
+        if len(session.slow) >= MOST_SLOW or exchange.api is None:
+            return
+        wait = WAITS.get(exchange.api.key)
+        held = (wait.of(asked) or 0) * 1_000_000 if wait is not None and wait.held else 0
+        session.slow.append(
+            Slow(
+                mark, exchange.api.key, request.last_time, response.first_time, response.last_time, held,
+                asked.get("acks"),
+            )
+        )  # fmt: skip
+
+
+def _is_everyday(use: Use, exchange: Exchange, facts: tuple[Outline, Outline], latency: int | None) -> bool:
+    """Return whether an exchange is one of very many of its kind, and nothing about it is worth a closer look."""
+    return (
+        use.seen.count > CLOSELY
+        and use.seen.count % EVERY != 0
+        and latency is not None
+        and latency < SLOW
+        and not (facts[0][2] or facts[1][2])
+        and not use.transactional
+        and exchange.response is not None
+        and exchange.response.last_time - exchange.response.first_time < SLOW
+    )
+
+
+def _body(half: CapturedMessage | None) -> dict[str, Any]:
+    """Return what a message says, as far as it can be read and may be told."""
+    if half is None:
+        return NO_BODY
+    message = half.message(shallow=True)
+    if message is None or message.misaligned or not isinstance(message.body, dict):
+        return NO_BODY
+    return message.body
+
+
+SUBJECTS: tuple[str, ...] = ("group_id", "transactional_id", "key", "mechanism")
+
+
+def _subject(asked: dict[str, Any]) -> str:
+    """Return what a request is about, where that is no topic."""
+    for name in SUBJECTS:
+        found = asked.get(name)
+        if isinstance(found, str) and found:
+            return found
+    keys = asked.get("coordinator_keys")
+    return str(keys[0]) if keys else ""

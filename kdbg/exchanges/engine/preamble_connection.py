@@ -1,0 +1,140 @@
+"""A connection on which something else is said before Kafka, as the engine sees it: a connection that begins later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import Foreign
+from ...streams.tcp.connection import Connection
+from ...streams.tcp.stream import NOBODY, Receiver
+from ..messages.peers import Via
+from .classifier import Budget, Event
+from .layer import Layer
+from .preambles import LONGEST, OTHER, PreambleEnd, ProxyRefused, Read
+
+
+class PreambleDirection:
+    """tcp.Receiver of one direction: holds what is said until the preamble is over, then hands on what follows."""
+
+    proxied: Proxied
+
+    __slots__ = ("events", "proxied", "receiver", "said")
+
+    def __init__(self, proxied: Proxied) -> None:
+        self.proxied = proxied
+        self.receiver: Receiver = NOBODY
+        self.events: list[Event] = []
+        self.said = bytearray()
+
+    def attach(self, receiver: Receiver) -> None:
+        """Say who takes what follows."""
+        self.receiver = receiver
+
+    def data(self, payload: bytes, time: int, number: int) -> None:
+        if self.proxied.over:
+            self.receiver.data(payload, time, number)
+            return
+        self.events.append((payload, time, number))
+        self.said += payload
+        self.proxied.budget.left -= len(payload)
+        self.proxied.look()
+
+    def gap(self, length: int, time: int, number: int) -> None:
+        if self.proxied.over:
+            self.receiver.gap(length, time, number)
+            return
+        self.events.append((length, time, number))
+        self.proxied.whole = False
+        self.proxied.give_up()
+
+    def end(self, time: int, number: int) -> None:
+        if self.proxied.over:
+            self.receiver.end(time, number)
+            return
+        self.events.append((None, time, number))
+        if self.proxied.sent.events[-1:] and self.proxied.answered.events[-1:]:
+            last = self.proxied.sent.events[-1][0], self.proxied.answered.events[-1][0]
+            if last == (None, None):
+                self.proxied.give_up()
+
+    def release(self, passed: int) -> None:
+        """Hand on what was held, but for so many bytes in front."""
+        events, self.events = self.events, []
+        self.proxied.budget.left += len(self.said)
+        self.said = bytearray()
+        for what, time, number in events:
+            if isinstance(what, bytes):
+                if rest := what[passed:]:
+                    self.receiver.data(rest, time, number)
+                passed = max(0, passed - len(what))
+            elif what is not None:
+                self.receiver.gap(what, time, number)
+            else:
+                self.receiver.end(time, number)
+
+
+class Proxied(Layer):
+    """What is spoken behind a preamble on `tcp`; `via` says what that told, None while it goes on or if it is none.
+
+    `opens` is called when it is over, or turns out to be none; `closes` where the proxy refused.
+    """
+
+    budget: Budget
+    over: bool
+    whole: bool
+
+    __slots__ = ("_closes", "_opens", "_read", "answered", "budget", "over", "sent", "tcp", "via", "whole")
+    tcp: Connection
+    via: Via | None
+
+    def __init__(
+        self,
+        tcp: Connection,
+        read: Read,
+        budget: Budget,
+        opens: Callable[[Proxied], None],
+        closes: Callable[[Proxied, Finding], None],
+    ) -> None:
+        self.tcp, self._read, self.budget, self._opens, self._closes = tcp, read, budget, opens, closes
+        self.via = None
+        self.over, self.whole = False, True
+        self.sent: PreambleDirection = PreambleDirection(self)
+        self.answered: PreambleDirection = PreambleDirection(self)
+
+    @property
+    def handshake(self) -> bool:
+        """Whether what is handed on begins with what the client says first: not where a preamble has a hole."""
+        return self.tcp.handshake and self.whole
+
+    def ignore(self) -> None:
+        """Take nothing any more."""
+        for side in (self.sent, self.answered):
+            side.attach(NOBODY)
+            side.release(0)
+        self.over = True
+        self.tcp.ignore()
+
+    def look(self) -> None:
+        """See whether the preamble is over by what was said so far."""
+        sent, answered = bytes(self.sent.said), bytes(self.answered.said)
+        found = self._read(sent, answered)
+        if isinstance(found, PreambleEnd):
+            self.via = found.via
+            self._go_on(found.sent, found.answered)
+        elif isinstance(found, ProxyRefused):
+            self.over = True
+            size = len(sent) + len(answered)
+            self._closes(self, Finding(Kind.NOT_KAFKA, length=size, facts=Foreign(found.what)))
+        elif found is OTHER or max(len(sent), len(answered)) > LONGEST or self.budget.left < 0:
+            self.give_up()
+
+    def give_up(self) -> None:
+        """Take what was said for what it is without a preamble."""
+        self._go_on(0, 0)
+
+    def _go_on(self, sent: int, answered: int) -> None:
+        self.over = True
+        self._opens(self)
+        self.sent.release(sent)
+        self.answered.release(answered)

@@ -1,0 +1,70 @@
+"""Findings of what generated readings noted: those that the explaining reading would tell of the same message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.faults import ChecksumWrong, Leftover
+from ...protocol.findings.quirks import has_spare
+from ...protocol.grammars.records import record_format
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import Direction
+from ...protocol.wire.nodes import join
+from ...protocol.wire.readings.anomalies import Odd, Surplus, WrongChecksum
+from ...protocol.wire.readings.record_places import record_places
+from ...protocol.wire.readings.runtime import Unreadable
+from ...protocol.wire.records.sets import PREAMBLE
+from .message import carries_secrets, forms
+
+CHECKSUM_SIZE = 4
+
+
+def findings_of(api: Api, version: int, direction: Direction, data: bytes, odd: Sequence[Odd]) -> tuple[Finding, ...]:
+    """Return the findings of a message that was read but for what is odd in it.
+
+    Raise `Unreadable` where only the explaining reading can tell: the message may be of another form, in which nothing
+    is odd, or may show a secret at the wrong place.
+    """
+    if not odd:
+        return ()
+    form, *others = forms(api, version, direction, True, True)
+    if others or not api.reads(direction, version) or carries_secrets(form.grammar):
+        raise Unreadable
+    batches = [one for one in odd if isinstance(one, WrongChecksum)]
+    sets = record_places(form.header, form.grammar)(data) if batches else []
+    paths = _paths(data, [batch.start for batch in batches], sets)
+    if any(isinstance(one, Surplus) and _is_known(api, version, direction, data, one) for one in odd):
+        raise Unreadable
+    return tuple([
+        _left_over(direction, one) if isinstance(one, Surplus) else _wrong_checksum(direction, next(paths), one)
+        for one in odd
+    ])  # fmt: skip
+
+
+def _is_known(api: Api, version: int, direction: Direction, data: bytes, odd: Surplus) -> bool:
+    """Return whether bytes left over may be a quirk of its sender's, as far as they tell without the body."""
+    return bool(has_spare(direction, api.key, version, data[odd.start :]))
+
+
+def _left_over(direction: Direction, odd: Surplus) -> Finding:
+    return Finding(Kind.TRAILING_BYTES, direction, "", odd.start, odd.length, Leftover(odd.length))
+
+
+def _wrong_checksum(direction: Direction, path: str, odd: WrongChecksum) -> Finding:
+    facts = ChecksumWrong("batch", "CRC-32C", odd.says, odd.gives)
+    return Finding(
+        Kind.CRC_MISMATCH, direction, join(path, "crc"), odd.start + record_format.crc_at, CHECKSUM_SIZE, facts
+    )
+
+
+def _paths(data: bytes, batches: list[int], sets: list[tuple[int, str]]) -> Iterator[str]:
+    """Yield the path of each batch, given where the batches begin and where the record sets do, both in order."""
+    at, number, place, path = 0, 0, 0, ""
+    for start in batches:
+        while at < len(sets) and sets[at][0] <= start:
+            (place, path), at, number = sets[at], at + 1, 0
+        while place < start:
+            place += PREAMBLE.size + PREAMBLE.unpack_from(data, place)[1]
+            number += 1
+        yield f"{path}[{number}]"

@@ -1,0 +1,224 @@
+"""Which bytes of a connection were seen at which places, and when: runs of bytes, for as long as packets may pair."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import islice
+from typing import Final, TypeAlias
+
+from ...capture.packet import Packet
+from .clocks import DRIFT, ClockOffset
+
+MASK: Final = 0xFFFFFFFF
+BEHIND: Final = 1 << 30
+"""What seems to lie further back than that lies ahead."""
+NEAR: Final = 1 << 24
+"""A SYN that is further from what was seen than that begins another connection on the same ports."""
+OLD: Final = 64
+"""Runs of a direction that are kept at least."""
+AGREED: Final = 8
+"""Votes for an order of two places that no single message overthrows."""
+SETTLED: Final = 61
+"""Runs that are taken without a vote, once there are so many; then there are two votes again."""
+Mark: TypeAlias = tuple[int, int]
+"""Time by the clock of a place, and the number of the packet in its capture."""
+
+
+class FlowRun:
+    """Bytes of one direction from position `start` to `end`, which a place saw first at `moment`.
+
+    `first` and `last` have by place when its first and its last byte were seen there; `emitted` is the place whose
+    packet told of it, -1 before it is told. All in nanoseconds; `moment` is by the clock that all are told by.
+    """
+
+    __slots__ = ("emitted", "end", "first", "flow", "last", "moment", "start")
+    emitted: int
+
+    def __init__(self, flow: Flow, start: int, end: int, moment: int, place: int, mark: Mark) -> None:
+        self.flow, self.start, self.end, self.moment = flow, start, end, moment
+        self.first: dict[int, Mark] = {place: mark}
+        self.last: dict[int, Mark] = {place: mark}
+        self.emitted = -1
+
+    def split(self, position: int) -> FlowRun:
+        """Cut off the bytes from a position on, and return them."""
+        place = next(iter(self.first))
+        rest = FlowRun(self.flow, position, self.end, self.moment, place, self.first[place])
+        rest.first, rest.last = dict(self.last), dict(self.last)
+        self.last = dict(self.first)
+        self.end = position
+        return rest
+
+
+class Sight(int):
+    """The number of a packet of the merged capture, which knows its bytes, and so where and when they were seen.
+
+    A message has the numbers of its first and last packet: so what is known of a run lives as long as who needs it.
+    """
+
+    run: FlowRun | None
+
+
+class Path:
+    """Two places on the way of one connection: which of them is nearer to who opened it, by what was seen so far."""
+
+    __slots__ = ("_settled", "apart", "times", "votes")
+
+    def __init__(self) -> None:
+        self.apart: list[int | None] = [None, None]
+        self.times = [0, 0]
+        self.votes = 0
+        self._settled = 0
+
+    def learn(self, side: int, apart: int, time: int, clock: ClockOffset) -> None:
+        """Take a run of one side (0: of who opened it) that was seen `apart` nanoseconds later at the second place."""
+        self._settled -= 1
+        if self._settled < 0:
+            self._vote(side, apart, time)
+            if not self.votes:
+                return
+        clock.learn(1 if (side == 0) == (self.votes > 0) else 0, apart, time)
+
+    def _vote(self, side: int, apart: int, time: int) -> None:
+        """Take note which place is nearer: to there and back takes longer from the nearer one."""
+        self.apart[side], self.times[side] = apart, time
+        there, back = self.apart
+        if there is None or back is None:
+            return
+        both = there - back
+        if abs(both) > abs(self.times[0] - self.times[1]) // DRIFT:
+            self.votes = max(-AGREED, min(AGREED, self.votes + (1 if both > 0 else -1)))
+            if abs(self.votes) == AGREED:
+                self._settled = SETTLED
+                self.apart = [None, None]
+
+
+class Conversation:
+    """A connection as all places have it: its two flows, that of who opened it first.
+
+    `teller` is the place whose packets are told as they are, -1 before the first; `paths` has what lies between two
+    places. `aliases` are flows that places have for its first one, where addresses were translated.
+    """
+
+    __slots__ = ("aliases", "flows", "paths", "teller")
+
+    def __init__(self, flow: bytes, back: bytes) -> None:
+        self.teller = -1
+        self.paths: dict[tuple[int, int], Path] = {}
+        self.aliases: dict[int, bytes] = {}
+        self.flows: tuple[Flow, Flow] = (Flow(self, 0, flow), Flow(self, 1, back))
+
+
+class Flow:
+    """One direction of a connection: the runs that were seen of late, in the order of their positions.
+
+    `starting` has the same runs by where they start. `side` is 0 for the flow of who opened the connection. `origin` is
+    the sequence number of its SYN, None where none was seen; `due` the position behind all that was seen, -1 before.
+    """
+
+    __slots__ = ("conversation", "due", "flow", "origin", "reset", "runs", "side", "starting")
+    due: int
+    reset: bool
+
+    def __init__(self, conversation: Conversation, side: int, flow: bytes) -> None:
+        self.conversation, self.side, self.flow = conversation, side, flow
+        self.origin: int | None = None
+        self.reset = False
+        self.runs: list[FlowRun] = []
+        self.starting: dict[int, FlowRun] = {}
+        self.due = -1
+
+    def place(self, seq: int) -> int:
+        """Return the position of a sequence number: the same number, but it does not wrap."""
+        due = self.due
+        return seq + MASK + 1 if due < 0 else due + ((seq - due + BEHIND) & MASK) - BEHIND
+
+    def is_new(self, seq: int) -> bool:
+        """Return whether a SYN with this number begins another connection than this one."""
+        return (self.origin is not None and self.origin != seq) or (
+            self.origin is None and self.due >= 0 and abs(self.place(seq) - self.due) > NEAR
+        )
+
+    def add(self, start: int, end: int, moment: int, place: int, mark: Mark) -> FlowRun:
+        """Add a run behind all others."""
+        run = self.starting[start] = FlowRun(self, start, end, moment, place, mark)
+        self.runs.append(run)
+        self.due = end
+        return run
+
+    def see(self, place: int, seq: int, length: int, packet: Packet, moment: int) -> list[FlowRun]:
+        """Take bytes that a place saw; return the runs of them that another place had seen before.
+
+        Bytes that the same place saw before are not among them.
+        """
+        start = self.place(seq)
+        end, mark = start + length, (packet[1], packet[0])
+        if start >= self.due:
+            self.add(start, end, moment, place, mark)
+            return []
+        return self._among(place, start, end, mark, moment)
+
+    def _among(self, place: int, start: int, end: int, mark: Mark, moment: int) -> list[FlowRun]:
+        """Take bytes of which some may have been seen."""
+        known = list[FlowRun]()
+        runs = self.runs
+        at = self._at(start)
+        if runs and at < len(runs) and runs[at].end <= start:
+            at += 1
+        while start < end:
+            run = runs[at] if at < len(runs) else None
+            if run is None or run.start > start:
+                until = end if run is None else min(end, run.start)
+                self._insert(at, FlowRun(self, start, until, moment, place, mark))
+            else:
+                run = self._cut(at, start)
+                at = at if run is runs[at] else at + 1
+                if end < run.end:
+                    self._cut(at, end)
+                until = min(end, run.end)
+                if place not in run.last:
+                    if run.start >= start:
+                        run.first.setdefault(place, mark)
+                    if run.end <= end:
+                        run.last[place] = mark
+                    known.append(run)
+            at += 1
+            start = until
+        self.due = max(self.due, end)
+        return known
+
+    def _at(self, position: int) -> int:
+        """Return the index of the last run that starts at a position or before it, 0 for none."""
+        return max(bisect_right(self.runs, position, key=lambda run: run.start) - 1, 0)
+
+    def _cut(self, at: int, position: int) -> FlowRun:
+        """Divide a run at a position, if it is inside and nobody was told of it; return the run that begins there."""
+        run = self.runs[at]
+        if run.emitted >= 0 or not run.start < position < run.end:
+            return run
+        rest = run.split(position)
+        self._insert(at + 1, rest)
+        return rest
+
+    def _insert(self, at: int, run: FlowRun) -> None:
+        self.runs.insert(at, run)
+        self.starting[run.start] = run
+
+    def between(self, start: int, end: int) -> list[FlowRun]:
+        """Return the runs with bytes from one position to another."""
+        found = list[FlowRun]()
+        for run in islice(self.runs, self._at(start), None):
+            if run.start >= end:
+                break
+            if run.end > start:
+                found.append(run)
+        return found
+
+    def forget(self, moment: int) -> None:
+        """Let go of the runs that were first seen before a moment."""
+        runs = self.runs
+        if len(runs) > OLD and runs[OLD - 1].moment < moment:
+            old = next((at for at, run in enumerate(runs) if run.moment >= moment), len(runs))
+            for run in runs[:old]:
+                self.starting.pop(run.start, None)
+            del runs[:old]

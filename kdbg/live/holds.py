@@ -1,0 +1,237 @@
+"""Messages that are held until a person says what becomes of them: passed on, changed or not, or dropped.
+
+A `Desk` is that of a whole proxy, a `ConnectionHolds` that of one. Nothing here waits, or knows a socket: who holds
+is told by `tell`, and the connection goes on by its `wake`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+from uuid import UUID
+
+from ..errors import BuildError, GrammarError, InputError, WireError
+from ..exchanges.engine.names import Learner
+from ..exchanges.filters.filter_set import Filters
+from ..exchanges.messages.exchange import CapturedMessage, Exchange
+from ..exchanges.messages.peers import Peers
+from ..protocol.wire.language.api import Direction
+from .actions import Set, Turn
+from .effects import Hold, PendingRequest
+from .exchange_view import ExchangeView
+from .faults import Applied
+from .relay import Relay
+
+BOTH: frozenset[Direction] = frozenset({"request", "response"})
+
+
+class Held(NamedTuple):
+    """A message that is held: its number, whose connection, and the bytes of both messages, without their sizes."""
+
+    number: int
+    peers: Peers
+    direction: Direction
+    request: bytes
+    response: bytes | None
+
+    def exchange(self, topics: dict[UUID, str], data: bytes | None = None) -> Exchange:
+        """Return the exchange, with `data` in place of what is held; of no API where its request is none any more."""
+        asked = PendingRequest(None, True, None)
+        asked.data = data if data is not None and self.direction == "request" else self.request
+        response = data if data is not None and self.direction == "response" else self.response
+        found = ExchangeView(lambda: self.peers, topics).exchange(asked, self.direction, response or b"")
+        if found is None:
+            found, now = Exchange(self.peers, None, 0, 0, None), time.time_ns()
+            found.request = CapturedMessage(asked.data, (now, now), (0, 0), "request")
+        return found
+
+    @property
+    def data(self) -> bytes:
+        """The bytes that are held."""
+        return self.request if self.direction == "request" else self.response or b""
+
+
+class Tell(Protocol):
+    """Who is told of what is held; returns False where that cannot be taken, and nothing is held then."""
+
+    def held(self, held: Held) -> bool:
+        """Take note of a message that is held from now on."""
+
+    def gone(self, number: int) -> None:
+        """Take note that its connection has ended."""
+
+    def done(self, applied: Applied) -> None:
+        """Take note of what was done to an exchange."""
+
+
+class Desk:
+    """What is held of all connections. `filters` say which messages are held, None for none, `sides` of which kind."""
+
+    filters: Filters | None
+    sides: frozenset[Direction]
+
+    def __init__(self, tell: Tell, topics: dict[UUID, str] | None = None) -> None:
+        self.tell = tell
+        self.topics: dict[UUID, str] = {} if topics is None else topics
+        self.filters, self.sides = None, BOTH
+        self._check: Callable[[Exchange], bool] | None = None
+        self._learner = Learner(self.topics)
+        self._number = 0
+        self._held: dict[int, tuple[ConnectionHolds, Hold]] = {}
+        self._holders: dict[tuple[str, int], ConnectionHolds] = {}
+
+    @property
+    def held(self) -> Mapping[int, object]:
+        """The messages that are held, by their numbers."""
+        return self._held
+
+    def want(self, filters: Filters | None, sides: frozenset[Direction] = BOTH) -> None:
+        """Hold what fits from now on; what is held already stays so."""
+        self.filters, self.sides = filters, sides
+        self._check = None if filters is None else filters.check(self.topics) or (lambda exchange: True)
+
+    def learn(self, exchange: Exchange) -> None:
+        """Learn the names of topic ids from an exchange."""
+        self._learner.learn_from(exchange)
+
+    def fits(self, exchange: Exchange, direction: Direction) -> bool:
+        """Return whether a message is to be held."""
+        return self._check is not None and direction in self.sides and self._check(exchange)
+
+    def holder(self, peers: Callable[[], Peers], relay: Relay, wake: Callable[[], None]) -> ConnectionHolds:
+        """Return what holds the messages of a connection."""
+        return ConnectionHolds(self, peers, relay, wake)
+
+    def take(self, holder: ConnectionHolds, held: Held, hold: Hold) -> bool:
+        """Take note of a message; return whether it can be held."""
+        if not self.tell.held(held):
+            return False
+        self._held[held.number] = holder, hold
+        return True
+
+    def number(self) -> int:
+        """Return the number of the next message."""
+        self._number += 1
+        return self._number
+
+    def resume(self, number: int, data: bytes | None = None) -> None:
+        """Pass a message on, with `data` in place of its bytes; do nothing for one that is not held."""
+        if number in self._held:
+            holder, hold = self._held.pop(number)
+            holder.resume(hold, data)
+
+    def drop(self, number: int) -> None:
+        """Let a message vanish; its connection gives no answers from there on."""
+        if number in self._held:
+            holder, hold = self._held.pop(number)
+            holder.drop(hold)
+
+    def repeat(self, client: tuple[str, int], data: bytes) -> bool:
+        """Send a request once more over its client's connection; return False where that is closed."""
+        holder = self._holders.get(client)
+        if holder is None:
+            return False
+        holder.repeat(data)
+        return True
+
+    def opened(self, holder: ConnectionHolds, client: tuple[str, int]) -> None:
+        """Take note of a connection."""
+        self._holders[client] = holder
+
+    def ended(self, holder: ConnectionHolds, client: tuple[str, int]) -> None:
+        """Take note that a connection has ended: nothing of it is held any more."""
+        if self._holders.get(client) is holder:
+            del self._holders[client]
+        for number in [number for number, (of, _) in self._held.items() if of is holder]:
+            del self._held[number]
+            self.tell.gone(number)
+
+
+class ConnectionHolds:
+    """What holds the messages of one connection, as its relay asks."""
+
+    def __init__(self, desk: Desk, peers: Callable[[], Peers], relay: Relay, wake: Callable[[], None]) -> None:
+        self._desk, self._peers, self._relay, self._wake = desk, peers, relay, wake
+        self._seen = ExchangeView(peers, desk.topics)
+
+    @property
+    def wants(self) -> bool:
+        """Whether any message may be held."""
+        return self._desk.filters is not None
+
+    def hold(self, asked: PendingRequest, direction: Direction, data: bytes) -> Hold | None:
+        """Return what stands in the queue for a message that is held; None for one that is not."""
+        if not self.wants:
+            return None
+        exchange = self._seen.exchange(asked, direction, data)
+        if exchange is not None and direction == "response":
+            self._desk.learn(exchange)
+        if exchange is None or not self._desk.fits(exchange, direction):
+            return None
+        assert asked.data is not None
+        hold = Hold(asked, direction, data, time.monotonic())
+        response = data if direction == "response" else None
+        held = Held(self._desk.number(), self._peers(), direction, asked.data, response)
+        return hold if self._desk.take(self, held, hold) else None
+
+    def resume(self, hold: Hold, data: bytes | None) -> None:
+        """Pass on what was held."""
+        self._did(hold, "changed, " if data is not None and data != hold.data else "")
+        self._relay.release(hold, hold.data if data is None else data)
+        self._wake()
+
+    def drop(self, hold: Hold) -> None:
+        """Let what was held vanish."""
+        self._did(hold, "dropped, ")
+        self._relay.release(hold, None)
+        self._wake()
+
+    def repeat(self, data: bytes) -> None:
+        """Send a request once more."""
+        self._relay.repeat(data)
+        self._wake()
+
+    def repeated(self, asked: PendingRequest) -> None:
+        """Take note that a request of kdbg's own goes out now."""
+        self._tell(asked, "sent manually")
+
+    def opened(self) -> None:
+        """Take note of the connection, whose peers are known now."""
+        self._desk.opened(self, self._peers().client)
+
+    def ended(self) -> None:
+        """Take note that the connection has ended."""
+        self._desk.ended(self, self._peers().client)
+
+    def _did(self, hold: Hold, what: str) -> None:
+        seconds = time.monotonic() - hold.since
+        self._tell(hold.asked, f"{hold.direction} {what}held for {seconds:.1f} s")
+
+    def _tell(self, asked: PendingRequest, what: str) -> None:
+        name = asked.api.name if asked.api is not None else ""
+        self._desk.tell.done(Applied(time.time_ns(), self._peers().client, name, asked.correlation_id or 0, what))
+
+
+def with_field(held: Held, data: bytes, text: str, topics: dict[UUID, str]) -> bytes:
+    """Return the bytes of a message with a value put at a path, `PATH=VALUE` as `--set` takes it: built anew by the
+    grammar of its version. Raise `InputError` where that cannot be."""
+    exchange = held.exchange(topics, data)
+    if exchange.api is None:
+        raise InputError("these bytes are no longer a message; edit them as bytes")
+    turn = Turn(exchange, held.direction, data)
+    try:
+        changed = Set(held.direction, text).apply(turn)
+    except (BuildError, GrammarError, WireError) as error:
+        raise InputError(str(error)) from None
+    if not changed:
+        raise InputError(f"{text!r} does not fit this message: unknown field, or wrong type")
+    return turn.data
+
+
+def with_bytes(data: bytes, start: int, end: int, text: str) -> bytes:
+    """Return bytes with those from `start` to `end` replaced by others, in hex; raise `InputError` for what is none."""
+    try:
+        return data[:start] + bytes.fromhex(text) + data[end:]
+    except ValueError:
+        raise InputError(f"invalid hex {text!r}; use two digits per byte") from None

@@ -1,0 +1,300 @@
+"""`kdbg browse tables/`: what reads a folder of a pipeline's tables, and jobs over them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from array import array
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError
+from ...views.render.answers import table
+from ...views.render.style import Look
+from ...views.render.values import escape
+from ...views.tables.columns import ABOUT, STATE, TABLES
+from ..tui.feed import ExchangeFeed
+from ..tui.index import COLUMNS, HALF, NOTHING, WRONG, Batch, Names, Start, Who
+from ..tui.processes import Job, Progress, Tell
+from ..tui.rows import LONGEST, MOST
+from ..tui.spool import SpoolWalk, SpoolWriter
+from ..tui.table_rows import Beside, Columns, Original, TableRows
+from .browsing import keys_from_terminal
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+FIRST, LATER = 64, 1024
+"""Rows of the first parcel, which is there soon, and of later ones."""
+BESIDE = {"partitions": "request_time", "records": "request_time", "groups": "time", "problems": "request_time"}
+"""The tables that tell more of an exchange, with the column of its time."""
+MANY = 200
+"""Rows of each that are shown."""
+SECONDS = 30.0
+"""Seconds that a condition of the filter line may take over some rows, and the statistics over all."""
+NUMBERS = """
+SELECT api, count(*) AS exchanges, count(*) FILTER (WHERE len(error_codes) > 0) AS "with errors",
+  round(quantile_disc(latency_us, 0.5) / 1000, 3) AS "p50 ms",
+  round(quantile_disc(latency_us, 0.99) / 1000, 3) AS "p99 ms",
+  round(max(latency_us) / 1000, 3) AS "max ms", sum(request_bytes) AS "request bytes",
+  sum(response_bytes) AS "response bytes"
+FROM exchanges WHERE ({condition}
+) GROUP BY api ORDER BY exchanges DESC, api
+"""
+"""The statistics of what is shown."""
+
+
+def check_tables(folder: str) -> None:
+    """Raise `InputError` where a folder holds no tables that are whole."""
+    from ...scale.query.database import check
+
+    check()
+    path = Path(folder)
+    try:
+        state = json.loads((path / STATE).read_bytes())
+        runs = [str(run["run"]) for run in state["runs"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{folder}: {STATE} cannot be read; create the tables again with kdbg pipeline") from error
+    if not runs:
+        raise InputError(f"{folder}: no tables; create them with kdbg pipeline")
+    if not (path / "exchanges").is_dir():
+        raise InputError(f"{folder}: no exchanges table; create it with kdbg pipeline")
+
+
+class TableFiles:
+    """Reads the table of exchanges of a folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, spool: int, tell: Tell) -> None:
+        """Read it to its end."""
+        writer = SpoolWriter(spool)
+        try:
+            self._read(writer, tell)
+        finally:
+            writer.close()
+
+    def _read(self, writer: SpoolWriter, tell: Tell) -> None:
+        from ...scale.query.database import Database
+        from ...scale.query.stored import show
+
+        rows, names = IndexRows(), list(TABLES["exchanges"])
+        with closing(Database()) as database:
+            show(database, self.folder, {"exchanges"})
+            ((whole,),) = database.answer("SELECT count(*) FROM exchanges").rows
+            waiting: list[tuple[Any, ...]] = []
+            for row in database.answer(f"SELECT {listed(names)} FROM exchanges").rows:
+                waiting.append(row)
+                if len(waiting) >= (LATER if rows.count else FIRST):
+                    tell(rows.batch(names, waiting, writer))
+                    tell(Progress(rows.count, whole))
+                    waiting = []
+            if waiting:
+                tell(rows.batch(names, waiting, writer))
+            tell(Progress(whole, whole))
+
+
+class IndexRows:
+    """Makes batches of the index of rows; `count` are in those so far."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._who: dict[tuple[Any, ...], int] = {}
+        self._connections: dict[tuple[Any, ...], int] = {}
+        self._names: dict[Names, int] = {(): 0}
+        self._told_names = 0
+
+    def batch(self, names: Sequence[str], rows: Sequence[tuple[Any, ...]], writer: SpoolWriter) -> Batch:
+        """Return the batch of some more rows, and write them."""
+        stored: Columns = {name: list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
+        columns = {name: array(code) for name, code in COLUMNS.items()}
+        new_who: list[Who] = []
+        for values in rows:
+            self.count += 1
+            for column, value in zip(columns.values(), self._row(dict(zip(names, values, strict=True)), new_who),
+                                     strict=True):  # fmt: skip
+                column.append(value)
+        new_names = [*self._names][self._told_names :]
+        self._told_names = len(self._names)
+        told = {name: column.tobytes() for name, column in columns.items()}
+        return Batch(told, writer.put(pickle.dumps(stored)), len(rows), new_who, new_names, [])
+
+    def _row(self, row: Mapping[str, Any], new: list[Who]) -> tuple[int, ...]:
+        time, latency = row["request_time"], row["latency_us"]
+        flags = WRONG if row["error_codes"] or row["notes"] else 0
+        if row["request_bytes"] is None or (row["response_bytes"] is None and row["answered"] is not False):
+            flags |= HALF
+        return (
+            self.count,
+            (time - EPOCH) // MICROSECOND * 1000 if time is not None else 0,
+            self._who_of(row, new),
+            NOTHING if row["request_bytes"] is None else row["request_bytes"],
+            NOTHING if row["response_bytes"] is None else row["response_bytes"],
+            NOTHING if latency is None else latency * 1000,
+            flags,
+            self._name(row["topics"]),
+            self._name(row["groups"]),
+            0,
+        )
+
+    def _who_of(self, row: Mapping[str, Any], new: list[Who]) -> int:
+        connection = row["capture"], row["connection_id"]
+        number = self._connections.setdefault(connection, len(self._connections) + 1)
+        client_id = row["client_id"]
+        who = Who(
+            0, number, escape(row["client"] or "?"), escape(row["broker"] or "?"), escape(row["api"] or "?"),
+            row["api_version"] if row["api_version"] is not None else -1,
+            None if client_id is None else client_id[:LONGEST],
+        )  # fmt: skip
+        found = self._who.get(who)
+        if found is None:
+            found = self._who[who] = len(self._who)
+            new.append(who)
+        return found
+
+    def _name(self, names: Sequence[Hashable] | None) -> int:
+        found: Names = tuple(dict.fromkeys(name for name in names or () if name is not None))[:MOST]
+        return self._names.setdefault(found, len(self._names))
+
+
+class Condition:
+    """Takes the text of the filter line: a condition on the columns of exchanges, in SQL."""
+
+    def __init__(self) -> None:
+        self._database: Any = None
+
+    def __call__(self, text: str) -> str:
+        """Return it; raise `InputError` where it is none."""
+        from ...scale.query.bounds import Bounds
+        from ...scale.query.database import Database
+
+        if text.startswith("-"):
+            raise InputError("a filter for tables is an SQL condition, such as latency_us > 100000 AND api = 'Fetch'")
+        if text:
+            self._database = self._database or Database(bounds=Bounds(SECONDS))
+            self._database.check_condition("exchanges", text)
+        return text
+
+    def close(self) -> None:
+        """Let go of what was needed for it."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+
+def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
+    """Return the questions that can be asked of tables; with `hide` what records hold is not told."""
+
+    def more(spool: int, start: Start, row: Mapping[str, Any]) -> Iterator[Beside | Original]:
+        from ...scale.query.database import Database
+        from .source_exchange import files_of, original
+
+        with closing(Database(hide=hide)) as database:
+            beside = beside_of(database, folder, row)
+            yield beside
+            yield original(files_of(database, row), row, beside.rows.get("partitions", ()))
+
+    def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[int]]) -> Iterator[str]:
+        from .source_exchange import export as write
+
+        return write(folder, rows_of(spool, start, {number - 1 for one in wanted.values() for number in one}), target)
+
+    def numbers(spool: int, start: Start, condition: str, look: Look) -> Iterator[str]:
+        from ...scale.query.bounds import Bounds
+        from ...scale.query.database import Database
+        from ...scale.query.stored import show
+
+        with closing(Database(bounds=Bounds(SECONDS))) as database:
+            show(database, folder, {"exchanges"})
+            answer = database.answer(NUMBERS.format(condition=condition or "true"))
+            yield table(answer.columns, [*answer.rows], look)
+
+    return {"filter": fitting, "numbers": numbers, "more": more, "export": export}
+
+
+def fitting(spool: int, start: Start, condition: str) -> Iterator[bytes]:
+    """Yield the positions of rows that a condition lets through, as `tui.jobs.fitting` does."""
+    from ...scale.query.bounds import Bounds
+    from ...scale.query.database import Database
+
+    with closing(Database(bounds=Bounds(SECONDS))) as database:
+        for first, columns in walked(spool, start):
+            places = database.fitting("exchanges", columns, condition)
+            if places:
+                yield array("I", [first + place for place in places]).tobytes()
+
+
+def walked(spool: int, start: Start) -> Iterator[tuple[int, Columns]]:
+    """Yield the position of the first row, and the columns, of each parcel."""
+    first = start.position
+    for _, _, rest, _ in SpoolWalk(spool, start).parcels():
+        columns: Columns = pickle.loads(rest)  # what this program wrote
+        yield first, columns
+        first += len(columns["capture"])
+
+
+def rows_of(spool: int, start: Start, positions: set[int]) -> list[dict[str, Any]]:
+    """Return rows by their positions."""
+    found, left = [], {*positions}
+    for first, columns in walked(spool, start):
+        here = {at for at in left if first <= at < first + len(columns["capture"])}
+        found += [{name: values[at - first] for name, values in columns.items()} for at in sorted(here)]
+        left -= here
+        if not left:
+            break
+    return found
+
+
+def beside_of(database: Any, folder: str, row: Mapping[str, Any]) -> Beside:
+    """Return what other tables know of the exchange of a row."""
+    from ...scale.query.stored import show
+    from .source_exchange import literal
+
+    show(database, folder, {*BESIDE, "files"})
+    rows: dict[str, list[dict[str, Any]]] = {}
+    more: dict[str, int] = {}
+    for name, time in BESIDE.items():
+        own = [column for column in TABLES[name] if column not in TABLES["exchanges"] or column in ("number", "error")]
+        same = ["capture", "connection_id", *(["correlation_id", "api_key"] if "api_key" in TABLES[name] else [])]
+        asked = " AND ".join(f"{column} IS NOT DISTINCT FROM {literal(row[column])}" for column in same)
+        asked += f" AND {time} = {literal(row['request_time'])}"
+        ((count,),) = database.answer(f"SELECT count(*) FROM {name} WHERE {asked}").rows
+        if count:
+            answer = database.answer(f"SELECT {listed(own)} FROM {name} WHERE {asked} LIMIT {MANY}")
+            rows[name] = [dict(zip(answer.columns, one, strict=True)) for one in answer.rows]
+            more[name] = count - len(rows[name])
+    return Beside(rows, more)
+
+
+def listed(columns: Sequence[str]) -> str:
+    """Return names of columns in SQL, where some are words of its own."""
+    return ", ".join(f'"{name}"' for name in columns)
+
+
+def browse(folder: str, look: Look, *, hide: bool, light: bool) -> int:
+    """Show the screen over a folder of tables until somebody ends it; return the exit status."""
+    check_tables(folder)
+    feed = ExchangeFeed(TableFiles(folder), jobs(folder, hide=hide))  # before anything has DuckDB's threads
+    try:
+        keys_from_terminal()
+        with closing(Condition()) as condition:
+            screen(feed, folder, look, condition, light=light).run()
+    finally:
+        feed.close()
+    return 0
+
+
+def screen(feed: ExchangeFeed, folder: str, look: Look, condition: Condition, *, light: bool = False) -> Any:
+    """Return the screen over a feed of tables, by the time of requests."""
+    from ..tui.app import Browser
+
+    described = {
+        table: {name: (kind, ABOUT[table].get(name, "")) for name, kind in columns.items()}
+        for table, columns in TABLES.items()
+    }
+    app = Browser(feed, look, [folder], condition, light=light, contents=TableRows(feed, look, described))
+    app.order.sort("time")
+    return app

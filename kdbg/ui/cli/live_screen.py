@@ -1,0 +1,219 @@
+"""The screen over what is live, `--tui` of watch and proxy: a process that reads the stream, and what is asked of it.
+
+Whoever captures or relays waits for none of these: what comes faster than it is read is left out, and counted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...analysis.logs.log import ApplicationLog
+from ...atomic import AtomicFile
+from ...capture import Capture
+from ...capture.source import open_source
+from ...capture.write import CaptureWriter
+from ...errors import CaptureError, InputError, UnknownCapture
+from ...exchanges.filters.filter_set import Filters
+from ...exchanges.messages.exchange import Exchange
+from ...live.control import Hand, channel
+from ...live.holds import BOTH, Held, with_bytes, with_field
+from ...live.socket_processes import Owners
+from ...protocol.findings.amounts import count
+from ...protocol.wire.language.api import Direction
+from ...protocol.wire.readings.topic_names import NamesThen
+from ...views.render.style import Look
+from ..tui.feed import ExchangeFeed
+from ..tui.held_messages import Heard, HeldMessage
+from ..tui.index import Batch, Start
+from ..tui.processes import Causes, Job, Note, Progress, Tell
+from ..tui.spool import SpoolWalk, SpoolWriter
+from .browsing import WIDEST, IndexRun, keys_from_terminal, parsed
+from .fault_options import Marks
+from .process_filter import ProcessFilter
+from .stream_run import Streaming
+
+__all__ = ["Hand", "Live", "channel", "screen", "show"]
+KEPT = 500_000
+"""Exchanges that are kept: some 60 MB of memory, and what their messages take in a file."""
+SIDED = re.compile(r"(request|response)s?\s*:\s*(.*)", re.DOTALL)
+
+
+class LiveRun(Streaming, IndexRun):
+    """Reads a stream, and tells of every exchange that the filters let through, with what was done to it."""
+
+    def __init__(self, name: str, filters: Filters, spool: SpoolWriter, tell: Tell) -> None:
+        super().__init__(filters, spool, self._told_of, live=True, followed=None)
+        self.name, self._hear = name, tell
+        self._missing = 0
+        self.marks: Marks | None = None
+
+    def _told_of(self, what: Batch | Note | Progress | Causes) -> None:
+        """Tell on; how far it is says how much is missing as well."""
+        if isinstance(what, Progress):
+            what = Progress(what.read, None, self._missing)
+        self._hear(what)
+
+    def blocks(self, capture: Capture | ApplicationLog) -> Iterator[list[Any]]:
+        """Yield the packets, which diagnosis sees before the engine does; tell how many are missing by then."""
+        for packets in self._weighed.through(super().blocks(capture)):
+            yield packets
+            missing = sum(capture.lost or ())
+            if missing != self._missing:
+                self._missing = missing
+                self._tell(Progress(*capture.source.extent()))
+
+    def give(self, capture: Capture | ApplicationLog, names: NamesThen) -> None:
+        """Mark what was done to exchanges, and tell of them."""
+        if self.marks is not None:
+            self.marks.mark(self.held)
+        super().give(capture, names)
+
+
+class Live:
+    """Reads a stream from a descriptor; `marks` is that of what the proxy did, `owners` finds processes."""
+
+    def __init__(
+        self, name: str, stream: int, filters: Filters, marks: int | None = None, owners: Owners | None = None
+    ) -> None:
+        self.name, self.stream, self.filters = name, stream, filters
+        self.marks, self.owners = marks, owners
+
+    def __call__(self, spool: int, tell: Tell) -> None:
+        """Read until the stream ends."""
+        writer = SpoolWriter(spool)
+        run = LiveRun(self.name, self.filters, writer, tell)
+        if self.marks is not None:
+            run.marks = Marks(self.marks, run.say)
+        if self.owners is not None:
+            run.owned = ProcessFilter(self.owners, run.say)
+        try:
+            with Capture(open_source(os.fdopen(self.stream, "rb", buffering=0))) as capture:
+                run.files += 1
+                run.read(capture, self.name)
+        except UnknownCapture:
+            pass  # it ended before it had begun
+        except CaptureError as error:
+            run.say(str(error))
+        finally:
+            run.close()
+            writer.close()
+
+
+class Interception:
+    """Holds messages of the proxy, and does with them what the screen says."""
+
+    def __init__(self, hand: Hand) -> None:
+        self._hand = hand
+        self._held: dict[int, Held] = {}
+
+    def listen(self, hear: Callable[[Heard], None]) -> None:
+        def take(what: Held | int | str) -> None:
+            if isinstance(what, Held):
+                self._held[what.number] = what
+                hear(HeldMessage(what.number, what.direction, what.data, what.exchange({})))
+            else:
+                if isinstance(what, int):
+                    self._held.pop(what, None)
+                hear(what)
+
+        self._hand.listen(take)
+
+    def want(self, text: str) -> None:
+        found = SIDED.fullmatch(text.strip())
+        expression = found[2] if found is not None else text.strip()
+        sides: frozenset[Direction] = BOTH
+        if found is not None:
+            sides = frozenset({"request" if found[1] == "request" else "response"})
+        if found is None and not expression:
+            self._hand.want(None)
+        else:
+            self._hand.want(parsed("" if expression == "*" else expression), sides)
+
+    def resume(self, message: HeldMessage) -> None:
+        self._held.pop(message.number, None)
+        self._hand.resume(message.number, message.data if message.changed else None)
+
+    def drop(self, message: HeldMessage) -> None:
+        self._held.pop(message.number, None)
+        self._hand.drop(message.number)
+
+    def repeat(self, exchange: Exchange) -> None:
+        assert exchange.request is not None
+        self._hand.repeat(exchange.peers.client, exchange.request.data)
+
+    def put(self, message: HeldMessage, text: str) -> None:
+        self._change(message, lambda held: with_field(held, message.data, text, {}))
+
+    def overwrite(self, message: HeldMessage, start: int, end: int, text: str) -> None:
+        self._change(message, lambda held: with_bytes(message.data, start, end, text))
+
+    def _change(self, message: HeldMessage, change: Callable[[Held], bytes]) -> None:
+        held = self._held.get(message.number)
+        if held is None:
+            raise InputError("the message is no longer held; its connection was closed")
+        data = change(held)
+        message.changed = message.changed or data != message.data
+        message.data, message.exchange = data, held.exchange({}, data)
+
+
+def show(source: Live, look: Look, light: bool, hand: Hand | None = None) -> None:
+    """Show the screen over a stream until somebody ends it; messages are held by `hand`."""
+    feed = ExchangeFeed(source, jobs(), most=KEPT)
+    os.close(source.stream)
+    if source.marks is not None:
+        os.close(source.marks)
+    try:
+        keys_from_terminal()
+        screen(feed, source.name, look, light=light, hand=hand).run()
+    finally:
+        feed.close()
+        if hand is not None:
+            hand.close()
+
+
+def screen(feed: ExchangeFeed, name: str, look: Look, *, light: bool = False, hand: Hand | None = None) -> Any:
+    """Return the screen over a feed of something live: a proxy where there is a hand, else what is watched."""
+    from ..tui.app import Browser
+    from ..tui.intercept import Intercepting
+
+    look = Look(
+        width=WIDEST, full=False, show_secrets=look.show_secrets, local=look.local, hide_values=look.hide_values
+    )
+    if hand is None:
+        return Browser(feed, look, [f"watch {name}"], parsed, light=light, follow=True)
+    return Intercepting(feed, look, [name], parsed, light=light, follow=True, intercept=Interception(hand))
+
+
+def jobs() -> dict[str, Job]:
+    """Return the questions that can be asked of a stream."""
+    from . import browsing
+
+    return browsing.jobs((), Filters()) | {"export": export}
+
+
+def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[int]]) -> Iterator[str]:
+    """Write exchanges, told by their numbers, as a capture; yield what to say of it."""
+    left = {one for numbers in wanted.values() for one in numbers}
+    written = 0
+    with AtomicFile(target, private=True) as output, CaptureWriter(output.partial, name=target) as writer:
+        for chunk in SpoolWalk(spool, start):
+            for exchange in chunk.exchanges:
+                if exchange.number in left:
+                    left.discard(exchange.number)
+                    written += 1
+                    save(exchange, writer, exchange.peers.number)
+            if not left:
+                break
+    yield f"wrote {count(written, 'exchange')} to {target}"
+
+
+def save(exchange: Exchange, writer: CaptureWriter, connection: int) -> None:
+    """Write the messages of an exchange; `connection` is the number of its own as `CaptureWriter` has it."""
+    for half in (exchange.request, exchange.response):
+        if half is not None:
+            data = len(half.data).to_bytes(4, "big") + half.data
+            _, client, broker, *_ = exchange.peers
+            writer.tap(client, broker, half is exchange.request, data, half.first_time, connection)

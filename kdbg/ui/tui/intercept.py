@@ -1,0 +1,253 @@
+"""The screen of `kdbg proxy --tui`: that of `kdbg browse`, and messages that are held until somebody lets them go."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.binding import Binding
+from textual.widget import Widget
+
+from ...errors import KdbgError
+from ...exchanges.messages.assign import STEP
+from .app import Browser
+from .contents import Looked
+from .fields import SIZE, ByteRange, opened
+from .held_messages import Heard, HeldList, HeldMessage, Intercept
+from .keys import HOLD_KEYS, KEYS, Key
+from .pane import Pane
+from .status_bar import Shown
+
+HOLDS = "hold: api == 'Produce', or response: --errors, or * for all; empty for nothing"
+PARTS = ("request", "response")
+
+
+class Intercepting(Browser):
+    """The screen over a proxy; `intercept` holds messages."""
+
+    BINDINGS: ClassVar[list[Any]] = [Binding(key.keys, key.action, key.help, show=False) for key in HOLD_KEYS]
+    KEYS_HERE: ClassVar[tuple[Key, ...]] = (*KEYS, *HOLD_KEYS)
+    intercept: Intercept
+    holding: str
+
+    def __init__(self, *given: Any, intercept: Intercept, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.intercept, self.holding = intercept, ""
+        self._of_held = False
+
+    def between(self) -> list[Widget]:
+        return [HeldList(id="held")]
+
+    def on_mount(self) -> None:
+        """Begin to hear of what is held; Textual calls that of the class above as well."""
+        self.intercept.listen(lambda what: self.later(self.take_held, what))
+
+    @property
+    def held(self) -> HeldList:
+        return self.query_one("#held", HeldList)
+
+    @property
+    def panes(self) -> list[Pane]:
+        panes = super().panes
+        return [panes[0], self.held, *panes[1:]] if self.held.count else panes
+
+    @property
+    def shown(self) -> Shown:
+        return super().shown._replace(holding=self.holding, held=self.held.count)
+
+    def take_held(self, what: Heard) -> None:
+        """Show what is held, take away what is gone, say what there is to say."""
+        if isinstance(what, str):
+            self.say(what, bad=True)
+        elif isinstance(what, HeldMessage):
+            self.held.add(what)
+        else:
+            self._let_go(what)
+
+    def _let_go(self, number: int) -> None:
+        """Take a message out of the list; show the next, or the exchange under the cursor where none is left."""
+        self.held.take_out(number)
+        if not self.held.count:
+            self._of_held = False
+            if self.pane is not self.exchanges:
+                self.exchanges.focus()
+            self.looked = None
+            self.want()
+        elif self._of_held:
+            self.look_at_held()
+
+    def look_at_held(self) -> None:
+        """Show the fields and bytes of the message under the cursor."""
+        message = self.held.message
+        if message is None:
+            return
+        self._of_held = True
+        path = self.fields.branch.path if self.fields.branch is not None else ""
+        part = self.fields.branch.part if self.fields.branch is not None else 0
+        self.looked = Looked(-message.number, message.exchange, opened(message.exchange, {}, self.look), {})
+        self.fields.load(self.looked.opened, path, part)
+        self.bytes.load(self.looked.opened)
+        self.light()
+
+    def show(self, looked: Looked) -> None:
+        if not self._of_held:
+            super().show(looked)
+
+    def on_pane_moved(self, event: Pane.Moved) -> None:
+        if event.pane is self.held:
+            self.look_at_held()
+        elif event.pane is self.exchanges and self._of_held and self.pane is not self.exchanges:
+            event.prevent_default()  # it follows what comes; somebody looks at what is held
+
+    def on_pane_focused(self, event: Pane.Focused) -> None:
+        """Show what belongs to the pane that has the keys now."""
+        if event.pane is self.held:
+            self.look_at_held()
+        elif event.pane is self.exchanges and self._of_held:
+            self._of_held = False
+            self.looked = None
+            self.want()
+
+    def on_held_list_entered(self) -> None:
+        """Go into a message that is held."""
+        self.fields.focus()
+
+    def _message(self) -> HeldMessage | None:
+        """Return the message that is looked at; None, and a word, where it is none that is held."""
+        message = self.held.message
+        if message is None:
+            self.say("no message is held: press i to set what to hold")
+        elif not self._of_held:
+            self.held.focus()
+        else:
+            return message
+        return None
+
+    def action_intercept(self) -> None:
+        """Ask what is to be held."""
+        self.ask(HOLDS, self.holding, self.take_holding)
+
+    def take_holding(self, text: str) -> None:
+        """Hold what fits, and keep the line open where it is wrong."""
+        try:
+            self.intercept.want(text)
+        except KdbgError as error:
+            self.say(str(error), bad=True)
+            return
+        self.holding = text
+        self.close_line()
+
+    def action_held(self) -> None:
+        """Go to the messages that are held."""
+        if self.held.count:
+            self.held.focus()
+        else:
+            self.say("no message is held: press i to set what to hold")
+
+    def action_resume(self) -> None:
+        """Pass on the message that is looked at, or the first."""
+        message = self.held.message
+        if message is None:
+            self.say("no message is held")
+            return
+        self.intercept.resume(message)
+        self._let_go(message.number)
+
+    def action_resume_all(self) -> None:
+        """Pass on all."""
+        for message in list(self.held.messages):
+            self.intercept.resume(message)
+            self._let_go(message.number)
+
+    def action_drop(self) -> None:
+        """Drop the message that is looked at."""
+        message = self._message()
+        if message is not None:
+            self.intercept.drop(message)
+            self._let_go(message.number)
+
+    def action_repeat(self) -> None:
+        """Send the selected request again."""
+        exchange = self.looked.exchange if self.looked is not None else None
+        if exchange is None or exchange.request is None or exchange.request.missing or exchange.api is None:
+            self.say("the selected exchange has no complete request", bad=True)
+        else:
+            self.intercept.repeat(exchange)
+            self.say(f"resent: {exchange.api.name}")
+
+    def action_change_field(self) -> None:
+        """Ask for another value of the field under the cursor."""
+        message, branch = self._message(), self.fields.branch
+        if message is None:
+            return
+        if branch is None or branch.above is None or PARTS[branch.part] != message.direction:
+            self.say(f"go to a field of the {message.direction} first")
+            return
+        self.ask("PATH=VALUE", f"{branch.path}={_value(message, branch.path)}", self.take_field)
+
+    def take_field(self, text: str) -> None:
+        """Change a field, and keep the line open where that cannot be."""
+        message = self.held.message
+        if message is not None:
+            self._change(lambda: self.intercept.put(message, text))
+
+    def action_change_bytes(self) -> None:
+        """Ask for other bytes in place of those that are lit."""
+        message = self._message()
+        if message is None or self.looked is None:
+            return
+        place = self.bytes.lit[0] if self.bytes.lit else self.bytes.at
+        buffers = self.looked.opened.buffers
+        first = next((at for at, one in enumerate(buffers) if PARTS[one.part] == message.direction), -1)
+        if place.buffer != first or place.end <= SIZE:
+            self.say(f"select bytes after the size field of the {message.direction}; the size is computed")
+            return
+        self._place = ByteRange(first, max(place.start - SIZE, 0), place.end - SIZE)
+        self.ask("bytes in hex", message.data[self._place.start : self._place.end].hex(" "), self.take_bytes)
+
+    def take_bytes(self, text: str) -> None:
+        """Change bytes, and keep the line open where that cannot be."""
+        message, place = self.held.message, self._place
+        if message is not None:
+            self._change(lambda: self.intercept.overwrite(message, place.start, place.end, text))
+
+    def _change(self, change: Any) -> None:
+        try:
+            change()
+        except KdbgError as error:
+            self.say(str(error), bad=True)
+            return
+        self.close_line()
+        self.held.focus()
+        self.look_at_held()
+        self.held.refresh()
+
+
+def _value(message: HeldMessage, path: str) -> str:
+    """Return what stands at a path of a message's body, as it is written behind the sign; "" where nothing does."""
+    import orjson
+
+    found = message.half.message() if message.half is not None else None
+    value: Any = found.body if found is not None else None
+    for name, index in STEP.findall(path):
+        try:
+            value = value[name] if name else value[int(index)]
+        except (KeyError, IndexError, TypeError):
+            return ""
+    try:
+        text = orjson.dumps(value).decode()
+        if isinstance(value, str):
+            text = value if _is_plain(value) else text
+    except TypeError:
+        return str(value)
+    return text
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text is taken for itself: one that is JSON is taken for what that says."""
+    import orjson
+
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return True
+    return False

@@ -1,0 +1,174 @@
+"""Comparisons as text and as JSON Lines: two exchanges field by field, two captures row by row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...analysis.compare.captures import ComparisonRow
+from ...analysis.compare.messages import ABSENT, Comparison, Difference
+from ...analysis.compare.profile import Profile
+from ...exchanges.messages.exchange import Exchange
+from ...protocol.findings.amounts import count, rounded
+from ...protocol.wire.language.payload import OpenedPayload
+from ...protocol.wire.nodes import Node
+from ...protocol.wire.readings.fields import tails
+from ...protocol.wire.readings.secrets import Hidden
+from .answers import table
+from .exchange_header import endpoint, latency
+from .jsonlines import dump
+from .style import Look
+from .values import cells, content, cut, escape, number, octets, quote
+
+MOST_VALUES = 4
+"""Values of a field that a line shows."""
+LONGEST = 60
+"""Columns of one of several values that a line shows."""
+GAP = 2
+NEWLINE = "\n"
+TITLES = {
+    "clients": "Clients",
+    "versions": "APIs and their versions",
+    "settings": "Request settings",
+    "errors": "Errors",
+    "answers": "Response latency, excluding the allowed wait",
+}
+
+
+def value_text(node: Node | None, value: Any, most: int) -> str:
+    """Return a value in a line of about `most` columns, with its meaning; what a side has not got is a dash."""
+    if value is ABSENT:
+        return "–"
+    if value is None:
+        return "null"
+    if isinstance(value, bytes):
+        return octets(value, most) if isinstance(value, (OpenedPayload, Hidden)) else content(value, most)
+    if isinstance(value, str):
+        return quote(value, most)
+    if isinstance(value, (list, Mapping)):
+        return cut(_structure(value, most), most)
+    text = number(node) if node is not None else None
+    return " ".join((text(value) if text is not None else str(value)).split())
+
+
+def _structure(value: Any, most: int) -> str:
+    if isinstance(value, Mapping):
+        return (
+            "{" + ", ".join(f"{escape(str(name))} {value_text(None, item, most)}" for name, item in value.items()) + "}"
+        )
+    return "[" + ", ".join(value_text(None, item, most) for item in value) + "]"
+
+
+def heading(mark: str, name: str, exchange: Exchange, look: Look) -> str:
+    """Return the line that says which exchange a side is; on a terminal that is too narrow for it, two lines."""
+    api = f"{exchange.api.name} v{exchange.version}" if exchange.api is not None else "unknown API"
+    who = f"  client {quote(exchange.client_id)}" if exchange.client_id is not None else ""
+    where = f"{endpoint(exchange.peers.client)} → {endpoint(exchange.peers.broker)}"
+    what = f"{mark}  {escape(name)}#{exchange.number}  {api}"
+    fits = look.full or len(what) + len(who) + GAP + len(where) <= look.width
+    return f"{look.paint('heading', what)}{who}{' ' * GAP if fits else f'{NEWLINE}   '}{look.paint('dim', where)}\n"
+
+
+def exchanges(found: Comparison, look: Look) -> str:
+    """Return what two exchanges differ in, as a table for each side of them, and a closing line."""
+    parts = []
+    for direction in ("request", "response"):
+        differing = [one for one in found.differences if one.direction == direction]
+        if differing:
+            lines = [
+                (escape(one.path), *(value_text(one.node, side, look.max_text) for side in one[3:]))
+                for one in differing
+            ]
+            parts.append("\n" + look.paint("heading", direction) + "\n" + _fields(lines, look))
+    aside = f" · {found.aside:,} ids, times and checksums ignored (see --ids)" if found.aside else ""
+    different = len(found.differences)
+    words = f"{count(different, 'field')} differ{'s' * (different == 1)}" if different else "no field differs"
+    return "".join(parts) + look.paint("dim", f"\n{words} · {found.same:,} the same{aside}\n")
+
+
+def _fields(lines: Sequence[Sequence[str]], look: Look) -> str:
+    """Return lines of field, A and B as a table; where that is too wide, A and B below each field, so none is cut."""
+    if sum(max(map(cells, column)) + GAP for column in zip(*lines, strict=True)) <= look.max_line:
+        return table(["field", "A", "B"], lines, look)
+    return "".join(f"{look.paint('name', name)}\n  A {a}\n  B {b}\n" for name, a, b in lines)
+
+
+def json_difference(one: Difference) -> bytes:
+    """Return one differing field as a line of JSON; a side that lacks the field has no member."""
+    sides = {name: value for name, value in (("a", one.a), ("b", one.b)) if value is not ABSENT}
+    return dump({"direction": one.direction, "path": one.path, **sides})
+
+
+def captures(rows: Sequence[ComparisonRow], look: Look, sides: Sequence[tuple[str, Profile]], same: int) -> str:
+    """Return the rows as one table a section; `same` rows more are left out, and only counted."""
+    parts = [_side(mark, name, profile, look) for mark, (name, profile) in zip("AB", sides, strict=True)]
+    for section, title in TITLES.items():
+        chosen = [row for row in rows if row.section == section]
+        if chosen:
+            named = zip(_names(chosen), chosen, strict=True)
+            lines = [(name, counted(row.a, row), counted(row.b, row)) for name, row in named]
+            parts.append("\n" + look.paint("heading", title) + "\n" + table(["", "A", "B"], lines, look))
+    left_out = f"{count(same, 'identical row')} (show with --all)" if same else ""
+    words = left_out if len(parts) > 2 else f"no significant differences{' · ' * bool(left_out)}{left_out}"
+    return "".join(parts) + (look.paint("dim", f"\n{words}\n") if words else "")
+
+
+def _side(mark: str, name: str, profile: Profile, look: Look) -> str:
+    """Return the line that says what a capture holds."""
+    seconds = (profile.last - (profile.first or 0)) / 1e9 if profile.exchanges else 0
+    amounts = (
+        f"{count(profile.exchanges, 'exchange')} on {count(len(profile.connections), 'connection')} in "
+        f"{rounded(seconds)} s, {count(profile.bytes, 'byte')}"
+    )
+    unanswered = f", {count(profile.unanswered, 'request')} without a response" if profile.unanswered else ""
+    return look.paint("heading", f"{mark}  {escape(name)}") + f"  {amounts}{unanswered}\n"
+
+
+def _names(rows: Sequence[ComparisonRow]) -> list[str]:
+    """Return how the rows are called: fields by the shortest end of their path that is no other field's of the API."""
+    ends = Counter((row.api, end) for row in rows for end in tails(row.name))
+    called = []
+    for row in rows:
+        end = next((end for end in tails(row.name) if ends[row.api, end] == 1), row.name)
+        called.append(f"{row.api} {end}" if row.section == "settings" else escape(row.name) or '""')
+    return called
+
+
+def counted(values: Mapping[Any, int] | None, row: ComparisonRow) -> str:
+    """Return values and how often each was seen, the most frequent first; a dash where there is none."""
+    if not values:
+        return "–"
+    if row.section == "answers":
+        return "  ".join(f"{percent} {latency(value)}" for percent, value in values.items())
+    if len(values) > MOST_VALUES and all(isinstance(value, int) for value in values):
+        return f"{count(len(values), 'value')}, {min(values):,} to {max(values):,}"
+    ordered = sorted(values.items(), key=lambda item: -item[1])
+    shown = [_once(value, row) + (f" ×{times:,}" if len(values) > 1 else "") for value, times in ordered[:MOST_VALUES]]
+    more = [f"{len(values) - MOST_VALUES:,} more"] if len(values) > MOST_VALUES else []
+    return ", ".join(shown + more)
+
+
+def _once(value: Any, row: ComparisonRow) -> str:
+    if row.section == "versions":
+        return f"v{value}"
+    return escape(str(value)) if row.section != "settings" else value_text(row.node, value, LONGEST)
+
+
+def json_rows(rows: Sequence[ComparisonRow]) -> Iterator[bytes]:
+    """Yield each row as a line of JSON: `a` and `b` are lists of value and count, or percentiles; null for none."""
+    for row in rows:
+        front = {"section": row.section, "api": row.api, "name": row.name}
+        listed = _percentiles if row.section == "answers" else _listed
+        sides = {mark: listed(values) for mark, values in (("a", row.a), ("b", row.b))}
+        yield dump({**front, **sides, "same": row.same})
+
+
+def _percentiles(values: Mapping[Any, int] | None) -> dict[str, float]:
+    return {f"{percent}_ms": value / 1e6 for percent, value in (values or {}).items()}
+
+
+def _listed(values: Mapping[Any, int] | None) -> list[dict[str, Any]] | None:
+    if values is None:
+        return None
+    return [{"value": value, "count": times} for value, times in sorted(values.items(), key=lambda item: -item[1])]

@@ -1,0 +1,306 @@
+"""Bytes that somebody gave, explained: what is in each piece of them, by its likeliest guess, as hexdump, tree or JSON.
+
+Each function takes a piece and gives text (or a line of JSON), and whether all of it could be explained.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from ...exchanges.engine.foreign import recognise
+from ...exchanges.guess.brute_force import LARGEST
+from ...exchanges.guess.confidence import Sure, sureness
+from ...exchanges.guess.hints import Guess
+from ...exchanges.guess.infer import is_fill
+from ...exchanges.guess.pieces import GuessedSpan
+from ...exchanges.guess.reason import Reason
+from ...exchanges.guess.single_message import Alone
+from ...exchanges.messages.message import Message, header_grammar, read
+from ...exchanges.messages.payloads import open_payloads
+from ...protocol.findings import Finding
+from ...protocol.findings.amounts import count
+from ...protocol.findings.text import FRAME, Origin
+from ...protocol.wire.readings.fields import walk
+from ...protocol.wire.readings.topic_names import ALWAYS
+from .columns import aligned
+from .compact.table import COLOUR
+from .findings import finding_line, finding_object, note
+from .hexdump import hexdump, plain_hexdump, size_finding
+from .mistakes import intended, mistake_lines, mistake_members
+from .style import Look
+from .tree import Tree
+from .values import escape, quote
+from .without_values import shown_body
+
+CHOOSE = "To choose another: --api {} --version {} --{}"
+HINT = "If you know the type, pass --api and --response (or --request) to decode as far as possible."
+TOO_MANY = (
+    f"kdbg did not compare these bytes with truncated messages or messages without a header: the limit is "
+    f"{LARGEST:,} bytes."
+)
+FILLED = "The same byte throughout is a value such as -1 or null, or memory that a program did not write."
+ALONE = {"RecordSet": "Record set", "SaslToken": "SASL token"}
+REST = "the rest of a buffer"
+BECAUSE = {
+    Reason.CORRELATION_ID: "it is the response to the request with correlation id {correlation_id}",
+    Reason.CHECKSUM: "its checksum is right",
+    Reason.STRUCTURE: "magic and lengths match a record batch",
+    Reason.TOKEN: "it looks like a SASL token",
+}
+MOST_FITS, MOST_NEAR = 12, 4
+NEAR = 24.0
+"""Bits: what is less likely by more is not named."""
+
+
+class Explained:
+    """The likeliest guess about a piece, read."""
+
+    offset: int
+    length: int
+
+    def __init__(self, data: bytes, piece: GuessedSpan) -> None:
+        self.guess: Guess = piece.guesses[0]
+        self.offset, self.length = piece.start, piece.end - piece.start
+        guess = self.guess
+        self.frame: bytes = data[piece.start + guess.start : piece.start + guess.end]
+        message = read(guess.api, guess.version, guess.direction, self.frame, header=guess.header)
+        self.message: Message = open_payloads(message, self.frame)
+        odd = size_finding(guess.size, len(self.frame)) if guess.size is not None else None
+        self.findings: list[Finding] = [*([odd] if odd else []), *self.message.findings]
+        near = [other for other in piece.guesses[1:] if guess.score + NEAR > other.score]
+        self.others: list[Guess] = [other for other in piece.guesses[1:] if other.exact] if guess.exact else near
+        self.sure: Sure = sureness(piece.guesses)
+        unknown = sum(finding.length for finding in self.findings if finding.kind.unread)
+        self.explained: int = self.length - max(self.message.unexplained, unknown)
+
+    @property
+    def origin(self) -> Origin:
+        """What the bytes of its findings are counted from: the first of the input, as those of the hexdump."""
+        first = self.offset + self.guess.start
+        return FRAME if first == FRAME.first else Origin(first, "input")
+
+    @property
+    def clean(self) -> bool:
+        return not any(finding.kind.is_error for finding in self.findings)
+
+    @property
+    def broken(self) -> Finding | None:
+        """The finding that kept the message from being read to its end; None if it was read."""
+        breaks = [finding for finding in self.message.findings if finding.kind.breaks]
+        return breaks[-1] if breaks and self.message.unexplained else None
+
+    def heading(self, look: Look) -> str:
+        """Return the heading: what the message is, whose, and how many of its bytes are explained."""
+        words = [look.paint("heading", name_of(self.guess))]
+        words += [self.sure.value] if self.sure is not Sure.CERTAIN else []
+        header = self.message.header or {}
+        if "correlation_id" in header:
+            words.append(f"correlation id {header['correlation_id']}")
+        if header.get("client_id") is not None:
+            words.append(f"client {quote(header['client_id'], 60)}")
+        size = count(self.length, "byte")
+        whole, guess_cut = self.explained == self.length, self.guess.cut
+        if guess_cut:
+            words.append(self.cut())
+        elif whole and self.guess.faults:
+            words.append(f"{size} decoded, {count(self.guess.faults, 'implausible value')}")
+        else:
+            words.append(f"{size} decoded" if whole else f"{self.explained:,} of {size} decoded")
+        problems = sum(finding.kind.is_error and not (guess_cut and finding.kind.cut) for finding in self.findings)
+        if (whole or guess_cut) and problems:
+            words.append(look.paint("bad", count(problems, "problem")))
+        return _in_lines(words, look)
+
+    def cut(self) -> str:
+        """Return how much of a message is there that was cut off."""
+        more = whole_size(self.guess, self.frame)
+        if more is None:
+            return f"cut off after {count(self.length, 'byte')}"
+        return f"cut off: {self.length:,} of {count(more, 'byte')}"
+
+    def why(self) -> str:
+        """Return why the bytes are taken for this message; "" where its header, or the user, says so."""
+        guess, others = self.guess, len(self.others)
+        if guess.mended is not None:
+            wrong = guess.mended
+            return (f"Probably a record batch: {wrong.path} (byte {self.offset + guess.start + wrong.start}) is "
+                    f"{wrong.says:,}, and {wrong.should:,} matches magic, length and checksum.")  # fmt: skip
+        if guess.reason in (Reason.HEADER, Reason.TOLD):
+            return ""
+        if guess.reason in BECAUSE:
+            because = BECAUSE[guess.reason].format(**(self.message.header or {}))
+            doubts = f" Implausible {' and '.join(guess.doubts)}." if guess.doubts else ""
+            unsure = " Its checksum covers bytes that are missing." if guess.cut else ""
+            return f"Identified because {because}.{unsure}{doubts}"
+        unsaid = "A response does not carry its API" if guess.header else "A body does not carry its API"
+        if guess.reason is Reason.TOLD_API:
+            unsaid = f"A {guess.direction if guess.header else 'body'} does not carry its version"
+        if isinstance(guess.api, Alone):
+            unsaid = "The bytes carry no type information"
+        if guess.cut:
+            return f"{unsaid}; this layout fits the available bytes best."
+        if not guess.exact:
+            return f"{unsaid}, and no layout decodes these bytes without errors; this one comes closest."
+        if not others:
+            return f"{unsaid}; only this layout decodes all bytes."
+        return f"{unsaid}; {others + 1} layouts decode all bytes; this one ranks first."
+
+    def fits(self, look: Look) -> list[str]:
+        """Return lines with the other layouts that fit, and the options that choose one; none if nothing else fits."""
+        if not self.others or (self.sure is Sure.CERTAIN and not self.guess.exact):
+            return []
+        most = MOST_FITS if self.guess.exact else MOST_NEAR
+        shown = self.others if look.full else self.others[:most]
+        names = ", ".join(map(name_of, shown)) + (f", … {len(self.others) - len(shown)} more" * (shown != self.others))
+        other = self.others[0]
+        choose = CHOOSE.format(other.api.name, other.version, other.direction) + " --no-header" * (not other.header)
+        return ["", *_wrapped(f"Also possible: {names}", look), *_wrapped(choose, look)]
+
+
+def whole_size(guess: Guess, frame: bytes) -> int | None:
+    """Return how many bytes a message that was cut off should have, with its size; None where nothing says it."""
+    if guess.size is not None:
+        return guess.size + 4
+    if guess.reason is Reason.STRUCTURE and guess.cut:
+        return int.from_bytes(frame[8:12], "big") + 12
+    return None
+
+
+def _in_lines(words: Sequence[str], look: Look) -> str:
+    """Return words with dots between them, on a terminal in lines that fit it."""
+    lines = [words[0]]
+    for word in words[1:]:
+        longer = f"{lines[-1]} · {word}"
+        lines[-1:] = [longer] if look.full or len(COLOUR.sub("", longer)) <= look.width else [lines[-1], word]
+    return "\n".join(lines)
+
+
+def name_of(guess: Guess) -> str:
+    """Return API, direction and version of a guess, or all versions that read the same."""
+    title = guess.api.title if isinstance(guess.api, Alone) else ALONE.get(guess.api.name, "")
+    if title:
+        return title.format(versions=_versions(guess))
+    return f"{guess.api.name} {guess.direction} {_versions(guess)}" + ", body only" * (
+        not guess.header and guess.reason not in (Reason.TOLD, Reason.TOLD_API)
+    )
+
+
+def _versions(guess: Guess) -> str:
+    """Return the versions of a guess: `v1–v3, v5`."""
+    runs: list[list[int]] = []
+    for version in sorted(guess.versions or (guess.version,)):
+        if runs and runs[-1][-1] == version - 1:
+            runs[-1][1:] = [version]
+        else:
+            runs.append([version])
+    return ", ".join("–".join(f"v{version}" for version in run) for run in runs)
+
+
+def hex_text(data: bytes, piece: GuessedSpan, look: Look) -> tuple[str, bool]:
+    """Return the heading and the explained hexdump of a piece, and whether it was read without errors."""
+    if not piece.guesses:
+        return _unknown(data, piece, look), piece.empty
+    found = Explained(data, piece)
+    lines = [found.heading(look), *_dim(found.why(), look), "", *_dump(found, look)]
+    mistake = mistake_lines(piece, look)
+    return "\n".join([*lines, *mistake, *_abouts(found, look), *found.fits(look)]) + "\n", found.clean
+
+
+def _dump(found: Explained, look: Look, *, tail: bool = False) -> list[str]:
+    guess = found.guess
+    return hexdump(
+        found.frame, guess.api, guess.version, guess.direction, look, ALWAYS, size=guess.size, header=guess.header,
+        offset=found.offset, tail=tail, text=None if not look.full else False,
+    )  # fmt: skip
+
+
+def _abouts(found: Explained, look: Look) -> list[str]:
+    """Return what a user's definition says of each field, if everything is wanted and it is not shown already."""
+    if look.meanings or not (look.full and found.guess.api.given):
+        return []
+    rows = [(path, escape(field.about)) for path, field, _ in walk(found.message.grammar) if field.about]
+    return ["", *aligned(rows, look, ("name", "dim"))] if rows else []
+
+
+def tree_text(data: bytes, piece: GuessedSpan, look: Look) -> tuple[str, bool]:
+    """Return the heading and the fields of a piece as a tree, and whether it was read without errors.
+
+    Where the message breaks off, the bytes around that place follow.
+    """
+    if not piece.guesses:
+        return _unknown(data, piece, look), piece.empty
+    found = Explained(data, piece)
+    message, tree = found.message, Tree(look, ALWAYS)
+    tree.lines += [found.heading(look), *_dim(found.why(), look)]
+    body = shown_body(message, look)
+    if message.header is not None:
+        header = header_grammar(found.guess.api, found.guess.version, found.guess.direction)
+        tree.struct(header)(message.header, f"{tree.mid}{look.paint('heading', 'header')}", tree.mid_below)
+    tree.struct(message.grammar)(body, f"{tree.last}{look.paint('heading', 'body')}", tree.last_below)
+    broken = found.broken
+    tree.lines += [finding_line(one, look, found.origin) for one in found.findings if one is not broken]
+    tree.lines += ["", *_dump(found, look, tail=True)] if broken else []
+    tree.lines += mistake_lines(piece, look)
+    tree.lines += [*_abouts(found, look), *found.fits(look)]
+    return tree.take(), found.clean
+
+
+def json_line(data: bytes, piece: GuessedSpan, look: Look) -> tuple[bytes, bool]:
+    """Return a piece as one line of JSON, and whether it was read without errors."""
+    from .jsonlines import dump, json_body  # and with them orjson
+
+    inside = data[piece.start : piece.end]
+    if not piece.guesses:
+        known = recognise(inside)
+        notes = [f"looks like {known.what}", known.advice] if known else [REST if piece.empty else "no layout fits"]
+        unknown = {"api": None, "offset": piece.start, "bytes": inside, "notes": notes}
+        return dump(unknown | mistake_members(piece, look)), piece.empty
+    found = Explained(data, piece)
+    guess, message, origin = found.guess, found.message, found.origin
+    return dump({
+        "api": guess.api.name, "api_key": guess.api.key if guess.api.key >= 0 else None, "version": guess.version,
+        "versions": guess.versions, "direction": guess.direction, "offset": piece.start, "size": guess.size,
+        "header": message.header, "body": json_body(message, look),
+        "confidence": found.sure.value,
+        "notes": [*filter(None, [found.why()]), *(note(one, origin) for one in found.findings)],
+        "findings": [finding_object(one, origin) for one in found.findings], "fits": list(map(_fit, found.others)),
+        **mistake_members(piece, look),
+    }, show_secrets=look.show_secrets), found.clean  # fmt: skip
+
+
+def _fit(guess: Guess) -> dict[str, Any]:
+    likelihood = float(f"{guess.likelihood:.3g}")
+    return {
+        "api": guess.api.name, "versions": guess.versions, "direction": guess.direction, "likelihood": likelihood,
+    }  # fmt: skip
+
+
+def _unknown(data: bytes, piece: GuessedSpan, look: Look) -> str:
+    """Return the text for bytes that are no known message: what can be said of them, and a plain hexdump."""
+    inside = data[piece.start : piece.end]
+    known, size = recognise(inside), count(len(inside), "byte")
+    if piece.empty:
+        return look.paint("dim", f"{size} of zeros follow: {REST}") + "\n"
+    if piece.mistake is not None:
+        said = [look.paint("heading", f"{size}, {intended(piece.mistake)} with a mistake")]
+    elif is_fill(inside) and len(inside) == len(data):
+        said = [look.paint("heading", f"{size}, all {inside[0]:02x}: not a message"), *_wrapped(FILLED, look)]
+    elif known:
+        said = [look.paint("heading", f"{size} that look like {known.what}"), *_wrapped(known.advice, look)]
+    elif len(inside) < len(data):
+        said = [look.paint("heading", f"{size} outside any message")]
+    else:
+        said = [look.paint("heading", f"{size} that do not match a known layout"), *_wrapped(HINT, look)]
+        said += _wrapped(TOO_MANY, look) if len(inside) > LARGEST else []
+    mistake = mistake_lines(piece, look)
+    return "\n".join([*said, "", *plain_hexdump(inside, look, piece.start), *mistake]) + "\n"
+
+
+def _wrapped(text: str, look: Look) -> list[str]:
+    return textwrap.wrap(text, max(look.width, 40), break_long_words=False, break_on_hyphens=False)
+
+
+def _dim(text: str, look: Look) -> Sequence[str]:
+    return [look.paint("dim", line) for line in _wrapped(text, look)]

@@ -1,0 +1,166 @@
+"""Captures judged while their rows are made: the causes that diagnosis finds, and the stories of whom they concern.
+
+    packets, exchanges ─ ledgers ─┬─ diagnose ─ Cause: the head of the page
+                                  └─ stories ── Lane: a line of time for each group, client … of a cause
+
+Ledgers are forgotten behind each capture; what is kept of it is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ...analysis.diagnosis import Case, Who, diagnose
+from ...analysis.diagnosis.judge import weight
+from ...analysis.diagnosis.stories import Event, subjects, tell
+from ...analysis.diagnosis.stories.text import sentence as told_of
+from ...analysis.diagnosis.text import advice, alternatives, sentence
+from ...analysis.ledgers import Ledgers
+from ...exchanges.messages.peers import endpoint
+from ...protocol.findings.kinds import Severity
+from ..render.causes import command, evidence_text
+from ..render.values import escape
+from .cells import duration, shown, when
+
+MOST_CAUSES = 100
+"""Of all captures together."""
+MOST_LANES, MOST_EVENTS = 8, 120
+"""Lines of time of a capture, and events on each: the causes and errors among many, then the first of the others."""
+TEXT = 2000
+"""Characters of a sentence."""
+NAMES = {"client_id": "client", "transactional_id": "transactional id", "cluster_id": "cluster"}
+"""What the page calls whom a cause is about, where that is not the field's own name."""
+NOWHERE = ("-", "<stdin>")
+
+
+class Cause(NamedTuple):
+    """What diagnosis found, for the page: `case` as data, in the capture called `file`."""
+
+    case: Case
+    file: str
+
+    @property
+    def level(self) -> str:
+        """How serious it is: error, warning, note."""
+        return self.case.severity.value
+
+    @property
+    def sentence(self) -> str:
+        """What happened."""
+        return shown(sentence(self.case), TEXT)
+
+    @property
+    def advice(self) -> str:
+        """What to change."""
+        return shown(advice(self.case), TEXT)
+
+    @property
+    def who(self) -> list[tuple[str, str]]:
+        """Whom it is about, each with what it is."""
+        named = self.case.who._asdict().items()
+        return [(NAMES.get(name, name), shown(value)) for name, value in named if value is not None]
+
+    @property
+    def when(self) -> str:
+        """Since when, until when, and how long that is."""
+        since, until = self.case.since // 1000, self.case.until // 1000
+        if not since:
+            return "unknown time"
+        return f"{when(since)} UTC" + (f", for {duration(until - since)}" if until > since else "")
+
+    @property
+    def command(self) -> str:
+        """The command that shows the evidence, "" where none does."""
+        return shown(command(self.case, self._named), TEXT)
+
+    @property
+    def evidence(self) -> str:
+        """Where to look: that command, and what else tells."""
+        return shown(evidence_text(self.case, self._named), TEXT)
+
+    @property
+    def alternatives(self) -> str:
+        """What else it might be."""
+        return shown("; ".join(alternatives(self.case)), TEXT)
+
+    @property
+    def _named(self) -> str:
+        return "" if self.file in NOWHERE or "\\" in self.file else self.file
+
+
+class Lane(NamedTuple):
+    """The story of whom a cause concerns: `kind` and `name` as `kdbg story` has them, in the capture called `file`."""
+
+    kind: str
+    name: str
+    file: str
+    events: list[Event]
+
+
+@dataclass
+class ReportedCauses:
+    """The causes and stories of all captures that were read, the weightiest first; `left` causes are not held."""
+
+    causes: list[Cause] = field(default_factory=list)
+    lanes: list[Lane] = field(default_factory=list)
+    files: int = 0
+    left: int = 0
+
+    def take(self, ledgers: Ledgers, file: str) -> None:
+        """Judge a capture."""
+        cases = diagnose(ledgers)
+        self.files += 1
+        self.lanes += lanes(ledgers, cases, file)
+        found = sorted([*self.causes, *(Cause(case, file) for case in cases)], key=lambda cause: weight(cause.case))
+        self.left += len(found[MOST_CAUSES:])
+        self.causes = found[:MOST_CAUSES]
+
+    @property
+    def loud(self) -> list[Cause]:
+        """Those above a note."""
+        return [cause for cause in self.causes if cause.case.severity is not Severity.NOTE]
+
+    @property
+    def notes(self) -> list[Cause]:
+        """After-effects, and what is merely worth knowing."""
+        return [cause for cause in self.causes if cause.case.severity is Severity.NOTE]
+
+
+def lanes(book: Ledgers, cases: Sequence[Case], file: str) -> Iterator[Lane]:
+    """Yield the stories of whom causes above a note concern, one for each of these."""
+    known = {(kind, subject.name) for kind, subject in subjects(book)}
+    wanted: dict[tuple[str, str], None] = {}
+    for case in cases:
+        if case.severity is not Severity.NOTE:
+            found = next((one for one in concerned(book, case.who) if one in known), None)
+            if found is not None:
+                wanted.setdefault(found)
+    for kind, name in list(wanted)[:MOST_LANES]:
+        yield Lane(kind, name, escape(file), _few(tell(book, kind, name, list(cases)) or []))
+
+
+def concerned(book: Ledgers, who: Who) -> Iterator[tuple[str, str]]:
+    """Yield of whom a story may tell what happened, the closest first."""
+    for kind, name in (("transaction", who.transactional_id), ("group", who.group), ("client", who.client_id),
+                       ("topic", who.topic)):  # fmt: skip
+        if name is not None:
+            yield kind, name
+    for number, session in book.sessions.items():
+        if who.broker == endpoint(session.broker) and who.host in (None, session.peers.client[0]):
+            yield "connection", str(number)
+
+
+def _few(events: list[Event]) -> list[Event]:
+    """Return the events that have a time, of very many those that weigh most."""
+    timed = [event for event in events if event.time > 0]
+    if len(timed) <= MOST_EVENTS:
+        return timed
+    ranked = sorted(range(len(timed)), key=lambda i: (timed[i].kind not in ("cause", "error"), i))
+    return [timed[i] for i in sorted(ranked[:MOST_EVENTS])]
+
+
+def said(event: Event) -> str:
+    """Return what an event says, for the page."""
+    return shown(told_of(event), TEXT)

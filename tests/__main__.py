@@ -8,6 +8,7 @@ passed.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,8 @@ ROOMS = {
     "spark": (),
 }
 """The rooms in their order, with pytest's options for each."""
+COMPILED_ONCE = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Without bytecode, each worker compiles all tests anew, and each command that a test runs compiles all of kdbg."""
 NOTHING_COLLECTED = 5
 """pytest's exit status where no test is chosen."""
 CTRL_C = 130
@@ -95,7 +98,7 @@ def run(python: str, room: str, arguments: list[str]) -> tuple[Counts, bool]:
 def finished(command: list[str]) -> tuple[int, bool]:
     """Run a program to its end; return its exit status, and whether Ctrl-C ended it."""
     interrupted = False
-    with subprocess.Popen(command, cwd=TOP) as process:
+    with subprocess.Popen(command, cwd=TOP, env=COMPILED_ONCE) as process:
         while True:
             try:
                 return process.wait(), interrupted

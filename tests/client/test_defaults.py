@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from kdbg.live.client.defaults import DEFAULTS, filled
 from kdbg.live.client.forms import FORMS
 from kdbg.live.client.template import template
@@ -16,6 +14,7 @@ from kdbg.protocol.wire import Api
 from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct, build
 from kdbg.protocol.wire.records.node import RecordsNode
 
+from ..cases import for_each
 from .brokers import Brokers
 from .clusters import started
 from .servers import Request, in_loop
@@ -95,9 +94,10 @@ DECIDED: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """Every field of a request that may be null, or says how long something may take, and what is sent if it is left out.
 `UNKNOWN` is what the broker finds out by itself, or does without."""
-VERSIONS = [
-    pytest.param(api, version, id=f"{api.name}-v{version}") for api in grammars.apis() for version in api.versions
-]
+VERSIONS = [(api, version) for api in grammars.apis() for version in api.versions]
+
+
+every_version = for_each("api, version", VERSIONS, by=lambda api: api.name[0])
 
 
 def undecided(node: Node, path: str = "") -> Iterator[tuple[str, bool]]:
@@ -153,7 +153,7 @@ def test_every_one_is_decided() -> None:
     assert {name: paths for name, paths in found.items() if paths} == {name: set(one) for name, one in DECIDED.items()}
 
 
-@pytest.mark.parametrize(("api", "version"), VERSIONS)
+@every_version
 def test_what_is_left_out_says_what_was_decided(api: Api, version: int) -> None:
     grammar = api.at("request", version)
     for path, nullable in undecided(grammar):
@@ -164,13 +164,13 @@ def test_what_is_left_out_says_what_was_decided(api: Api, version: int) -> None:
         build(grammar, body)
 
 
-@pytest.mark.parametrize(("api", "version"), VERSIONS)
+@every_version
 def test_what_is_said_stays(api: Api, version: int) -> None:
     body = template(api, version)
     assert filled(api, version, body) == body
 
 
-@pytest.mark.parametrize("name", DEFAULTS)
+@for_each("name", DEFAULTS)
 def test_every_default_is_a_fields_of_some_version(name: str) -> None:
     api = grammars.api(name)
     paths = {path for version in api.versions for path in fields(api.at("request", version))}
@@ -213,7 +213,7 @@ def test_what_is_to_be_deleted_must_be_said() -> None:
     assert left == {"resource_name_filter": None, "principal_filter": None, "host_filter": None}
 
 
-@pytest.mark.parametrize("name", FORMS)
+@for_each("name", FORMS)
 def test_options_and_bodies_leave_the_same_time(name: str) -> None:
     table = DEFAULTS.get(name, {})
     for option, said in inspect.signature(FORMS[name]).parameters.items():

@@ -19,6 +19,8 @@ from kdbg.analysis.diagnosis.rules import BY_CODE, NAMES, RULES
 from kdbg.analysis.diagnosis.text import SENTENCES, UNKNOWN
 from kdbg.protocol.findings.amounts import times
 
+from ..cases import for_each
+
 ROOT = Path(kdbg.__file__).parent
 GUIDE = (ROOT / "ui" / "guide" / "causes.md").read_text()
 SHARED = "".join(
@@ -27,10 +29,7 @@ SHARED = "".join(
 GIVEN = {"count", "times", "probably", *UNKNOWN}
 MODULES = {name: import_module(f"kdbg.analysis.diagnosis.rules.{name}") for name in NAMES}
 ALL = [
-    pytest.param(module, name, id=f"{path}.{name}")
-    for path, module in MODULES.items()
-    for name, rule in vars(module).items()
-    if isinstance(rule, Rule)
+    (module, name) for path, module in MODULES.items() for name, rule in vars(module).items() if isinstance(rule, Rule)
 ]
 """All rules, and those that have another sentence for the same cause: as module and name."""
 NOUNS = {
@@ -61,7 +60,7 @@ def test_every_file_has_the_rule_of_its_name() -> None:
     assert len(BY_CODE) == len(RULES)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+@for_each("rule", RULES, ids=lambda rule: rule.code)
 def test_the_guide_lists_it(rule: Rule) -> None:
     assert f"| `{rule.code}` | {rule.severity.value} | {rule.title} |" in GUIDE
 
@@ -70,12 +69,12 @@ def test_the_guide_lists_no_other() -> None:
     assert set(re.findall(r"^\| `([a-z0-9-]+)` \| (?:error|warning|note) \|", GUIDE, re.M)) == BY_CODE.keys()
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+@for_each("rule", RULES, ids=lambda rule: rule.code)
 def test_what_it_explains_exists(rule: Rule) -> None:
     assert rule.explains <= BY_CODE.keys() - {rule.code}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+@for_each("rule", RULES, ids=lambda rule: rule.code)
 def test_its_templates_name_only_what_its_file_gives(rule: Rule) -> None:
     path = ROOT / "analysis" / "diagnosis" / "rules" / f"{rule.code.replace('-', '_')}.py"
     given = GIVEN | set(re.findall(r'"(\w+)":', path.read_text() + SHARED))
@@ -86,8 +85,8 @@ def test_its_templates_name_only_what_its_file_gives(rule: Rule) -> None:
     assert not rule.sentence.endswith(".")
 
 
-@pytest.mark.parametrize("number", [1, 2, 1_234_567])
-@pytest.mark.parametrize(("module", "name"), ALL)
+@for_each("number", [1, 2, 1_234_567])
+@for_each("module, name", ALL)
 def test_its_amounts_are_written_right(module: ModuleType, name: str, number: int) -> None:
     rule = vars(module)[name]
     for template in (rule.sentence, rule.advice, *rule.alternatives):
@@ -96,7 +95,7 @@ def test_its_amounts_are_written_right(module: ModuleType, name: str, number: in
         assert not re.search(r"\d{5}", text.replace("1048576", "").replace("104857600", "")), text
 
 
-@pytest.mark.parametrize(("module", "name"), ALL)
+@for_each("module, name", ALL)
 def test_its_texts_have_their_form(module: ModuleType, name: str) -> None:
     rule = vars(module)[name]
     sentence, advice = rendered(rule.sentence, 12), rendered(rule.advice, 12)
@@ -112,7 +111,7 @@ def test_its_texts_have_their_form(module: ModuleType, name: str) -> None:
         assert not re.search(rf"(?<!{')(?<!'.join(f'{one} ' for one in NOUNS[noun].split('|'))}){{{noun}}}", template)
 
 
-@pytest.mark.parametrize(("module", "name"), ALL)
+@for_each("module, name", ALL)
 def test_it_says_probably_once_where_it_may_be_wrong(module: ModuleType, name: str) -> None:
     """The hedge has its place in the sentences of rules that give a certainty."""
     calls = [

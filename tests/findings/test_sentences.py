@@ -17,6 +17,8 @@ from kdbg.protocol.findings.amounts import rounded
 from kdbg.protocol.findings.sentences import SENTENCES, sentence
 from kdbg.protocol.findings.text import beside
 
+from ..cases import for_each
+
 ROOT = Path(kdbg.__file__).parent
 FILES = sorted(path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] != "findings")
 FACTS = get_args(of.Facts)
@@ -76,7 +78,7 @@ def test_every_fact_has_a_sentence_and_every_sentence_its_facts() -> None:
     assert len({facts.__name__ for facts in FACTS}) == len(FACTS), "they are told apart by their names"
 
 
-@pytest.mark.parametrize("facts", SENTENCES, ids=lambda facts: facts.__name__)
+@for_each("facts", SENTENCES, ids=lambda facts: facts.__name__)
 def test_a_sentence_is_made_of_values_that_the_facts_have(facts: Any) -> None:
     words = SENTENCES[facts]
     if not callable(words):
@@ -99,12 +101,12 @@ def example(kind: Any) -> Any:
     return {int: 7, str: "x", bool: True}.get(kind, faults.NoBoolean(2))
 
 
-@pytest.mark.parametrize("facts", FACTS, ids=lambda facts: facts.__name__)
+@for_each("facts", FACTS, ids=lambda facts: facts.__name__)
 def test_every_fact_is_found_somewhere(facts: Any) -> None:
     assert facts.__name__ in called()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+@for_each("path", FILES, ids=lambda path: path.relative_to(ROOT))
 def test_no_sentence_is_taken_apart(path: Path) -> None:
     for node in nodes(path):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -115,7 +117,7 @@ def test_no_sentence_is_taken_apart(path: Path) -> None:
             assert ast.unparse(each) in NO_FINDINGS, ast.unparse(node)
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if not shows(path)], ids=lambda path: path.name)
+@for_each("path", [path for path in FILES if not shows(path)], ids=lambda path: path.relative_to(ROOT))
 def test_no_sentence_is_made_or_asked_for_where_nothing_is_shown(path: Path) -> None:
     for node in nodes(path):
         if isinstance(node, ast.ImportFrom):

@@ -144,6 +144,11 @@ PAYLOADS = [Carried(payload, version) for payload in payloads() for version in p
 SUBJECTS: list[Subject] = [*MESSAGES, *PAYLOADS]
 
 
+def name_of(subject: Subject) -> str:
+    """The name of the API or payload, which is the same in all versions."""
+    return subject.api.name if isinstance(subject, Spoken) else str(subject).rpartition("-")[0]
+
+
 def variants(subject: Subject) -> Iterator[Value]:
     """The values to try."""
     return map(subject.value, values.makers(subject.grammar))

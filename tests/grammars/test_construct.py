@@ -22,11 +22,12 @@ from kdbg.protocol.wire.nodes.children import contains
 from kdbg.protocol.wire.records.node import RecordsNode
 
 from ..benchmarks.stock import stock
-from .subjects import MESSAGES, SUBJECTS, Spoken, Subject, variants
+from ..cases import for_each
+from .subjects import MESSAGES, SUBJECTS, Spoken, Subject, name_of, variants
 from .values import essentials
 
-every_version = pytest.mark.parametrize("subject", SUBJECTS, ids=str)
-every_message = pytest.mark.parametrize("subject", MESSAGES, ids=str)
+every_version = for_each("subject", SUBJECTS, by=name_of)
+every_message = for_each("subject", MESSAGES, by=name_of)
 
 
 @every_version
@@ -65,7 +66,7 @@ def is_constructs(subject: Spoken) -> bool:
 CONSTRUCTS = [subject for subject in MESSAGES if is_constructs(subject)]
 
 
-@pytest.mark.parametrize("subject", CONSTRUCTS, ids=str)
+@for_each("subject", CONSTRUCTS, by=name_of)
 def test_constructs_own_classes_read_the_same(subject: Spoken) -> None:
     for value in variants(subject):
         data = build(subject.grammar, value)

@@ -10,6 +10,7 @@ from kdbg.protocol.grammars.error_history import CHANGES
 from kdbg.protocol.grammars.errors import ERRORS, JAVA_CLASSES, describe, find
 
 from .. import facts
+from ..cases import for_each
 
 GUIDE = {code: name for name, code in facts.error_names("0.8").items()}
 """The table "Error Codes" of the 0.8 guide; 9 is "Unused" there, 13 missing."""
@@ -48,7 +49,7 @@ def test_the_old_guide_names_seventeen():
     assert sorted(GUIDE) == [*range(-1, 13), 14, 15, 16]
 
 
-@pytest.mark.parametrize(("code", "name"), GUIDE.items())
+@for_each("code, name", GUIDE.items())
 def test_a_name_of_the_old_guide_is_a_former_name(code, name):
     assert name in ERRORS[code].former_names
     assert codes(name) == [code]
@@ -69,7 +70,7 @@ def test_no_text_is_copied_from_the_guides():
     assert facts.copied(error.text for error in ERRORS.values()) == []
 
 
-@pytest.mark.parametrize("error", ERRORS.values(), ids=lambda error: error.name)
+@for_each("error", ERRORS.values(), ids=lambda error: error.name)
 def test_every_spelling_of_a_name_finds_just_that_error(error):
     for name in (error.name, *error.former_names):
         dashed = name.replace("_", "-").lower()
@@ -80,8 +81,8 @@ def test_every_spelling_of_a_name_finds_just_that_error(error):
     assert find(str(error.code)) == [error]
 
 
-@pytest.mark.parametrize(
-    ("query", "code"),
+@for_each(
+    "query, code",
     [
         ("NotLeaderForPartitionException", 6),
         ("UnknownMemberIdException", 25),

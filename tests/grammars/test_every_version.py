@@ -17,7 +17,8 @@ from kdbg.protocol.wire.nodes import TAGGED, build
 from kdbg.protocol.wire.readings.annotate import Inspection, inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
 
-from .subjects import MESSAGES, PAYLOADS, SUBJECTS, Spoken, Subject, full, variants
+from ..cases import for_each
+from .subjects import MESSAGES, PAYLOADS, SUBJECTS, Spoken, Subject, full, name_of, variants
 from .values import UNKNOWN_TAGS, Maker, essentials, stretchable, with_unknown_tags
 
 PLAIN = frozenset({"dict", "list", "str", "int", "float", "bool", "bytes", "NoneType", "UUID"})
@@ -25,8 +26,8 @@ EDGES = (0, 1, 126, 127, 128, 16_383)
 """Lengths around which a compact length (N + 1, seven bits a byte) grows by a byte."""
 
 FLEXIBLE = [subject for subject in SUBJECTS if subject.grammar.tags is not None]
-every_version = pytest.mark.parametrize("subject", SUBJECTS, ids=str)
-every_flexible_version = pytest.mark.parametrize("subject", FLEXIBLE, ids=str)
+every_version = for_each("subject", SUBJECTS, by=name_of)
+every_flexible_version = for_each("subject", FLEXIBLE, by=name_of)
 
 
 def test_there_are_as_many_as_the_registry_has() -> None:
@@ -127,8 +128,8 @@ REPRESENTATIVE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("length", EDGES)
-@pytest.mark.parametrize("subject", REPRESENTATIVE, ids=str)
+@for_each("length", EDGES)
+@for_each("subject", REPRESENTATIVE, by=name_of)
 def test_arrays_strings_and_bytes_of_every_edge_length(subject: Subject, length: int) -> None:
     grammar = subject.grammar
     for node in stretchable(grammar):

@@ -6,13 +6,13 @@ import ast
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 import kdbg
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars import headers
 from kdbg.protocol.wire import Dialect, Struct
 from kdbg.protocol.wire.language.api import Api, snake_case
+
+from ..cases import for_each
 
 FOLDER = Path(kdbg.__file__).parent / "protocol" / "grammars"
 SHARED_FILES = {
@@ -36,7 +36,7 @@ WORDS = {("typing", 0), ("wire", 2), ("meanings", 1), ("records", 1), ("topology
 }
 """Where a grammar may import from: (module, how many packages up)."""
 
-every_file = pytest.mark.parametrize("name", [entry.name for entry in grammars.ENTRIES.values()])
+every_file = for_each("name", [entry.name for entry in grammars.ENTRIES.values()])
 
 
 def tree(name: str) -> ast.Module:
@@ -105,7 +105,7 @@ def meanings(file: Path) -> list[ast.BinOp]:
     return [node for node in found if isinstance(node.op, ast.Mult)]
 
 
-@pytest.mark.parametrize("file", sorted(FOLDER.rglob("*.py")), ids=lambda file: str(file.relative_to(FOLDER)))
+@for_each("file", sorted(FOLDER.rglob("*.py")), ids=lambda file: file.relative_to(FOLDER))
 def test_what_a_field_means_stands_behind_it(file: Path) -> None:
     """A plain string on one line: that of the field's end, or the next, which is indented and begins with the `*`."""
     lines = file.read_text().splitlines()

@@ -33,6 +33,7 @@ from kdbg.views.render.tree_codegen.texts import Texts
 from kdbg.views.tables.message_columns import WantedRows, told
 from kdbg.views.tables.straight import reader_of
 
+from ..cases import for_each
 from .subjects import MESSAGES, Spoken, full, variants
 
 Read = Callable[[bytes], Any]
@@ -148,22 +149,22 @@ READINGS = {
 }
 SPOKEN = [subject for subject in MESSAGES if not isinstance(subject.grammar, UnreadStruct)]
 BY_API = {name: [*subjects] for name, subjects in groupby(SPOKEN, lambda subject: subject.api.name)}
-every_reading = pytest.mark.parametrize("pair", READINGS.values(), ids=READINGS)
+every_reading = for_each("reading", READINGS)
 every_api = pytest.mark.parametrize("api", BY_API)
 
 
-@every_reading
 @every_api
-def test_what_is_read_fast_is_what_is_read_plainly(api: str, pair: Pair) -> None:
+@every_reading
+def test_what_is_read_fast_is_what_is_read_plainly(api: str, reading: str) -> None:
     for subject in BY_API[api]:
-        compare(pair, subject, map(subject.whole, variants(subject)))
+        compare(READINGS[reading], subject, map(subject.whole, variants(subject)))
 
 
-@every_reading
 @every_api
-def test_what_is_odd_is_refused(api: str, pair: Pair) -> None:
+@every_reading
+def test_what_is_odd_is_refused(api: str, reading: str) -> None:
     for subject in BY_API[api]:
-        compare(pair, subject, odd(subject.whole(full(subject))))
+        compare(READINGS[reading], subject, odd(subject.whole(full(subject))))
 
 
 def odd(whole: bytes) -> Iterator[bytes]:
@@ -189,7 +190,8 @@ def compare(pair: Pair, subject: Spoken, messages: Iterable[bytes]) -> None:
 
 
 @every_reading
-def test_sound_messages_are_seldom_refused(pair: Pair) -> None:
+def test_sound_messages_are_seldom_refused(reading: str) -> None:
+    pair = READINGS[reading]
     count: Counter[bool] = Counter()
     for subject in SPOKEN:
         fast = pair.fast(subject)

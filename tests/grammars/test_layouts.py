@@ -15,6 +15,7 @@ from kdbg.protocol import grammars
 from kdbg.protocol.wire.language.api import DIRECTIONS, Direction, snake_case
 from kdbg.protocol.wire.readings.layout import LayoutRow, layout
 
+from ..cases import for_each
 from ..facts import apis, layouts
 
 Facts = dict[tuple[int, str, int], dict[str, Any]]
@@ -40,7 +41,7 @@ def table() -> dict[int, dict[str, Any]]:
     return {entry["api_key"]: entry for entry in apis()}
 
 
-every_api = pytest.mark.parametrize("key", grammars.ENTRIES, ids=grammars.name_of)
+every_api = for_each("key", grammars.ENTRIES, ids=grammars.name_of)
 
 
 def expected(rows: list[list[Any]]) -> list[LayoutRow]:
@@ -61,8 +62,8 @@ def newly_named(key: int, direction: str, version: int, rows: list[LayoutRow]) -
     return [row._replace(path=new) if row.path == old and version in renamed else row for row in rows]
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
 @every_api
+@for_each("direction", DIRECTIONS)
 def test_the_layout_of_every_version_is_kafkas(key: int, direction: Direction, facts: Facts) -> None:
     api = grammars.api(key)
     versions = sorted(v for k, d, v in facts if (k, d) == (key, direction))

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import pytest
 
 import kdbg
+from kdbg.exchanges.messages import mistakes
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from kdbg.exchanges.messages.mistakes import Half, Searches
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol import grammars
 from kdbg.protocol.findings import Finding, Kind
-from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.findings.facts import MessageMistake
+from kdbg.protocol.findings.quirks import Sure
+from kdbg.protocol.wire.language.api import DIRECTIONS, Api
 from kdbg.protocol.wire.nodes import UnreadStruct
 from kdbg.views.render.exchanges import TreeView
 from kdbg.views.render.hex_view import HexView
@@ -25,6 +30,7 @@ from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.style import Look
 from kdbg.views.render.summary import Summary
 
+from ..cases import for_each
 from .subjects import Spoken, full, variants
 from .values import holds_records
 
@@ -32,6 +38,8 @@ LOOK = Look()
 PEERS = Peers(1, ("10.0.0.1", 51514), ("10.0.0.2", 9092))
 Render = Callable[[Exchange], Any]
 Pair = tuple[Spoken, Spoken]
+Messages = dict[str, bytes]
+"""The bytes of a request and of its response."""
 
 
 STRAIGHT: dict[str, Render] = {
@@ -57,7 +65,18 @@ PAIRS = [
     if not any(isinstance(api.at(side, version), UnreadStruct) for side in DIRECTIONS)
 ]
 WITH_RECORDS = [pair for pair in PAIRS if any(holds_records(subject.grammar) for subject in pair)]
-every_view = pytest.mark.parametrize("view", STRAIGHT)
+every_view = for_each("view", STRAIGHT)
+
+
+def api_of(pair: Pair) -> str:
+    return pair[0].api.name
+
+
+def name_of(pair: Pair) -> str:
+    return f"{pair[0].api.name}-v{pair[0].version}"
+
+
+every_pair = for_each("pair", PAIRS, by=api_of, ids=name_of)
 
 
 def exchange(pair: Pair, request: bytes, response: bytes) -> Exchange:
@@ -71,8 +90,29 @@ def exchange(pair: Pair, request: bytes, response: bytes) -> Exchange:
 
 def half(subject: Spoken, data: bytes) -> CapturedMessage:
     made = CapturedMessage(data, (1_000_000, 2_000_000), (1, 2), subject.direction)
-    made.api, made.version, made.known = subject.api, subject.version, Known.nothing()
+    made.api, made.version = subject.api, subject.version
+    made.known = Known.nothing()._replace(searches=searches(subject, data))
     return made
+
+
+@lru_cache(maxsize=1024)
+def searches(subject: Spoken, data: bytes) -> Searches:
+    """The searches for mistakes in a message, which every view of it shares: they cost more than all else here."""
+    return Searches()
+
+
+@pytest.fixture
+def quick_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give each invalid message the same mistake without a search, for tests of many messages."""
+
+    def search(api: Api, half: Half) -> tuple[Finding, ...]:
+        mistake = MessageMistake("message-set", api.name, half.version, "1", "2", Sure.CERTAIN.value)
+        return (Finding(Kind.ENCODING_MISTAKE, half.direction, "", 4, 2, mistake),)
+
+    searches.cache_clear()
+    monkeypatch.setattr(mistakes, "search", search)
+    yield
+    searches.cache_clear()
 
 
 def unsound(subject: Spoken, data: bytes) -> bytes:
@@ -106,39 +146,62 @@ def compare(view: str, pair: Pair, request: bytes, response: bytes) -> tuple[Exc
     return one, findings
 
 
+@lru_cache(maxsize=1)
+def with_bytes_left_over(pair: Pair) -> list[Messages]:
+    both = zip(variants(pair[0]), variants(pair[1]), strict=False)
+    return [
+        {"request": pair[0].whole(request) + b"\0", "response": pair[1].whole(response) + b"\1\2\3" * 20}
+        for request, response in both
+    ]
+
+
+@lru_cache(maxsize=1)
+def with_wrong_checksums(pair: Pair) -> list[Messages]:
+    """The messages of a pair, one of each two with wrong checksums, and these with and without a byte left over."""
+    sound = {one.direction: one.whole(full(one)) for one in pair}
+    return [
+        sound | {subject.direction: unsound(subject, subject.whole(value)) + behind}
+        for subject in pair
+        if holds_records(subject.grammar)
+        for value in variants(subject)
+        for behind in (b"", b"\0")
+    ]
+
+
+@lru_cache(maxsize=1)
+def with_wrong_checksums_and_flipped_bits(pair: Pair) -> list[Messages]:
+    sound = {one.direction: one.whole(full(one)) for one in pair}
+    wrong = {one.direction: unsound(one, one.whole(full(one))) for one in pair}
+    return [
+        sound | {side: data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]}
+        for side, data in wrong.items()
+        for at in range(0, len(data), max(1, len(data) // 150))
+        for flip in (0x01, 0x80)
+    ]
+
+
+@every_pair
 @every_view
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair[0].api.name}-{pair[0].version}")
 def test_bytes_left_over_look_alike(pair: Pair, view: str) -> None:
-    for request, response in zip(variants(pair[0]), variants(pair[1]), strict=False):
-        compare(view, pair, pair[0].whole(request) + b"\0", pair[1].whole(response) + b"\1\2\3" * 20)
+    for messages in with_bytes_left_over(pair):
+        compare(view, pair, **messages)
 
 
+@for_each("pair", WITH_RECORDS, by=api_of, ids=name_of)
 @every_view
-@pytest.mark.parametrize("pair", WITH_RECORDS, ids=lambda pair: f"{pair[0].api.name}-{pair[0].version}")
-def test_wrong_checksums_look_alike(pair: Pair, view: str) -> None:
+def test_wrong_checksums_look_alike(pair: Pair, view: str, quick_search: None) -> None:
     kinds: Counter[Kind] = Counter()
-    for subject in pair:
-        if holds_records(subject.grammar):
-            for value in variants(subject):
-                data = unsound(subject, subject.whole(value))
-                for behind in (b"", b"\0"):
-                    messages = {subject.direction: data + behind}
-                    sound = {one.direction: one.whole(full(one)) for one in pair}
-                    _, findings = compare(view, pair, **(sound | messages))
-                    kinds.update(finding.kind for finding in findings)
+    for messages in with_wrong_checksums(pair):
+        _, findings = compare(view, pair, **messages)
+        kinds.update(finding.kind for finding in findings)
     assert kinds[Kind.CRC_MISMATCH] or pair[0].version < 3
 
 
+@for_each("pair", [WITH_RECORDS[0], WITH_RECORDS[-1]], by=api_of, ids=name_of)
 @every_view
-@pytest.mark.parametrize("pair", [WITH_RECORDS[0], WITH_RECORDS[-1]], ids=str)
-def test_what_is_odd_beside_a_wrong_checksum_is_told_too(pair: Pair, view: str) -> None:
-    for subject in pair:
-        data = unsound(subject, subject.whole(full(subject)))
-        sound = {one.direction: one.whole(full(one)) for one in pair}
-        for at in range(0, len(data), max(1, len(data) // 150)):
-            for flip in (0x01, 0x80):
-                odd = data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]
-                compare(view, pair, **(sound | {subject.direction: odd}))
+def test_what_is_odd_beside_a_wrong_checksum_is_told_too(pair: Pair, view: str, quick_search: None) -> None:
+    for messages in with_wrong_checksums_and_flipped_bits(pair):
+        compare(view, pair, **messages)
 
 
 def test_fields_that_hold_what_is_odd_are_read() -> None:
@@ -149,8 +212,8 @@ def test_fields_that_hold_what_is_odd_are_read() -> None:
     assert all(one.fields(("topic_data",))["topic_data"] for one in noted)
 
 
-@every_view
 @pytest.mark.parametrize("key", [0, 1, 3, 8], ids=lambda key: str(grammars.by_key(key)))
+@every_view
 def test_readings_that_note_what_is_odd_need_no_other(key: int, view: str) -> None:
     """All there is to say of them is known without their values; of messages that may be of another form it is not."""
     api = grammars.by_key(key)

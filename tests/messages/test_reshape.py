@@ -16,6 +16,8 @@ from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
 from kdbg.protocol.wire.nodes import WireArray, WireStruct, build
 from kdbg.protocol.wire.readings.compiled import read_whole
 
+from ..cases import for_each
+
 TOPIC = UUID(int=77)
 
 
@@ -31,7 +33,7 @@ def filled(node: Any, default: Any = None) -> Any:
 
 
 PAIRS = [
-    pytest.param(api, direction, version, wanted, id=f"{api.name}-{direction}-{version}-{wanted}")
+    (api, direction, version, wanted)
     for api in grammars.apis()
     for direction in DIRECTIONS
     for version in api.versions
@@ -40,7 +42,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("api", "direction", "version", "wanted"), PAIRS)
+@for_each("api, direction, version, wanted", PAIRS, by=lambda api: api.name)
 def test_every_version_can_be_brought_to_the_others(api: Api, direction: Direction, version: int, wanted: int) -> None:
     body = filled(api.at(direction, version))
     reshaper = Reshaper(lambda topic: "orders", lambda name: TOPIC)
@@ -79,7 +81,7 @@ def test_topics_go_by_name_or_by_id_as_the_version_has_it() -> None:
         Reshaper().reshaped(api, "request", made, 9, 13)
 
 
-@pytest.mark.parametrize(("name", "direction"), FOLDED, ids=lambda one: str(one))
+@for_each("name, direction", FOLDED)
 def test_what_is_said_once_or_many_times_goes_both_ways(name: str, direction: Direction) -> None:
     api, fold = grammars.api(name), FOLDED[name, direction]
     early = fold.since - 1

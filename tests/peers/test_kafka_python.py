@@ -11,10 +11,9 @@ from typing import Any
 from uuid import UUID
 from warnings import catch_warnings, simplefilter
 
-import pytest
-
 from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct
 
+from ..cases import for_each
 from .dice import Dice, Message, RandomMaker, all_fields, comparable
 
 with catch_warnings():
@@ -33,6 +32,7 @@ MESSAGES = [
     for (key, direction), kind in sorted(CLASSES.items())
     for version in range(kind.valid_versions[0], kind.valid_versions[1] + 1)
 ]
+every_message = for_each("message", MESSAGES, by=lambda message: message.name)
 V0_ON_ERROR = (18, "response")
 """ApiVersions, whose response kafka-python reads as version 0 whenever it holds an error. Brokers write it so for one
 error, UNSUPPORTED_VERSION (KIP-511); Java reads the version asked for, and version 0 only if that fails."""
@@ -107,7 +107,7 @@ def test_kafka_python_knows_what_a_client_needs() -> None:
     assert len(MESSAGES) > 300
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=str)
+@every_message
 def test_what_kafka_python_writes_is_read(message: Message) -> None:
     grammar, kind = message.grammar, class_of(message)
     for i in range(ROUNDS):
@@ -118,7 +118,7 @@ def test_what_kafka_python_writes_is_read(message: Message) -> None:
         assert message.encode(body) == data
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=str)
+@every_message
 def test_what_is_written_kafka_python_reads(message: Message) -> None:
     grammar, kind = message.grammar, class_of(message)
     for i in range(ROUNDS):

@@ -14,10 +14,9 @@ from typing import Any
 from uuid import UUID
 from warnings import catch_warnings, simplefilter
 
-import pytest
-
 from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct
 
+from ..cases import for_each
 from .dice import Dice, Message, RandomMaker, comparable
 
 with catch_warnings():
@@ -54,6 +53,7 @@ WRONG = {
 }
 """Classes that Kafka's own contradict: test_java_messages.py has the versions right in both directions."""
 MESSAGES = sorted(message for message in CLASSES if str(message) not in WRONG)
+every_message = for_each("message", MESSAGES, by=lambda message: message.name)
 
 
 def random_value(type: Any, name: str, dice: Dice) -> Any:
@@ -118,7 +118,7 @@ def test_they_go_back_to_the_first_versions() -> None:
     assert {str(message) for message in CLASSES} >= set(WRONG)
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=str)
+@every_message
 def test_what_they_write_is_read(message: Message) -> None:
     grammar, schema = message.grammar, CLASSES[message]
     for i in range(ROUNDS):
@@ -129,7 +129,7 @@ def test_what_they_write_is_read(message: Message) -> None:
         assert message.encode(body) == data
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=str)
+@every_message
 def test_what_is_written_they_read(message: Message) -> None:
     grammar, schema = message.grammar, CLASSES[message]
     for i in range(ROUNDS):

@@ -24,6 +24,7 @@ from kio.static.constants import EntityType, uuid_zero
 from kdbg.protocol.wire.language.api import DIRECTIONS
 from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct
 
+from ..cases import for_each
 from .dice import Dice, Message, RandomMaker, all_fields, comparable
 
 ROUNDS = 10
@@ -118,13 +119,14 @@ def plain(node: Node, value: Any) -> Any:
 
 
 MESSAGES = list(known())
+every_message = for_each("message", MESSAGES, by=lambda message: message.name)
 
 
 def test_kio_knows_most_of_the_protocol() -> None:
     assert len(MESSAGES) > 500
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=str)
+@every_message
 def test_what_kio_writes_is_read(message: Message) -> None:
     grammar, kind = message.grammar, entity(message)
     for i in range(ROUNDS):
@@ -136,7 +138,7 @@ def test_what_kio_writes_is_read(message: Message) -> None:
         assert message.encode(body) == buffer.getvalue()
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=str)
+@every_message
 def test_what_is_written_kio_reads(message: Message) -> None:
     grammar, kind = message.grammar, entity(message)
     for i in range(ROUNDS):

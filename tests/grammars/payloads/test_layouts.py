@@ -19,6 +19,7 @@ from kdbg.protocol.wire.language.types import Release
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.layout import layout
 
+from ...cases import for_each
 from ...facts import conflicts as conflicts_of_all
 from ...facts import payload_layouts
 from ..test_layouts import expected
@@ -34,8 +35,8 @@ KAFKA_HAS_NO_DEFINITION = {
 NEWER = {"RegisterBrokerRecord": {4}, "BrokerRegistrationChangeRecord": {3}, "UnregisterControllerRecord": {0}}
 """Versions that Kafka 4.3 (KIP-1066) and 4.4 brought, after the facts."""
 FORMER = [found for found in payloads() if found.releases]
-every_payload = pytest.mark.parametrize("found", list(payloads()), ids=lambda found: found.name)
-every_payload_with_older_forms = pytest.mark.parametrize("found", FORMER, ids=lambda found: found.name)
+every_payload = for_each("found", payloads(), ids=lambda found: found.name)
+every_payload_with_older_forms = for_each("found", FORMER, ids=lambda found: found.name)
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,13 @@ from kdbg.protocol.findings.text import beside
 from ..cases import for_each
 
 ROOT = Path(kdbg.__file__).parent
-FILES = sorted(path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] != "findings")
+FILES = sorted(path for path in ROOT.rglob("*.py") if not path.is_relative_to(ROOT / "protocol" / "findings"))
 FACTS = get_args(of.Facts)
 OF_A_FINDING = {"length", "side", "sender"}
-SHOWING = {"cli", "client", "errors.py", "live/mocking", "query", "render", "report", "signals", "spark", "tables"}
+SHOWING = [ROOT / place for place in (
+    "errors.py", "live/client", "live/mocking", "scale/query", "scale/signals", "scale/spark", "ui/cli", "views/render",
+    "views/report", "views/tables",
+)]  # fmt: skip
 """Where something is shown to a person, or raised to them; `mock.problems` are lines for the author of a test."""
 SURGERY = {
     "endswith", "find", "index", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind",
@@ -40,12 +43,8 @@ NO_FINDINGS = {"given.text", "self.text"}
 ASKED_FOR = {"text": ("finding", "found", "odd"), "problem": ("error", "broken")}
 
 
-def room(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0]
-
-
 def shows(path: Path) -> bool:
-    return room(path) in SHOWING or "/".join(path.relative_to(ROOT).parts[:2]) in SHOWING
+    return any(path.is_relative_to(place) for place in SHOWING)
 
 
 @cache

@@ -189,7 +189,7 @@ def compare(pair: Pair, subject: Spoken, messages: Iterable[bytes]) -> None:
         assert found == plain(data), subject
 
 
-@every_reading
+@pytest.mark.parametrize("reading", READINGS)
 def test_sound_messages_are_seldom_refused(reading: str) -> None:
     pair = READINGS[reading]
     count: Counter[bool] = Counter()

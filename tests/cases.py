@@ -14,7 +14,7 @@ from _pytest.mark import ParameterSet
 FAILURES = (Exception, pytest.fail.Exception)
 NAMED = 20
 """How many failed cases the first line of a failure names; all are shown below it."""
-LONGEST = 60
+LONGEST = 100
 """Characters of a case's name that are made of a value."""
 
 Ids = Callable[[Any], object] | Iterable[object] | None
@@ -89,9 +89,9 @@ def case_of(case: Any, count: int) -> tuple[tuple[Any, ...], str]:
 def label(value: object, ids: Callable[[Any], object] | None) -> str:
     """Return a short name of a value."""
     named = ids(value) if ids is not None else None
-    if named is None:
-        named = next((name for at in ("__name__", "name") if isinstance(name := getattr(value, at, None), str)), value)
-    return str(named)[:LONGEST]
+    if named is None and type(value).__str__ is object.__str__:
+        named = next((name for at in ("__name__", "name") if isinstance(name := getattr(value, at, None), str)), None)
+    return str(value if named is None else named)[:LONGEST]
 
 
 def unused(name: str, names: Container[str]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
-from .cases import for_each
+from .cases import for_each, label
 
 ran: list[int] = []
 
@@ -55,6 +56,31 @@ def test_names_of_cases_are_those_of_parametrize() -> None:
     failed = failure(for_each("number", [4, 5], ids=["four", "five"])(small))
     assert isinstance(failed, ExceptionGroup)
     assert failed.message == "2 of 2 cases: four, five"
+
+
+class Message(NamedTuple):
+    name: str
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.name}-v{self.version}"
+
+
+def test_names_of_values_tell_them_apart() -> None:
+    values = [Message("Fetch", 3), inspect, small, b"\0", Namespace("a"), "x" * 200]
+    assert [label(value, None) for value in values] == [
+        "Fetch-v3",
+        "inspect",
+        "small",
+        "b'\\x00'",
+        "a",
+        "x" * 100,
+    ]
+
+
+class Namespace:
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 def test_cases_that_are_skipped_hide_no_other() -> None:

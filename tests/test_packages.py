@@ -184,13 +184,13 @@ def test_packages_make_no_circle() -> None:
 
 RECURSIONS = {
     frozenset({"capture.links", "capture.tunnels"}): "a tunnel carries packets of any link",
-    frozenset({"protocol.wire.readings.spans", "protocol.wire.records.spans"}): "each holds the other",
+    frozenset({"protocol.wire.readings.annotate", "protocol.wire.records.spans"}): "each holds the other",
     frozenset({"exchanges.messages.payloads", "exchanges.messages.record_payloads"}): "each holds the other",
     frozenset({"views.render.metrics", "views.render.record_tree", "views.render.tree"}): "a branch is a tree",
     frozenset(
         f"protocol.wire.{name}"
         for name in ("language.duplicates", "language.payload", "language.types", "nodes",
-                     "nodes.composite", "nodes.leaves", "nodes.named", "nodes.tags")
+                     "nodes.composite", "nodes.leaves", "nodes.value_names", "nodes.tags")
     ): "bytes, which are a leaf, may hold payloads, which have a grammar of their own",
 }  # fmt: skip
 """Files that import one another, even if only for types or when called: the format itself goes round there."""

@@ -16,7 +16,7 @@ from kdbg.views.render.style import Look
 
 from .calls import MAIN, Outcome
 
-HEAD = "key name version Kafka L J K P B C V"
+HEAD = "key name versions Kafka L J K P B C V"
 """Words: how wide a column is depends on what stands in it."""
 LEGEND = """
 L  field layout equals Kafka's message definitions, 0.8 to 4.2
@@ -112,7 +112,7 @@ def test_what_a_definition_gives_is_called_given_and_nothing_proves_it(cli: Cli)
 
 def test_payloads_have_a_table_of_their_own(cli: Cli) -> None:
     lines = cli("coverage", "payloads").out.splitlines()
-    assert lines[0] == "name                                        version  L J C"
+    assert lines[0] == "name                                        versions  L J C"
     assert "OffsetCommitValue                           0-4      ● ● ◐" in lines
     assert "ConnectAssignment                           0-2      · · ●" in lines
     assert max(map(len, lines)) <= 80

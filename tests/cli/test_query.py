@@ -63,7 +63,7 @@ def capture(tmp_path: Path) -> Path:
 def test_captures_are_asked_in_sql_and_by_questions(capture: Path) -> None:
     done = call("query", capture, "--ask", "top-topics", "--ask", "errors", "--limit", 2)
     assert done == (0, (
-        "top-topics: which topics carry most bytes, with the records in and out\n"
+        "top-topics: topics with the most bytes, with records produced and fetched\n"
         "topic    partitions  records_in  bytes_in  records_out  bytes_out\n"
         "orders            1           8       282            5        161\n"
         "parcels           1           1        81            0          0\n"

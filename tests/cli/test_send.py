@@ -30,7 +30,7 @@ class TestOne:
         assert outcome.status == 0
         assert re.match(r"#\d+ Metadata v8 · correlation id \d+ · ", outcome.out)
         assert '"orders"' in outcome.out
-        assert re.fullmatch(r"127\.0\.0\.1:\d+ answered in .* in all", outcome.closing)
+        assert re.fullmatch(r"broker 127\.0\.0\.1:\d+ responded in .* in total", outcome.closing)
 
     @pytest.mark.parametrize("format", ["tree", "hex", "json", "summary"])
     def test_the_views_are_those_of_decode(self, send: Cli, tmp_path: Path, cli: Cli, format: str) -> None:
@@ -43,7 +43,7 @@ class TestOne:
     def test_only_what_was_asked_for_is_shown_or_all_of_it(self, send: Cli) -> None:
         one = send("list-offsets", "--topic", "orders", "-f", "json")
         assert [line["api"] for line in one.lines] == ["ListOffsets"]
-        assert "exchanges before it" in one.closing
+        assert "earlier exchanges" in one.closing
         every = send("list-offsets", "--topic", "orders", "-f", "json", "--show-exchanges")
         assert {"ApiVersions", "Metadata", "ListOffsets"} == {line["api"] for line in every.lines}
         assert every.lines[-1]["api"] == "ListOffsets"
@@ -272,7 +272,7 @@ class TestHelp:
     def test_an_apis_own_options_come_first(self, cli: Cli) -> None:
         text = cli("send", "produce", "--help").out
         assert "\nOptions of Produce:\n" in text
-        assert text.index("--record-format") < text.index("The request:")
+        assert text.index("--record-format") < text.index("\nRequest:")
         assert "--cert-key PEM" in text
         assert "--cert-key, --key PEM" in cli("send", "fetch", "--help").out
         assert "Options of" not in cli("send", "describe-configs", "--help").out

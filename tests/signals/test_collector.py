@@ -183,7 +183,7 @@ def test_without_the_sdk_a_line_says_what_to_install() -> None:
     done = subprocess.run([*command, "http://127.0.0.1:1"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == (
-        "kdbg: --otlp: sending spans needs OpenTelemetry's SDK; pip install 'kdbg-kafka[otlp]', or in a checkout "
-        "pip install '.[otlp]'\n"
+        "kdbg: --otlp: sending spans needs OpenTelemetry's SDK; pip install 'kdbg-kafka[otlp]' (in a checkout: "
+        "pip install '.[otlp]')\n"
     )
     assert subprocess.run([*command, "-"], capture_output=True, check=False).returncode == 1, "files need none"

@@ -46,7 +46,7 @@ def test_questions_are_answered_and_nothing_of_spark_is_heard(tables: Path) -> N
     done = query(tables, "--ask", "top-topics", "--ask", "errors", "--limit", 2)
     assert done.err == ""
     assert done.out == (
-        "top-topics: which topics carry most bytes, with the records in and out\n"
+        "top-topics: topics with the most bytes, with records produced and fetched\n"
         "topic    partitions  records_in  bytes_in  records_out  bytes_out\n"
         "orders            1           8       282            5        161\n"
         "parcels           1           1        81            0          0\n"

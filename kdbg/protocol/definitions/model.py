@@ -1,6 +1,6 @@
 """What a message definition says, checked, in Kafka's own terms: the message, its structures, its fields, versions.
 
-Names are Kafka's CamelCase, as in the file. Nothing in here reads or writes bytes: declaring.py makes grammars of it.
+Names are Kafka's CamelCase, as in the file. Nothing in here reads or writes bytes: declaration.py makes grammars of it.
 """
 
 from __future__ import annotations

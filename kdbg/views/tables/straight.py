@@ -1,6 +1,6 @@
 """What clean messages tell the tables, straight from their bytes: readings of the walk over a layout.
 
-`told_reader(header, body, columns, wanted)` returns `read(data) -> Told`, which equals what told.py makes of the
+`told_reader(header, body, columns, wanted)` returns `read(data) -> Told`, which equals what message_columns.py makes of the
 value. It proves every byte, those of records included, and raises one of `UNREADABLE` for what is odd and for what only
 a value tells: payloads that are opened, control batches, the records of Kafka's own topics.
 """

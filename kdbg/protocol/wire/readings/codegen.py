@@ -3,18 +3,17 @@
 A generated reading is a flat Python function over a buffer: neighbouring fields of fixed width, and the length behind
 them, become one `unpack_from`; structures are written out in place, without a call. It explains nothing: whatever is
 odd (bytes that are missing, a null where none may be, bad UTF-8, an unknown tag, a checksum) raises one of
-`UNREADABLE`, and then spans.py reads the same bytes again and says what and where. Slices never raise, so whoever runs
+`UNREADABLE`, and then annotate.py reads the same bytes again and says what and where. Slices never raise, so whoever runs
 the function, or its last line, must check that `pos` ends where the message ends; no loop is longer than the bytes.
-Two things are odd and yet leave no doubt about any field: a reading that `notes` them goes on (see noted.py).
+Two things are odd and yet leave no doubt about any field: a reading that `notes` them goes on (see anomalies.py).
 
 `CodeGenerator` knows how bytes are read and proved. What becomes of a value is up to the readings, its subclasses:
 
     compiled.py     plain Python values
-    facts.py        topics, partitions, groups, errors and counts of records, without the value
-    and those of other rooms: trees, JSON, spans, columns of tables
+    outline_codegen.py        topics, partitions, groups, errors and counts of records, without the value
+    and those of other packages: trees, JSON, spans, columns of tables
 
-`WRITES` is the table of nodes: which method writes what reads a node. A reading overrides methods; by itself the walk
-proves bytes and makes nothing of them.
+`WRITES` says which method writes what reads a node. A reading overrides methods; by itself the walk proves bytes alone.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ UNREADABLE = (WireError, struct.error, IndexError, UnicodeDecodeError, OverflowE
 """What a generated reading raises for bytes that it does not understand."""
 WRITES: dict[type[Node], str] = {
     Fixed: "leaf", UuidNode: "leaf", Varint: "leaf", Sized: "leaf", RemainingBytes: "leaf", Node: "leaf",
-    WireStruct: "struct",
-    WireArray: "array", NullableStruct: "nullable_struct", LengthPrefixed: "prefixed", RecordsNode: "records",
+    WireStruct: "struct", WireArray: "array", NullableStruct: "nullable_struct", LengthPrefixed: "prefixed",
+    RecordsNode: "records",
 }  # fmt: skip
 """Class of node -> the method that writes what reads it; a subclass goes by the nearest class that is listed."""
 Inside = Callable[[int], None]

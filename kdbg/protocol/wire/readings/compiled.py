@@ -1,4 +1,4 @@
-"""A grammar as a generated function that makes plain Python values: the fast reading, for bulk (see walk.py).
+"""A grammar as a generated function that makes plain Python values: the fast reading, for bulk (see codegen.py).
 
 `reader(node)` returns `read(data, start) -> (value, end)`.
 """

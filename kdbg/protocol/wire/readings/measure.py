@@ -1,6 +1,6 @@
 """How many bytes a grammar takes, found without reading values: the cheapest judgement of many grammars on few bytes.
 
-`end_of` goes as far as the explaining reading (spans.py) does: what is odd but readable, such as a null where none may
+`end_of` goes as far as the explaining reading (annotate.py) does: what is odd but readable, such as a null where none may
 be, is passed over, and the content of record sets is not looked at. A reader that is compiled costs more than a
 hundred of these walks; it is worth that for a grammar that is met again.
 """
@@ -31,7 +31,7 @@ from .runtime import Unreadable
 def end_of(node: Node, data: bytes, start: int) -> int:
     """Return where the bytes of a node end that begin at `start`.
 
-    Raise `Unreadable` or `WireError` where spans.py breaks off, which is also where the data ends too early.
+    Raise `Unreadable` or `WireError` where annotate.py breaks off, which is also where the data ends too early.
     """
     end = _end(node, data, start)
     if end > len(data):

@@ -1,9 +1,9 @@
-"""What a clean message is about, straight from its bytes: the outline without the value (see walk.py, outline.py).
+"""What a clean message is about, straight from its bytes: the outline without the value (see codegen.py, outline.py).
 
 `facts_reader(header, body)` returns `read(data, odd=None) -> Outline`, what `outline(body)` makes of the value. It
 proves every byte that the compiled reader with `shallow` proves, and raises one of `UNREADABLE` where that raises, and
 for what only a value tells (a topic or an error in a tagged field). So a message that it reads has no findings but
-those of what it notes in `odd` (see noted.py).
+those of what it notes in `odd` (see anomalies.py).
 """
 
 from __future__ import annotations

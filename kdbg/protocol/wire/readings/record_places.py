@@ -1,4 +1,4 @@
-"""Where the record sets of a message stand, and at which paths: a generated reading (see walk.py)."""
+"""Where the record sets of a message stand, and at which paths: a generated reading (see codegen.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which topics a message is about, by name or id, without a look into records: a generated reading (see walk.py)."""
+"""Which topics a message is about, by name or id, without a look into records: a generated reading (see codegen.py)."""
 
 from __future__ import annotations
 

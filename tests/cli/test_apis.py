@@ -10,13 +10,13 @@ from kdbg.protocol import grammars
 
 NEWEST = [api.versions[-1] for api in grammars.apis()]
 BEGINNING = f"""\
-key  name                          versions  flexible  aliases
-  0  Produce                       0-{NEWEST[0]}      from 9    Send
-  1  Fetch                         0-{NEWEST[1]}      from 12
-  2  ListOffsets                   0-{NEWEST[2]}      from 6    Offsets, Offset,
-                                                       ListOffset
-  3  Metadata                      0-{NEWEST[3]}      from 9    TopicMetadata
-  4  LeaderAndIsr                  0-7       from 4
+key  name                          version  flexible  aliases
+  0  Produce                       0-{NEWEST[0]}     from 9    Send
+  1  Fetch                         0-{NEWEST[1]}     from 12
+  2  ListOffsets                   0-{NEWEST[2]}     from 6    Offsets, Offset,
+                                                      ListOffset
+  3  Metadata                      0-{NEWEST[3]}     from 9    TopicMetadata
+  4  LeaderAndIsr                  0-7      from 4
 """
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WIDEST = 30
 """Letters of a name that the table makes room for: one API's name is longer than that of all others."""
-HEADINGS = ("key", "name", "versions", "flexible", "aliases")
+HEADINGS = ("key", "name", "version", "flexible", "aliases")
 
 
 @click.command(context_settings={"max_content_width": 100})

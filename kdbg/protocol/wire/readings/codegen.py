@@ -3,7 +3,7 @@
 A generated reading is a flat Python function over a buffer: neighbouring fields of fixed width, and the length behind
 them, become one `unpack_from`; structures are written out in place, without a call. It explains nothing: whatever is
 odd (bytes that are missing, a null where none may be, bad UTF-8, an unknown tag, a checksum) raises one of
-`UNREADABLE`, and then annotate.py reads the same bytes again and says what and where. Slices never raise, so whoever runs
+`UNREADABLE`, and then annotate.py reads the same bytes and says what and where. Slices never raise, so whoever runs
 the function, or its last line, must check that `pos` ends where the message ends; no loop is longer than the bytes.
 Two things are odd and yet leave no doubt about any field: a reading that `notes` them goes on (see anomalies.py).
 

@@ -1,6 +1,6 @@
 """How many bytes a grammar takes, found without reading values: the cheapest judgement of many grammars on few bytes.
 
-`end_of` goes as far as the explaining reading (annotate.py) does: what is odd but readable, such as a null where none may
+`end_of` goes as far as the one that explains (annotate.py): what is odd but readable, such as a null where none may
 be, is passed over, and the content of record sets is not looked at. A reader that is compiled costs more than a
 hundred of these walks; it is worth that for a grammar that is met again.
 """

@@ -1,7 +1,7 @@
 """The function that dumps clean messages of one layout straight from their bytes (see wire/readings/walk.py).
 
 `dumping(texts, header, body)` returns `dump(data, topics, odd=None)`, which returns the lines in pieces, the size in
-front of the message included; what it notes has no line (see ../../wire/readings/noted.py). They are those of
+front of the message included; what it notes has no line (see anomalies.py). They are those of
 hexdump.py; for all that only an inspection tells (payloads, secrets, tagged fields, faults) it raises one of
 `UNREADABLE`.
 """

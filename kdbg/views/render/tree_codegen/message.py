@@ -1,7 +1,7 @@
 """The function that draws clean messages of one layout straight from their bytes (see wire/readings/walk.py).
 
 `drawing(texts, header, body, below)` returns `draw(data, out, topics, odd=None)`: it appends the lines below that of
-the message, in pieces, to `out`; what it notes has no line (see ../../wire/readings/noted.py). They are those that the
+the message, in pieces, to `out`; what it notes has no line (see anomalies.py). They are those that the
 tree of `texts` draws of the value; for all that only a value tells (payloads, secrets, tagged fields, faults) it raises
 one of `UNREADABLE`, and what it appended then is worth nothing.
 """
@@ -28,7 +28,7 @@ from .texts import Texts
 
 
 class Drawing(Protocol):
-    """Appends the lines of a message, given its bytes, to `out`; `odd` is a list for what it notes (see noted.py)."""
+    """Appends the lines of a message, given its bytes, to `out`; `odd` is a list for what it notes (anomalies.py)."""
 
     def __call__(
         self, data: bytes, out: list[bytes], topics: Mapping[uuid.UUID, str], odd: list[Odd] | None = None, /

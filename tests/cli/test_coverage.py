@@ -114,7 +114,7 @@ def test_payloads_have_a_table_of_their_own(cli: Cli) -> None:
     lines = cli("coverage", "payloads").out.splitlines()
     assert lines[0] == "name                                        versions  L J C"
     assert "OffsetCommitValue                           0-4       ● ● ◐" in lines
-    assert "ConnectAssignment                           0-2      · · ●" in lines
+    assert "ConnectAssignment                           0-2       · · ●" in lines
     assert max(map(len, lines)) <= 80
     objects = cli("coverage", "payloads", "--format", "json").lines
     assert {"payload": "VotersRecord", "version": 0, "proofs": ["layouts", "java"]} in objects

@@ -1,8 +1,8 @@
 """What clean messages tell the tables, straight from their bytes: readings of the walk over a layout.
 
 `told_reader(header, body, columns, wanted)` returns `read(data) -> MessageColumns`, what message_columns.py makes of
-the value. It proves every byte, those of records included, and raises one of `UNREADABLE` for what is odd and for what only
-a value tells: payloads that are opened, control batches, the records of Kafka's own topics.
+the value. It proves every byte, those of records included, and raises one of `UNREADABLE` for what is odd and for
+what only a value tells: payloads that are opened, control batches, the records of Kafka's own topics.
 """
 
 from __future__ import annotations

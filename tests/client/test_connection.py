@@ -61,7 +61,7 @@ async def test_a_body_in_the_words_of_kafkas_guides() -> None:
     async with connected() as connection:
         exchange = await connection.answer(connection.send(METADATA, 0, {"TopicName": ["orders"]}))
         assert topics(exchange) == ["orders"]
-        with pytest.raises(BuildError, match="TopicName: there is no such field"):
+        with pytest.raises(BuildError, match="TopicName: this version has no such field"):
             connection.send(METADATA, 3, {"TopicName": ["orders"]})
 
 

@@ -25,6 +25,8 @@ from kdbg.views.render.views import VIEWS
 from tests.test_findings import too_many_records
 from tests.traffic import Talk, framed, header_bytes, pcap
 
+from .cases import for_each
+
 SHARED = Path(__file__).parents[2] / "shared" / "captures" / "hostile"
 LIMIT = 256 << 20
 """What the commands below are told that they may take."""
@@ -91,8 +93,8 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
-@pytest.mark.parametrize("view", sorted(set(VIEWS) - {"summary"}))
-@pytest.mark.parametrize("bomb", ["records", "batches", "array", "nested"])
+@for_each("view", sorted(set(VIEWS) - {"summary"}))
+@for_each("bomb", ["records", "batches", "array", "nested"])
 def test_little_input_takes_no_more_than_it_may(bomb: str, view: str, captures: dict[str, Path]) -> None:
     status, shown, said = decoded(captures[bomb], view)
     assert "Traceback" not in said
@@ -101,8 +103,8 @@ def test_little_input_takes_no_more_than_it_may(bomb: str, view: str, captures: 
     assert b"last" in shown, "what stands behind it is kept"
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("bomb", sorted(SHARED.glob("bomb-*")) or [None])
+@for_each("view", VIEWS)
+@for_each("bomb", sorted(SHARED.glob("bomb-*")) or [None])
 def test_shared_bombs(bomb: Path | None, view: str) -> None:
     if bomb is None:
         pytest.skip("../shared/captures/hostile is not here")
@@ -229,7 +231,7 @@ def test_units_are_powers_of_two_in_all_commands(text: str) -> None:
     assert {type(one) for one in types} == {Size}, "there is one parser"
 
 
-@pytest.mark.parametrize("text", ["", "much", "1TB", "63MB", "-1GB", "infGB", "nan"])
+@for_each("text", ["", "much", "1TB", "63MB", "-1GB", "infGB", "nan"])
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(InputError, match="512MB"):
         size_of(text)

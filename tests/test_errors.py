@@ -6,8 +6,6 @@ import inspect
 import pickle
 import re
 
-import pytest
-
 from kdbg import errors
 from kdbg.errors import (
     BadLength,
@@ -32,6 +30,8 @@ from kdbg.errors import (
 )
 from kdbg.protocol.findings import Kind
 from kdbg.protocol.findings.faults import NegativeLength, NoBoolean, NotUtf8
+
+from .cases import for_each
 
 SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
     (CaptureError("a.zst", "is compressed", "pip install x"), "a.zst: is compressed; pip install x", KdbgError),
@@ -66,7 +66,7 @@ SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("error", "text", "family"), SAMPLES, ids=lambda value: type(value).__name__)
+@for_each(("error", "text", "family"), SAMPLES, ids=lambda value: type(value).__name__)
 def test_an_error_says_what_is_wrong_and_belongs_to_its_family(
     error: KdbgError, text: str, family: type[Exception]
 ) -> None:
@@ -75,7 +75,7 @@ def test_an_error_says_what_is_wrong_and_belongs_to_its_family(
     assert isinstance(error, family)
 
 
-@pytest.mark.parametrize("error", [error for error, _, _ in SAMPLES], ids=lambda error: type(error).__name__)
+@for_each("error", [error for error, _, _ in SAMPLES], ids=lambda error: type(error).__name__)
 def test_an_error_crosses_processes(error: KdbgError) -> None:
     """Spark's workers send theirs home."""
     again = pickle.loads(pickle.dumps(error))

@@ -17,6 +17,7 @@ from kdbg.protocol.wire.language.api import DIRECTIONS
 from kdbg.views.render.coverage import KINDS
 
 from .brokers.releases import RELEASES
+from .cases import for_each
 from .evidence import tables
 from .evidence.proofs import BROKER, EVIDENCE, FROM_SHARED, OF_PAYLOADS, claimed, proved, proved_payloads
 from .peers.dice import Message
@@ -53,7 +54,7 @@ def test_there_is_no_other_kind_of_proof() -> None:
     assert list(of_brokers("Metadata")) == brokers, "oldest first"
 
 
-@pytest.mark.parametrize("kind", sorted(claimed().messages))
+@for_each("kind", sorted(claimed().messages))
 def test_nothing_is_proved_of_versions_that_there_are_not(kind: str) -> None:
     assert proved(kind)
     for message in proved(kind):

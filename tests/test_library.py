@@ -28,6 +28,7 @@ from kdbg.errors import (
 from kdbg.views.render.views import VIEWS
 from kdbg.views.tables.columns import TABLES
 
+from .cases import for_each
 from .traffic import Talk, pcap
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures"
@@ -106,7 +107,7 @@ class TestEncode:
         assert kdbg.encode({}, **BODY) == b"\0\0\0\0"
         assert kdbg.encode({}, api="Heartbeat", version=0, direction="request") == b"\0\0\0\0\0\0\0\0"
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("body", "path", "problem"),
         [
             ({"topics": [{"nam": "x"}]}, "topics[0]", "nam"),
@@ -362,7 +363,7 @@ class TestExplainAndRender:
         assert "Metadata" in {api.name for api in kdbg.apis()}
 
 
-@pytest.mark.parametrize("name", kdbg.__all__)
+@for_each("name", kdbg.__all__)
 def test_every_public_name_is_there_and_documented(name: str) -> None:
     assert getattr(kdbg, name).__doc__
     assert name in dir(kdbg)

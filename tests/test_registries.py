@@ -15,6 +15,8 @@ from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.filters.table import FILTERS, Options
 from kdbg.views.render.views import VIEWS, view
 
+from .cases import for_each
+
 CAPTURES = Path(__file__).resolve().parents[1] / "captures"
 FIRST, ERRORS = CAPTURES / "first-contact.pcap", CAPTURES / "errors.pcap"
 SEGMENT = CAPTURES / "real-segments-4.4.0" / "money-0" / "00000000000000000000.log"
@@ -99,7 +101,7 @@ class TestAFilter:
 
 
 class TestEveryFilter:
-    @pytest.mark.parametrize("name", FILTERS)
+    @for_each("name", FILTERS)
     def test_it_is_offered_by_decode_and_where_it_means_something_by_the_pipeline(self, name: str) -> None:
         from click.testing import CliRunner
 
@@ -113,7 +115,7 @@ class TestEveryFilter:
     def test_each_has_a_type_of_its_own(self) -> None:
         assert FILTERS.keys() == Options.__annotations__.keys()
 
-    @pytest.mark.parametrize("name", FILTERS)
+    @for_each("name", FILTERS)
     def test_it_asks_exchanges_unless_it_reads_nothing(self, name: str) -> None:
         assert FILTERS[name].asks is not (FILTERS[name].reads is Reads.NOTHING)
 
@@ -122,7 +124,7 @@ class TestEveryFilter:
         assert Filters(limit=0), "a limit of nothing is one"
         assert Filters(api="fetch") == Filters(api=["fetch"]) != Filters(api="produce")
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("given", "problem"),
         [
             ({"port": 0}, "invalid value 0 of port"),

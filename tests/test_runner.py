@@ -18,6 +18,7 @@ import kdbg
 from kdbg.extras import DISTRIBUTION, install
 
 from . import __main__ as runner
+from .cases import for_each
 
 TOP = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
@@ -134,7 +135,7 @@ def test_what_only_tests_need_is_no_extra() -> None:
     assert not published & test_only
 
 
-@pytest.mark.parametrize("name", PROJECT["project"]["dependencies"])
+@for_each("name", PROJECT["project"]["dependencies"])
 def test_what_kdbg_needs_goes_with_scapys_licence(name: str) -> None:
     """Apache-2.0 alone cannot be combined with GPL-2.0."""
     from importlib.metadata import metadata

@@ -16,6 +16,7 @@ from kdbg.protocol import grammars
 from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
 from kdbg.protocol.wire.nodes import TAGGED, Node, WireStruct
 
+from ..cases import for_each
 from ..evidence.proofs import proved
 from ..evidence.releases import asked, claimed, lifetimes
 from ..grammars.values import full
@@ -75,8 +76,8 @@ def test_headers_have_the_versions_that_java_says(classes: Classes) -> None:
         assert grammars.api(message.key).header_version(message.direction, message.version) == header, message
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("key", KEYS, ids=grammars.name_of)
+@for_each("direction", DIRECTIONS)
 def test_what_java_writes_is_read(key: int, direction: Direction, classes: Classes) -> None:
     for message in known_of(key, direction, classes):
         version = message.version
@@ -90,8 +91,8 @@ def test_what_java_writes_is_read(key: int, direction: Direction, classes: Class
             assert message.encode(body) == data, message
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("key", KEYS, ids=grammars.name_of)
+@for_each("direction", DIRECTIONS)
 def test_what_is_written_java_reads(key: int, direction: Direction, classes: Classes) -> None:
     for message in known_of(key, direction, classes):
         version = message.version

@@ -19,6 +19,7 @@ from kdbg.capture.packet import Packet, Segment
 from kdbg.capture.pcap import RawPacket
 from kdbg.capture.source import open_source
 
+from ..cases import for_each
 from .files import CAPTURES, ROOT
 from .test_links import LINK_LAYERS, SAMPLES, ip4, ip6, tcp
 
@@ -79,8 +80,8 @@ def test_in_every_capture(path: Path) -> None:
         source.close()
 
 
-@pytest.mark.parametrize("network", NETWORKS[:5])
-@pytest.mark.parametrize("name", [name for name in LINK_LAYERS if "vlan" not in name])
+@for_each("network", NETWORKS[:5])
+@for_each("name", [name for name in LINK_LAYERS if "vlan" not in name])
 def test_everyday_packets_are_read_in_place(name: str, network: Scapy) -> None:
     link, layer = LINK_LAYERS[name]
     packet = bytes(network if layer is None else layer / network)

@@ -10,6 +10,8 @@ import pytest
 from kdbg.capture.find import find, glob, natural
 from kdbg.errors import CaptureRefused
 
+from ..cases import for_each
+
 FILES = ("b.pcap", "b.pcap2", "b.pcap10", "a10.pcap", "a9.pcap", "deep/c.pcap", ".hidden.pcap", "_temporary/d.pcap",
          "deep/.hidden/e.pcap", "odd[1].pcap")  # fmt: skip
 
@@ -60,7 +62,7 @@ def test_an_empty_folder_is_said(tmp_path: Path) -> None:
         find(str(tmp_path))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "path", "fits"),
     [
         ("a.pcap", "axpcap", False),

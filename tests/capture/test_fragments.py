@@ -22,6 +22,7 @@ from kdbg.capture.fragments import MOST, MOST_BYTES, PATIENCE, Fragment, Fragmen
 from kdbg.capture.frames import Dissectors, Frame
 from kdbg.capture.links import dissector
 
+from ..cases import for_each
 from .files import ETHERNET, PACKETS, ROOT, pcap, read
 
 BODY = bytes(range(256)) * 12
@@ -72,8 +73,8 @@ def test_what_was_sent_in_pieces_is_whole_again(name: str, size: int, seed: int,
     assert capture.other == len(first) + len(pieces) - 1
 
 
-@pytest.mark.parametrize("name", IN_PIECES)
-@pytest.mark.parametrize("missing", [0, 1, -1])
+@for_each("name", IN_PIECES)
+@for_each("missing", [0, 1, -1])
 def test_what_lacks_a_piece_is_told_and_not_guessed(name: str, missing: int) -> None:
     pieces = IN_PIECES[name](512)
     del pieces[missing]

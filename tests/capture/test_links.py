@@ -32,6 +32,8 @@ from kdbg.capture.links import LINKS, Found, dissector
 from kdbg.capture.packet import endpoint, reverse
 from kdbg.capture.tunnels import require
 
+from ..cases import for_each
+
 PAYLOAD = b"kafka bytes"
 FLOW4 = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + struct.pack(">HH", 51514, 9092)
 FLOW6 = bytes(15) + b"\1" + bytes(15) + b"\2" + struct.pack(">HH", 51514, 9092)
@@ -77,8 +79,8 @@ LINK_LAYERS = {
 }
 
 
-@pytest.mark.parametrize("name", LINK_LAYERS)
-@pytest.mark.parametrize("network", ["ipv4", "ipv6"])
+@for_each("name", LINK_LAYERS)
+@for_each("network", ["ipv4", "ipv6"])
 def test_every_link_layer_leads_to_the_segment(name: str, network: str) -> None:
     link, layer = LINK_LAYERS[name]
     network_layer, flow = (ip4(), FLOW4) if network == "ipv4" else (ip6(), FLOW6)
@@ -86,8 +88,8 @@ def test_every_link_layer_leads_to_the_segment(name: str, network: str) -> None:
     assert found(packet, link) == segment(flow)
 
 
-@pytest.mark.parametrize("family", [2, 24, 28, 30, 10])
-@pytest.mark.parametrize("order", ["<", ">"])
+@for_each("family", [2, 24, 28, 30, 10])
+@for_each("order", ["<", ">"])
 def test_a_loopback_family_may_be_any_number_in_any_byte_order(family: int, order: str) -> None:
     packet = bytes(ip4() / tcp()) if family == 2 else bytes(ip6() / tcp())
     assert found(struct.pack(order + "I", family) + packet, 0) == segment(FLOW4 if family == 2 else FLOW6)
@@ -110,7 +112,7 @@ TUNNELS = {
 }
 
 
-@pytest.mark.parametrize("name", TUNNELS)
+@for_each("name", TUNNELS)
 def test_a_tunnel_leads_to_the_innermost_segment(name: str) -> None:
     assert found(TUNNELS[name]) == segment()
 
@@ -169,7 +171,7 @@ def test_without_scapy_all_but_tunnels_is_read_and_they_are_noted(monkeypatch: p
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "packet",
     [
         ETHERNET / ARP(),
@@ -231,7 +233,7 @@ def test_a_total_length_of_zero_means_all_that_is_there() -> None:
     assert found(ETHERNET / ip6(plen=0) / tcp()) == segment(FLOW6)
 
 
-@pytest.mark.parametrize("cut", range(1, len(PAYLOAD) + 1))
+@for_each("cut", range(1, len(PAYLOAD) + 1))
 def test_what_the_snaplen_cut_away_is_counted(cut: int) -> None:
     rest = PAYLOAD[:-cut]
     for network, flow in ((ip4(), FLOW4), (ip6(), FLOW6), (ip4(options=[IPOption_NOP()] * 4), FLOW4)):
@@ -309,7 +311,7 @@ def test_a_damaged_packet_raises_nothing(sample: bytes, changes: list[tuple[int,
         assert len(result[4]) <= result[5]
 
 
-@pytest.mark.parametrize("name", LINK_LAYERS)
+@for_each("name", LINK_LAYERS)
 def test_every_prefix_of_a_packet_raises_nothing_and_counts_what_is_missing(name: str) -> None:
     link, layer = LINK_LAYERS[name]
     whole = bytes(ip4() / tcp() if layer is None else layer / ip4() / tcp())

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kdbg.capture.hex_text import Pasted, read_bytes
 from kdbg.errors import InputError
 
+from ..cases import for_each
 from .printed import SAMPLE, tcpdump, wireshark_array, wireshark_dump, wireshark_escaped
 
 
@@ -99,7 +100,7 @@ def test_base64_comes_back_in_either_alphabet_with_or_without_padding(encode, pa
     assert read_bytes(text) == Pasted(bytes(4) + data, "base64")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("00000017 0003 0001 00000002 0004 6b646267", "00000017000300010000000200046b646267"),
@@ -147,7 +148,7 @@ def test_nothing_is_refused(text):
         read_bytes(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "problem"),
     [
         ("00 01 zz", "cannot parse 'z' at character 7; accepted input: hex, base64, hexdumps"),

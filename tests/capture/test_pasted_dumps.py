@@ -11,6 +11,7 @@ import pytest
 from kdbg.capture.hex_text import Pasted, read_bytes
 from kdbg.errors import InputError
 
+from ..cases import for_each
 from .printed import SAMPLE
 
 TRICKY = {
@@ -62,9 +63,10 @@ AMBIGUOUS = {"hexdump", "hexdump -x", "od -x", "od -t x4"}
 """Where `*` stands below the first line, nothing tells hexdump's offsets, in hex, from od's, in octal."""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "name"),
     [(tool, name) for tool in TOOLS for name in TRICKY if name != "repeated lines" or tool not in AMBIGUOUS],
+    by=lambda command: command.split()[0],
 )
 def test_what_the_tools_print_is_read(command, name):
     data = TRICKY[name]
@@ -171,12 +173,12 @@ DUMPS = {
 }
 
 
-@pytest.mark.parametrize("dump", DUMPS.values(), ids=DUMPS.keys())
+@for_each("dump", DUMPS.values(), ids=DUMPS.keys())
 def test_fixed_samples_of_dumps_are_read(dump):
     assert read_bytes(textwrap.dedent(dump)).data == SAMPLE
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "expected"),
     [
         ("0000  66 61 63 65    face", b"face"),

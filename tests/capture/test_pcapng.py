@@ -15,6 +15,7 @@ from scapy.utils import PcapNgWriter
 from kdbg.capture import open_capture
 from kdbg.capture.pcap import LARGEST
 
+from ..cases import for_each
 from .files import (
     ALL,
     COOKED2,
@@ -46,7 +47,7 @@ def test_pcapng_in_both_byte_orders(order: str) -> None:
     assert [found[1] for found in read(data)[0]] == [(START // 1000 + n) * 1000 for n in ALL]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "ticks", "expected"),
     [
         (b"", 1_500_000, 1_500_000_000),

@@ -23,6 +23,7 @@ from kdbg.capture import open_capture
 from kdbg.capture.source import open_source
 from kdbg.errors import CaptureError, CaptureRefused, UnknownCapture
 
+from ..cases import for_each
 from .files import ALL, ETHERNET, PACKETS, RAW, ROOT, block, enhanced, interface, little_memory, pcap, read, section
 
 SECTION = section()
@@ -56,8 +57,8 @@ def test_compressed_captures_are_recognised_by_their_bytes(
         assert capture.name == str(path)
 
 
-@pytest.mark.parametrize("name", ["gzip", "zstd"])
-@pytest.mark.parametrize("share", [0.3, 0.6, 0.9, 0.999])
+@for_each("name", ["gzip", "zstd"])
+@for_each("share", [0.3, 0.6, 0.9, 0.999])
 def test_a_compressed_stream_that_breaks_off_gives_what_is_before(name: str, share: float) -> None:
     many = [bytes(IP(len=0) / TCP(seq=n)) + os.urandom(5000) for n in range(200)]
     packed = COMPRESSIONS[name](pcap(many))

@@ -17,6 +17,7 @@ from kdbg.ui.cli import COMMANDS, commands
 from kdbg.ui.cli.completions import FILTER_VALUES
 from kdbg.ui.guide import topics
 
+from ..cases import for_each
 from ..traffic import Talk
 from .calls import CAPTURES, ENVIRONMENT, MAIN, Outcome, call
 
@@ -31,7 +32,7 @@ def offered(line: str) -> list[str]:
     return [item.value for item in completion.get_completions(words[1:], typed)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "wanted"),
     [
         ("kdbg ", list(COMMANDS)),

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from ..cases import for_each
 from ..traffic import PCAP_HEADER, Talk, pcap, records
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, Outcome, call
 
@@ -214,7 +215,7 @@ class TestInterrupted:
 
 
 class TestWrongUsage:
-    @pytest.mark.parametrize(
+    @for_each(
         ("arguments", "problem"),
         [
             (["decode"], "missing argument 'FILE…'"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ..cases import for_each
 from ..traffic import Talk, pcap
 from .calls import CAPTURES, call
 
@@ -79,7 +80,7 @@ def test_a_side_may_be_a_folder(tmp_path: Path) -> None:
     assert f"B  {tmp_path}  62 exchanges" in call("diff", FIRST, tmp_path).out
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "problem"),
     [
         ((f"{FIRST}#1", FIRST), ": no exchange number; add #N"),

@@ -15,6 +15,7 @@ import pytest
 
 import kdbg
 
+from ..cases import for_each
 from ..grammars.test_vectors import SOURCES, Vectors
 from .terminal import on_terminal
 
@@ -114,7 +115,7 @@ def test_bytes_are_taken_in_every_form(explain: Any, word: str) -> None:
     assert explain(word) == (0, WHOLE)
 
 
-@pytest.mark.parametrize("tool", ["xxd", "hexdump -C", "od -A x -t x1", "base64", "xxd -p", "cat"])
+@for_each("tool", ["xxd", "hexdump -C", "od -A x -t x1", "base64", "xxd -p", "cat"])
 def test_what_tools_print_is_taken_from_a_pipe(tool: str) -> None:
     done = shell(stdin=dump_with(tool, DATA))
     assert (done.returncode, done.stdout.decode()) == (0, WHOLE)

@@ -13,13 +13,14 @@ from kdbg.exchanges.guess.structures import names, structure
 from kdbg.protocol.grammars.payloads import payloads
 from kdbg.protocol.wire.nodes import build
 
+from ..cases import for_each
 from ..grammars.subjects import PAYLOADS, Carried, full
 
 NEWEST = {found.payload.name: found for found in PAYLOADS}
 OLD = bytes.fromhex("0000000000000000 00000014 e3f7be1c 00 00 ffffffff 00000006") + b"Hello!"
 
 
-@pytest.mark.parametrize("subject", PAYLOADS, ids=str)
+@for_each("subject", PAYLOADS, ids=str)
 def test_a_payload_is_read_by_its_name(subject: Carried) -> None:
     data = build(subject.grammar, full(subject))
     (found,) = kdbg.explain(data, api=subject.payload.name, version=subject.version)

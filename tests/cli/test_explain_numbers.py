@@ -8,6 +8,8 @@ import pytest
 
 from kdbg.ui.cli.explain import as_number
 
+from ..cases import for_each
+
 HTTP = """\
 1213486160 = 0x48545450, the bytes 48 54 54 50 "HTTP": an HTTP response
 An HTTP server responds instead of a broker: a proxy, a load balancer, Kafka
@@ -46,7 +48,7 @@ def test_other_numbers_are_sizes(explain: Any, word: str, status: int, says: str
     assert explain(word, "-f", "json")[0] == status
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "number"),
     [
         ("369295616", 369295616),

@@ -18,6 +18,7 @@ from kdbg.protocol.wire.records.node import RecordsNode
 from kdbg.views.render.grammar_pages import frame_sheets, header_sheets, record_sheets
 from kdbg.views.render.typetext import NOTATION, WireType, type_named, types
 
+from ..cases import for_each
 from ..facts import guide
 from .calls import Outcome
 
@@ -92,14 +93,14 @@ class TestTypes:
         assert told["examples"] == [{"value": "true", "bytes": "01"}, {"value": "false", "bytes": "00"}]
         assert len(grammar("types", "--format", "json").splitlines()) == len(types())
 
-    @pytest.mark.parametrize("found", types(), ids=lambda found: found.name)
+    @for_each("found", types(), ids=lambda found: found.name)
     def test_an_example_is_read_back_as_it_was_written(self, found: WireType) -> None:
         assert found.values
         if isinstance(found.node, Node) and found.name != "REST":
             for value in found.values:
                 assert found.node.parse(build(found.node, value)) == value
 
-    @pytest.mark.parametrize("found", types(), ids=lambda found: found.name)
+    @for_each("found", types(), ids=lambda found: found.name)
     def test_it_is_the_type_of_that_name(self, found: WireType) -> None:
         word = {"TAGGED_FIELDS": "STRUCT", "OPTIONAL_FIELDS": "STRUCT"}.get(found.name, found.name)
         assert found.node.bnf == word

@@ -17,6 +17,7 @@ import pytest
 
 from kdbg.ui.cli import COMMANDS
 
+from ..cases import for_each
 from ..test_packages import FILES, imports
 from .calls import CAPTURES
 
@@ -160,12 +161,12 @@ def test_what_is_heavy_is_found() -> None:
     assert heavy() >= {"construct", "orjson", "pyarrow", "pyspark", "rich", "scapy"}
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: " ".join([row.command, *map(str, row.arguments)])[-60:])
+@for_each("row", TABLE, ids=lambda row: " ".join([row.command, *map(str, row.arguments)])[-60:])
 def test_a_command_imports_what_it_needs(row: Row) -> None:
     assert imported(row) <= set(row.allowed)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@for_each("command", COMMANDS)
 def test_the_help_of_a_command_imports_nothing_heavy(command: str) -> None:
     assert imported(Row(command, ("--help",))) <= SHOWN_IN_HELP.get(command, set())
 

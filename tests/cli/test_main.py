@@ -11,6 +11,7 @@ import kdbg
 from kdbg.protocol.findings import Kind
 from kdbg.ui.cli import COMMANDS
 
+from ..cases import for_each
 from .calls import CAPTURES, SHARED, SHIPPED, Outcome, call
 
 Cli = Callable[..., Outcome]
@@ -29,7 +30,7 @@ def test_help_lists_the_commands_and_so_does_no_command_at_all(cli: Cli) -> None
     assert cli() == cli("-h") == outcome
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@for_each("name", COMMANDS)
 def test_every_command_has_help_in_80_columns_with_examples(cli: Cli, name: str) -> None:
     outcome = cli(name, "--help")
     assert (outcome.status, outcome.err) == (0, "")

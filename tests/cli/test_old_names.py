@@ -17,11 +17,12 @@ from kdbg.views.render.findings import finding_object
 from kdbg.views.tables.columns import TABLES
 from kdbg.views.tables.rows import problem_columns
 
+from ..cases import for_each
 from ..test_findings import IN_VAIN, MADE, OF_FILES, OF_THE_PROXY, ON_STDERR
 from ..traffic import pcap
 from .calls import Outcome
 
-OLD = pytest.mark.parametrize("old", OLD_NAMES)
+OLD = for_each("old", OLD_NAMES)
 OF_EXCHANGES = sorted(
     name for name in OLD_NAMES if OLD_NAMES[name] not in {*ON_STDERR, *IN_VAIN, *OF_FILES, *OF_THE_PROXY}
 )
@@ -52,7 +53,7 @@ def test_explain_and_guide_accept_an_old_name(old: str, cli: Callable[..., Outco
 
 
 @OLD
-@pytest.mark.parametrize(
+@for_each(
     "form",
     ['{} in finding_kinds', 'findings.exists(f, f.kind == {})', 'findings.exists(f, {} == f.kind)',
      'finding_kinds.exists(k, k in [{}, "truncated"])'],
@@ -78,7 +79,7 @@ def test_where_selects_the_same_exchanges_by_both_names(old: str, tmp_path: Path
     assert cli("decode", str(path), "-f", "json", "--where", where).lines == by_old
 
 
-@pytest.mark.parametrize("kind", Kind)
+@for_each("kind", Kind)
 def test_json_and_tables_have_the_old_name_next_to_the_new_one(kind: Kind) -> None:
     told = finding_object(Finding(kind))
     assert (told["kind"], told["old_kind"]) == (kind.value, kind.old_name)

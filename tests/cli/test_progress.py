@@ -19,6 +19,7 @@ from kdbg.capture.source import open_source
 from kdbg.ui.cli.output import Writer
 from kdbg.ui.cli.progress import ERASE, Progress, amount, duration
 
+from ..cases import for_each
 from .calls import CAPTURES, call
 from .terminal import END, on_terminal, screen
 
@@ -179,7 +180,7 @@ class TestWhatItSays:
         assert screen(printed.replace("\r\n", "\n")) == [*["line"] * 5, "last", ""]
         assert after.count(ERASE) == 1
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("count", "text"),
         [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (99_949, "99.9 kB"), (99_951, "100 kB"),
          (999_499, "999 kB"), (999_600, "1.0 MB"), (2.5e9, "2.5 GB"), (3e15, "3000 TB")],

@@ -14,6 +14,7 @@ from kdbg.views.tables.questions import QUESTIONS
 from tests.spark import asked
 from tests.traffic import Talk, pcap
 
+from ..cases import for_each
 from .calls import CAPTURES, call
 
 FORMULA = '=HYPERLINK("http://x")'
@@ -26,7 +27,7 @@ def test_help_tells_the_questions() -> None:
         assert question.about in said
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@for_each("name", QUESTIONS)
 def test_the_sql_of_a_question_can_be_read_without_tables(name: str) -> None:
     shown = call("query", "nowhere", "--ask", name, "--show-sql")
     assert shown == (0, f"-- {name}: {QUESTIONS[name].about}\n{QUESTIONS[name].sql.strip()}\n", "")

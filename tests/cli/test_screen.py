@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ..cases import for_each
 from ..traffic import Talk, pcap
 from .calls import CAPTURES, Outcome
 from .terminal import on_terminal
@@ -76,7 +77,7 @@ def test_what_is_longer_than_the_screen_goes_through_the_pager() -> None:
     assert (long.status, long.terminal.count("208 packets")) == (1, 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "environment"),
     [
         (["--limit", "5"], {"KDBG_PAGER": PAGER}),

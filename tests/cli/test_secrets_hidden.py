@@ -21,6 +21,7 @@ from kdbg.views.render.style import Look
 from kdbg.views.render.tree import Tree
 from kdbg.views.render.views import view
 
+from ..cases import for_each
 from ..traffic import Talk, forms, header_bytes
 from .calls import CAPTURES, FORMATS, MAIN, Outcome
 
@@ -99,8 +100,8 @@ def conversation(name: str, version: int | None = None) -> Talk:
     return (talk.ask(api, real) if version is None else talk.ask_bytes(asked, version, b"")).answer_bytes(data)
 
 
-@pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("name", MESSAGES)
+@for_each("format", FORMATS)
 def test_a_secret_is_hidden_unless_asked_for(cli: Cli, write: Write, name: str, format: str) -> None:
     path = write(conversation(name))
     hidden, shown = cli("decode", path, "-f", format), cli("decode", path, "-f", format, "--show-secrets")
@@ -113,8 +114,8 @@ def test_a_secret_is_hidden_unless_asked_for(cli: Cli, write: Write, name: str, 
         assert json.loads(hidden.out.splitlines()[-1])["notes"] == []
 
 
-@pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("name", MESSAGES)
+@for_each("format", FORMATS)
 def test_a_version_that_does_not_exist_hides_all_of_its_body(cli: Cli, write: Write, name: str, format: str) -> None:
     outcome = cli("decode", write(conversation(name, 99)), "-f", format)
     assert leaks(outcome.out + outcome.err) == []
@@ -224,7 +225,7 @@ def numbers(value: Any) -> Iterator[int]:
         yield value
 
 
-@pytest.mark.parametrize("name", MESSAGES)
+@for_each("name", MESSAGES)
 def test_no_number_of_a_broken_message_is_a_piece_of_a_secret(name: str) -> None:
     api, version, direction, data = body(name)
     known = grammars.api(api)

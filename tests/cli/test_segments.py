@@ -21,6 +21,7 @@ from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.records.build import build_set
 
+from ..cases import for_each
 from ..segments.made import TIME, batch, flipped, message
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, Outcome, call
 from .terminal import on_terminal
@@ -97,7 +98,7 @@ class TestViews:
         assert 'group  "billing"' in out
         assert "SnapshotHeaderRecord" in cli("decode", *DISK.glob("*/*.checkpoint")).out
 
-    @pytest.mark.parametrize("format", FORMATS)
+    @for_each("format", FORMATS)
     @pytest.mark.parametrize("path", REST, ids=lambda path: path.name)
     def test_what_lies_beside_a_log(self, cli: Cli, path: Path, format: str) -> None:
         status, out, err = cli("decode", path, "-f", format)

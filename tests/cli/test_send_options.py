@@ -26,6 +26,7 @@ from kdbg.ui.cli.sending.request import FromBody, FromOptions
 from kdbg.ui.cli.sending.security import reach
 from kdbg.ui.cli.sending.words import TIMES, Acks, Moment, Offset, Pair
 
+from ..cases import for_each
 from .calls import CAPTURES, COMMAND, ENVIRONMENT
 
 EMPTY: dict[str, Any] = {
@@ -48,7 +49,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestSet:
     """--set PATH=VALUE."""
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("texts", "body"),
         [
             (["a=1"], {"a": 1}),
@@ -71,7 +72,7 @@ class TestSet:
             assign(found, one)
         assert found == body
 
-    @pytest.mark.parametrize(
+    @for_each(
         "text", ["", "a", "=1", "[0]=1", "a..b=1", "a[x]=1", "a[0=1", "a.=1", "a b=1", "a[-1]=1", "a[999999999]=1"]
     )
     def test_what_is_no_path(self, text: str) -> None:
@@ -113,7 +114,7 @@ class TestSet:
 class TestWords:
     """What people write as values."""
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("kind", "text", "value"),
         [
             (Acks(), "all", -1), (Acks(), "-1", -1), (Acks(), "0", 0), (Acks(), "7", 7),
@@ -140,7 +141,7 @@ class TestWords:
 class TestOwnOptions:
     """Options made from the signatures of the forms."""
 
-    @pytest.mark.parametrize("api", FORMS)
+    @for_each("api", FORMS)
     def test_every_option_has_a_help_and_a_name(self, api: str) -> None:
         options = own_options(api, click.Option)
         assert all(option.help for option in options)
@@ -176,7 +177,7 @@ class TestReach:
     def settings(self, **options: Any) -> Settings:
         return reach(said(broker="b", **options))[1]
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("options", "tls"),
         [
             ({}, None),
@@ -300,7 +301,7 @@ class TestCaptured:
 class TestSetting:
     """--set, at fields of every type."""
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("api", "path", "text", "value"),
         [
             ("heartbeat", "group_id", "42", "42"), ("heartbeat", "group_id", "true", "true"),

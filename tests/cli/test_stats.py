@@ -24,6 +24,7 @@ from kdbg.ui.cli.output import Writer
 from kdbg.ui.cli.stats import command
 from kdbg.views.render.style import Look
 
+from ..cases import for_each
 from ..traffic import Talk, pcap
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, MAIN, Outcome, call
 from .terminal import on_terminal
@@ -57,7 +58,7 @@ class TestTheScreen:
         assert {row["error"] for row in errors if row["errors"]} <= set(outcome.out.split())
         assert outcome.err == ""
 
-    @pytest.mark.parametrize("name", sorted(path.name for path in CAPTURES.glob("*.pcap*")))
+    @for_each("name", sorted(path.name for path in CAPTURES.glob("*.pcap*")))
     def test_of_every_capture_it_says_as_much_as_decode(self, cli: Cli, name: str) -> None:
         screen, decoded = cli("stats", CAPTURES / name), cli("decode", CAPTURES / name, "-f", "summary")
         packets, _, exchanges, unanswered, findings = decoded.closing.split(" · ")[:5]
@@ -244,7 +245,7 @@ class TestPipes:
         assert b"interrupted; the statistics cover only what was read so far" in err
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "problem"),
     [
         (("--by", "topics"), "unknown dimension 'topics'; did you mean topic?"),

@@ -14,6 +14,7 @@ from kdbg.views.render.views import VIEWS
 from kdbg.views.tables.columns import TABLES
 
 from ..capture.files import enhanced, interface, option, section
+from ..cases import for_each
 from ..traffic import RAW_IP, Talk, pcap
 
 TSRESOL, TSOFFSET = 9, 14
@@ -86,7 +87,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@for_each("command", COMMANDS)
 def test_every_view_shows_it(command: str, path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     name, *options = COMMANDS[command]
     files = [str(path)] * (2 if name == "diff" else 1)
@@ -103,7 +104,7 @@ def test_the_report_shows_it(path: Path, tmp_path: Path, capfd: pytest.CaptureFi
     assert page.stat().st_size > 1000
 
 
-@pytest.mark.parametrize("table", TABLES)
+@for_each("table", TABLES)
 def test_every_table_has_it(table: str, path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["query", str(path), f"SELECT * FROM {table}"]) in (0, 1)
     assert "Traceback" not in capfd.readouterr().err

@@ -17,6 +17,7 @@ from kdbg.protocol import grammars
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS, view
 
+from ..cases import for_each
 from ..traffic import forms
 from .saslbroker import MECHANISMS, SECRETS, USER, SaslBroker, good
 from .servers import Peer, Serve, in_loop, metadata, server
@@ -40,8 +41,8 @@ def leaks(text: str | bytes) -> list[str]:
 # It works
 
 
-@pytest.mark.parametrize("version", [0, 1, 2])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@for_each("version", [0, 1, 2])
+@for_each("mechanism", MECHANISMS)
 @in_loop
 async def test_framed(mechanism: str, version: int) -> None:
     broker = SaslBroker(authenticate=version)
@@ -296,8 +297,8 @@ async def test_a_broker_that_repeats_the_secret(mechanism: str) -> None:
     assert not leaks("".join(traceback.format_exception(caught.value)))
 
 
-@pytest.mark.parametrize("raw", [True, False])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@for_each("raw", [True, False])
+@for_each("mechanism", MECHANISMS)
 @in_loop
 async def test_no_view_and_no_step_shows_a_secret(mechanism: str, raw: bool) -> None:
     seen: list[Exchange] = []

@@ -14,6 +14,7 @@ from kdbg.live.client.defaults import waits
 from kdbg.live.client.settings import Sasl, show
 from kdbg.protocol import grammars
 
+from ..cases import for_each
 from .brokers import Brokers
 from .clusters import QUICK, SETTINGS, errors, port_of, produce, started
 from .servers import HOST, Peer, Request, dead_port, in_loop, metadata, server
@@ -87,7 +88,7 @@ async def test_the_users_own_address_is_no_brokers_fault() -> None:
 # How long
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("api", "body", "seconds"),
     [
         ("fetch", {"max_wait_ms": 1500}, 1.5), ("share-fetch", {"max_wait_ms": 20}, 0.02), ("fetch", {}, 0),

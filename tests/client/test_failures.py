@@ -12,6 +12,8 @@ from kdbg.exchanges.engine.search import REFUSED
 from kdbg.live.client.failures import bad_length, hung_up, lost, too_slow, wrong_number
 from kdbg.live.client.incoming import Incoming
 
+from ..cases import for_each
+
 WHERE = ("broker", 9092)
 
 
@@ -54,7 +56,7 @@ def test_hung_up(received: int, waits: bool, words: str) -> None:
     assert str(lost(WHERE, None, received, waits)) == str(hung_up(WHERE, received, waits))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "words"),
     [
         (ConnectionResetError(104, "Connection reset by peer"), "the broker reset the connection"),

@@ -15,6 +15,7 @@ from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.live.client import Connection, Settings, Tls
 from kdbg.live.client.settings import Address
 
+from ..cases import for_each
 from .faults import HTTP, METADATA, PATIENT, QUICK, answered, ask, fails
 from .servers import HOST, Peer, Serve, dead_port, in_loop, metadata, server
 
@@ -57,7 +58,7 @@ async def test_a_host_that_never_accepts() -> None:
             await ask(listening.getsockname(), QUICK)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("address", "words"),
     [
         (("a..b", 9092), "not a valid host and port"),

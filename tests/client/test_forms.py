@@ -12,6 +12,8 @@ from kdbg.errors import InputError
 from kdbg.live.client.forms import FORMS, assignment, subscription
 from kdbg.protocol import grammars
 
+from ..cases import for_each
+
 GIVEN: dict[str, list[dict[str, Any]]] = {
     "Produce": [
         {"topic": "t", "value": (b"v",)},
@@ -78,7 +80,7 @@ def test_every_form_is_tried() -> None:
     assert FORMS.keys() == GIVEN.keys()
 
 
-@pytest.mark.parametrize(("name", "version", "options"), CASES)
+@for_each(("name", "version", "options"), CASES)
 def test_a_form_holds_exactly_what_its_version_has(name: str, version: int, options: dict[str, Any]) -> None:
     body = FORMS[name](version, **options)
     if any(name == api and version >= first for api, first in TOPICS_BY_ID):
@@ -88,7 +90,7 @@ def test_a_form_holds_exactly_what_its_version_has(name: str, version: int, opti
     assert holds(found, body)
 
 
-@pytest.mark.parametrize("name", FORMS)
+@for_each("name", FORMS)
 def test_every_option_says_something(name: str) -> None:
     """An option that no version's body shows would be silently lost."""
     for options in GIVEN[name]:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from kdbg.live.client.mock import mock_cluster
 from kdbg.live.client.partitioner import PARTITIONERS, murmur2
 
+from ..cases import for_each
+
 PUBLISHED = {
     b"21": -973932308, b"foobar": -790332482, b"a-little-bit-long-string": -985981536,
     b"a-little-bit-longer-string": -1486304829, b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971,
@@ -22,7 +24,7 @@ PUBLISHED = {
 KEYS = [b"", b"k", b"orders", b"abcd", b"\xff\x00\x80", "größe".encode(), b"x" * 1000, *(b"%d" % i for i in range(40))]
 
 
-@pytest.mark.parametrize(("key", "hashed"), PUBLISHED.items())
+@for_each(("key", "hashed"), PUBLISHED.items())
 def test_murmur2_as_java_computes_it(key: bytes, hashed: int) -> None:
     assert murmur2(key) == hashed & 0xFFFFFFFF
 

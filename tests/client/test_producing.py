@@ -12,6 +12,8 @@ from kdbg.live.client.forms import FORMS
 from kdbg.live.client.producing import CODECS, carried_by
 from kdbg.protocol import grammars
 
+from ..cases import for_each
+
 PRODUCE = grammars.api("produce")
 
 
@@ -26,8 +28,8 @@ def produced(version: int, **options: Any) -> list[dict[str, Any]]:
     return records
 
 
-@pytest.mark.parametrize("version", PRODUCE.versions)
-@pytest.mark.parametrize("codec", CODECS)
+@for_each("version", PRODUCE.versions)
+@for_each("codec", CODECS)
 def test_every_codec_in_every_version(version: int, codec: str) -> None:
     entries = produced(version, value=(b"a", b"b" * 1000, None), key=b"k", timestamp=7, compression=codec)
     magic = 0 if version < 2 else 1 if version == 2 else 2
@@ -54,7 +56,7 @@ def test_a_format_that_is_asked_for_goes_into_any_version(name: str, magic: int)
         assert produced(version, value=(b"v",), record_format=name)[0]["magic"] == magic
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "versions"),
     [
         ({}, range(14)),

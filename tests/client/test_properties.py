@@ -11,10 +11,12 @@ from kdbg.errors import InputError
 from kdbg.live.client.properties import jaas, parse, read, settings
 from kdbg.live.client.settings import Sasl, Settings, Tls
 
+from ..cases import for_each
+
 PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "found"),
     [
         ("a=b", {"a": "b"}),
@@ -102,7 +104,7 @@ def test_the_names_of_librdkafka(tmp_path: Path, pem: str) -> None:
     assert settings(given).tls == Tls(ca=pem, key=pem, verify=False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "said"),
     [
         ({"security.protocol": "TLS"}, "security.protocol=TLS: unknown; use one of PLAINTEXT, SSL"),

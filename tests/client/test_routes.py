@@ -23,6 +23,8 @@ from kdbg.live.client.routes import (
 )
 from kdbg.protocol import grammars
 
+from ..cases import for_each
+
 ID = UUID("12345678-1234-1234-1234-123456789abc")
 ANY = Route("any")
 
@@ -34,7 +36,7 @@ def to(api: str, **body: Any) -> Route:
 PARTITIONS = {"partitions": [{"partition_index": 3}]}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("api", "body"),
     [
         ("produce", {"topic_data": [{"name": "t", "partition_data": [{"index": 3}]}]}),
@@ -50,8 +52,8 @@ def test_what_a_partition_s_leader_answers(api: str, body: dict[str, Any]) -> No
     assert to(api, **body) == Route("leader", ("t", 3))
 
 
-@pytest.mark.parametrize("api", ["describe-configs", "alter-configs", "incremental-alter-configs"])
-@pytest.mark.parametrize("kind", [4, 8, "broker", "Broker-Logger"])
+@for_each("api", ["describe-configs", "alter-configs", "incremental-alter-configs"])
+@for_each("kind", [4, 8, "broker", "Broker-Logger"])
 def test_a_brokers_own_settings(api: str, kind: int | str) -> None:
     """Another one refuses, or does not know them."""
     others = [{"resource_type": 2, "resource_name": "7"}, {"resource_type": kind, "resource_name": "3"}]
@@ -97,7 +99,7 @@ def test_the_first_partition_decides() -> None:
     assert to("offsets", topics=topics) == Route("leader", ("t", 2))
 
 
-@pytest.mark.parametrize("api", sorted(grammars.by_key(key).name for key in LEADER))
+@for_each("api", sorted(grammars.by_key(key).name for key in LEADER))
 def test_no_partition_in_sight(api: str) -> None:
     assert to(api) == ANY
     assert to(api, topics=[], topic_data=[]) == ANY
@@ -105,7 +107,7 @@ def test_no_partition_in_sight(api: str) -> None:
     assert to(api, topics=[{"topic_id": UUID(int=0), "partitions": [{}]}]) == ANY
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("api", "body"),
     [
         ("offset-commit", {"group_id": "g"}),
@@ -129,7 +131,7 @@ def test_what_a_group_s_coordinator_answers(api: str, body: dict[str, Any]) -> N
     assert to(api, **body) == Route("group", "g")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("api", "body"),
     [
         ("init-producer-id", {"transactional_id": "t"}),
@@ -178,7 +180,7 @@ def test_rubbish_goes_anywhere_or_to_a_name_in_it(key: int, rubbish: Any) -> Non
     assert found == ANY or (isinstance(found.subject, str) and found.subject)
 
 
-@pytest.mark.parametrize("key", sorted(LEADER | GROUP | TRANSACTION))
+@for_each("key", sorted(LEADER | GROUP | TRANSACTION))
 def test_a_body_and_what_is_read_back_of_it_go_the_same_way(key: int) -> None:
     api = grammars.by_key(key)
     for version in api.versions:

@@ -14,6 +14,8 @@ from kdbg.errors import InputError
 from kdbg.live.client.sasl import MECHANISMS, Rejected, mechanism
 from kdbg.live.client.settings import Sasl
 
+from ..cases import for_each
+
 SCRAM = [name for name in MECHANISMS if name.startswith("SCRAM")]
 
 
@@ -55,8 +57,8 @@ def prove(name: str, user: str, password: str, known: dict[str, Any]) -> Any:
     return server
 
 
-@pytest.mark.parametrize("name", SCRAM)
-@pytest.mark.parametrize("user", ["alice", "a=b", "a,b", "a=2Cb,=3D", "Zoë", "user name"])
+@for_each("name", SCRAM)
+@for_each("user", ["alice", "a=b", "a,b", "a=2Cb,=3D", "Zoë", "user name"])
 def test_scram(name: str, user: str) -> None:
     prove(name, user, "secret-of-hers", {user: ScramMechanism(name).make_auth_info("secret-of-hers")})
 
@@ -97,7 +99,7 @@ def test_scram_and_any_rubbish(rubbish: bytes) -> None:
     assert "secret-of-hers" not in str(caught.value)
 
 
-@pytest.mark.parametrize("count", ["1", "4095", "1000001", "99999999999999999999", "x", "-5", ""])
+@for_each("count", ["1", "4095", "1000001", "99999999999999999999", "x", "-5", ""])
 def test_scram_and_a_server_that_asks_for_too_much_or_too_little_work(count: str) -> None:
     talk = mechanism(Sasl("SCRAM-SHA-256", "alice", "secret-of-hers"))
     nonce = talk.first().decode().partition("r=")[2]
@@ -105,7 +107,7 @@ def test_scram_and_a_server_that_asks_for_too_much_or_too_little_work(count: str
         talk.next(f"r={nonce}x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i={count}".encode())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sasl", "words"),
     [
         (

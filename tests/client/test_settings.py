@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from kdbg.errors import InputError
 from kdbg.live.client.settings import Address, Sasl, Settings, Tls, addresses, show
 
+from ..cases import for_each
 
-@pytest.mark.parametrize(
+
+@for_each(
     ("text", "wanted"),
     [
         ("localhost", [("localhost", 9092)]),
@@ -37,13 +39,13 @@ def test_no_address(text: str) -> None:
         addresses(text)
 
 
-@pytest.mark.parametrize("text", ["a:0", "a:65536", "a:x", "a:-1", "a:9092x", "[::1]:0", "a:1,b:http"])
+@for_each("text", ["a:0", "a:65536", "a:x", "a:-1", "a:9092x", "[::1]:0", "a:1,b:http"])
 def test_a_port_that_is_none(text: str) -> None:
     with pytest.raises(InputError, match="the port must be 1 to 65535"):
         addresses(text)
 
 
-@pytest.mark.parametrize("text", [":9092", "[]:9092", "[]", "SASL_SSL://broker:9092", "http://broker", "a b:9092"])
+@for_each("text", [":9092", "[]:9092", "[]", "SASL_SSL://broker:9092", "http://broker", "a b:9092"])
 def test_a_host_that_is_none(text: str) -> None:
     with pytest.raises(InputError, match=r"invalid broker address .*; use host:port$"):
         addresses(text)

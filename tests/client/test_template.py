@@ -13,10 +13,12 @@ from kdbg.live.client.template import template
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.nodes import WireStruct
 
+from ..cases import for_each
+
 CASES = [pytest.param(api, version, id=f"{api.name}-v{version}") for api in grammars.apis() for version in api.versions]
 
 
-@pytest.mark.parametrize(("api", "version"), CASES)
+@for_each(("api", "version"), CASES)
 def test_a_template_as_json_is_a_valid_body_with_every_field(api: grammars.Api, version: int) -> None:
     body = orjson.loads(orjson.dumps(template(api, version)))
     data = kdbg.encode(body, api=api.key, version=version, direction="request")

@@ -15,6 +15,7 @@ from kdbg.live.client.settings import Address
 from kdbg.live.client.tls import broken, context, refused
 from kdbg.protocol import grammars
 
+from ..cases import for_each
 from .certificates import PASSWORD, Authority, alerting_server, encrypted
 from .servers import Peer, in_loop, metadata, server
 
@@ -297,7 +298,7 @@ def test_what_is_checked(tls: Tls, mode: ssl.VerifyMode, name: bool) -> None:
 # Words
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "words"),
     [
         (ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number"), "the server does not use TLS"),

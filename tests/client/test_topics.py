@@ -12,6 +12,8 @@ from kdbg.live.client.topics import by_id, unnamed
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.nodes import WireStruct, build
 
+from ..cases import for_each
+
 ORDERS, OTHER = UUID("12345678-1234-1234-1234-123456789abc"), UUID(int=7)
 IDS = {"orders": ORDERS}
 
@@ -58,7 +60,7 @@ def test_a_name_under_another_versions_key(api: str, version: int, body: dict[st
     build(grammar(api, version), {"topics": [found]})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("api", "version", "body"),
     [
         ("fetch", 12, fetch(topic="orders")),
@@ -90,7 +92,7 @@ def test_an_id_that_is_given_wins() -> None:
     assert by_id(grammar("fetch", 13), body, IDS) == body
 
 
-@pytest.mark.parametrize("rubbish", [5, "topics", [5], [[]], [None], {"topic": "orders"}])
+@for_each("rubbish", [5, "topics", [5], [[]], [None], {"topic": "orders"}])
 def test_rubbish_stays_rubbish(rubbish: Any) -> None:
     """What does not fit is said where it is built, with its path."""
     body = {"topics": rubbish}

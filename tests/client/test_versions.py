@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.live.client.versions import choose
 from kdbg.protocol import grammars
 
+from ..cases import for_each
+
 METADATA = grammars.api("metadata")
 NEWEST = METADATA.versions[-1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("offered", "within", "version"),
     [
         ((0, 5), None, 5),

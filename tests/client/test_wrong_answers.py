@@ -11,6 +11,7 @@ from kdbg.errors import WrongAnswer
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.live.client import Connection, Settings
 
+from ..cases import for_each
 from .faults import HTTP, METADATA, PATIENT, answered, ask, fails
 from .servers import Peer, Serve, in_loop, metadata, server
 
@@ -31,7 +32,7 @@ def saying(data: bytes) -> Serve:
 ALERT = bytes.fromhex("15030300020246")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "words"),
     [
         (

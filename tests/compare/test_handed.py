@@ -27,6 +27,8 @@ from kdbg.protocol.wire.nodes import Node
 from kdbg.protocol.wire.nodes.children import children
 from kdbg.protocol.wire.records.node import RecordsNode
 
+from ..cases import for_each
+
 
 def fields(node: Node) -> Iterator[tuple[str, Node]]:
     for child in children(node):
@@ -49,12 +51,12 @@ EVERY = dict(all_fields(*DIRECTIONS))
 ANSWERED = dict(all_fields("response"))
 
 
-@pytest.mark.parametrize("name", HANDED)
+@for_each("name", HANDED)
 def test_what_is_handed_out_is_a_field(name: str) -> None:
     assert name in EVERY
 
 
-@pytest.mark.parametrize("name", [*VOLATILE, *UNCHANGED])
+@for_each("name", [*VOLATILE, *UNCHANGED])
 def test_what_is_volatile_is_a_field_of_answers(name: str) -> None:
     assert name in ANSWERED
     assert {**VOLATILE, **UNCHANGED}[name], "with a reason"

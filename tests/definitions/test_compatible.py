@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from kdbg.protocol.definitions import MessageDefinition, Versions, compare, read
 from kdbg.protocol.definitions.compatible import RULES, swapped
 
 from .. import facts
+from ..cases import for_each
 
 OLD = """{
   "apiKey": 9000, "type": "response", "name": "FooResponse",
@@ -191,7 +191,7 @@ COMPATIBLE: dict[str, tuple[tuple[Edit, ...], list[Told]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@for_each("name", BROKEN)
 def test_what_breaks_a_rule(name: str) -> None:
     edits, expected = BROKEN[name]
     assert told(OLD, *edits) == expected
@@ -202,13 +202,13 @@ def test_every_rule_is_broken_once() -> None:
     assert {rule for _, expected in BROKEN.values() for rule, *_ in expected} == RULES.keys()
 
 
-@pytest.mark.parametrize("name", COMPATIBLE)
+@for_each("name", COMPATIBLE)
 def test_what_breaks_none(name: str) -> None:
     edits, expected = COMPATIBLE[name]
     assert told(OLD, *edits) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("edits", "expected"),
     [
         (

@@ -15,6 +15,8 @@ from kdbg.protocol.wire.readings.bnf import bnf
 from kdbg.protocol.wire.readings.compiled import reader
 from kdbg.protocol.wire.readings.layout import layout
 
+from ..cases import for_each
+
 MADE = Path(__file__).parent / "made"
 
 
@@ -103,7 +105,7 @@ def test_flexible_versions_of_its_own_keep_a_field_classic() -> None:
     assert [rows(found, version)[0][1] for version in range(4)] == ["bytes", "bytes", "bytes", "compact_bytes"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("type", "classic", "compact"),
     [
         ("bool", "boolean", "boolean"), ("boolean", "boolean", "boolean"), ("int8", "int8", "int8"),
@@ -129,7 +131,7 @@ def test_optional_fields_stand_in_front_as_the_draft_has_them() -> None:
     assert found.at(1).parse(with_bar) == {"bar": 7, "baz": 5}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "type", "more", "kind"),
     [
         ("ErrorCode", "int16", {}, "error"), ("PreferredErrorCode", "int16", {}, "error"), ("Code", "int16", {}, ""),

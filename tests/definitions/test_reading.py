@@ -16,6 +16,7 @@ from kdbg.protocol.definitions.parse import DEEPEST, MOST_FIELDS, read
 from kdbg.protocol.wire.nodes import NO_DEFAULT
 
 from .. import facts
+from ..cases import for_each
 
 MADE = Path(__file__).parent / "made"
 
@@ -112,7 +113,7 @@ def test_ranges_of_versions(text: str, versions: tuple[int, int]) -> None:
     assert str(found) == text.replace("0-32767", "0+")
 
 
-@pytest.mark.parametrize("text", ["", "+", "-1", "5-3", "3-", "a", "3 +", "1,2", "99999", "0-40000", "١", 3, None])
+@for_each("text", ["", "+", "-1", "5-3", "3-", "a", "3 +", "1,2", "99999", "0-40000", "١", 3, None])
 def test_what_is_no_range(text: object) -> None:
     assert Versions.parse(text) is None
 
@@ -127,7 +128,7 @@ def test_ranges_are_cut_and_joined() -> None:
     assert not Versions(3, 6).within(Versions(0, 5))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("type", "default", "value"),
     [
         ("int32", "-1", -1), ("int32", -1, -1), ("int32", "0x7fffffff", 2**31 - 1), ("int8", "-128", -128),
@@ -260,7 +261,7 @@ WRONG_FIELDS: list[tuple[str, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("fields", "path", "problem"), WRONG_FIELDS)
+@for_each(("fields", "path", "problem"), WRONG_FIELDS)
 def test_a_wrong_field_is_named_with_its_line(fields: str, path: str, problem: str) -> None:
     with pytest.raises(DefinitionError) as refused:
         read(message(fields), "Foo.json")
@@ -322,7 +323,7 @@ WRONG_MESSAGES: list[tuple[str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "problem"), WRONG_MESSAGES)
+@for_each(("text", "problem"), WRONG_MESSAGES)
 def test_a_wrong_message_is_named_with_its_line(text: str, problem: str) -> None:
     with pytest.raises(DefinitionError) as refused:
         read(text, "Foo.json")
@@ -350,7 +351,7 @@ def drafted(optional: str) -> str:
   "versionsWithOptional": "3+", "optionalFields": [ {optional} ] }}"""
 
 
-@pytest.mark.parametrize(("optional", "problem"), WRONG_OPTIONAL)
+@for_each(("optional", "problem"), WRONG_OPTIONAL)
 def test_a_wrong_optional_field_is_named_with_its_line(optional: str, problem: str) -> None:
     with pytest.raises(DefinitionError) as refused:
         read(drafted(optional), "Foo.json")

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from kdbg.errors import DefinitionError
 from kdbg.protocol.definitions.text import DEEPEST, LARGEST, Entries, parse
 
+from ..cases import for_each
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.text(st.characters(codec="utf-8")),
     lambda inner: (
@@ -56,7 +58,7 @@ def test_a_key_may_say_the_same_twice() -> None:
     assert parse('{"a": 1, "a": 1}', "a.json") == {"a": 1}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "line", "problem"),
     [
         ("", 1, "expected a value, found the end of the file"),

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from kdbg.analysis.diagnosis import Case, diagnose
 from kdbg.analysis.diagnosis.rules import BY_CODE
 from kdbg.analysis.diagnosis.text import advice, case_object, sentence
@@ -16,6 +14,7 @@ from kdbg.analysis.ledgers import Ledgers
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 
+from ..cases import for_each
 from .books import STAGED, truths
 from .golden import same
 
@@ -62,7 +61,7 @@ def singly(path: Path) -> Iterator[Any]:
         yield from capture.blocks(singly=True)
 
 
-@pytest.mark.parametrize("code", BY_CAUSE)
+@for_each("code", BY_CAUSE)
 def test_each_rule_finds_what_it_found(code: str) -> None:
     for name in BY_CAUSE[code]:
         cases, steps = watched(STAGED / name, code)

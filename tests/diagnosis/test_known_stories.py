@@ -16,6 +16,7 @@ from kdbg.analysis.ledgers import Ledgers
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 
+from ..cases import for_each
 from .books import CAPTURES, STAGED
 from .golden import same
 
@@ -57,7 +58,7 @@ def stories(book: Ledgers) -> Iterator[str]:
             yield f"  +{event.time - book.first_time} {sentence(event)} [{event.kind}; {who}; {event.exchanges}]"
 
 
-@pytest.mark.parametrize("name", TOLD)
+@for_each("name", TOLD)
 def test_stories_are_those_that_were_told(name: str) -> None:
     ledgers, linter = read(STAGED / f"{name}.pcap.gz")
     same(GOLDEN, name, {"stories": list(stories(ledgers)), "lint": list(map(remark_object, linter.remarks()))})

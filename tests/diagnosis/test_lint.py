@@ -16,6 +16,7 @@ from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.protocol.findings.kinds import Severity
 
+from ..cases import for_each
 from ..cli.calls import call
 from ..test_findings import MADE
 from ..traffic import Talk, pcap
@@ -161,7 +162,7 @@ def test_findings_tell(kind: str, tmp_path: Path) -> None:
     assert kind in {remark.lint.code for remark in made(MADE[kind](), tmp_path)}
 
 
-@pytest.mark.parametrize("name", HEALTHY)
+@for_each("name", HEALTHY)
 def test_healthy_clients_do_nothing_wrong(name: str) -> None:
     found = linted(STAGED / f"{name}.pcap.gz")
     assert [one for one in found if one.lint.severity is not Severity.NOTE] == []

@@ -12,12 +12,13 @@ from kdbg.analysis.diagnosis.case_json import kept, told
 from kdbg.views.render.causes import CaseView, case_line
 from kdbg.views.render.style import Look
 
+from ..cases import for_each
 from .books import STAGED, book, truths
 
 LOOK = Look(width=80)
 
 
-@pytest.mark.parametrize("name", [one["file"] for one in truths(STAGED)][::3])
+@for_each("name", [one["file"] for one in truths(STAGED)][::3])
 def test_a_kept_case_is_told_as_it_was(name: str) -> None:
     cases = diagnose(book(STAGED / name))
     again = [told(json.loads(json.dumps(kept(case)))) for case in cases]
@@ -32,7 +33,7 @@ def test_braces_stay_as_they_are() -> None:
     assert (line["sentence"], line["advice"], line["alternatives"]) == ("{client_id} {} {{x}}", "}{", ["{0}"])
 
 
-@pytest.mark.parametrize("damage", [{"who": {"x": 1}}, {"who": 3}, {"count": "many"}, {"severity": "loud"},
+@for_each("damage", [{"who": {"x": 1}}, {"who": 3}, {"count": "many"}, {"severity": "loud"},
                                     {"evidence": {}}, {"sentence": None}, {"alternatives": 7}])  # fmt: skip
 def test_what_is_no_case_is_refused(damage: dict[str, Any]) -> None:
     found = kept(diagnose(book(STAGED / truths(STAGED)[0]["file"]))[0]) | damage

@@ -16,6 +16,7 @@ from kdbg.exchanges.engine.identify import fits_any
 from kdbg.protocol.findings.facts import Foreign
 from kdbg.streams.tcp.stream import LOOK, PATIENCE
 
+from ..cases import for_each
 from .playbook import Lost, Playbook, flow, framed, opaque, request, response
 
 PORTS = [(51514, 9092), (9092, 51514), (9092, 9093), (40000, 50000), (50000, 40000), (1, 65535)]
@@ -142,7 +143,7 @@ def test_a_lone_response_is_kafka(playbook: Playbook) -> None:
     assert playbook.close() == ["<5"]
 
 
-@pytest.mark.parametrize("place", range(14))
+@for_each("place", range(14))
 def test_one_wrong_byte_in_the_first_request_costs_no_other(place: int) -> None:
     damaged = bytearray(request(5))
     damaged[place] ^= 0x40

@@ -16,6 +16,7 @@ from kdbg.protocol.wire.readings.topic_names import NamesThen
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import view
 
+from ..cases import for_each
 from .playbook import Playbook, request, response, told
 from .test_engine import packets_of
 
@@ -49,7 +50,7 @@ def test_behind_the_last_that_is_wanted_no_packet_is_taken() -> None:
     assert len(list(packets)) == 2 * 5
 
 
-@pytest.mark.parametrize("format", ["tree", "json"])
+@for_each("format", ["tree", "json"])
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.stem)
 def test_exchanges_of_a_block_say_what_each_says_alone(capture: Path, format: str) -> None:
     """Later ones may tell names of topic ids that earlier ones of the block did not know, nor show."""

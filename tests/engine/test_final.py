@@ -21,6 +21,7 @@ from kdbg.exchanges.engine.driver import Drive
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 
+from ..cases import for_each
 from ..traffic import Talk, pcap
 from .damage import FIRST_ID, Damaged, damage, messages
 from .playbook import Lost, Playbook, request, response, told
@@ -127,7 +128,7 @@ def packets_in(name: str) -> list[Packet]:
         return list(capture)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_in_every_capture(name: str) -> None:
     check(packets_in(name), 7)
 
@@ -271,7 +272,7 @@ def with_pauses(packets: list[Packet], rng: random.Random) -> Iterator[list[Pack
             yield []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_pauses_change_nothing_in_sound_traffic(name: str) -> None:
     packets = packets_in(name)
     if name in ("segmented-lossy.pcap", "midstream.pcap", "pipelined-acks0.pcap"):

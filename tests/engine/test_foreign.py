@@ -12,8 +12,10 @@ import zstandard
 from kdbg.exchanges.engine.foreign import BEGINNINGS, TLS_RECORDS, TLS_VERSIONS, is_tls, looks_like, number, recognise
 from kdbg.exchanges.engine.search import MAX_FRAME
 
+from ..cases import for_each
 
-@pytest.mark.parametrize("beginning", BEGINNINGS)
+
+@for_each("beginning", BEGINNINGS)
 def test_beginnings(beginning: bytes) -> None:
     what, advice = BEGINNINGS[beginning]
     assert recognise(beginning + b"and more") == (what, advice)
@@ -22,12 +24,12 @@ def test_beginnings(beginning: bytes) -> None:
     assert advice.endswith(".")
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"])
+@for_each("method", ["GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"])
 def test_every_method_of_http(method: str) -> None:
     assert looks_like(f"{method} /topics HTTP/1.1\r\nHost: a\r\n".encode()) == f"an HTTP {method} request"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "what"),
     [
         (b"HTTP/1.1 400 Bad Request\r\n", "an HTTP response"),
@@ -64,15 +66,15 @@ def test_what_others_say_first(said: bytes, what: str) -> None:
     assert looks_like(said) == what
 
 
-@pytest.mark.parametrize("beginning", [one for one in BEGINNINGS if len(one) == 4])
+@for_each("beginning", [one for one in BEGINNINGS if len(one) == 4])
 def test_beginnings_as_numbers(beginning: bytes) -> None:
     found = number(int.from_bytes(beginning, "big", signed=True))
     assert found is not None
     assert found.what == BEGINNINGS[beginning][0]
 
 
-@pytest.mark.parametrize("version", TLS_VERSIONS)
-@pytest.mark.parametrize("record", TLS_RECORDS)
+@for_each("version", TLS_VERSIONS)
+@for_each("record", TLS_RECORDS)
 def test_tls(record: int, version: int) -> None:
     data = bytes([record]) + version.to_bytes(2, "big") + b"\0"
     assert looks_like(data) == f"TLS ({TLS_RECORDS[record]}, {TLS_VERSIONS[version]})"
@@ -103,6 +105,6 @@ def test_anything_else_is_not_named(data: bytes) -> None:
     assert not is_tls(data)
 
 
-@pytest.mark.parametrize("size", [0, -1, 100, MAX_FRAME, 1 << 31, -(1 << 31) - 1, 1 << 40])
+@for_each("size", [0, -1, 100, MAX_FRAME, 1 << 31, -(1 << 31) - 1, 1 << 40])
 def test_sizes_that_are_nothing(size: int) -> None:
     assert number(size) is None

@@ -17,6 +17,7 @@ from kdbg.exchanges.engine.search import MAX_FRAME
 from kdbg.exchanges.engine.times import Times
 from kdbg.exchanges.messages.exchange import CapturedMessage
 
+from ..cases import for_each
 from .damage import FIRST_ID, Damaged, Line, damage, messages
 from .playbook import request, response
 
@@ -256,11 +257,11 @@ def test_what_is_left_over_is_not_given_back_unless_a_frame_begins_in_it() -> No
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rubbish",
     [bytes(4096), bytes(range(256)) * 16, (b"\0\0\1\0" * 16 + b"\xff" * 960) * 4, b"POST / HTTP/1.1\r\n" * 200],
 )
-@pytest.mark.parametrize("forth", [True, False], ids=["requests", "responses"])
+@for_each("forth", [True, False], ids=["requests", "responses"])
 def test_rubbish_takes_neither_memory_nor_exchanges(rubbish: bytes, forth: bool) -> None:
     line = Line().feed(True, request(3), request(4)).feed(forth, 1000)
     tracemalloc.start()

@@ -13,6 +13,8 @@ from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol import grammars
 
+from ..cases import for_each
+
 PEERS = Peers(1, ("10.0.0.1", 51514), ("10.0.0.2", 9092))
 ORDERS = UUID("00112233-4455-6677-8899-aabbccddeeff")
 METADATA = UUID(int=1)
@@ -56,8 +58,8 @@ def topic(version: int, name: str, topic_id: UUID, value: bytes) -> dict[str, An
     return ({"topic": name} if version < 13 else {"topic_id": topic_id}) | {"partitions": [partition]}
 
 
-@pytest.mark.parametrize("version", [11, 12, 13])
-@pytest.mark.parametrize("before", [10, 5000, SEARCHED + 1])
+@for_each("version", [11, 12, 13])
+@for_each("before", [10, 5000, SEARCHED + 1])
 def test_names_behind_the_records_of_another_topic_are_learnt(version: int, before: int) -> None:
     others = topic(version, "__others", UUID(int=5), b"x" * before)
     own = topic(version, "__cluster_metadata", METADATA, TOLD)

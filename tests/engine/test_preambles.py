@@ -15,6 +15,7 @@ import kdbg
 from kdbg.exchanges.engine.preambles import SIGNATURE, PreambleEnd, begins
 from kdbg.exchanges.messages.peers import Via
 
+from ..cases import for_each
 from ..cli.calls import call
 from ..traffic import Talk, client_hello, pcap
 
@@ -73,7 +74,7 @@ CASES = {
     "PROXY v2 over IPv6, with more": Case([V2_TCP6], Via("PROXY protocol v2", "[::1]:5555", "[::2]:9092")),
     "PROXY v2 of the balancer itself": Case([SIGNATURE + b"\x20\x00\x00\x00"], Via("PROXY protocol v2")),
 }  # fmt: skip
-every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+every_case = for_each("case", CASES.values(), ids=CASES)
 
 
 def spoken(turns: list[bytes], most: int = 1400) -> Talk:
@@ -93,7 +94,7 @@ def read(talk: Talk) -> kdbg.Reading[kdbg.Exchange]:
 
 
 @every_case
-@pytest.mark.parametrize("most", [1400, 3, 1])
+@for_each("most", [1400, 3, 1])
 def test_kafka_behind_it_is_decoded_and_it_is_named(case: Case, most: int) -> None:
     reading = read(kafka(spoken(case.turns, most)))
     found = list(reading)
@@ -137,7 +138,7 @@ def test_a_redacted_capture_holds_no_password(tmp_path: Path) -> None:
     assert b"hunter2" not in Path(f"{path}.out").read_bytes()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("turns", "said"),
     [
         ([GREETING, b"\x05\xff"], "a SOCKS5 proxy that requires another authentication method"),

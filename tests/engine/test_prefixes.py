@@ -23,6 +23,7 @@ from kdbg.exchanges.engine.requests import RequestHeader, read_header
 from kdbg.protocol.findings import Finding
 from kdbg.protocol.grammars import by_key
 
+from ..cases import for_each
 from .playbook import Lost, Playbook, answer, framed, opaque, request, response
 from .test_engine import harm, packets_of
 from .test_final import NAMES, Shot, packets_in, shot
@@ -51,8 +52,8 @@ def tagged(frame: bytes, name: str = "kdbg") -> bytes:
 # What is read
 
 
-@pytest.mark.parametrize("version", PRODUCE_VERSIONS)
-@pytest.mark.parametrize("acks", [0, 1, -1])
+@for_each("version", PRODUCE_VERSIONS)
+@for_each("acks", [0, 1, -1])
 def test_a_produce_request_says_in_its_prefix_whether_it_wants_an_answer(version: int, acks: int) -> None:
     frame = produce(5, acks, version)
     found = prefix(frame)
@@ -289,7 +290,7 @@ def test_in_dialogues_that_change_their_minds(steps: list[Any], cuts: str, rng: 
     check(dialogue(steps, cuts, rng))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_in_every_capture(name: str) -> None:
     assert check(packets_in(name))
 

@@ -11,6 +11,7 @@ from kdbg.exchanges.engine import requests
 from kdbg.exchanges.engine.requests import AnyRequest, begins, prove, read_header
 from kdbg.exchanges.engine.search import MAX_FRAME
 
+from ..cases import for_each
 from .playbook import opaque, request
 
 
@@ -18,8 +19,8 @@ def header(frame: bytes, upto: int | None = None) -> tuple[bool | None, requests
     return read_header(frame[:upto], 4, len(frame) - 4)
 
 
-@pytest.mark.parametrize(("api", "version"), [("Metadata", 1), ("Metadata", 12), ("ApiVersions", 3), ("Produce", 3)])
-@pytest.mark.parametrize("client", ["kdbg", "", None, "Grüße"])
+@for_each(("api", "version"), [("Metadata", 1), ("Metadata", 12), ("ApiVersions", 3), ("Produce", 3)])
+@for_each("client", ["kdbg", "", None, "Grüße"])
 def test_a_header_is_read(api: str, version: int, client: str | None) -> None:
     accepted, found = header(request(-7, api, version, client=client))
     assert accepted
@@ -50,7 +51,7 @@ def test_four_bytes_are_enough_to_say_that_it_is_none(key: int, version: int) ->
     assert header(frame, 8)[0] is False
 
 
-@pytest.mark.parametrize(
+@for_each(
     "message",
     [
         struct.pack(">hhih", -1, 0, 1, -1),
@@ -69,8 +70,8 @@ def test_what_cannot_be_a_request(message: bytes) -> None:
     assert read_header(message, 0, len(message)) == (False, None)
 
 
-@pytest.mark.parametrize("client", ["kdbg", None])
-@pytest.mark.parametrize(("key", "version", "known"), [(31999, 0, False), (3, 99, False), (3, 1, True)])
+@for_each("client", ["kdbg", None])
+@for_each(("key", "version", "known"), [(31999, 0, False), (3, 99, False), (3, 1, True)])
 def test_an_unknown_api_or_version_is_believed_by_its_client_id(
     key: int, version: int, known: bool, client: str | None
 ) -> None:

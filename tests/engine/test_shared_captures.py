@@ -20,6 +20,8 @@ from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.message import explain
 from kdbg.streams.tcp import Connection, ConnectionTable
 
+from ..cases import for_each
+
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "captures"
 APART = {"tls", "hostile", "client-id"}
 """Folders of what is not whole traffic in clear: their captures are read where their tests say what must come out."""
@@ -66,7 +68,7 @@ def whole(half: CapturedMessage | None) -> bytes | None:
     return half.data if half is not None and not half.missing else None
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_capture_is_read(name: str) -> None:
     exchanges, session = read(name)
     assert exchanges
@@ -77,7 +79,7 @@ def test_every_capture_is_read(name: str) -> None:
         exchange.all_findings()
 
 
-@pytest.mark.parametrize("name", sorted(expected()))
+@for_each("name", sorted(expected()))
 def test_what_plain_reassembly_finds_is_found(name: str) -> None:
     exchanges, _ = read(name)
     requests = [[*name_of(one)] for one in exchanges if one.request is not None]
@@ -86,7 +88,7 @@ def test_what_plain_reassembly_finds_is_found(name: str) -> None:
     assert sorted(responses) == sorted(expected()[name]["responses"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_byte_of_a_message_is_explained(name: str) -> None:
     """The spans tile the message; what no field claims has a finding that names the bytes (behind a length)."""
     for half in halves(read(name)[0]):
@@ -140,7 +142,7 @@ def sent(name: str) -> dict[int, int]:
 PASSED_OVER = ("undecoded-bytes", "midstream")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_byte_that_was_sent_is_accounted_for(name: str) -> None:
     """In messages, or passed over. (A hole lies in messages, or in what the search passed over.)"""
     exchanges, session = read(name)
@@ -154,7 +156,7 @@ def test_every_byte_that_was_sent_is_accounted_for(name: str) -> None:
     assert dict(found) == kafka
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - DAMAGED))
+@for_each("name", sorted(set(NAMES) - DAMAGED))
 def test_nothing_is_skipped_or_unasked_in_a_whole_capture(name: str) -> None:
     exchanges, session = read(name)
     kinds = Counter(finding.kind for one in exchanges for finding in one.findings)

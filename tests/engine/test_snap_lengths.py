@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-import pytest
-
 from kdbg.capture import open_capture
 from kdbg.capture.packet import Packet
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import Exchange
 
+from ..cases import for_each
 from ..traffic import Talk, pcap
 
 CAPTURES = Path(__file__).parents[2] / "captures"
@@ -34,8 +33,8 @@ def headers(found: list[Exchange]) -> set[tuple[object, ...]]:
     return {(one.peers, one.api, one.version, one.correlation_id) for one in found}
 
 
-@pytest.mark.parametrize("most", [*range(LEAST, 25), 40])
-@pytest.mark.parametrize("name", ["first-contact.pcap", "errors.pcap", "group-rebalance.pcap"])
+@for_each("most", [*range(LEAST, 25), 40])
+@for_each("name", ["first-contact.pcap", "errors.pcap", "group-rebalance.pcap"])
 def test_no_exchange_is_lost_and_none_is_invented(name: str, most: int) -> None:
     path = CAPTURES / name
     whole, found = exchanges(path, 1 << 16), exchanges(path, most)

@@ -9,6 +9,7 @@ from kdbg.exchanges.messages.message import opaque_api
 from kdbg.protocol.grammars import by_key
 from kdbg.protocol.wire import Api, Dialect, Int16, Int32, Int64, Struct
 
+from ..cases import for_each
 from .playbook import request, response
 
 METADATA = by_key(3)
@@ -20,7 +21,7 @@ def test_extent_is_where_the_grammar_ends(more: bytes) -> None:
     assert extent(METADATA, 1, "request", MESSAGE + more) == len(MESSAGE)
 
 
-@pytest.mark.parametrize("end", range(len(MESSAGE)))
+@for_each("end", range(len(MESSAGE)))
 def test_a_message_that_breaks_off_has_no_extent(end: int) -> None:
     assert extent(METADATA, 1, "request", MESSAGE[:end]) is None
 

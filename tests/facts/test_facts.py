@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from ..cases import for_each
 from . import FOLDER, RELEASES, copied, definitions, layouts, quoted, recorded, rows, runs
 from .__main__ import abouts, made, made_of_captures
 from .recorded import vector
@@ -49,7 +48,7 @@ def words(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-@pytest.mark.parametrize("name", sorted(set(TABLES) - {"bnf", "vectors"}))
+@for_each("name", sorted(set(TABLES) - {"bnf", "vectors"}))
 def test_no_table_holds_a_sentence(name: str) -> None:
     assert [text for text in words(rows(name)) if len(text.split()) > 3] == []
 

@@ -16,6 +16,7 @@ from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.filters.table import FILTERS
 from kdbg.views.report.collector import Collected
 
+from ..cases import for_each
 from ..cli.calls import call
 
 CAPTURES = Path(kdbg.__file__).resolve().parents[1] / "captures"
@@ -88,7 +89,7 @@ WAYS = [(way, name) for name in ASKED for way in (decode, report, data_source)
         if way is not data_source or FILTERS[name].archives]  # fmt: skip
 
 
-@pytest.mark.parametrize(("way", "name"), WAYS, ids=[f"{way.__name__}-{name}" for way, name in WAYS])
+@for_each(("way", "name"), WAYS, ids=[f"{way.__name__}-{name}" for way, name in WAYS])
 def test_it_selects_what_it_selects_in_the_library(way: Callable[[str, Any], Found], name: str) -> None:
     wanted = library(name, ASKED[name])
     if FILTERS[name].form is ValueForm.FILES:

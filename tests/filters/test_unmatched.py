@@ -9,6 +9,7 @@ import pytest
 import kdbg
 from kdbg.errors import InputError, UnknownApi
 
+from ..cases import for_each
 from ..cli.calls import call
 
 CAPTURES = Path(kdbg.__file__).resolve().parents[1] / "captures"
@@ -20,7 +21,7 @@ def said(*options: object) -> list[str]:
     return [line for line in lines if line.startswith("kdbg: ")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("option", "value", "line"),
     [
         ("--topic", "ordres", "no match; did you mean orders? the captures contain orders, ghosts"),
@@ -95,7 +96,7 @@ def test_captured_names_are_escaped() -> None:
     assert len(line) < 150
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "error", "text"),
     [
         ({"api": "!fetsch"}, UnknownApi, "did you mean Fetch"),

@@ -17,6 +17,8 @@ from tests.segments.made import pieces
 from tests.test_findings import MADE, OF_FILES, OF_THE_PROXY
 from tests.traffic import START, client_hello, pcap
 
+from ..cases import for_each
+
 TOPIC = "topics[0].name"
 BATCH = "topic_data[0].partition_data[0].records[0]"
 ANSWERS = of.Answers(
@@ -136,7 +138,7 @@ def test_no_kind_is_left_out() -> None:
     assert EXPECTED.keys() == set(Kind)
 
 
-@pytest.mark.parametrize("kind", EXPECTED)
+@for_each("kind", EXPECTED)
 def test_a_finding_says_how_serious_it_is_where_and_what(kind: str) -> None:
     severity, expected, text = EXPECTED[kind]
     found = next(finding for finding in made(kind) if finding.kind == kind)
@@ -145,7 +147,7 @@ def test_a_finding_says_how_serious_it_is_where_and_what(kind: str) -> None:
     assert (found.severity, found.text, str(found)) == (severity, text, f"{kind}: {text}")
 
 
-@pytest.mark.parametrize("kind", EXPECTED)
+@for_each("kind", EXPECTED)
 def test_a_finding_is_immutable_data_that_json_carries(kind: str) -> None:
     for found in made(kind):
         again = unpack(json.loads(json.dumps(pack(found))))

@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-import pytest
-
 import kdbg
 from kdbg.protocol.findings import Finding, Kind, faults
 from kdbg.protocol.findings import facts as of
@@ -147,7 +145,7 @@ def test_beside_the_bytes_a_finding_names_the_field_and_no_byte() -> None:
     assert inside._replace(start=None).text == beside(inside), "its place is in bytes that the message does not have"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("number", "text"),
     [(0.25, "0.25"), (12.34, "12.3"), (999.4, "999"), (999.5, "1,000"), (1234.5, "1,234"), (1_234_567, "1,234,567")],
 )

@@ -15,6 +15,8 @@ from kdbg.protocol.wire.language.types import NEWEST, At
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.layout import layout
 
+from ..cases import for_each
+
 ITEMS = [{"api_key": 18, "min_version": 0, "max_version": 3}]
 REFUSAL = {"error_code": 35, "api_keys": ITEMS}
 
@@ -30,8 +32,8 @@ def in_version_0(value: dict[str, Any]) -> bytes:
 class TestApiVersions:
     """A broker that does not know the version asked for answers in version 0 (KIP-511)."""
 
-    @pytest.mark.parametrize("version", range(1, 10))
-    @pytest.mark.parametrize("items", [[], ITEMS, ITEMS * 60], ids=len)
+    @for_each("version", range(1, 10))
+    @for_each("items", [[], ITEMS, ITEMS * 60], ids=len)
     def test_an_answer_in_version_0_is_read_whatever_was_asked_for(self, version: int, items: list[Any]) -> None:
         value = {"error_code": 35, "api_keys": items}
         message = answered(in_version_0(value), version)
@@ -131,7 +133,7 @@ class TestOffsetCommit:
         assert message.body == value
         assert message.findings == ()
 
-    @pytest.mark.parametrize("version", range(1, 11))
+    @for_each("version", range(1, 11))
     def test_other_versions_have_no_other_form(self, version: int) -> None:
         assert grammars.api("OffsetCommit").dialects_of("request", version) == []
         assert grammars.api("OffsetCommit").dialects_of("response", version) == []

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from kdbg.protocol.grammars.error_history import CHANGES
 from kdbg.protocol.grammars.errors import ERRORS, JAVA_CLASSES, describe, find
 
@@ -129,12 +127,12 @@ def test_a_part_of_a_text_is_the_last_resort():
     assert codes("acl") == [29, 30, 31, 53, 54, 65]
 
 
-@pytest.mark.parametrize("query", ["", "  ", "_", "--", "no such thing", "é", "\0"])
+@for_each("query", ["", "  ", "_", "--", "no such thing", "é", "\0"])
 def test_nothing_is_found_where_there_is_nothing(query):
     assert find(query) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "expected"),
     [
         (0, "NONE"),

@@ -18,6 +18,7 @@ from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.protocol.wire.readings.bnf import bnf
 
+from ..cases import for_each
 from ..facts import guide
 from .guide import Layout, Production, blocks, layout
 
@@ -133,7 +134,7 @@ class TestGuideOf0_8:
     def test_no_block_is_passed_over(self, early: SCOPE) -> None:
         assert sorted(early) == sorted(MESSAGES_OF_0_8 + OTHER_BLOCKS_OF_0_8)
 
-    @pytest.mark.parametrize("name", MESSAGES_OF_0_8)
+    @for_each("name", MESSAGES_OF_0_8)
     def test_version_0_is_printed_as_the_guide_has_it(self, name: str, early: SCOPE, defined: SCOPE) -> None:
         direction = "request" if name.endswith("Request") else "response"
         theirs = sized_message_sets(layout(early[name], defined))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import construct
-import pytest
 
 import kdbg
 from kdbg.protocol import grammars
@@ -23,6 +22,7 @@ from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.protocol.wire.readings.fields import walk
 from kdbg.views.render.grammartext import nullable
 
+from ..cases import for_each
 from ..facts import copied, quoted
 
 FOLDER = Path(kdbg.__file__).parent
@@ -87,7 +87,7 @@ def test_the_walk_finds_fields_wherever_they_are_declared() -> None:
     assert len(ALL) > 1500
 
 
-@pytest.mark.parametrize("name", MODULES)
+@for_each("name", MODULES)
 def test_every_field_says_what_it_means(name: str) -> None:
     assert [each.path for each in of_module(name) if not each.text] == []
 

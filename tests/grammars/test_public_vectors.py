@@ -9,6 +9,7 @@ import pytest
 import kdbg
 from kdbg.errors import WireError
 
+from ..cases import for_each
 from .test_vectors import (
     COUNT,
     EXPLAINED,
@@ -46,7 +47,7 @@ def test_every_row_is_in_one_test_or_explained(vectors: list[Vector]) -> None:
     assert 1225 + len(NOT_CLEAN) + len(EXPLAINED) == COUNT
 
 
-@pytest.mark.parametrize("place_", [*NOT_CLEAN, *EXPLAINED])
+@for_each("place_", [*NOT_CLEAN, *EXPLAINED])
 def test_rows_that_are_not_clean_are_found_to_be_what_they_are(place_: str, vectors: list[Vector]) -> None:
     expected = (NOT_CLEAN | EXPLAINED)[place_]
     (vector,) = (

@@ -10,10 +10,12 @@ from kdbg.protocol import grammars
 from kdbg.protocol.grammars import registry
 from kdbg.protocol.grammars.registry import ENTRIES, KEYS, Entry, by_key, by_name
 
+from ..cases import for_each
+
 PRODUCE, FETCH = Entry(0, "Produce", ("Send",)), Entry(1, "Fetch")
 
 
-@pytest.mark.parametrize("entry", ENTRIES.values(), ids=lambda entry: entry.name)
+@for_each("entry", ENTRIES.values(), ids=lambda entry: entry.name)
 def test_every_grammar_file_declares_the_key_and_the_name_of_its_line(entry: Entry) -> None:
     api = entry.api()
     assert (api.key, api.name) == (entry.key, entry.name)

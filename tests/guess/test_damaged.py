@@ -12,6 +12,7 @@ from kdbg.exchanges.guess.hints import Guess, Hints
 from kdbg.exchanges.guess.infer import infer
 from kdbg.exchanges.guess.pieces import pieces
 
+from ..cases import for_each
 from ..grammars.test_vectors import SOURCES, Vector, Vectors
 
 CUT_FROM, SAMPLE = 41, 25
@@ -28,9 +29,9 @@ def rows_of(source: Vectors) -> list[Vector]:
     return [row for row in rows if len(row["frame_hex"]) > 2 * CUT_FROM + 4]
 
 
-@pytest.mark.parametrize("said", [True, False])
-@pytest.mark.parametrize("sized", [True, False])
-@pytest.mark.parametrize("source", SOURCES)
+@for_each("said", [True, False])
+@for_each("sized", [True, False])
+@for_each("source", SOURCES)
 def test_a_message_that_is_cut_is_among_the_first_three_and_never_surely_another(
     source: Vectors, sized: bool, said: bool
 ) -> None:
@@ -95,7 +96,7 @@ def test_few_bytes_are_not_weighed(data: bytes) -> None:
     assert [guess for guess in infer(data) if guess.cut] == []
 
 
-@pytest.mark.parametrize("end", range(11, 18))
+@for_each("end", range(11, 18))
 def test_a_request_without_its_size_that_ends_in_its_client_id_is_named(end: int) -> None:
     header = {"correlation_id": 1, "client_id": "kafka-7"}
     whole = kdbg.encode({}, api="ApiVersions", version=3, direction="request", header=header)

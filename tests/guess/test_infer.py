@@ -14,6 +14,7 @@ from kdbg.exchanges.messages.message import forms
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.readings.compiled import message_reader
 
+from ..cases import for_each
 from ..grammars.test_vectors import SOURCES, Vector, Vectors
 
 REQUEST = bytes.fromhex("00000017 0003 0001 00000002 0004 6b646267 00000001 0003 666f6f")
@@ -82,7 +83,7 @@ def test_a_request_says_where_it_begins_and_how_it_is_known() -> None:
     assert infer(REQUEST[4:])[0].start == 0
 
 
-@pytest.mark.parametrize("cut", range(1, 11))
+@for_each("cut", range(1, 11))
 def test_a_request_that_is_cut_is_still_one(cut: int) -> None:
     guess = infer(REQUEST[:-cut])[0]
     assert (guess.api.name, guess.direction, guess.exact, guess.size) == ("Metadata", "request", False, 23)
@@ -177,7 +178,7 @@ def test_many_frames_take_time_in_proportion() -> None:
     assert sum(1 for _ in pieces(REQUEST * 2000)) == 2000
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "what"),
     [
         (369295616, "TLS (handshake"),
@@ -197,7 +198,7 @@ def test_numbers_from_logs_are_known(value: int, what: str) -> None:
     assert found.advice.endswith(".")
 
 
-@pytest.mark.parametrize("value", [0, 23, 100 << 20, -1, 1 << 31, -(1 << 31) - 1])
+@for_each("value", [0, 23, 100 << 20, -1, 1 << 31, -(1 << 31) - 1])
 def test_other_numbers_are_not(value: int) -> None:
     assert number(value) is None
 

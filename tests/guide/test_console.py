@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
+from ..cases import for_each
 from .console import excerpt, rewritten
 
 OLD = ["alpha says 1", "beta told 2", "gamma 3", "delta 4", "epsilon 5"]
 NEW = ["alpha sends 1", "beta sends 2", "gamma 3", "delta 4", "extra", "epsilon 5"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("shown", "expected"),
     [
         (OLD, NEW),

@@ -14,6 +14,7 @@ from kdbg.protocol.findings import Kind
 from kdbg.ui.cli import COMMANDS as COMMAND_HELP
 from kdbg.ui.guide import FORMER, groups, headings, section, text, topics
 
+from ..cases import for_each
 from ..cli.calls import Outcome, call
 from .blocks import TOP, blocks, environment
 from .generated import COMMANDS
@@ -41,7 +42,7 @@ def test_every_file_is_a_topic_of_one_group() -> None:
         assert text(name).startswith("# ")
 
 
-@pytest.mark.parametrize("topic", topics())
+@for_each("topic", topics())
 def test_a_page_begins_with_what_its_reader_can_do_and_a_command(topic: str) -> None:
     title, purpose, *_ = text(topic).split("\n\n")
     assert re.fullmatch(r"# .+", title)
@@ -51,13 +52,13 @@ def test_a_page_begins_with_what_its_reader_can_do_and_a_command(topic: str) -> 
         assert {block.language for block in blocks(beginning)} & {"console", "shell", "text", "python"}
 
 
-@pytest.mark.parametrize("topic", sorted(set(COMMANDS.values())))
+@for_each("topic", sorted(set(COMMANDS.values())))
 def test_options_come_before_how_it_works(topic: str) -> None:
     second = [text for _, depth, text in headings(topic) if depth == 2]
     assert second[0].startswith("Options")
 
 
-@pytest.mark.parametrize("topic", ["README", *topics()])
+@for_each("topic", ["README", *topics()])
 def test_links_lead_somewhere(topic: str) -> None:
     for target, anchor in LINK.findall(re.sub(r"```.*?```|`[^`\n]*`", "", text(topic), flags=re.DOTALL)):
         if not target.startswith("http"):
@@ -66,7 +67,7 @@ def test_links_lead_somewhere(topic: str) -> None:
             assert not anchor or anchor in anchors(place.stem), f"{target}#{anchor}"
 
 
-@pytest.mark.parametrize("topic", topics())
+@for_each("topic", topics())
 def test_lines_are_no_longer_than_the_code_s(topic: str) -> None:
     for line in re.sub(r"^```.*?^```$", "", text(topic), flags=re.DOTALL | re.MULTILINE).splitlines():
         assert len(line) <= 120 or line.startswith("|"), line
@@ -91,12 +92,12 @@ def test_a_topic_goes_by_its_former_name_as_well(cli: Cli, former: str, topic: s
     assert cli("guide", former) == cli("guide", topic) == (0, text(topic), "")
 
 
-@pytest.mark.parametrize("topic", topics())
+@for_each("topic", topics())
 def test_a_topic_in_a_pipe_is_its_markdown(cli: Cli, topic: str) -> None:
     assert cli("guide", topic) == (0, text(topic), "")
 
 
-@pytest.mark.parametrize("topic", topics())
+@for_each("topic", topics())
 def test_a_topic_is_rendered_with_colour_and_keeps_its_words(cli: Cli, topic: str) -> None:
     outcome = cli("guide", topic, "--color", "always")
     assert outcome.status == 0
@@ -127,7 +128,7 @@ def test_names_that_are_nearly_right(cli: Cli, arguments: list[str], hint: str) 
     assert hint in outcome.err
 
 
-@pytest.mark.parametrize("kind", Kind)
+@for_each("kind", Kind)
 def test_every_kind_of_finding_has_a_section_with_its_severity(cli: Cli, kind: Kind) -> None:
     found = section("findings", kind)
     assert found is not None

@@ -10,10 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from kdbg.ui.guide import section, text
 
+from ..cases import for_each
 from ..cli.calls import CAPTURES, SHIPPED, Outcome
 from .blocks import TOP
 from .generated import PARTS, filled
@@ -24,7 +23,7 @@ Keys = dict[str, set[str]]
 Cli = Callable[..., Outcome]
 
 
-@pytest.mark.parametrize(("topic", "marker"), PARTS)
+@for_each(("topic", "marker"), PARTS)
 def test_what_is_generated_is_up_to_date(topic: str, marker: str) -> None:
     assert text(topic) == filled(topic, marker), "python -m tests.guide"
 
@@ -40,7 +39,7 @@ def test_the_schema_shown_is_the_schema() -> None:
     assert shown[1] == (TOP / "kdbg" / "protocol" / "grammars" / "heartbeat.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("package", sorted(path.parent.name for path in (TOP / "kdbg").glob("*/__init__.py")))
+@for_each("package", sorted(path.parent.name for path in (TOP / "kdbg").glob("*/__init__.py")))
 def test_every_package_is_in_the_table(package: str) -> None:
     assert re.search(rf"^\|.*`kdbg/{package}`", text("internals"), re.MULTILINE)
 

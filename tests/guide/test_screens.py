@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kdbg.ui.guide import text
 
+from ..cases import for_each
 from .screens import ALL, FOLDER, SCREENS, letters, path, printed, said
 
 
-@pytest.mark.parametrize(("name", "columns", "rows"), ALL, ids=[f"{name}-{columns}" for name, columns, _ in ALL])
+@for_each(("name", "columns", "rows"), ALL, ids=[f"{name}-{columns}" for name, columns, _ in ALL])
 def test_a_picture_is_up_to_date(name: str, columns: int, rows: int) -> None:
     lines = printed(name, columns, rows)
     assert all(len(letters(line)) <= columns for line in lines)

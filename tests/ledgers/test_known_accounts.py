@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from kdbg.analysis.ledgers import standing
 from kdbg.analysis.ledgers.timed import Timed
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 
+from ..cases import for_each
 from ..diagnosis.books import STAGED, book
 from ..diagnosis.golden import same
 from .accounts import Accounts
@@ -34,12 +33,12 @@ TIMED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HELD)
+@for_each("name", HELD)
 def test_ledgers_hold_what_they_held(name: str) -> None:
     same(GOLDEN, name, Accounts(book(STAGED / f"{name}.pcap.gz")).plain())
 
 
-@pytest.mark.parametrize("name", STANDING)
+@for_each("name", STANDING)
 def test_groups_and_producers_stand_where_they_stood(name: str) -> None:
     ledgers = book(STAGED / f"{name}.pcap.gz")
     plain = Accounts(ledgers)
@@ -49,7 +48,7 @@ def test_groups_and_producers_stand_where_they_stood(name: str) -> None:
     })  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TIMED)
+@for_each("name", TIMED)
 def test_time_went_where_it_went(name: str) -> None:
     engine = Timed(Engine())
     with open_capture(STAGED / f"{name}.pcap.gz") as capture:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import permutations
 
-import pytest
-
 from kdbg.analysis.ledgers.evidence import Mark
 from kdbg.analysis.ledgers.groups import Group
 from kdbg.analysis.ledgers.producers import Transactional
+
+from ..cases import for_each
 
 TOLD = [(10, 0), (30, 1), (50, 2), (70, 3)]
 """When an offset was told, and of which partition."""
@@ -20,7 +20,7 @@ def mark(time: int) -> Mark:
     return Mark(number=1, time=time, end=time, connection=1)
 
 
-@pytest.mark.parametrize("first", range(len(TOLD) + len(ENDS)))
+@for_each("first", range(len(TOLD) + len(ENDS)))
 def test_offsets_are_held_of_transactions_that_were_committed_in_any_order(first: int) -> None:
     events = [*TOLD, *ENDS]
     others = [number for number in range(len(events)) if number != first]

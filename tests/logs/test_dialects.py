@@ -15,6 +15,7 @@ import kdbg
 from kdbg.analysis.logs.dialects import DIALECTS, said
 from kdbg.analysis.logs.structures import printed
 
+from ..cases import for_each
 from ..cli.calls import Outcome, call
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -161,7 +162,7 @@ def test_pasted_lines_are_explained_and_bytes_beside_them_too() -> None:
     assert one["log"][0]["dialect"] == "librdkafka"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "fields"),
     [
         ("X(a=1, b='it's', c=[1, -2], d=null)", {"a": 1, "b": "it's", "c": [1, -2], "d": None}),

@@ -14,6 +14,8 @@ import pytest
 import kdbg
 from kdbg.analysis.logs.librdkafka import read
 
+from ..cases import for_each
+
 pytest.importorskip("confluent_kafka")
 
 CLIENT = """if True:
@@ -82,7 +84,7 @@ def test_what_a_line_leaves_open_stays_open() -> None:
     assert (said.api.name, said.version, said.correlation_id, said.sizes) == ("Metadata", 12, 3, (52, None))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     [
         "", "CorrId 3", LINE.replace("Metadata", "Nonsense"), LINE.replace("v12", "v"), LINE.replace("Sent", "Held"),

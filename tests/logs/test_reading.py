@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from kdbg.analysis.logs import broker, java, kafka_python, kafkajs, librdkafka, sarama
 from kdbg.analysis.logs.dialect import LineFacts, end_of
 from kdbg.analysis.logs.dialects import DIALECTS, said
 from kdbg.protocol import grammars
 from kdbg.protocol.wire import Api
+
+from ..cases import for_each
 
 NOON = 1_795_348_800_000_000_000
 """2026-11-22 12:00:00 UTC."""
@@ -275,7 +275,7 @@ LINES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", DIALECTS)
+@for_each("name", DIALECTS)
 def test_each_dialect_is_known_by_its_marks(name: str) -> None:
     line = LINES[name]
     assert said(line.encode()) == (DIALECTS[name], DIALECTS[name].read(line))

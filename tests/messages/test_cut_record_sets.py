@@ -11,6 +11,7 @@ import pytest
 
 from kdbg.ui.cli import run
 
+from ..cases import for_each
 from ..traffic import Talk, pcap
 
 VALUES = [b"value-%d" % number * 3 for number in range(4)]
@@ -44,7 +45,7 @@ def entries(cut: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], **how:
     return found
 
 
-@pytest.mark.parametrize("cut", range(1, 2 * SIZE + 1))
+@for_each("cut", range(1, 2 * SIZE + 1), by=lambda cut: cut // 50)
 def test_batches_and_records_that_are_whole_are_shown_and_how_many_bytes_there_are(
     cut: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,7 @@ from kdbg.protocol.wire import Api
 from kdbg.protocol.wire.language.api import Direction
 from kdbg.protocol.wire.readings.fields import walk
 
+from ..cases import for_each
 from ..facts import guide
 from ..grammars.guide import Production, blocks
 from ..grammars.values import variants
@@ -68,7 +69,7 @@ def which(name: str) -> tuple[str, Direction, int]:
 
 
 class TestGuideOf0_10_1:
-    @pytest.mark.parametrize("name", MESSAGES)
+    @for_each("name", MESSAGES)
     def test_a_body_in_its_words_is_encoded(self, name: str) -> None:
         api, direction, version = which(name)
         body = Writer().body(MESSAGES[name].words, MESSAGES[name].inner)
@@ -85,7 +86,7 @@ class TestGuideOf0_10_1:
         assert len(MESSAGES) == 70
         assert written >= 436, "productions below those of messages, each in every version; arrays hold two"
 
-    @pytest.mark.parametrize("name", MESSAGES)
+    @for_each("name", MESSAGES)
     def test_no_name_has_two_meanings(self, name: str) -> None:
         """A guide's name for one field is no other field's name of today in the same structure."""
         api, direction, version = which(name)
@@ -205,7 +206,7 @@ EARLY: dict[tuple[str, Direction], tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 class TestGuideOf0_8:
-    @pytest.mark.parametrize(("api", "direction"), EARLY)
+    @for_each(("api", "direction"), EARLY)
     def test_a_body_in_its_words_is_encoded(self, api: str, direction: Direction) -> None:
         theirs, ours = EARLY[api, direction]
         wanted = kdbg.encode(ours, api=api, version=0, direction=direction)
@@ -304,7 +305,7 @@ class TestMistakes:
         assert body == {"topics": ["a"]}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("api", "version", "given", "today"),
     [
         ("Produce", 0, ("timeout",), ["timeout_ms"]),
@@ -331,7 +332,7 @@ DESCRIBED = [
 ]
 
 
-@pytest.mark.parametrize(("api", "direction", "version"), DESCRIBED, ids=lambda it: getattr(it, "name", str(it)))
+@for_each(("api", "direction", "version"), DESCRIBED, ids=lambda it: getattr(it, "name", str(it)))
 def test_a_body_in_todays_names_is_left_as_it_is(api: Api, direction: Direction, version: int) -> None:
     grammar = api.at(direction, version)
     for value in variants(grammar):

@@ -17,6 +17,8 @@ from kdbg.protocol.grammars import sasl
 from kdbg.protocol.wire.language.api import Direction
 from kdbg.protocol.wire.nodes import TAGGED
 
+from ..cases import for_each
+
 METADATA = grammars.api("Metadata")
 HEADER = {"correlation_id": 7, "client_id": "me"}
 BATCH = {"records": [{"key": b"k", "value": b"v", "timestamp": 5}, {"value": b"w", "timestamp": 6}]}
@@ -64,7 +66,7 @@ class TestClean:
 
 
 class TestDirty:
-    @pytest.mark.parametrize("end", range(len(METADATA_V1)))
+    @for_each("end", range(len(METADATA_V1)))
     def test_a_message_that_is_cut_keeps_what_came_before(self, end: int) -> None:
         message = read(METADATA, 1, "request", METADATA_V1[:end])
         assert kinds(message) == ["truncated"]

@@ -17,6 +17,7 @@ from kdbg.protocol.grammars.payloads import TOPICS, payload
 from kdbg.protocol.wire.language.payload import OpenedPayload, Sealed
 from kdbg.protocol.wire.nodes import build
 
+from ..cases import for_each
 from ..cli.calls import SHARED, SHIPPED
 from ..engine.playbook import Playbook, request, response
 
@@ -90,7 +91,7 @@ class TestFields:
 
 
 class TestOdd:
-    @pytest.mark.parametrize("cut", sorted({*range(1, len(SUBSCRIPTION))} - {WITHOUT_OWNED}))
+    @for_each("cut", sorted({*range(1, len(SUBSCRIPTION))} - {WITHOUT_OWNED}))
     def test_what_is_broken_stays_bytes_and_is_said_with_its_place(self, cut: int) -> None:
         message, metadata = joined(SUBSCRIPTION[:cut])
         assert (type(metadata), metadata) == (bytes, SUBSCRIPTION[:cut])

@@ -18,6 +18,7 @@ from kdbg.exchanges.messages.rebuild import rebuild
 from kdbg.protocol.wire.language.payload import OpenedPayload
 from kdbg.views.render.jsonlines import dump
 
+from ..cases import for_each
 from ..cli.calls import SHARED, SHIPPED
 
 OFFSET_KEY = bytes.fromhex("0001 0007 62696c6c696e67 0006 6f7264657273 00000003")
@@ -84,7 +85,7 @@ def test_a_body_is_left_as_it_was() -> None:
     assert given == before
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "message"),
     [
         (opened(partition=None), "key.partition: None is not a valid INT32"),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kdbg.exchanges.messages.steps import NORMAL_STEPS, errors_of, is_normal_step
 from kdbg.protocol.grammars import api
 from kdbg.protocol.grammars.errors import error_name
 
+from ..cases import for_each
 from ..engine.playbook import Playbook, request, response
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "code", "normal"),
     [
         ("JoinGroup", 79, True),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.message import grammar_of
 from kdbg.exchanges.messages.requested_wait import WAITS, asked_to_wait, beyond_wait
 from kdbg.protocol.grammars import api, apis
 
+from ..cases import for_each
 from ..engine.playbook import Playbook, request, response
 
 
@@ -24,7 +23,7 @@ def exchange(key: int, version: int, *, packets: int = 0, **fields: Any) -> Exch
     return playbook.exchanges[0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("key", "version", "fields", "milliseconds"),
     [
         (1, 12, {"max_wait_ms": 500, "min_bytes": 1}, 500),
@@ -66,7 +65,7 @@ def test_a_mere_limit_is_not_taken_off() -> None:
     assert beyond_wait(slow) == slow.latency != 0
 
 
-@pytest.mark.parametrize("found", list(apis()), ids=lambda found: found.name)
+@for_each("found", list(apis()), ids=lambda found: found.name)
 def test_every_request_that_says_so_is_known(found: Any) -> None:
     """A version to come that gets a timeout is not forgotten."""
     if not found.versions:

@@ -6,6 +6,8 @@ import pytest
 
 from kdbg.exchanges.guess.pieces import pieces
 
+from ..cases import for_each
+
 METADATA = bytes.fromhex("0003 0001 00000002 0004 6b646267 00000001 0003 666f6f")
 VERSIONS = bytes.fromhex("0012 0003 00000001 0006 746573742d31 00 056b616661 0431 2e30 00".replace(" ", ""))
 TOPICS = bytes.fromhex("0003 0009 00000002 0004 6b646267 00 02 04 666f6f 00 01 00 00 00".replace(" ", ""))
@@ -33,7 +35,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_a_mistake_is_named_with_the_bytes_as_they_should_be(name: str) -> None:
     mistake, wrong, right = CASES[name]
     (piece,) = pieces(wrong)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.analysis.pasted.search import find, takes_of
 from kdbg.errors import InputError
 
+from ..cases import for_each
 from ..grammars.test_vectors import SOURCES
 from .forms import FORMS, LINES, log
 
@@ -21,8 +21,8 @@ SAMPLE = 12
 """Vectors that are tried in each form."""
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("name", FORMS)
+@for_each("source", SOURCES)
+@for_each("name", FORMS)
 def test_messages_between_log_lines_are_found_in_every_form(name: str, source) -> None:
     chance = random.Random(name)
     rows = [row for row in source() if row["class"] == "ok" and row.get("frame_hex") and len(row["frame_hex"]) < 4000]
@@ -37,7 +37,7 @@ def test_log_lines_never_become_bytes(lines: list[str]) -> None:
     assert find("\n".join(lines)) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "data", "cut"),
     [
         ("x = [0, 0, 0, 23, 0, 3, 0, 1, ...]", MESSAGE[:8], True),
@@ -78,7 +78,7 @@ def test_any_text_gives_takes_or_inputerror(text: str) -> None:
         assert takes_of(text)
 
 
-@pytest.mark.parametrize("text", ["00 |", "00 ", "(", "[1,", '"\\\\', "/*", " # ", "b'\\x00"])
+@for_each("text", ["00 |", "00 ", "(", "[1,", '"\\\\', "/*", " # ", "b'\\x00"])
 def test_long_lines_of_brackets_and_bars_end_soon(text: str) -> None:
     """Nothing is timed: what looks at every pair of places would not end at all."""
     find(f"log: {text * 20_000}")

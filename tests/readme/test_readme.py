@@ -9,6 +9,7 @@ import pytest
 
 from kdbg.ui.cli import COMMANDS
 
+from ..cases import for_each
 from ..guide.blocks import LANGUAGES, TOP, Block, blocks, check_console, check_python, link
 from ..guide.screens import letters, said
 from .picture import COLUMNS, PICTURE, lines
@@ -42,7 +43,7 @@ def test_links_lead_somewhere() -> None:
         assert target.startswith("https://") or (TOP / target).exists(), target
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@for_each("name", COMMANDS)
 def test_every_command_is_named(name: str) -> None:
     assert f"kdbg {name}" in README or f"kdbg\n{name}" in README
 

@@ -29,6 +29,7 @@ from kdbg.views.redact.search import LeakSearch
 from kdbg.views.redact.streams import Places
 from kdbg.views.redact.substitutes import Substitutes
 
+from ..cases import for_each
 from ..traffic import Talk, ip, packed
 from .leaks import MAC, PACKED, SECRET, WHERE, WHO, batch, ethernet, of, one_record, talk, udp, with_options
 
@@ -179,8 +180,8 @@ def spellings(text: bytes) -> Iterator[bytes]:
     yield b"l" + text  # a length that is a letter
 
 
-@pytest.mark.parametrize("kind", [Replaced.NAME, Replaced.SECRET, Replaced.VALUE, Replaced.OTHER])
-@pytest.mark.parametrize("around", [b"\0", b"xxxx", b" ", b'"'])
+@for_each("kind", [Replaced.NAME, Replaced.SECRET, Replaced.VALUE, Replaced.OTHER])
+@for_each("around", [b"\0", b"xxxx", b" ", b'"'])
 def test_texts_are_found_in_all_spellings(kind: Replaced, around: bytes) -> None:
     search = searched((b"warehouses", kind))
     for text in spellings(b"warehouses"):
@@ -212,8 +213,8 @@ def test_hardware_and_ipv6_addresses_are_found_in_all_spellings() -> None:
         assert search.find(spelled.encode()) is Replaced.ADDRESS, spelled
 
 
-@pytest.mark.parametrize("turned", [1, -1])
-@pytest.mark.parametrize("packed_address", [PACKED, MAC, ip_address("2001:db8::17:ff").packed], ids=len)
+@for_each("turned", [1, -1])
+@for_each("packed_address", [PACKED, MAC, ip_address("2001:db8::17:ff").packed], ids=len)
 def test_packed_addresses_are_found_where_no_numbers_stand(packed_address: bytes, turned: int) -> None:
     found = ReplacedValues()
     found.address(packed_address, bytes(len(packed_address)))
@@ -285,8 +286,8 @@ def test_only_the_ends_of_long_values_are_taken_and_a_sample_of_many() -> None:
     assert not all(sample.takes(b"%d" % number) for number in range(9))
 
 
-@pytest.mark.parametrize("codec", [1, 2, 3, 4])
-@pytest.mark.parametrize("magic", [0, 1, 2])
+@for_each("codec", [1, 2, 3, 4])
+@for_each("magic", [0, 1, 2])
 def test_records_are_searched_once_they_are_decompressed(codec: int, magic: int) -> None:
     search, records = searched((SECRET, Replaced.VALUE)), b"\0\0" + SECRET * 9
     for depth in (0, 1, 2):
@@ -306,8 +307,8 @@ def message(codec: int, records: bytes, magic: int) -> bytes:
     return struct.pack(">qiI", 0, len(body) + 4 + len(packs), 0) + body + packs
 
 
-@pytest.mark.parametrize("options", [b"", b"\1\1\x08\x0a"])
-@pytest.mark.parametrize(("link", "front"), [(1, bytes(12) + b"\x08\0"), (101, b""), (113, bytes(14) + b"\x08\0")])
+@for_each("options", [b"", b"\1\1\x08\x0a"])
+@for_each(("link", "front"), [(1, bytes(12) + b"\x08\0"), (101, b""), (113, bytes(14) + b"\x08\0")])
 def test_headers_of_a_connection_are_searched_once(link: int, front: bytes, options: bytes) -> None:
     search = searched((SECRET, Replaced.NAME))
     for number in range(1, 9):

@@ -15,6 +15,8 @@ from kdbg.views.redact import fill
 from kdbg.views.redact.fill import Effort, Plain, Room, fill_frames, fill_gzip, refill
 from kdbg.views.redact.snappy import elements, longer
 
+from ..cases import for_each
+
 VALUES = st.one_of(
     st.binary(max_size=60),
     st.text("abcdefgh ", max_size=200).map(str.encode),
@@ -106,8 +108,8 @@ def test_a_snappy_block_is_made_longer_and_says_the_same(data: bytes, more: int)
     assert front + b"".join(element.encoded() for element in found) == block
 
 
-@pytest.mark.parametrize("more", [0, 1, 2, 3, 6, 8, 9, 500, 70_000])
-@pytest.mark.parametrize(("codec", "fill"), [(1, fill_gzip), (3, fill_frames), (4, fill_frames)])
+@for_each("more", [0, 1, 2, 3, 6, 8, 9, 500, 70_000])
+@for_each(("codec", "fill"), [(1, fill_gzip), (3, fill_frames), (4, fill_frames)])
 def test_compressed_bytes_are_filled_up_with_what_decoders_pass_over(
     codec: int, fill: Callable[[bytes, int], bytes | None], more: int
 ) -> None:

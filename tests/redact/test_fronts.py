@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kdbg.ui.cli import run
 from kdbg.views.redact.fronts import Front, Fronts
 
+from ..cases import for_each
 from ..traffic import Talk, pcap
 from .seen import seen
 
@@ -79,7 +80,7 @@ def test_behind_missing_bytes_a_frame_is_due_where_the_message_ends() -> None:
 SMALL = struct.pack(">ihhi", 99, 3, 1, 7)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("front", "kept"),
     [
         (SMALL + b"\0\4kdbg", SMALL + b"\0\4"),

@@ -6,8 +6,6 @@ import struct
 from ipaddress import ip_address
 from typing import Any
 
-import pytest
-
 from kdbg.capture.frames import Dissectors, Frame
 from kdbg.capture.write import checksum
 from kdbg.views.redact.packets import rewritten
@@ -15,6 +13,7 @@ from kdbg.views.redact.replacements import Replaced, ReplacedValues
 from kdbg.views.redact.search import LeakSearch
 from kdbg.views.redact.substitutes import Substitutes
 
+from ..cases import for_each
 from ..traffic import ip
 from .leaks import MAC, ethernet, outer, udp
 
@@ -153,8 +152,8 @@ def told(data: bytes, network: int, payload: bytes = b"what was said") -> Any:
     return (1, 0, ends + data[network + size : network + size + 4], 7, 9, 0, payload, len(payload))
 
 
-@pytest.mark.parametrize("version", [4, 6])
-@pytest.mark.parametrize(
+@for_each("version", [4, 6])
+@for_each(
     ("front", "kept"),
     [
         (b"", b""),

@@ -12,6 +12,7 @@ from kdbg.views.redact.layers import Layers
 from kdbg.views.redact.packets import rewritten
 from kdbg.views.redact.substitutes import Substitutes
 
+from ..cases import for_each
 from ..traffic import ip
 from .leaks import MAC, ethernet, outer, udp
 
@@ -81,7 +82,7 @@ SIXES: dict[str, tuple[int, bytes, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", FRONTS)
+@for_each("name", FRONTS)
 def test_headers_are_read_down_to_tcp_and_stay(name: str) -> None:
     link, front, places = FRONTS[name]
     layers = Layers(link, front + SEGMENT)
@@ -102,7 +103,7 @@ def test_the_hardware_address_of_a_linux_capture_on_any_interface(
     assert (layers.hardware, layers.segment) == ([address], len(front) + 20)
 
 
-@pytest.mark.parametrize("name", SIXES)
+@for_each("name", SIXES)
 def test_ipv6_and_its_extension_headers_are_read(name: str) -> None:
     link, data, front = SIXES[name]
     layers = Layers(link, data)
@@ -177,7 +178,7 @@ def test_numbers_that_look_like_a_text_become_zeros() -> None:
         assert bytes(layers.kept[:where]) == front[:where]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "kept"),
     [
         (b"\2\4\5\xb4\1\3\3\7\4\2\1\1", b"\2\4\5\xb4\1\3\3\7\4\2\1\1"),

@@ -18,6 +18,7 @@ from kdbg.views.redact.message import Redacted, redact
 from kdbg.views.redact.replacements import Replaced
 from kdbg.views.redact.substitutes import Substitutes
 
+from ..cases import for_each
 from ..traffic import Talk, framed, header_bytes, packed, pcap
 from .leaks import batch, fetched, oauth, one_record, produced, sasl, scram, talk
 from .shared import halves, messages, shared
@@ -202,7 +203,7 @@ def test_an_address_in_an_envelope_becomes_the_one_that_packets_have() -> None:
         assert shown == before.replace(*CLIENT, 1).replace(inner, hidden).replace(text, other)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "shown"),
     [
         (b'{"status":"inv","scope":"abc"}', b'{"status":"xxx","scope":"xxx"}'),

@@ -8,6 +8,8 @@ from kdbg.capture.frames import Dissectors, Frame
 from kdbg.views.redact.packets import rewritten
 from kdbg.views.redact.substitutes import Substitutes
 
+from ..cases import for_each
+
 scapy = pytest.importorskip("scapy.all", reason="scapy is not installed")
 SECRET, OTHER = b"what was said", b"xxxxxxxxxxxxx"
 TCP = {"sport": 40_000, "dport": 9092, "seq": 7, "ack": 9, "flags": "PA"}
@@ -48,8 +50,8 @@ def change(data: bytes, made: Substitutes) -> bytes:
     return rewritten(1, data, packet, payload, made)
 
 
-@pytest.mark.parametrize("addresses", [False, True])
-@pytest.mark.parametrize("name", PACKETS)
+@for_each("addresses", [False, True])
+@for_each("name", PACKETS)
 def test_the_payload_is_another_and_all_checksums_fit(name: str, addresses: bool) -> None:
     data = bytes(PACKETS[name])  # type: ignore[call-overload]
     made = change(data, Substitutes("a seed", addresses=addresses))
@@ -91,7 +93,7 @@ def test_what_is_no_tcp_and_what_stands_behind_a_packet_is_blank() -> None:
     assert not any(change(padded, Substitutes("a seed"))[-21:])
 
 
-@pytest.mark.parametrize("length", range(0, 70, 3))
+@for_each("length", range(0, 70, 3))
 def test_packets_cut_anywhere_keep_nothing_and_raise_nothing(length: int) -> None:
     for packet in PACKETS.values():
         data = bytes(packet)[:length]  # type: ignore[call-overload]

@@ -13,6 +13,8 @@ from kdbg.streams.tcp.stream import Stream
 from kdbg.views.redact.fronts import Fronts
 from kdbg.views.redact.streams import Expected, Locator, Places, RedactDirection
 
+from ..cases import for_each
+
 FIRST = 100
 """The position of the first byte."""
 
@@ -68,7 +70,7 @@ def shown(data: bytes) -> bytes:
     return data.replace(b"\0\0\0\3", b"SIZE").replace(b"\xff", b".")
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_messages_are_found_where_they_stand(name: str) -> None:
     case = CASES[name]
     side, places = side_of(*case.messages)
@@ -90,8 +92,8 @@ FRAME = b"\0\0\0\x20\0\3\0\1\0\0\0\7\0\4"
 """The front of a request that is no message."""
 
 
-@pytest.mark.parametrize("cut", range(22))
-@pytest.mark.parametrize("missing", [0, 5])
+@for_each("cut", range(22))
+@for_each("missing", [0, 5])
 def test_the_fronts_of_frames_behind_a_message_stay_however_they_are_cut(cut: int, missing: int) -> None:
     side, places = side_of((b"one", 1, 1), missing=missing, fronts=Fronts(requests=True))
     behind = (FRAME + bytes(8))[:22]

@@ -17,6 +17,8 @@ from kdbg.views.render.answers import cell, csv_line, json_line, table
 from kdbg.views.render.style import Look
 from kdbg.views.render.values import cells
 
+from ..cases import for_each
+
 NARROW = Look(width=80)
 WHOLE = Look(width=80, long_lines=True)
 MOMENT = datetime(2026, 11, 21, 12, 30, 1, 250_000, UTC)
@@ -72,7 +74,7 @@ def test_many_columns_of_hostile_names_stay_blocks_of_lines() -> None:
     assert shown.replace("\n", "").isprintable()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "shown"),
     [
         (datetime(2026, 11, 21, 12, 30, tzinfo=UTC), "2026-11-21 12:30"),
@@ -115,7 +117,7 @@ def test_a_table_holds_to_its_width_and_csv_to_its_fields(row: list[Any]) -> Non
     assert len(fields) == len(row)
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1"])
+@for_each("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1"])
 def test_csv_has_no_formulas_unless_asked_for(text: str) -> None:
     escaped = text.replace("\t", "\\t").replace("\r", "\\r")
     for raw, shown in ((False, f"'{escaped}"), (True, escaped)):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import pytest
-
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.protocol.grammars.payloads import payloads
@@ -16,6 +14,8 @@ from kdbg.views.render.grammartext import sheet_text
 from kdbg.views.render.hexdump import hexdump
 from kdbg.views.render.numbers import number_text
 from kdbg.views.render.style import Look
+
+from ..cases import for_each
 
 METADATA, PRODUCE = grammars.api("Metadata"), grammars.api("Produce")
 OLD, NEW = (message_sheets(METADATA, version)[0] for version in (4, 9))
@@ -41,7 +41,7 @@ PAGES: dict[str, Callable[[Look], str]] = {
 }
 
 
-@pytest.mark.parametrize("page", PAGES)
+@for_each("page", PAGES)
 def test_colour_adds_nothing_but_escape_sequences(page: str) -> None:
     plain, coloured = (PAGES[page](Look(colours, meanings=True)) for colours in ("", "STANDARD"))
     assert "\x1b" not in plain

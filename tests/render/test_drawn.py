@@ -21,6 +21,7 @@ from kdbg.views.render.style import Look
 from kdbg.views.render.tree_codegen import Drawing
 from kdbg.views.render.values import quote
 
+from ..cases import for_each
 from ..grammars.values import CUT_OFF, append_time, batch, control, message, record
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
@@ -42,7 +43,7 @@ class ByValue(TreeView):
         return None
 
 
-@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+@for_each("look", LOOKS.values(), ids=LOOKS)
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
 def test_every_capture_is_drawn_the_same_by_bytes_and_by_values(path: Path, look: Look) -> None:
     topics: dict[UUID, str] = {}
@@ -130,7 +131,7 @@ class TestRecordSets:
             assert drawn(produce(records))[1]
 
 
-@pytest.mark.parametrize("counts", list(product((0, 1, 3), repeat=4)), ids=str)
+@for_each("counts", list(product((0, 1, 3), repeat=4)), ids=str)
 def test_arrays_of_none_one_and_several_items_in_each_other(counts: tuple[int, ...]) -> None:
     topics, partitions, aborted, records = counts
     said = record(0, 0, headers=[{"key": "h%d", "value": None}] * (topics % 3))

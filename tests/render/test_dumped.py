@@ -23,6 +23,7 @@ from kdbg.views.render.style import Look
 from kdbg.views.render.values import quote
 from kdbg.views.render.views import LONG
 
+from ..cases import for_each
 from ..grammars.values import CUT_OFF, append_time, batch, control, message, record
 from .test_drawn import CAPTURES, captured, fetched, halves, produce
 
@@ -39,7 +40,7 @@ OTHERS = {
     "meanings": Look(meanings=True),
 }
 """Looks that are left to inspection."""
-in_looks = pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+in_looks = for_each("look", LOOKS.values(), ids=LOOKS)
 
 
 class ByInspection(HexView):
@@ -49,17 +50,17 @@ class ByInspection(HexView):
         return None
 
 
-@in_looks
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
-def test_every_capture_is_dumped_the_same_by_bytes_and_by_inspection(path: Path, look: Look) -> None:
+def test_every_capture_is_dumped_the_same_by_bytes_and_by_inspection(path: Path) -> None:
     topics: dict[UUID, str] = {}
     exchanges = list(kdbg.read(path))
     for exchange in exchanges:
         for half in halves(exchange):
             topics |= half.known.topics if half.known is not None else {}
-    fast, plain = HexView(look, topics), ByInspection(look, topics)
-    for exchange in exchanges:
-        assert fast(exchange) == plain(exchange)
+    for name, look in LOOKS.items():
+        fast, plain = HexView(look, topics), ByInspection(look, topics)
+        for exchange in exchanges:
+            assert fast(exchange) == plain(exchange), name
 
 
 def test_nearly_all_messages_of_clients_that_send_and_fetch_are_dumped_by_their_bytes() -> None:

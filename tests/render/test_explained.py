@@ -12,6 +12,8 @@ from kdbg.views.render.explanation import hex_text, tree_text
 from kdbg.views.render.numbers import number_facts
 from kdbg.views.render.style import Look
 
+from ..cases import for_each
+
 NO_SIZE = (
     "The sender probably uses another protocol, or the bytes are inside a TLS stream or compressed data. Give the "
     "connection's first bytes to `kdbg explain`."
@@ -47,7 +49,7 @@ def test_the_options_that_choose_another_layout_are_whole(header: bool, option: 
     assert text.splitlines()[-1] == f"To choose another: --api LeaveGroup --version 0 --response{option}"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("number", "head", "advice", "known"),
     [
         (-720899, "-720899 = 0xfff4fffd, the bytes ff f4 ff fd: a Telnet command", TELNET, True),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kdbg.protocol.wire import Array, Default, Int8, Int16, Nullable, Secret, String, Struct, Tag
 from kdbg.protocol.wire.language.primitives import ApiKey, Boolean, Bytes, Duration, ErrorCode, Timestamp
 from kdbg.protocol.wire.language.types import At, Bits, Enum, Holds
 from kdbg.views.render.grammartext import note
+
+from ..cases import for_each
 
 CODECS = "bits 0-2 codec (1 gzip, 2 snappy, 3 lz4, 4 zstd)"
 
@@ -19,7 +19,7 @@ def noted(type: Any, *others: Any) -> str:
     return note(next(field for field in struct.members if field.name == "it"), struct)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("type", "said"),
     [
         (Int8, ""),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 
-import pytest
-
 import kdbg
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.findings import Finding, Kind
@@ -14,6 +12,7 @@ from kdbg.views.render.exchange_header import Headings, endpoint, findings_of, l
 from kdbg.views.render.findings import finding_line
 from kdbg.views.render.style import Look
 
+from ..cases import for_each
 from ..traffic import Talk, framed, pcap
 
 
@@ -21,7 +20,7 @@ def exchanges(talk: Talk) -> list[Exchange]:
     return list(kdbg.read(io.BytesIO(pcap(talk))))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("nanoseconds", "shown"),
     [
         (None, "–"), (0, "0 µs"), (1, "0.001 µs"), (999_499, "999 µs"), (1_000_000, "1 ms"), (1_234_567, "1.23 ms"),
@@ -75,7 +74,7 @@ def test_a_name_is_no_template() -> None:
     assert b'client "100%d"' in Headings(Look()).title(exchange)
 
 
-@pytest.mark.parametrize("kind", Kind)
+@for_each("kind", Kind)
 def test_a_finding_has_the_mark_of_its_weight(kind: str) -> None:
     mark, style = ("!", "note") if kind.severity != "error" else ("✗", "bad")
     assert finding_line(Finding(kind, facts=Foreign("a\x1bb")), Look()) == rf"{mark} {kind}: a\x1bb; not decoded"

@@ -13,6 +13,8 @@ from kdbg.views.render.hex_view import HexView
 from kdbg.views.render.hexdump import hexdump, plain_hexdump, shortened, size_finding
 from kdbg.views.render.style import Look
 
+from ..cases import for_each
+
 METADATA = bytes.fromhex("0003 0001 00000002 0004 6b646267 00000001 0003 666f6f")
 WHOLE = """\
 0000  00 00 00 17              size            23            INT32
@@ -87,7 +89,7 @@ def test_the_caret_of_an_empty_rest_stands_behind_the_last_byte() -> None:
     assert dump(METADATA[:2])[-1] == "      the 1 field above decoded correctly"
 
 
-@pytest.mark.parametrize("cut", range(len(METADATA)))
+@for_each("cut", range(len(METADATA)))
 def test_every_byte_of_a_message_is_shown_wherever_it_is_cut(cut: int) -> None:
     lines = dump(METADATA[:cut])
     shown = b"".join(bytes.fromhex(line[6:29]) for line in lines if re.match("[0-9a-f]{4}  ", line))
@@ -124,7 +126,7 @@ def test_long_fields_are_cut_on_a_terminal_and_whole_in_a_pipe() -> None:
     assert "more byte" not in "\n".join(dump(data, "produce", 3, header=False))
 
 
-@pytest.mark.parametrize("width", [64, 80, 100, 110, 129, 130, 200])
+@for_each("width", [64, 80, 100, 110, 129, 130, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     for codec in (0, 1):
         lines = dump(produce(codec, b"x" * 300), "produce", 3, look=Look("", width, False), header=False)

@@ -24,6 +24,7 @@ from kdbg.protocol.wire.readings.secrets import Hidden
 from kdbg.views.render.jsonlines import dump, json_body, json_line, text
 from kdbg.views.render.style import Look
 
+from ..cases import for_each
 from ..traffic import START, Talk, framed, pcap
 
 MAIN = Path(__file__).resolve().parents[2]
@@ -163,7 +164,7 @@ def restored(value: Any) -> Any:
 
 
 class TestLines:
-    @pytest.mark.parametrize(
+    @for_each(
         "value",
         [
             "\x1b[31m",

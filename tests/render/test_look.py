@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kdbg.views.render.style import FIELD_COLOURS, STYLES, Look
 
+from ..cases import for_each
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("system", ["STANDARD", "EIGHT_BIT", "TRUECOLOR"])
+
+@for_each("style", STYLES)
+@for_each("system", ["STANDARD", "EIGHT_BIT", "TRUECOLOR"])
 def test_a_style_is_switched_on_and_off(style: str, system: str) -> None:
     look = Look(system)
     assert look.paint(style, "text") == f"{look.on(style)}text{look.off(style)}"

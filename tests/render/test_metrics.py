@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from google.protobuf.json_format import ParseDict
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +12,8 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from kdbg.protocol.grammars.payloads.telemetry import metrics_data
 from kdbg.views.render.style import Look
 from kdbg.views.render.tree import Tree
+
+from ..cases import for_each
 
 TIMES = {"start_time_unix_nano": "1700000000000000000", "time_unix_nano": "1700000001500000000"}
 SPAN = "2023-11-14 22:13:20.000 UTC to 2023-11-14 22:13:21.500 UTC"
@@ -52,7 +53,7 @@ POINTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", POINTS)
+@for_each("name", POINTS)
 def test_each_kind_on_one_line(name: str) -> None:
     metric, expected = POINTS[name]
     assert drawn({"name": "m", **metric}) == [f"    └── [0]  m  {expected}".rstrip()]

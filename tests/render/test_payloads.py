@@ -7,8 +7,6 @@ import json
 from typing import Any
 from uuid import UUID
 
-import pytest
-
 import kdbg
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.grammars.payloads import payload
@@ -18,6 +16,7 @@ from kdbg.protocol.wire.records.build import build_set
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS, view
 
+from ..cases import for_each
 from ..engine.playbook import Playbook, request, response
 
 PIPE, OPEN = Look(), Look(width=150, show_secrets=True)
@@ -167,9 +166,9 @@ class TestJson:
 
 
 class TestSecrets:
-    @pytest.mark.parametrize("format", VIEWS)
-    @pytest.mark.parametrize("cut", [0, 3])
-    @pytest.mark.parametrize("codec", [0, 1])
+    @for_each("format", VIEWS)
+    @for_each("cut", [0, 3])
+    @for_each("codec", [0, 1])
     def test_no_view_shows_those_inside(self, format: str, cut: int, codec: int) -> None:
         value = scram()
         exchange = fetched("__cluster_metadata", {"value": value[: len(value) - cut]}, attributes=codec)
@@ -181,8 +180,8 @@ class TestSecrets:
         if format == "hex" and not codec:
             assert piece.hex(" ") in shown(exchange, format, OPEN)
 
-    @pytest.mark.parametrize("format", VIEWS)
-    @pytest.mark.parametrize("piece", ["partial", "raw", "raw_records"])
+    @for_each("format", VIEWS)
+    @for_each("piece", ["partial", "raw", "raw_records"])
     def test_nor_those_in_pieces_of_a_log_that_has_some(self, format: str, piece: str) -> None:
         whole = build_set([{"magic": 2, "records": [{"value": scram()}, {"value": SECRET}]}], record_format, "")
         broken = whole[:60] + b"\x7f" + whole[61:]

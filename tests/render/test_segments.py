@@ -10,6 +10,7 @@ import pytest
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import view
 
+from ..cases import for_each
 from ..segments.made import TIME, batch, message, opened
 
 DISK = Path(__file__).parents[2] / "captures" / "real-segments-4.4.0"
@@ -54,7 +55,7 @@ def test_the_newest_time_of_a_batch(newest: int, time: str) -> None:
     assert line[24:43].rstrip() == time
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "words"),
     [
         (batch(0), ""),

@@ -17,6 +17,7 @@ from kdbg.protocol.findings import Finding, Kind
 from kdbg.views.render.style import Look
 from kdbg.views.render.summary import Summary, header, short, size
 
+from ..cases import for_each
 from ..traffic import START, Talk, framed, pcap
 
 PIPE = Look()
@@ -196,7 +197,7 @@ def test_what_is_wrong_is_red_and_normal_steps_are_dim() -> None:
     assert look.paint("bad", "✗ REBALANCE_IN_PROGRESS") + " group g" in other
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("talk", "told"),
     [
         (Talk().ask("JoinGroup", 5, group_id="g", member_id="", session_timeout_ms=1, rebalance_timeout_ms=1)
@@ -274,7 +275,7 @@ def test_captures_fit_80_columns(path: Path) -> None:
         assert line[:-1] == line.rstrip()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("count", "shown"),
     [
         (0, "0"), (9_999, "9999"), (10_000, "9.8k"), (10_240, "10k"), (1_047_000, "1022k"), (1_047_500, "1023k"),
@@ -286,7 +287,7 @@ def test_sizes_take_few_columns(count: int, shown: str) -> None:
     assert len(shown) <= 5
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("nanoseconds", "shown"),
     [
         (None, "–"), (0, "0.0µs"), (500, "0.5µs"), (9_949, "9.9µs"), (9_960, "10µs"), (999_400, "999µs"),

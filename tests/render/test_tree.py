@@ -19,6 +19,8 @@ from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.views.render.style import Look
 from kdbg.views.render.tree import Tree
 
+from ..cases import for_each
+
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 ZERO = uuid.UUID(int=0)
 PIPE, TERMINAL = Look(), Look(width=80, full=False)
@@ -175,7 +177,7 @@ def text_of(grammar: WireStruct, body: dict[str, Any], look: Look) -> str:
     return tree.take()
 
 
-@pytest.mark.parametrize("key", list(grammars.ENTRIES))
+@for_each("key", list(grammars.ENTRIES))
 def test_every_api_in_every_version_draws_its_defaults(key: int) -> None:
     """A line a field, in the order of the grammar."""
     api = grammars.by_key(key)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kdbg.views.render.style import Look
 from kdbg.views.render.typetext import NOTATION, examples, type_listing, types
+
+from ..cases import for_each
 
 EXAMPLES = {
     "BOOLEAN": [("true", "01"), ("false", "00")],
@@ -51,7 +51,7 @@ def test_every_type_has_examples() -> None:
     assert [found.name for found in types()] == [*EXAMPLES]
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@for_each("name", EXAMPLES)
 def test_the_bytes_of_its_values(name: str) -> None:
     assert examples(next(found for found in types() if found.name == name)) == EXAMPLES[name]
 

@@ -17,9 +17,11 @@ from kdbg.protocol.wire.readings.secrets import Hidden
 from kdbg.views.render import values
 from kdbg.views.render.values import LONGEST_KEPT, MOST_KEPT, Memo, cells, cut, escape, quote
 
+from ..cases import for_each
+
 
 class TestEscape:
-    @pytest.mark.parametrize(
+    @for_each(
         ("text", "shown"),
         [
             ("plain, with spaces & ümläute 東京 🎉", "plain, with spaces & ümläute 東京 🎉"),
@@ -51,7 +53,7 @@ class TestEscape:
 
 
 class TestQuote:
-    @pytest.mark.parametrize(
+    @for_each(
         ("text", "most", "shown"),
         [
             (None, 5, "null"),
@@ -68,7 +70,7 @@ class TestQuote:
 
 
 class TestOctets:
-    @pytest.mark.parametrize(
+    @for_each(
         ("data", "shown"),
         [
             (None, "null"),
@@ -93,7 +95,7 @@ class TestOctets:
 
 
 class TestMeanings:
-    @pytest.mark.parametrize(
+    @for_each(
         ("write", "value", "shown"),
         [
             (values.timestamp, 1_700_000_000_000, "1700000000000  2023-11-14 22:13:20.000 UTC"),
@@ -143,13 +145,11 @@ class TestColumns:
     def test_a_terminal_never_needs_more_columns_than_counted(self, text: str) -> None:
         assert cells(escape(text)) >= cell_len(escape(text))
 
-    @pytest.mark.parametrize(
-        ("text", "count"), [("", 0), ("orders", 6), ("東京", 4), ("ｆｕｌｌ", 8), ("naïve", 5), ("🎉", 2)]
-    )
+    @for_each(("text", "count"), [("", 0), ("orders", 6), ("東京", 4), ("ｆｕｌｌ", 8), ("naïve", 5), ("🎉", 2)])
     def test_wide_letters_take_two(self, text: str, count: int) -> None:
         assert cells(text) == cell_len(text) == count
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("text", "room", "shown"),
         [
             ("orders", 6, "orders"), ("orders", 5, "orde…"), ("orders", 1, "…"), ("orders", 0, ""), ("orders", -3, ""),

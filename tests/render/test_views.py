@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.ui.cli import run
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS, view
+
+from ..cases import for_each
 
 MAIN = Path(__file__).resolve().parents[2]
 CAPTURES = sorted(path for path in (MAIN / "captures").iterdir() if path.suffix in (".pcap", ".pcapng"))
@@ -71,8 +74,12 @@ COMPACT = {
     "segmented-lossy.pcap": {17, 21},
 }
 """Captures, and the exchanges of each whose compact trees are compared with a file."""
-EXCHANGES = [exchange for path in CAPTURES for exchange in kdbg.read(path)]
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
+@cache
+def exchanges() -> list[Exchange]:
+    return [exchange for path in CAPTURES for exchange in kdbg.read(path)]
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -135,12 +142,12 @@ def damaged(half: CapturedMessage, dice: random.Random) -> CapturedMessage:
     return other
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_a_damaged_message_is_shown_in_every_view_and_lets_nothing_act(seed: int) -> None:
     dice = random.Random(seed)
     looks = {"": Look(), "colour": Look("STANDARD", 80, False)}
     views = [(format, look.full, view(format).exchange(look, {})) for look in looks.values() for format in VIEWS]
-    for exchange in dice.sample(EXCHANGES, 40):
+    for exchange in dice.sample(exchanges(), 40):
         broken = Exchange(exchange.peers, exchange.api, exchange.version, exchange.correlation_id, exchange.client_id)
         broken.request = damaged(exchange.request, dice) if exchange.request is not None else None
         broken.response = damaged(exchange.response, dice) if exchange.response is not None else None
@@ -155,14 +162,14 @@ def test_a_damaged_message_is_shown_in_every_view_and_lets_nothing_act(seed: int
 
 
 def test_views_leave_an_exchange_as_it_was() -> None:
-    for exchange in EXCHANGES[:40]:
+    for exchange in exchanges()[:40]:
         first = {format: view(format).exchange(Look(), {})(exchange) for format in VIEWS}
         for format in reversed(VIEWS):
             assert view(format).exchange(Look(), {})(exchange) == first[format]
 
 
 def test_a_message_whose_end_is_missing_says_so_once() -> None:
-    talk = next(exchange for exchange in EXCHANGES if exchange.request is not None and exchange.request.missing)
+    talk = next(exchange for exchange in exchanges() if exchange.request is not None and exchange.request.missing)
     text = view("tree").exchange(Look(), {})(talk)
     assert isinstance(text, bytes)
     assert text.count(b"truncated:") == 1

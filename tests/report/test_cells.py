@@ -7,6 +7,8 @@ import pytest
 from kdbg.views.report.cells import LONGEST, duration, shown, size, table, when
 from kdbg.views.report.facts import Listing
 
+from ..cases import for_each
+
 
 @pytest.mark.parametrize(
     ("number", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (123_456, "123 kB"), (5 * 10**12, "5.0 TB")]
@@ -15,7 +17,7 @@ def test_bytes(number: int, text: str) -> None:
     assert size(number) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("microseconds", "text"),
     [(7, "7 µs"), (1500, "1.5 ms"), (2_000_000, "2 s"), (120_000_000, "2 min"), (9_000_000_000, "2.5 h"),
      (432_000_000_000, "5 days")],

@@ -18,6 +18,7 @@ from kdbg.views.report.page import page
 from kdbg.views.report.page_data import moving
 from kdbg.views.report.sections import Report, report
 
+from ..cases import for_each
 from ..cli.calls import call
 from ..diagnosis.books import STAGED
 from ..traffic import Talk, pcap
@@ -57,7 +58,7 @@ def staged(name: str) -> Path:
     return STAGED / f"{name}.pcap.gz"
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@for_each("name", BROKEN)
 def test_it_says_what_diagnose_says_in_its_order(name: str) -> None:
     path = staged(name)
     cases = [json.loads(line) for line in call("diagnose", path, "-f", "json").out.splitlines()]
@@ -85,7 +86,7 @@ def test_of_healthy_ones_it_says_that_nothing_stands_out(name: str) -> None:
     assert "stories" not in [section.id for section in whole.sections]
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@for_each("name", BROKEN)
 def test_each_cause_has_the_story_of_whom_it_concerns(name: str) -> None:
     whole, _ = made(staged(name))
     told = judged(whole)

@@ -13,6 +13,7 @@ from kdbg.payloads.segments import SegmentPiece, place_of
 from kdbg.payloads.segments.kinds import KINDS, SUFFIXES, recognise
 from kdbg.protocol.wire.records.checksum import crc32c
 
+from ..cases import for_each
 from .made import TIME, batch, findings, message, opened, pieces
 
 INDEX = b"".join(struct.pack(">ii", i * 10, i * 4096) for i in range(1, 6))
@@ -31,7 +32,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     "epochs": (EPOCHS, "checkpoint"), "offsets": (OFFSETS, "checkpoint"), "properties": (PROPERTIES, "properties"),
     "partition": (METADATA, "properties"), "quorum": (QUORUM, "quorum-state"),
 }  # fmt: skip
-every_file = pytest.mark.parametrize("what", FILES)
+every_file = for_each("what", FILES)
 
 
 def values(data: bytes, name: str = "x") -> list[dict[str, Any]]:
@@ -52,8 +53,8 @@ def test_its_content_wins_over_a_wrong_name_if_that_does_not_fit(what: str) -> N
     assert opened(data, "00000000000000000000.snapshot").kind.name == kind
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("data", [b"", bytes(8), bytes(4096)], ids=["empty", "8 zeros", "4096 zeros"])
+@for_each("suffix", SUFFIXES)
+@for_each("data", [b"", bytes(8), bytes(4096)], ids=["empty", "8 zeros", "4096 zeros"])
 def test_nothing_and_zeros_are_what_their_name_says(suffix: str, data: bytes) -> None:
     name = suffix if not suffix.startswith(".") else f"{0:020}{suffix}"
     assert recognise(data, place_of(name)) is SUFFIXES[suffix]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kdbg.payloads.segments import LogLocation, place_of
+
+from ..cases import for_each
 
 LOG = "00000000000000000042.log"
 DELETED = "orders-0.0123456789abcdef0123456789abcdef-delete"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "place"),
     [
         (f"/var/lib/kafka/orders-0/{LOG}", LogLocation("orders", 0, 42, ".log")),

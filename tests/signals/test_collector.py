@@ -18,6 +18,7 @@ from kdbg.scale.signals.collector import Collector, address
 from kdbg.scale.signals.sinks import Behind
 from kdbg.scale.signals.span import Event, Link, Span, SpanSide
 
+from ..cases import for_each
 from ..cli.calls import CAPTURES, SHIPPED, Outcome, call
 from .received import Receiver, collecting, request_of
 from .test_spans import CONTEXT, TRACE, carrying, produced
@@ -119,9 +120,7 @@ def test_addresses(url: str, wanted: str) -> None:
     assert address(url) == wanted
 
 
-@pytest.mark.parametrize(
-    "url", ["ftp://x", "http://", "http://x:port", "http://x:99999", "grpc://x:4317", "http://[::", "http://x:0"]
-)
+@for_each("url", ["ftp://x", "http://", "http://x:port", "http://x:99999", "grpc://x:4317", "http://[::", "http://x:0"])
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(InputError, match="not the address of a collector"):
         address(url)

@@ -18,6 +18,7 @@ from kdbg.scale.signals.families import BUCKETS, FAMILIES
 from kdbg.scale.signals.metrics import Metrics, Totals
 from kdbg.scale.signals.prometheus import place, serve, text
 
+from ..cases import for_each
 from ..cli.calls import CAPTURES, SHIPPED, Outcome
 from ..traffic import Talk
 
@@ -178,7 +179,7 @@ def test_places(text: str, wanted: tuple[str, int]) -> None:
     assert place(text) == wanted
 
 
-@pytest.mark.parametrize("text", ["", "host", "host:", ":1", "1:2:3", "http://x:1", "99999", "x:99999", "a@b:1", "-1"])
+@for_each("text", ["", "host", "host:", ":1", "1:2:3", "http://x:1", "99999", "x:99999", "a@b:1", "-1"])
 def test_what_is_no_place(text: str) -> None:
     with pytest.raises(InputError, match="not an address for metrics; write "):
         place(text)

@@ -15,6 +15,7 @@ from kdbg.exchanges.messages.steps import NORMAL_STEPS
 from kdbg.scale.signals import attributes, traces
 from kdbg.scale.signals.links import parent_of
 
+from ..cases import for_each
 from ..cli.calls import CAPTURES, SHIPPED, Outcome
 from ..traffic import Talk
 from .received import Received, request_of, spans_in
@@ -115,7 +116,7 @@ def test_filters_choose_spans_and_their_ids_stay(cli: Cli) -> None:
     assert [whole[one.span["spanId"]].attributes for one in some] == [one.attributes for one in some]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "expected"),
     [
         (CONTEXT, True),

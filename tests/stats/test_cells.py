@@ -11,6 +11,8 @@ from kdbg.analysis.stats.cells import Cells
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.readings.outline import Outline
 
+from ..cases import for_each
+
 FETCH, JOIN, OFFSETS, DESCRIBE = (
     grammars.api(name) for name in ("Fetch", "JoinGroup", "OffsetFetch", "DescribeGroups")
 )
@@ -26,7 +28,7 @@ def found(asked: str, *outlines: Outline, api: Any = FETCH) -> list[tuple[Any, .
     return [(*cell.key, dict(cell.errors), dict(cell.steps), cell.records) for cell in cells]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "rows"),
     [
         ("", [({6: 1}, {}, 5)]),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import ceil
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.analysis.stats.sketch import EXACT, WITHIN, Sketch
+
+from ..cases import for_each
 
 NUMBERS = st.lists(st.one_of(st.integers(0, 300), st.integers(0, 1 << 45)), min_size=1, max_size=60)
 
@@ -36,7 +37,7 @@ def test_parts_add_up_to_the_whole(one: list[int], other: list[int]) -> None:
     assert (merged.counts, merged.most) == (whole.counts, whole.most)
 
 
-@pytest.mark.parametrize("power", range(1, 62))
+@for_each("power", range(1, 62))
 def test_neighbours_at_powers_of_two_keep_their_order(power: int) -> None:
     numbers = [2**power - 1, 2**power, 2**power + 1]
     places = [sketch([number]).counts for number in numbers]

@@ -21,6 +21,7 @@ from kdbg.views.report.collector import Collected
 from kdbg.views.report.facts import spent
 from kdbg.views.tables.columns import TIMES
 
+from ..cases import for_each
 from ..cli.calls import CAPTURES, call
 from ..diagnosis.books import STAGED
 
@@ -116,7 +117,7 @@ def test_tables_and_a_report_have_the_same_sums(path: Path) -> None:
                 assert asked[api][column] is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "asks"),
     [
         ("SELECT * FROM exchanges", True),

@@ -16,8 +16,10 @@ from kdbg.views.tables.message_columns import WantedRows
 from kdbg.views.tables.rows import Rows
 from tests.cli.calls import SHIPPED
 
+from ..cases import for_each
 
-@pytest.mark.parametrize(
+
+@for_each(
     ("kind", "said"),
     [
         ("text", "string"), ("texts", "list<element: string>"), ("short", "int16"), ("shorts", "list<element: int16>"),
@@ -29,13 +31,13 @@ def test_the_type_of_each_kind_of_column(kind: str, said: str) -> None:
     assert str(TYPES[kind]).startswith(said)
 
 
-@pytest.mark.parametrize("table", COLUMNS)
+@for_each("table", COLUMNS)
 def test_every_table_has_its_columns_in_order(table: str) -> None:
     assert TABLES[table].names == [*COLUMNS[table]]
     assert isinstance(TABLES[table], pa.Schema)
 
 
-@pytest.mark.parametrize("table", COLUMNS)
+@for_each("table", COLUMNS)
 def test_every_column_has_one_cell(table: str) -> None:
     columns = [name for cell in LAYOUTS[table] for name in ((cell,) if isinstance(cell, str) else cell)]
     assert sorted(columns) == sorted(COLUMNS[table])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kdbg.protocol.wire.language.payload import OpenedPayload, Sealed
 from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.views.tables.columns import TABLES, WHAT, WHO
 from kdbg.views.tables.record_rows import record_rows
+
+from ..cases import for_each
 
 COLUMNS = list(TABLES["records"])[len(WHO | WHAT) :]
 COLUMNS = COLUMNS[COLUMNS.index("offset") :]
@@ -34,7 +34,7 @@ def column(found: Any, *names: str) -> list[list[Any]]:
     return [[row[name] for name in names] for row in found]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "secrets", "seen"),
     [
         (b"plain", False, b"plain"),

@@ -23,6 +23,8 @@ from kdbg.views.tables.rows import Rows
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import START, Talk, pcap
 
+from ..cases import for_each
+
 Table = list[dict[str, Any]]
 SAID = ("kind", "severity", "offset", "text")
 """What a problem and a finding in JSON have in common, null or not."""
@@ -273,8 +275,8 @@ def test_a_problem_names_side_field_and_byte() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("api", ["ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"])
-@pytest.mark.parametrize(("epoch", "event"), [(0, "join"), (5, "heartbeat"), (-1, "leave"), (-2, "leave")])
+@for_each("api", ["ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"])
+@for_each(("epoch", "event"), [(0, "join"), (5, "heartbeat"), (-1, "leave"), (-2, "leave")])
 def test_in_the_newer_protocols_the_epoch_tells_what_a_heartbeat_is(api: str, epoch: int, event: str) -> None:
     version = 0 if api != "ShareGroupHeartbeat" else 1
     talk = Talk().ask(api, version, group_id="g", member_id="m", member_epoch=epoch).answer(member_epoch=epoch)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kdbg.views.tables.values import moment, timestamp
 
+from ..cases import for_each
 
-@pytest.mark.parametrize(
+
+@for_each(
     ("milliseconds", "microseconds"),
     [(0, 0), (1_700_000_000_000, 1_700_000_000_000_000), (-1, None), (None, None), (2**62, None), (-(2**62), None)],
 )

@@ -9,6 +9,7 @@ import pytest
 
 from kdbg.streams.tcp.stream import MASK, PATIENCE, Stream
 
+from ..cases import for_each
 from .feeder import Feeder, Gap, Recorder
 
 
@@ -29,7 +30,7 @@ def test_a_swapped_pair_is_put_in_order_and_keeps_its_packets() -> None:
     assert feed.stream.regular
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("segments", "expected"),
     [
         ([(0, b"abc"), (0, b"abc"), (3, b"d")], [b"abcd"]),

@@ -17,6 +17,8 @@ from kdbg.payloads.values.schema import Reference, Schema
 from kdbg.payloads.values.table import READERS
 from kdbg.payloads.values.value import Value, ValueContext
 
+from ..cases import for_each
+
 VALUE = ValueContext("value", "orders")
 ORDER = Schema("AVRO", json.dumps({
     "type": "record", "name": "Order", "namespace": "shop",
@@ -84,7 +86,7 @@ GOOD: list[tuple[str, bytes, tuple[Schema, ...], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("reader", "data", "schemas", "expected"), GOOD, ids=lambda item: str(item)[:20])
+@for_each(("reader", "data", "schemas", "expected"), GOOD, ids=lambda item: str(item)[:20])
 def test_good_bytes(reader: str, data: bytes, schemas: tuple[Schema, ...], expected: Any) -> None:
     found = read(reader, data, *schemas)
     assert (found.data, found.problem) == (expected, "")
@@ -118,7 +120,7 @@ BAD: list[tuple[str, bytes, tuple[Schema, ...], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("reader", "data", "schemas", "why"), BAD, ids=lambda item: str(item)[:20])
+@for_each(("reader", "data", "schemas", "why"), BAD, ids=lambda item: str(item)[:20])
 def test_bad_bytes_are_shown_as_they_come_and_one_line_says_why(
     reader: str, data: bytes, schemas: tuple[Schema, ...], why: str
 ) -> None:

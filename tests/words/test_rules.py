@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ..cases import for_each
 from .__main__ import main
 from .allowed import Allowed, allowed, left
 from .collect import of_code, of_page, of_template, texts
@@ -83,17 +84,17 @@ def rules(text: str, kind: Kind = Kind.OTHER) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", BANNED)
+@for_each("name", BANNED)
 def test_banned_words_are_reported(name: str) -> None:
     assert f"banned: {name}" in rules(repr(BAD[name]))
 
 
-@pytest.mark.parametrize("text", GOOD)
+@for_each("text", GOOD)
 def test_words_that_only_look_banned_are_not_reported(text: str) -> None:
     assert rules(repr(text)) == []
 
 
-@pytest.mark.parametrize(("kind", "most"), [
+@for_each(("kind", "most"), [
     (Kind.OPTION, 120), (Kind.TITLE, 50), (Kind.CAUSE, 220), (Kind.ADVICE, 200), (Kind.HEAD, 10), (Kind.LINT, 90),
 ])  # fmt: skip
 def test_texts_that_are_too_long_for_their_kind_are_reported(kind: Kind, most: int) -> None:
@@ -112,7 +113,7 @@ def test_a_number_before_a_noun_without_a_helper_is_reported(text: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", [
+@for_each("text", [
     "f\"{count(size, 'byte')} are missing\"", 'f"{api} requests"', '"{count:request} without a response"',
     'f"offset {offset}"', 'f"{MOST} bytes at most"', 'f"{times(count)} in the capture"',
 ])  # fmt: skip
@@ -125,7 +126,7 @@ def test_a_name_without_a_noun_is_reported() -> None:
     assert rules('"client {client_id} closes the connection to broker {broker}"', Kind.CAUSE) == []
 
 
-@pytest.mark.parametrize(("kind", "bad", "good"), [
+@for_each(("kind", "bad", "good"), [
     (Kind.OPTION, "Limit trees to N levels", "Limit trees to N levels."),
     (Kind.ADVICE, "Raise max.message.bytes", "Raise max.message.bytes."),
     (Kind.ADVICE, "raise the limit.", "Raise the limit."),
@@ -147,7 +148,7 @@ def find(book):
 PLAIN, HEDGED = "broker {broker} is down", "broker {broker} is probably down"
 
 
-@pytest.mark.parametrize(("sentence", "fact", "certainty", "reported"), [
+@for_each(("sentence", "fact", "certainty", "reported"), [
     (PLAIN, "", "'likely'", True),
     (HEDGED, "", "'likely'", False),
     (PLAIN, "it is probably down", "'likely'", True),

@@ -22,6 +22,8 @@ from ...grammars.values import full
 pytest.importorskip("cel_expr_python", reason="the extra where is not installed")
 from kdbg.exchanges.filters.where.expression import Expression
 
+from ...cases import for_each
+
 APIS = [api for api in apis() if len(api.versions)]
 
 
@@ -66,7 +68,7 @@ def asked(api: Api, side: Direction) -> Iterator[tuple[int, str]]:
             yield from ((version, one) for one in new)
 
 
-@pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
+@for_each("api", APIS, ids=lambda api: api.name)
 def test_every_field(api: Api) -> None:
     seen: dict[int, Exchange] = {}
     for side in DIRECTIONS:

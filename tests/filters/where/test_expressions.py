@@ -12,6 +12,7 @@ import pytest
 
 import kdbg
 
+from ...cases import for_each
 from ...cli.calls import call
 
 pytest.importorskip("cel_expr_python", reason="the extra where is not installed")
@@ -164,7 +165,7 @@ RESULTS: dict[str, Callable[[Line], bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("expression", RESULTS)
+@for_each("expression", RESULTS)
 def test_an_expression_selects_what_the_lines_of_json_say(expression: str) -> None:
     found = 0
     for path in FILES:
@@ -178,7 +179,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(RESULTS) >= 40
 
 
-@pytest.mark.parametrize("name", ["client", "address", "broker", "topics", "partitions", "groups", "error_names",
+@for_each("name", ["client", "address", "broker", "topics", "partitions", "groups", "error_names",
                                   "latency_ms", "late_ms", "waited_ms", "size", "request_size", "response_size",
                                   "finding_kinds", "packet", "packets", "topic_names", "time"])  # fmt: skip
 def test_handy_names_are_there(name: str) -> None:

@@ -10,6 +10,7 @@ import kdbg
 from kdbg.errors import InputError
 from kdbg.exchanges.filters.where.expression import Expression
 
+from ...cases import for_each
 from ...cli.calls import call
 
 pytest.importorskip("cel_expr_python", reason="the extra where is not installed")
@@ -42,7 +43,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
+@for_each("hostile", HOSTILE)
 def test_hostile_ones(hostile: str) -> None:
     with pytest.raises(InputError, match=r"^--where: [^\n\x1b]{1,200}$"):
         Expression(HOSTILE[hostile])
@@ -71,7 +72,7 @@ def test_what_goes_over_too_much_ends() -> None:
         fits(exchange)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "said"),
     [
         ('apy == "Fetch"', "column 1: unknown name 'apy'; did you mean api"),

@@ -20,6 +20,8 @@ from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.compiled import read_whole
 from kdbg.protocol.wire.readings.secrets import Hidden, hide
 
+from ...cases import for_each
+
 TOPIC = {"name": "orders", "num_partitions": 1, "replication_factor": 1}
 
 
@@ -65,9 +67,7 @@ def test_an_answer_whose_request_was_not_seen_stays_closed(around: dict[str, Any
     assert list(response(b"\0\0\0\7", around)) == []
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"\0", b"\0\3\0", b"\x7f\xff\0\0", b"\xff\xff\0\0", b"\0\3\x7f\xff", b"\0\3\xff\xff"]
-)
+@for_each("data", [b"", b"\0", b"\0\3\0", b"\x7f\xff\0\0", b"\xff\xff\0\0", b"\0\3\x7f\xff", b"\0\3\xff\xff"])
 def test_a_request_of_no_known_api_and_version_is_refused(data: bytes) -> None:
     (readable,) = request(data, {})
     with pytest.raises(WireError):

@@ -13,6 +13,8 @@ from kdbg.protocol.grammars.payloads import about, payload, payloads
 from kdbg.protocol.wire.language.api import Direction
 from kdbg.protocol.wire.nodes import Node, NullableStruct, Sized, WireArray, WireStruct
 
+from ...cases import for_each
+
 
 def held(grammar: WireStruct, path: str) -> Sized:
     """The field of bytes at a path: `protocols.metadata`."""
@@ -43,7 +45,7 @@ FIELDS: list[tuple[str, Direction, int, str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("api", "direction", "version", "path", "consumer", "connect"), FIELDS)
+@for_each(("api", "direction", "version", "path", "consumer", "connect"), FIELDS)
 def test_the_protocol_type_says_what_members_tell_each_other(
     api: str, direction: Direction, version: int, path: str, consumer: str, connect: str
 ) -> None:
@@ -64,8 +66,8 @@ USER_DATA = [
 ]
 
 
-@pytest.mark.parametrize("field", ["name", "protocol_name", "protocol_data", "protocol"])
-@pytest.mark.parametrize(("assignor", "subscribed", "assigned"), USER_DATA)
+@for_each("field", ["name", "protocol_name", "protocol_data", "protocol"])
+@for_each(("assignor", "subscribed", "assigned"), USER_DATA)
 def test_the_assignors_name_says_what_its_user_data_is(
     field: str, assignor: str, subscribed: list[str], assigned: list[str]
 ) -> None:

@@ -18,6 +18,8 @@ from kdbg.protocol.wire.language.payload import OpenedPayload
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.compiled import reader
 
+from ...cases import for_each
+
 OWNED = [{"topic": "orders", "partitions": [0, 2]}, {"topic": "billing", "partitions": [1]}]
 OWNED_BYTES = "00000002 0006 6f7264657273 00000002 00000000 00000002 0007 62696c6c696e67 00000001 00000001"
 CLIENTS: list[tuple[str, str, dict[str, Any]]] = [
@@ -206,7 +208,7 @@ def test_a_subscription_of_version_1_that_is_laid_out_as_version_0_is_read_as_su
     ]
 
 
-@pytest.mark.parametrize(("name", "text", "value"), [*CLIENTS, *CONNECT, *STREAMS, *BROKERS])
+@for_each(("name", "text", "value"), [*CLIENTS, *CONNECT, *STREAMS, *BROKERS])
 def test_it_is_read_and_written_again(name: str, text: str, value: dict[str, Any]) -> None:
     data = bytes.fromhex(text)
     chosen = payload(name).choose(data)

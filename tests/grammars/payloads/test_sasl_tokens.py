@@ -19,6 +19,8 @@ from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import read_whole
 from kdbg.protocol.wire.readings.secrets import Hidden, hide
 
+from ...cases import for_each
+
 HIDDEN = object()
 """Stands for a secret in what a token shows."""
 KERBEROS, SPNEGO = "06092a864886f712010202", "06062b0601050502"
@@ -125,7 +127,7 @@ EXAMPLES = (
         WRAPPED | {"flags": 2, "extra_count": 0, "right_rotation_count": 28, "data": HIDDEN},
     ),
 )  # fmt: skip
-every_token = pytest.mark.parametrize("token", EXAMPLES, ids=lambda token: f"{token.mechanism}-{token.data[:12]!r}")
+every_token = for_each("token", EXAMPLES, ids=lambda token: f"{token.mechanism}-{token.data[:12]!r}")
 
 
 def read(holding: Holding, data: bytes, **around: Any) -> PayloadForm | None:
@@ -210,7 +212,7 @@ NO_TOKENS: tuple[tuple[Holding, bytes], ...] = (
 )
 
 
-@pytest.mark.parametrize(("holding", "data"), NO_TOKENS)
+@for_each(("holding", "data"), NO_TOKENS)
 def test_what_looks_like_no_token_stays_closed(holding: Holding, data: bytes) -> None:
     assert read(holding, data) is None
 

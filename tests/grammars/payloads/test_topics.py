@@ -14,6 +14,7 @@ from kdbg.protocol.grammars.payloads import CONTROL, TOPICS, payload
 from kdbg.protocol.wire.language.payload import Holding, Payload, PayloadForm, Readable, RecordPayloads
 from kdbg.protocol.wire.nodes import UVARINT, build
 
+from ...cases import for_each
 from ...facts import payload_layouts
 
 KEYED = {
@@ -127,7 +128,7 @@ CONTROLS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("type", "said", "text", "value"), CONTROLS)
+@for_each(("type", "said", "text", "value"), CONTROLS)
 def test_the_type_of_a_control_record_says_what_its_value_is(
     type: int, said: str, text: str, value: dict[str, Any]
 ) -> None:

@@ -23,8 +23,10 @@ from kdbg.protocol.wire import (
 )
 from kdbg.protocol.wire.language.types import At, Optional
 
+from ...cases import for_each
 
-@pytest.mark.parametrize(
+
+@for_each(
     ("fields", "problem"),
     [
         (("a" / Int8, "b" / Int8, "a" / Int16), "fields 1 and 3 are both called 'a' from version 0 on"),

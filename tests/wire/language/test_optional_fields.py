@@ -45,6 +45,8 @@ from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
 from kdbg.protocol.wire.readings.layout import compare, layout
 from kdbg.protocol.wire.readings.secrets import Hidden, hide
 
+from ...cases import for_each
+
 FOO = Struct(
     "user_agent" / Optional(0x0001, Default(Nullable(String), None)),
     "foos" / Array(
@@ -96,7 +98,7 @@ def assert_tiled(inspection: Inspection) -> None:
     assert end == len(inspection.buffers[0].data)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@for_each("name", EXAMPLES)
 def test_the_example_of_the_draft(name: str) -> None:
     text, value = EXAMPLES[name]
     data = bytes.fromhex(text)
@@ -108,7 +110,7 @@ def test_the_example_of_the_draft(name: str) -> None:
     assert_tiled(inspection)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@for_each("name", EXAMPLES)
 def test_the_fast_reading_leaves_unknown_tags_to_the_slow_one(name: str) -> None:
     data = bytes.fromhex(EXAMPLES[name][0])
     if name in KNOWN:
@@ -119,7 +121,7 @@ def test_the_fast_reading_leaves_unknown_tags_to_the_slow_one(name: str) -> None
     assert set(kinds(inspect(V9, data))) == {"unknown-tag"}
 
 
-@pytest.mark.parametrize("version", range(9))
+@for_each("version", range(9))
 def test_versions_before_have_no_buffer(version: int) -> None:
     node = API.at("response", version)
     data = bytes.fromhex("00000001 0007")
@@ -192,7 +194,7 @@ def test_tags_out_of_order_are_reported_and_reading_goes_on(text: str, value: An
         reader(V9)(data, 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "kind", "problem"),
     [
         (

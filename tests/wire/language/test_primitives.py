@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kdbg.protocol.wire.language import primitives
 from kdbg.protocol.wire.language.types import At, Struct
 
+from ...cases import for_each
 
-@pytest.mark.parametrize(
+
+@for_each(
     ("type", "kind", "about"),
     [
         (primitives.ErrorCode, "error", "what went wrong, 0 if nothing did"),

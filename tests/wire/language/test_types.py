@@ -31,6 +31,8 @@ from kdbg.protocol.wire.language.types import (
 )
 from kdbg.protocol.wire.nodes import Node, NullableStruct, RemainingBytes, Sized, WireArray, WireStruct, build
 
+from ...cases import for_each
+
 
 def names(declared: Struct, version: int, *, flexible: bool = False) -> list[str]:
     return [field.name for field in declared.structure(At(version, flexible)).fields]
@@ -43,7 +45,7 @@ def node(declared: Any, version: int = 0, *, flexible: bool = False) -> Node:
 
 
 class TestWhichVersionsHaveAField:
-    @pytest.mark.parametrize(
+    @for_each(
         ("word", "versions"),
         [
             (Int8, range(6)),
@@ -77,7 +79,7 @@ class TestWhichVersionsHaveAField:
 
 
 class TestWhichVersionsMayBeNull:
-    @pytest.mark.parametrize(
+    @for_each(
         ("word", "versions"),
         [
             (String, range(0)),
@@ -201,7 +203,7 @@ class TestMeanings:
         assert (enum.kind, enum.names, enum.bnf) == ("enum", {0: "NONE"}, "INT8")
         assert (bits.kind, bits.names, bits.bnf) == ("bits", {3: "READ"}, "INT32")
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("declared", "kind", "bnf"),
         [
             (primitives.ErrorCode, "error", "INT16"), (primitives.ApiKey, "api", "INT16"),
@@ -287,7 +289,7 @@ class TestApi:
         assert (form.name, layout.fields[0].node.bnf) == ("another form", "COMPACT_STRING")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("camel", "snake"),
     [
         ("ThrottleTimeMs", "throttle_time_ms"), ("Name", "name"), ("isKRaftController", "is_kraft_controller"),

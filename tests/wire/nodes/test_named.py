@@ -15,6 +15,8 @@ from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.protocol.wire import Bits, Enum, Int8, Int32
 from kdbg.protocol.wire.nodes import Fixed, Node, build
 
+from ...cases import for_each
+
 KINDS = Enum(Int8, {0: "UNKNOWN", 2: "SAFE_DOWNGRADE", -1: "ALL"})
 RIGHTS = Bits(Int32, {3: "READ", 8: "DESCRIBE", 10: "DESCRIBE_CONFIGS"})
 
@@ -47,7 +49,7 @@ def test_there_are_names_to_try() -> None:
     assert len(named()) > 30
 
 
-@pytest.mark.parametrize("node", named(), ids=lambda node: next(iter(node.names.values())))
+@for_each("node", named(), ids=lambda node: next(iter(node.names.values())))
 def test_every_name_of_every_field_makes_the_bytes_of_its_number(node: Fixed) -> None:
     assert node.names
     for number, name in node.names.items():
@@ -82,7 +84,7 @@ def test_what_was_named_is_read_as_a_number_and_goes_back() -> None:
     assert kdbg.encode(found, **about) == written
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("node", "given", "said"),
     [
         (KINDS, "topik", "x: 'topik' is not one of UNKNOWN, SAFE_DOWNGRADE, ALL"),

@@ -31,6 +31,7 @@ from kdbg.protocol.wire.nodes import (
 from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
 
+from ...cases import for_each
 from .contracts import Contract, LengthContract, NullContract
 
 CLASSIC, FLEXIBLE = At(0, False), At(0, True)
@@ -138,8 +139,8 @@ class TestTextThatIsNotUtf8:
             reader(self.node)(self.data, 0)
 
 
-@pytest.mark.parametrize("given_", ["abc", b"abc", bytearray(b"abc"), memoryview(b"abc"), {"base64": "YWJj"}])
-@pytest.mark.parametrize("node", [string(CLASSIC), octets(CLASSIC), RemainingBytes()], ids=lambda node: node.bnf)
+@for_each("given_", ["abc", b"abc", bytearray(b"abc"), memoryview(b"abc"), {"base64": "YWJj"}])
+@for_each("node", [string(CLASSIC), octets(CLASSIC), RemainingBytes()], ids=lambda node: node.bnf)
 def test_strings_and_bytes_are_taken_in_every_form_json_has(node: Node, given_: Any) -> None:
     assert build(node, given_).endswith(b"abc")
 
@@ -321,7 +322,7 @@ class TestRest(Contract):
     refused = (5, None, [])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("node", "value"),
     [
         (primitives.Int64, 0), (primitives.Boolean, False), (primitives.Float64, 0.0), (UVARINT, 0),
@@ -351,7 +352,7 @@ def test_a_meaning_changes_nothing_on_the_wire() -> None:
     assert build(error, -1) == build(primitives.Int16, -1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "path"),
     [
         ({"topics": [{"name": "a", "parts": [1, 2]}, {"name": "b", "parts": [1, True]}]}, "topics[1].parts[1]"),

@@ -40,6 +40,8 @@ from kdbg.protocol.wire.nodes import (
 from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, items_reader, message_reader, reader
 
+from ...cases import for_each
+
 
 @cache
 def values() -> ModuleType:
@@ -149,8 +151,8 @@ def test_any_bytes_at_all_are_read_alike_or_refused(key: int, direction: Directi
 HUGE = [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x0f", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff" * 8]
 
 
-@pytest.mark.parametrize("huge", HUGE, ids=bytes.hex)
-@pytest.mark.parametrize("direction", DIRECTIONS)
+@for_each("huge", HUGE, ids=bytes.hex)
+@for_each("direction", DIRECTIONS)
 def test_huge_counts_take_no_memory(direction: Direction, huge: bytes) -> None:
     """A count is written over every place of a message; two thousand million items never come to be."""
     grammar, data = message(3, direction, 12, 1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
-
 from kdbg.protocol.grammars import apis
 from kdbg.protocol.wire.nodes import Node, WireStruct
 from kdbg.protocol.wire.nodes.children import children, contains
 from kdbg.protocol.wire.readings.endpoints import endpoints_reader, is_host, with_endpoints
 from tests.grammars.subjects import MESSAGES, Spoken, full
+
+from ...cases import for_each
 
 NOT_OF_NODES = {
     "client_host": "where a member of a group connects from",
@@ -31,7 +31,7 @@ def structures(node: Node, path: str = "") -> Iterator[tuple[str, WireStruct]]:
         yield from structures(child.node, f"{path}.{getattr(child, 'key', '')}".strip("."))
 
 
-@pytest.mark.parametrize("api", list(apis()), ids=lambda api: api.name)
+@for_each("api", list(apis()), ids=lambda api: api.name)
 def test_every_host_beside_a_port_in_a_response_is_known_as_an_endpoint(api: object) -> None:
     for version in api.versions:  # type: ignore[attr-defined]
         for path, struct in structures(api.at("response", version)):  # type: ignore[attr-defined]
@@ -50,7 +50,7 @@ def test_there_are_as_many_apis_with_endpoints_as_kafka_has() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("subject", WITH_ENDPOINTS, ids=str)
+@for_each("subject", WITH_ENDPOINTS, ids=str)
 def test_each_is_found_and_changed_and_nothing_else(subject: Spoken) -> None:
     value = full(subject)
     data = subject.whole(value)
@@ -75,12 +75,12 @@ def test_each_is_found_and_changed_and_nothing_else(subject: Spoken) -> None:
     assert with_endpoints(subject.header, subject.grammar, changed, back) == data
 
 
-@pytest.mark.parametrize("subject", WITH_ENDPOINTS, ids=str)
+@for_each("subject", WITH_ENDPOINTS, ids=str)
 def test_bytes_behind_a_message_stay(subject: Spoken) -> None:
     data = subject.whole(full(subject)) + b"spare"
     assert with_endpoints(subject.header, subject.grammar, data, lambda host, port: (host, port)) == data
 
 
-@pytest.mark.parametrize("subject", [one for one in MESSAGES if one not in WITH_ENDPOINTS][::7], ids=str)
+@for_each("subject", [one for one in MESSAGES if one not in WITH_ENDPOINTS][::7], ids=str)
 def test_a_layout_without_endpoints_has_no_reader(subject: Spoken) -> None:
     assert endpoints_reader(subject.header, subject.grammar) is None

@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import Any
 
 import orjson
-import pytest
 
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
@@ -64,6 +63,8 @@ from kdbg.views.render.views import view
 from kdbg.views.tables.cells import plain
 from kdbg.views.tables.message_columns import WantedRows
 from kdbg.views.tables.rows import Rows
+
+from ...cases import for_each
 
 Place = tuple[Callable[[Any], Struct], Callable[[Any], dict[str, Any]]]
 """A declaration around a type, and the value of it around a value of that type."""
@@ -117,7 +118,7 @@ ABSENT: dict[str, dict[str, Any]] = {
     "a tagged field in an array": {"box": [{"other": 1}, {"other": 2}]},
 }
 """Values of those places in which nothing stands."""
-every_place = pytest.mark.parametrize("place", PLACES)
+every_place = for_each("place", PLACES)
 
 
 def api(place: str, of: Any) -> Api:
@@ -168,7 +169,7 @@ EVERYTHING = {
 
 
 @every_place
-@pytest.mark.parametrize("what", EVERYTHING)
+@for_each("what", EVERYTHING)
 def test_the_plain_readings_agree(place: str, what: str) -> None:
     """construct's own parser and builder, the compiled reader and the spans give one value; the BNF names the field."""
     of, item = EVERYTHING[what]
@@ -205,8 +206,8 @@ def assert_facts(place: str, node: WireStruct, body: dict[str, Any]) -> None:
     )
 
 
-@pytest.mark.parametrize("what", EVERYTHING)
-@pytest.mark.parametrize("place", ABSENT)
+@for_each("what", EVERYTHING)
+@for_each("place", ABSENT)
 def test_what_is_absent_is_passed_over_by_every_reading(place: str, what: str) -> None:
     of, _ = EVERYTHING[what]
     node, body = grammar(place, of), ABSENT[place]
@@ -238,7 +239,7 @@ def test_an_error_is_an_error_wherever_it_stands(place: str) -> None:
 
 
 @every_place
-@pytest.mark.parametrize("of", [SECRET_TEXT, SECRET_BYTES], ids=["text", "bytes"])
+@for_each("of", [SECRET_TEXT, SECRET_BYTES], ids=["text", "bytes"])
 def test_a_secret_is_hidden_wherever_it_stands(place: str, of: Any) -> None:
     word = PASSWORD if of is SECRET_TEXT else PASSWORD.encode()
     node = grammar(place, of)

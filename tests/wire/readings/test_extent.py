@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE
 from kdbg.protocol.wire.readings.measure import end_of
 
+from ...cases import for_each
 from .test_compiled import Message, damaged, messages
 
 
@@ -50,7 +50,7 @@ def test_any_bytes_end_where_their_reading_does(key: int, direction: Direction, 
         assert_agrees(api.at(direction, version), data)
 
 
-@pytest.mark.parametrize("payload", list(payloads()), ids=lambda payload: payload.name)
+@for_each("payload", list(payloads()), ids=lambda payload: payload.name)
 def test_a_payload_ends_where_its_bytes_end(payload: Payload) -> None:
     for version in payload.versions:
         grammar = payload.framed(version)

@@ -21,6 +21,8 @@ from kdbg.protocol.wire.readings import span_cache
 from kdbg.protocol.wire.readings.annotate import Inspection, inspect
 from kdbg.protocol.wire.readings.span_cache import sound_part
 
+from ...cases import for_each
+
 CAPTURES = sorted((Path(__file__).parents[3] / "captures").glob("*.pcap*"))
 MESSAGES, DAMAGES = 12, 6
 """How many messages of a kind are taken from a capture, and how often each is damaged."""
@@ -83,8 +85,8 @@ BATCH: dict[str, Any] = {
 
 
 @pytest.mark.usefixtures("often")
-@pytest.mark.parametrize("node", [Records.at(At(0, False)), FetchedRecords.at(At(0, True))], ids=["whole", "cut"])
-@pytest.mark.parametrize("attributes", [0, 1, 8, 32], ids=["plain", "gzip", "append time", "control"])
+@for_each("node", [Records.at(At(0, False)), FetchedRecords.at(At(0, True))], ids=["whole", "cut"])
+@for_each("attributes", [0, 1, 8, 32], ids=["plain", "gzip", "append time", "control"])
 def test_of_batches_with_any_byte_wrong(node: Node, attributes: int) -> None:
     data = build(node, [BATCH, BATCH | {"attributes": attributes}])
     for at in range(len(data)):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 import kdbg
 from kdbg.exchanges.messages.message import front_of
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
 
+from ...cases import for_each
 
-@pytest.mark.parametrize("api", [api for api in grammars.apis() if api.key >= 0], ids=lambda api: api.name)
+
+@for_each("api", [api for api in grammars.apis() if api.key >= 0], ids=lambda api: api.name)
 def test_each_field_alone_is_what_the_whole_body_has(api: kdbg.Api) -> None:
     for direction in DIRECTIONS:
         for version in api.versions:

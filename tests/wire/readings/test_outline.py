@@ -13,6 +13,8 @@ from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.outline import Outline, PartitionContext, count_records, outline, parts, relevant
 
+from ...cases import for_each
+
 ID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 
 
@@ -75,7 +77,7 @@ def test_records_are_counted() -> None:
     assert rows("Produce", "request", 3, {"topic_data": data}) == [("t", 1, 0, 4), ("t", 2, 0, 0)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("entries", "count"),
     [
         (None, 0),

@@ -16,6 +16,8 @@ from kdbg.protocol.wire.language.types import Array, At, Nullable, Secret, Struc
 from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.protocol.wire.readings.secrets import Hidden, has_secrets, hide, hide_all, is_secret, veil
 
+from ...cases import for_each
+
 
 def grammar(name: str, direction: Direction, version: int) -> WireStruct:
     return grammars.api(name).at(direction, version)
@@ -111,7 +113,7 @@ class TestConditions:
         assert (shown["value"] == "hunter2") is not secret
         assert shown["name"] == "ssl.truststore.type"
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("name", "secret"),
         [
             ("ssl.keystore.password", True), ("sasl.jaas.config", True), ("listener.name.x.SASL.JAAS.CONFIG", True),
@@ -182,7 +184,7 @@ class TestSpans:
         data = kdbg.encode(body, api="DescribeConfigs", version=4, direction="response")
         assert secret_bytes(data, "DescribeConfigs", "response", 4) == b"\x08hunter2" * 2 * sensitive
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("api", "direction", "version", "body"),
         [
             ("SaslAuthenticate", "request", 2, {"auth_bytes": b"hunter2"}),

@@ -23,6 +23,8 @@ from hypothesis import strategies as st
 from kdbg.errors import BadValue, BuildError
 from kdbg.protocol.wire.records.compression import CODECS, compress, decompress
 
+from ...cases import for_each
+
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
 PACKED = [GZIP, SNAPPY, LZ4, ZSTD]
 MIB = 2**20
@@ -73,7 +75,7 @@ def test_views_are_taken_as_bytes(codec):
     assert decompress(codec, memoryview(compress(codec, memoryview(b"plain")))) == b"plain"
 
 
-@pytest.mark.parametrize(("codec", "level"), [(GZIP, 9), (LZ4, 12), (ZSTD, 19), (GZIP, 1), (ZSTD, -3), (SNAPPY, 5)])
+@for_each(("codec", "level"), [(GZIP, 9), (LZ4, 12), (ZSTD, 19), (GZIP, 1), (ZSTD, -3), (SNAPPY, 5)])
 def test_a_level_changes_the_effort_alone(codec, level):
     plain = b"some words, some other words; " * 300
     assert decompress(codec, compress(codec, plain, level=level)) == plain
@@ -158,7 +160,7 @@ class TestSnappy:
         claim = bytes.fromhex("ffffff7f") + bytes(8)  # 256 MiB less one byte
         assert problem(SNAPPY, claim) == "snappy: a block of 12 bytes cannot decompress to 268,435,455"
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("data", "text"),
         [
             (xerial(HELLO)[:-1], "a block declares 7 bytes, only 6 left"),

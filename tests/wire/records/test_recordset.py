@@ -18,6 +18,7 @@ from kdbg.protocol.wire.readings.compiled import reader
 from kdbg.protocol.wire.records.compression import compress
 from kdbg.protocol.wire.records.sets import APPEND_TIME, CONTROL, MAX_NESTING, TRANSACTIONAL, entries
 
+from ...cases import for_each
 from .recordsets import (
     COMPACT,
     FETCHED,
@@ -103,8 +104,8 @@ class TestCompressed:
         assert [record["offset"] for record in batch["records"]] == [100, 101]
         assert packed([batch]) == data
 
-    @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4])
-    @pytest.mark.parametrize("magic", [0, 1])
+    @for_each("codec", [GZIP, SNAPPY, LZ4])
+    @for_each("magic", [0, 1])
     def test_messages_inside_a_message(self, magic: int, codec: int) -> None:
         offsets = (40, 41, 42) if magic == 0 else (0, 1, 2)
         inner = b"".join(old_message(magic, offset, KEY_AND_VALUE) for offset in offsets)

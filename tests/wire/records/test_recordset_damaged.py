@@ -17,6 +17,7 @@ from kdbg.protocol.wire.records.compression import compress
 from kdbg.protocol.wire.records.node import RecordsNode
 from kdbg.protocol.wire.records.sets import APPEND_TIME, INTERPRETED, decode
 
+from ...cases import for_each
 from .recordsets import (
     COMPACT,
     FETCHED,
@@ -49,7 +50,7 @@ class TestCut:
 
     whole = old_message(1, 0, KEY_AND_VALUE) + new_batch(TWO_RECORDS, 2)
 
-    @pytest.mark.parametrize("end", [1, 11, 16, 17, 30, 60, 71])
+    @for_each("end", [1, 11, 16, 17, 30, 60, 71])
     def test_the_last_entry_of_a_fetched_set_may_be_cut(self, end: int) -> None:
         data = self.whole + new_batch(TWO_RECORDS, 2)[:end]
         value = parsed(data)
@@ -57,7 +58,7 @@ class TestCut:
         assert value[2]["partial"] == new_batch(TWO_RECORDS, 2)[:end]
         assert packed(value) == data
 
-    @pytest.mark.parametrize("end", [1, 11, 16, 17, 30, 60, 71])
+    @for_each("end", [1, 11, 16, 17, 30, 60, 71])
     def test_a_produced_set_that_is_cut_is_told(self, end: int) -> None:
         data = self.whole + new_batch(TWO_RECORDS, 2)[:end]
         inspection = explained(data, PRODUCED)

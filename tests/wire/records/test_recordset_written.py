@@ -13,6 +13,7 @@ import kdbg
 from kdbg.errors import BuildError, WireError
 from kdbg.protocol.wire.records.compression import compress
 
+from ...cases import for_each
 from .recordsets import (
     GZIP,
     KEY_AND_VALUE,
@@ -104,7 +105,7 @@ class TestUserMade:
             kdbg.decode(data, api="Produce", version=3, direction="request", header=False)
         assert caught.value.kind == "crc-mismatch"
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("records", "path"),
         [
             ([5], "[0]"), (["text"], "[0]"), ([{"records": 5}], "[0].records"), ([{"records": "ab"}], "[0].records"),
@@ -179,8 +180,8 @@ class TestEdited:
         data = new_batch(self.foreign(bytes.fromhex(TWO_RECORDS)).hex(), 2, attributes=GZIP)
         assert packed(parsed(data)) == data
 
-    @pytest.mark.parametrize("magic", [0, 1])
-    @pytest.mark.parametrize(
+    @for_each("magic", [0, 1])
+    @for_each(
         "inside",
         [
             old_message(0, 3, KEY_AND_VALUE) + old_message(1, 4, KEY_AND_VALUE),

@@ -1,5 +1,7 @@
 """Run all tests: `python -m tests [main|brokers|spark …] [pytest's options and paths]`.
 
+Tests marked `nightly` run with `--all`.
+
 Each room of tests gets a pytest of its own, one after the other: brokers and Spark want the machine for themselves.
 Where the Python that runs this lacks what the tests need, they run in `.venv`, which is made and kept up to date. The
 last line is "N passed, N failed", with ", N skipped" where some were; the exit status is 0 if none failed and some

@@ -48,8 +48,7 @@ EPOCHS = """\
       The client has an older leader epoch than the broker. Refresh the
       metadata, check the position.
   75  UNKNOWN_LEADER_EPOCH  retriable
-      The client has a newer leader epoch than the broker, which is behind.
-      Retry.
+      The client has a newer leader epoch than the broker. Retry.
 """
 
 

@@ -16,7 +16,7 @@ settings.register_profile("deep", max_examples=2000, deadline=None, suppress_hea
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
-    if signal.getsignal(number) is signal.SIG_IGN:  # as a shell starts what it puts in the background, and as nohup does
+    if signal.getsignal(number) is signal.SIG_IGN:  # as in the background of a shell, and by nohup
         signal.signal(number, handler)
 
 

@@ -113,7 +113,7 @@ class TestBy:
     def test_more_rows_than_are_told_apart(
         self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(counting, "Table", lambda by: StatsTable(by, most=2))
+        monkeypatch.setattr(counting, "StatsTable", lambda by: StatsTable(by, most=2))
         run = StatsRun(StatsOptions(("api",), None, None, "table"), Look(), Writer(), Filters())
         run.captures([str(FIRST)])
         printed = capfd.readouterr()

@@ -37,7 +37,7 @@ def joined(text: bytes, tmp_path: Path, capture: Path = CAPTURE) -> tuple[int, i
 
 
 def test_every_dialect_has_recorded_lines_and_its_row_in_the_manual() -> None:
-    page = Path(kdbg.__file__).parent.joinpath("guide", "logs.md").read_text()
+    page = Path(kdbg.__file__).parent.joinpath("ui", "guide", "logs.md").read_text()
     for name, dialect in DIALECTS.items():
         assert f"| {name} |" in page
         assert dialect.how in page

@@ -84,7 +84,7 @@ def test_what_goes_over_too_much_ends() -> None:
         ("request.body.max_wait > 1", "did you mean request.body.max_wait_ms"),
         ("has(response.throttle)", "did you mean response.throttle_time_ms"),
         ("errors.exists(e, e.kode == 6)", "no message has e.kode; did you mean e.code"),
-        ("connection.port == 1", "no message has connection.port; there are client, broker, id"),
+        ("connection.port == 1", "no message has connection.port; known names: client, broker, id"),
         ("latency_ms.x == 1", "latency_ms is a number, and has no fields"),
         ("request.topics.name == 1", "request.topics is a list, and has no fields"),
         ("response.throttle_time_ms.exists(t, t > 1)", "is a number, not a list"),

@@ -20,6 +20,8 @@ ENVIRONMENT = {
     name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES", "TERM")
 }
 ENVIRONMENT["KDBG_PAGER"] = "cat"
+ON_A_FULL_DISK = ENVIRONMENT | {"PYTHONDONTWRITEBYTECODE": "1"}
+"""The environment of a command whose files are limited: Python would keep the beginning of a module's bytecode."""
 
 
 class Outcome(NamedTuple):

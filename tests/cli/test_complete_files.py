@@ -16,7 +16,7 @@ from kdbg.capture.write import CaptureWriter
 
 from ..capture.test_write import ask, tell
 from ..test_atomic import OLDER, beside, is_as_it_was, older, target
-from .calls import CAPTURES, COMMAND, ENVIRONMENT, Outcome
+from .calls import CAPTURES, COMMAND, ENVIRONMENT, ON_A_FULL_DISK, Outcome
 
 __all__ = ["older", "target"]
 ERRORS = CAPTURES / "errors.pcap"
@@ -89,7 +89,7 @@ def few_bytes() -> None:
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_disk_that_fills_up(name: str, older: Path, large: Path) -> None:
     done = subprocess.run(
-        command(name, large, older), preexec_fn=few_bytes, capture_output=True, env=ENVIRONMENT, check=False
+        command(name, large, older), preexec_fn=few_bytes, capture_output=True, env=ON_A_FULL_DISK, check=False
     )
     assert (done.returncode, older.read_bytes(), beside(older)) == (2, OLDER, [])
     assert f"kdbg: {older}: cannot be written: File too large\n" in done.stderr.decode()

@@ -22,7 +22,7 @@ import pytest
 import kdbg
 from kdbg.protocol.findings import Kind
 
-from ..cli.calls import CAPTURES, COMMAND, ENVIRONMENT
+from ..cli.calls import CAPTURES, COMMAND, ON_A_FULL_DISK
 from .proxies import PATIENCE, asked, read_frame
 
 SESSION = str(CAPTURES / "first-contact.pcap")
@@ -66,7 +66,7 @@ class Running:
         command = [*COMMAND, *(words.get(word, word) for word in shlex.split(WRITERS[name].words))]
         self.process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, preexec_fn=full if limited else None,
+            stderr=subprocess.PIPE, text=True, env=ON_A_FULL_DISK, preexec_fn=full if limited else None,
         )  # fmt: skip
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -109,7 +109,7 @@ def running(name: str, file: Path, *, limited: bool) -> Iterator[Running]:
         found = Running(name, file, port, limited=limited)
         try:
             if WRITERS[name].serves:
-                found.wait(lambda: any(str(port) in line or "watching" in line for line in found.lines))
+                found.wait(lambda: any(str(port) in line or "capturing" in line for line in found.lines))
             yield found
         finally:
             found.close()

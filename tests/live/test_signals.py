@@ -123,7 +123,7 @@ class TestWatch:
         path = tmp_path / "spans.jsonl"
         watch = watching("--port", port(broker), "--otlp", path, "--metrics", "0")
         url = said_place(watch.first)
-        assert b"watching lo" in watch.process.stderr.readline()
+        assert b"capturing on lo" in watch.process.stderr.readline()
         produce(broker, 15)  # what is shown fits into a pipe that nobody reads
         found = until(lambda: by((now := scraped(url))["kdbg_exchanges_total"], "api")[("Produce",)] == 15 and now)
         assert sum(found["kdbg_records_total"].values()) == 15
@@ -138,7 +138,7 @@ class TestWatch:
     def test_causes_are_numbers_too(self, watching: Any, broker: str) -> None:
         watch = watching("--port", port(broker), "--diagnose", "--metrics", "0")
         url = said_place(watch.first)
-        assert b"watching lo" in watch.process.stderr.readline()
+        assert b"capturing on lo" in watch.process.stderr.readline()
 
         def found() -> Any:
             with socket.create_connection(("127.0.0.1", int(port(broker)))) as browser:

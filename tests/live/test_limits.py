@@ -23,6 +23,9 @@ from .proxies import PATIENCE, asked, broker, files, frame, read_frame, running
 
 FILES, CLIENTS = 96, 120
 MEMORY, LARGE, MANY = 128 << 20, 4 << 20, 60
+BESIDE = 32 << 20
+"""What the buffers of sockets and of the allocator take beside the limit while the machine is busy; without one it is
+MANY * LARGE, 240 MB."""
 """What kdbg may take, and what clients send: each less than a fault may hold of one, together 240 MiB."""
 
 
@@ -214,7 +217,7 @@ def test_memory_is_bounded_while_faults_hold_large_requests(rule: str) -> None:
         for each in clients:
             each.start()
         assert all(whole.acquire(timeout=PATIENCE) for _ in range(MANY))
-        assert peak(proxy.process.pid) - before < MEMORY
+        assert peak(proxy.process.pid) - before < MEMORY + BESIDE
         over.set()
         for each in clients:
             each.join(PATIENCE)
@@ -238,7 +241,7 @@ def test_memory_is_bounded_though_nobody_reads() -> None:
                 rest = memoryview(sent)
                 while rest:
                     rest = rest[sock.send(rest) :]
-        assert peak(proxy.process.pid) - before < MEMORY
+        assert peak(proxy.process.pid) - before < MEMORY + BESIDE
         over.set()
 
 
@@ -258,5 +261,5 @@ def test_memory_is_bounded_though_brokers_begin_large_responses() -> None:
             sock = stack.enter_context(proxy.connect())
             sock.sendall(asked(1))
         assert all(begun.acquire(timeout=PATIENCE) for _ in range(MANY))
-        assert peak(proxy.process.pid) - before < MEMORY
+        assert peak(proxy.process.pid) - before < MEMORY + BESIDE
         over.set()

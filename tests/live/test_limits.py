@@ -23,10 +23,9 @@ from .proxies import PATIENCE, asked, broker, files, frame, read_frame, running
 
 FILES, CLIENTS = 96, 120
 MEMORY, LARGE, MANY = 128 << 20, 4 << 20, 60
-BESIDE = 32 << 20
-"""What the buffers of sockets and of the allocator take beside the limit while the machine is busy; without one it is
-MANY * LARGE, 240 MB."""
 """What kdbg may take, and what clients send: each less than a fault may hold of one, together 240 MiB."""
+BESIDE = 32 << 20
+"""What the buffers of sockets and of the allocator take beside that while the machine is busy."""
 
 
 def echo(sock: socket.socket) -> None:

@@ -101,11 +101,11 @@ def size_of(text: str, least: int = LEAST) -> int:
     except (ValueError, OverflowError):
         size = -1
     if size < least:
-        raise InputError(f"invalid size {text!r}: use a value such as 512MB or 4GB, at least {_said(least)}")
+        raise InputError(f"invalid size {text!r}: use a value such as 512MB or 4GB, at least {_size_text(least)}")
     return size
 
 
-def _said(size: int) -> str:
+def _size_text(size: int) -> str:
     """Return a size in the largest unit that it is a whole number of."""
     unit, power = next(
         (unit, power) for unit, power in (("GB", 30), ("MB", 20), ("KB", 10), ("", 0)) if not size % 2**power
@@ -113,13 +113,13 @@ def _said(size: int) -> str:
     return f"{size >> power}{unit}"
 
 
-def _told() -> int:
+def _from_environment() -> int:
     """Return what the environment says that kdbg may take."""
     told = os.environ.get(VARIABLE)
     return size_of(told) if told else DEFAULT
 
 
-MEMORY: Final = Memory(_told())
+MEMORY: Final = Memory(_from_environment())
 """What this process may take."""
 
 

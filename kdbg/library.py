@@ -44,8 +44,8 @@ def decode(
     or a key. The message's `body` is plain dicts, lists, str, int, float, bool, bytes, None and uuid.UUID, its field
     names are Kafka's in snake_case; a record set is a list of batches with their records. `encode` turns the body
     back into the same bytes. Bytes inside it that are laid out by a grammar of their own, and that the message alone
-    tells of, are `Opened` (wire/language/payload.py): bytes with a `name` and a `value`. What is odd but does no harm
-    (an unknown tagged field, text that is not UTF-8, another known form of the message) stands in `findings`.
+    tells of, are `OpenedPayload`: bytes with a `name` and a `value`. What is odd but does no harm (an unknown
+    tagged field, text that is not UTF-8, another known form of the message) stands in `findings`.
 
     Raises `GrammarError` for an API or version that kdbg does not know, `WireError` with field path and byte offset
     for bytes that do not follow the grammar: missing or trailing bytes, a null where none is allowed. With

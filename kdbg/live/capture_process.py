@@ -39,7 +39,7 @@ class CaptureProcess:
         if not self._process:
             for mine in (packets[0], control[1], report[0]):
                 os.close(mine)
-            _apart(self.work, packets[1], control[0], report[1])
+            _capture_in_child(self.work, packets[1], control[0], report[1])
         for other in (packets[1], control[0], report[1]):
             os.close(other)
         self._control = control[1]
@@ -84,7 +84,7 @@ class CaptureProcess:
             os.waitpid(self._process, 0)
 
 
-def _apart(work: Work, packets: int, control: int, report: int) -> NoReturn:
+def _capture_in_child(work: Work, packets: int, control: int, report: int) -> NoReturn:
     """Capture in this process, which ends behind it, and hears no signal that is meant for who shows."""
     status = 1
     try:

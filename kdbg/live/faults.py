@@ -129,10 +129,10 @@ def _filters(words: list[str]) -> Filters:
                 f'invalid filter {word!r}; use name=value, such as topic=orders or where="latency_ms > 10"'
             )
         given.setdefault(name, []).append(value)
-    return Filters(**{name: value if name == "api" else _as_taken(name, value) for name, value in given.items()})
+    return Filters(**{name: value if name == "api" else _typed(name, value) for name, value in given.items()})
 
 
-def _as_taken(name: str, values: list[str]) -> Any:
+def _typed(name: str, values: list[str]) -> Any:
     """Return the values of a filter in the type that it takes."""
     form = FILTERS[name].form.name
     if form == "NUMBERS":

@@ -16,10 +16,10 @@ from kdbg.analysis.compare.broker_assigned import (
     UNCHANGED,
     VOLATILE,
     VOLATILE_KINDS,
-    handed,
+    assigned_kind,
     is_volatile,
 )
-from kdbg.analysis.compare.ignored_fields import is_aside
+from kdbg.analysis.compare.ignored_fields import is_ignored
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.errors import error_name
 from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
@@ -81,13 +81,13 @@ def test_no_field_is_both() -> None:
 @pytest.mark.parametrize("name", ["error_code", "num_partitions", "key", "committed_metadata", "partition_index"])
 def test_what_says_something_is_neither(name: str) -> None:
     node = EVERY[name]
-    assert handed(name, node, 0) is None
+    assert assigned_kind(name, node, 0) is None
     assert not is_volatile(name, node)
-    assert not is_aside(name, node)
+    assert not is_ignored(name, node)
 
 
 def test_a_leader_is_a_member_or_a_node() -> None:
-    member, node = handed("leader", None, "consumer-1"), handed("leader", None, 3)
+    member, node = assigned_kind("leader", None, "consumer-1"), assigned_kind("leader", None, 3)
     assert member is not None
     assert node is not None
     assert (member.what, node.what) == ("member id", "node id")

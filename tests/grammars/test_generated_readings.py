@@ -30,7 +30,7 @@ from kdbg.views.render.style import Look
 from kdbg.views.render.tree import Tree
 from kdbg.views.render.tree_codegen import drawing
 from kdbg.views.render.tree_codegen.texts import Texts
-from kdbg.views.tables.message_columns import WantedRows, told
+from kdbg.views.tables.message_columns import WantedRows, message_columns
 from kdbg.views.tables.straight import reader_of
 
 from ..cases import for_each
@@ -112,7 +112,7 @@ def plain_tables(wanted: WantedRows) -> Callable[[Spoken], Read]:
         def tells(data: bytes) -> Any:
             message = read(subject.api, subject.version, subject.direction, data)
             assert not message.findings
-            *most, partitions = told(open_payloads(message, data), wanted)
+            *most, partitions = message_columns(open_payloads(message, data), wanted)
             assert not message.findings
             return *most, list(partitions)
 

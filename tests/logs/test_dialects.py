@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.analysis.logs.dialects import DIALECTS, said
+from kdbg.analysis.logs.dialects import DIALECTS, line_facts
 from kdbg.analysis.logs.structures import printed
 
 from ..cases import for_each
@@ -177,7 +177,7 @@ def test_structures_are_read_as_far_as_they_go(text: str, fields: dict[str, obje
     assert printed(text) == fields
 
 
-LINES = [line for name in DIALECTS for line in log(name).splitlines() if said(line) is not None]
+LINES = [line for name in DIALECTS for line in log(name).splitlines() if line_facts(line) is not None]
 
 
 @given(st.sampled_from(LINES), st.data())
@@ -185,7 +185,7 @@ def test_broken_lines_raise_nothing(line: bytes, data: st.DataObject) -> None:
     start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(line))] * 2)))
     for broken in (line[:end], line[start:], line[:start] + data.draw(st.binary(max_size=9)) + line[end:]):
         for exchange in (
-            kdbg.read(io.BytesIO(broken)) if said(broken.replace(b"\n", b" ")) and b"\0" not in broken else ()
+            kdbg.read(io.BytesIO(broken)) if line_facts(broken.replace(b"\n", b" ")) and b"\0" not in broken else ()
         ):
             assert exchange.text("json")
             assert exchange.text("tree")

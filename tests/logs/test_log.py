@@ -42,14 +42,14 @@ def test_lines_that_say_nothing_are_passed_over_wherever_they_stand() -> None:
 
 
 def test_it_makes_no_difference_how_a_log_is_cut() -> None:
-    whole = [(told.number, told.said) for told in Lines().take(TEXT, end=True)]
+    whole = [(told.number, told.facts) for told in Lines().take(TEXT, end=True)]
     dice, lines, found, at = random.Random(12), Lines(), [], 0
     while at < len(TEXT):
         size = dice.choice((1, 7, 100, 5000))
         found += lines.take(TEXT[at : at + size])
         at += size
     found += lines.take(b"", end=True)
-    assert [(told.number, told.said) for told in found] == whole
+    assert [(told.number, told.facts) for told in found] == whole
     assert lines.told == len(whole) > 40
 
 

@@ -110,7 +110,7 @@ def test_json_in_lines() -> None:
 
 def ids(lines: Lines, data: str, *, end: bool = False) -> list[tuple[int, int | None]]:
     """Of each protocol line, its number, and the correlation id that it says."""
-    return [(told.number, told.said.correlation_id) for told in lines.take(data.encode(), end=end)]
+    return [(told.number, told.facts.correlation_id) for told in lines.take(data.encode(), end=end)]
 
 
 def test_lines_are_counted_from_one() -> None:

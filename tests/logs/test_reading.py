@@ -7,7 +7,7 @@ from typing import Any
 
 from kdbg.analysis.logs import broker, java, kafka_python, kafkajs, librdkafka, sarama
 from kdbg.analysis.logs.dialect import LineFacts, end_of
-from kdbg.analysis.logs.dialects import DIALECTS, said
+from kdbg.analysis.logs.dialects import DIALECTS, line_facts
 from kdbg.protocol import grammars
 from kdbg.protocol.wire import Api
 
@@ -278,6 +278,6 @@ LINES = {
 @for_each("name", DIALECTS)
 def test_each_dialect_is_known_by_its_marks(name: str) -> None:
     line = LINES[name]
-    assert said(line.encode()) == (DIALECTS[name], DIALECTS[name].read(line))
-    assert said(b"\xff" + line.encode()) is not None
-    assert said(b"nothing with CorrId 5") is None
+    assert line_facts(line.encode()) == (DIALECTS[name], DIALECTS[name].read(line))
+    assert line_facts(b"\xff" + line.encode()) is not None
+    assert line_facts(b"nothing with CorrId 5") is None

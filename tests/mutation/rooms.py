@@ -154,7 +154,7 @@ ROOMS = {
         Room("redact", apart=REDACTIONS),
         Room("tls"),
         Room("logs", ("tests/cli/test_judged.py",)),
-        Room("places"),
+        Room("multipoint"),
         Room("tui", apart=SCREENS),
         Room("signals", ("tests/guide/test_references.py",), SIGNALS),
     )

@@ -12,7 +12,7 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.views.report.causes import MOST_EVENTS, ReportedCauses, said
+from kdbg.views.report.causes import MOST_EVENTS, ReportedCauses, event_text
 from kdbg.views.report.collector import Collected
 from kdbg.views.report.page import page
 from kdbg.views.report.page_data import moving
@@ -97,7 +97,7 @@ def test_each_cause_has_the_story_of_whom_it_concerns(name: str) -> None:
         story = [json.loads(line) for line in
                  call("story", staged(name), f"--{lane.kind}", lane.name, "-f", "json").out.splitlines()]  # fmt: skip
         timed = [(event["sentence"], event["time"]) for event in story if event["time"] > 0]
-        assert [(said(event), event.time / 1e9) for event in lane.events] == timed[:MOST_EVENTS]
+        assert [(event_text(event), event.time / 1e9) for event in lane.events] == timed[:MOST_EVENTS]
     [section] = [section for section in whole.sections if section.id == "stories"]
     [chart] = section.charts
     assert len(chart.numbers.rows) == sum(len(lane.events) for lane in told.lanes)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.scale.signals.attributes import SpanSubject, clean, of_connection, of_exchange, of_peers, said
+from kdbg.scale.signals.attributes import SpanSubject, clean, known_attributes, of_connection, of_exchange, of_peers
 
 from ..live.test_replaying import OLD, exchange
 
@@ -94,7 +94,7 @@ def test_of_what_nothing_is_known_nothing_is_said() -> None:
         "kafka.correlation_id": 1, "kafka.request.size": one.request.size, "kafka.groups": ("g",),
         "messaging.consumer.group.name": "g",
     }  # fmt: skip
-    assert said({"a": None, "b": (), "c": "", "d": 0, "e": False}) == {"d": 0, "e": False}
+    assert known_attributes({"a": None, "b": (), "c": "", "d": 0, "e": False}) == {"d": 0, "e": False}
     nowhere = of_peers(Peers(0, ("", 0), ("::1", 9)))
     assert nowhere == {"messaging.system": "kafka", "network.protocol.name": "kafka", "network.transport": "tcp",
                        "network.type": "ipv6", "server.address": "::1", "server.port": 9}  # fmt: skip

@@ -131,7 +131,7 @@ def over(brokers: str, *rules: str) -> Iterator[tuple[Intercepting, int, Relayin
     """The screen over a proxy."""
     port, niceness = free_port(), os.getpriority(os.PRIO_PROCESS, 0)
     ours, theirs = live_screen.channel()
-    relaying = proxying.apart(options(brokers, port, *rules), theirs)
+    relaying = proxying.relay_process(options(brokers, port, *rules), theirs)
     theirs.close()
     assert isinstance(relaying, Relaying)
     feed = ExchangeFeed(

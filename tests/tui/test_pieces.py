@@ -21,7 +21,7 @@ from kdbg.ui.tui.panes import Bytes as BytesPane
 from kdbg.ui.tui.panes import Fields, shortened
 from kdbg.ui.tui.pieces import StyledText
 from kdbg.ui.tui.status_bar import Shown, cropped, field_text, keys_text, title
-from kdbg.ui.tui.table_rows import said
+from kdbg.ui.tui.table_rows import cell_text
 from kdbg.views.render.style import Look
 from kdbg.views.render.values import cells
 
@@ -258,7 +258,7 @@ def test_values_of_tables_as_text() -> None:
         ({"a": 1, "b\n": "x"}, 'a: 1, b\\n: "x"'), ([1, "a"], '1, "a"'), ((), ""), (True, "true"), (False, "false"),
         ("a\tb", '"a\\tb"'), (5, "5"), (1.5, "1.5"), (None, "None"),
     ]  # fmt: skip
-    assert [said(value) for value, _ in values] == [text for _, text in values]
+    assert [cell_text(value) for value, _ in values] == [text for _, text in values]
 
 
 def shown(**other: Any) -> str:

@@ -1,7 +1,7 @@
 """The same request answered in two runs: what the answers differ in by meaning, and whether to ask once more.
 
-What is compared, and what is not, is what the tables of `handed` say: ids are compared by their counterparts, offsets
-by their distance, records one by one, times and addresses not at all.
+What is compared, and what is not, is what the tables of broker_assigned.py say: ids are compared by their counterparts,
+offsets by their distance, records one by one, times and addresses not at all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .broker_assigned import (  # fmt: skip
     PATIENT,
     TRANSIENT,
     UNCHANGED,
-    handed,
+    assigned_kind,
     is_volatile,
 )
 from .fields import inside, nodes
@@ -167,7 +167,7 @@ class Judge:
     def _values(
         self, old: Any, node: Node | None, new: Any, there: Node | None, around: Around, name: str, path: str
     ) -> None:
-        kind = handed(name, node or there, old)
+        kind = assigned_kind(name, node or there, old)
         if name in UNCHANGED:
             place = around.get("member"), path
             if _says_nothing(old):

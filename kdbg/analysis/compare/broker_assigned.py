@@ -165,7 +165,7 @@ PATIENT: Final = TRANSIENT - {27}
 """Those after which the same request is worth sending again; a rebalance waits for other requests."""
 
 
-def handed(name: str, node: Node | None, value: Any) -> AssignedKind | None:
+def assigned_kind(name: str, node: Node | None, value: Any) -> AssignedKind | None:
     """Return what kind of handed-out value a field holds, or None."""
     kind = KINDS.get(node.kind) if node is not None else None
     if kind is not None:

@@ -12,6 +12,6 @@ HANDED_OUT = frozenset({
 """Names of fields whose values a broker hands out, or that follow from those of others."""
 
 
-def is_aside(name: str, node: Node | None) -> bool:
+def is_ignored(name: str, node: Node | None) -> bool:
     """Return whether a field is left out of a comparison unless it is asked for: an id, a time, a checksum."""
     return name in HANDED_OUT or isinstance(node, UuidNode) or (node is not None and node.kind in ("timestamp", "crc"))

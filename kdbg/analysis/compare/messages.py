@@ -15,7 +15,7 @@ from ...protocol.wire.language.api import Direction
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct, join
 from .fields import inside, nodes
-from .ignored_fields import is_aside
+from .ignored_fields import is_ignored
 
 
 class Absent(Enum):
@@ -102,7 +102,7 @@ class _Walk:
         """Compare two structures, field by field in the order of the first."""
         for name in dict.fromkeys((*a, *b)):
             node = nodes(of_a).get(name) or nodes(of_b).get(name)
-            if is_aside(name, node) and not self.ids:
+            if is_ignored(name, node) and not self.ids:
                 self.found.aside += 1
                 continue
             self.values(a.get(name, ABSENT), b.get(name, ABSENT), node, nodes(of_b).get(name), join(path, name))
@@ -139,7 +139,7 @@ def common_key(a: Sequence[Any], b: Sequence[Any]) -> tuple[str, ...] | None:
     """Return the fields that identify the items of both arrays, and have values in common on both sides."""
     for key in KEYS:
         ours, theirs = ([_identity(item, key) for item in items] for items in (a, b))
-        if all(_tells_apart(values) for values in (ours, theirs)) and not set(ours).isdisjoint(theirs):
+        if all(_distinguishes(values) for values in (ours, theirs)) and not set(ours).isdisjoint(theirs):
             return key
     return None
 
@@ -148,6 +148,6 @@ def _identity(item: Any, key: tuple[str, ...]) -> tuple[Any, ...]:
     return tuple(item.get(name) if isinstance(item, Mapping) else None for name in key)
 
 
-def _tells_apart(values: Sequence[tuple[Any, ...]]) -> bool:
+def _distinguishes(values: Sequence[tuple[Any, ...]]) -> bool:
     named = all(isinstance(part, (str, int, UUID)) and part != -1 for value in values for part in value)
     return named and len(set(values)) == len(values)

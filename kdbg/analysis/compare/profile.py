@@ -15,7 +15,7 @@ from ...protocol.findings import Kind
 from ...protocol.wire.nodes import Node
 from ..stats.sketch import Sketch
 from .fields import leaves
-from .ignored_fields import is_aside
+from .ignored_fields import is_ignored
 
 MOST = 1000
 """Different values that are counted of one field, clients that are told apart."""
@@ -108,6 +108,6 @@ def is_setting(path: str, node: Node | None, value: Any) -> bool:
     if not isinstance(value, (int, float, str, bool, type(None))):
         return False
     name = path.rpartition(".")[2]
-    if is_aside(name, node) or name in NAMES or name.endswith(PLACES) or (node is not None and node.kind in WHOM):
+    if is_ignored(name, node) or name in NAMES or name.endswith(PLACES) or (node is not None and node.kind in WHOM):
         return False
     return not isinstance(value, str) or len(value) <= LONGEST

@@ -1,7 +1,7 @@
 """Two runs of one conversation side by side: which value of the one stands for which of the other.
 
 `learn` takes the same answer of both runs and notes what the broker handed out in each; `changed` says a message of
-the first run in the words of the second. Nothing here knows an API: `handed` says which fields hold such values.
+the first run in the words of the second. Nothing here knows an API: `assigned_kind` says which fields hold such values.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct, build
-from .broker_assigned import KEPT, MEMBER, OFFSET, PRODUCER, SESSION, TOPIC_ID, AssignedKind, handed
+from .broker_assigned import KEPT, MEMBER, OFFSET, PRODUCER, SESSION, TOPIC_ID, AssignedKind, assigned_kind
 from .fields import inside, nodes
 from .messages import ABSENT, common_key, paired
 
@@ -107,7 +107,7 @@ class Counterparts:
         if isinstance(value, list):
             items = [self.changed(item, _item(node), around, name) for item in value]
             return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-        kind = handed(name, node, value) if name else None
+        kind = assigned_kind(name, node, value) if name else None
         if kind is None:
             return value
         if kind.counts and (around or {}).get(IN_BATCH):
@@ -136,7 +136,7 @@ class Counterparts:
             if isinstance(inner, (Mapping, list)):
                 continue
             node = known.get(name)
-            kind = handed(name, node, inner)
+            kind = assigned_kind(name, node, inner)
             of = OF_KINDS.get(node.kind) if node is not None else None
             if of == "topic":
                 topic = self.names.get(inner, inner) if isinstance(inner, UUID) else inner
@@ -170,7 +170,7 @@ class Counterparts:
             if max(len(old), len(new)) == 1 or self._common_key(old, new):
                 for _, one, other in self.paired(old, new):
                     self.learn(one, other, _item(node), around, name)
-        elif old is not ABSENT and new is not ABSENT and name and (kind := handed(name, node, old)) is not None:
+        elif old is not ABSENT and new is not ABSENT and name and (kind := assigned_kind(name, node, old)) is not None:
             self.note(kind, around, old, new)
 
     def paired(self, old: list[Any], new: list[Any]) -> Iterator[tuple[Any, Any, Any]]:

@@ -30,11 +30,11 @@ def leads_nowhere(book: Ledgers) -> Iterator[tuple[Advertised, list[Path]]]:
     for entry in book.clusters.advertised.values():
         if not entry.host or entry.port <= 0:
             continue
-        told = entry.seen.since
+        case_parts = entry.seen.since
         to = [path for path in paths if path.acceptor[1] == entry.port and leads_to(entry.host, path, spoken)]
         if any(path.answered is not None or path.ways[1].bytes for path in to):
             continue
-        attempts = [path for path in to if path.syns and path.start >= told - 1_000_000_000]
+        attempts = [path for path in to if path.syns and path.start >= case_parts - 1_000_000_000]
         yield entry, attempts
 
 
@@ -57,7 +57,7 @@ def leads_to(host: str, path: Path, spoken: set[Any]) -> bool:
     return path.acceptor not in spoken or path.ways[1].bytes > 0  # a name may stand for any address
 
 
-def told(book: Ledgers, entry: Advertised, attempts: Sequence[Path], lost: Sequence[str] = ()) -> tuple[Any, ...]:
+def case_parts(book: Ledgers, entry: Advertised, attempts: Sequence[Path], lost: Sequence[str] = ()) -> tuple[Any, ...]:
     """Return what a case is made of: who, since, until, how often, evidence; facts are added by `facts_of`."""
     client = client_on(book, attempts) or (lost[0] if lost else None) or _best(entry.clients)
     by = entry.told_by.most_common(1)[0][0]

@@ -18,7 +18,7 @@ def kept(case: Case) -> dict[str, Any]:
     return {**case_object(case), "since_ns": case.since, "until_ns": case.until}
 
 
-def told(found: Mapping[str, Any]) -> Case:
+def stored_case(found: Mapping[str, Any]) -> Case:
     """Return a case that was kept, its sentences as they were made; raise ValueError for what is none."""
     try:
         evidence = found["evidence"]

@@ -85,7 +85,7 @@ class Latencies:
         waiting = max(0, free - arrived)
         throttle = max(0, min(turn.mute, first) - max(arrived, free))
         core = max(0, latency - waiting - throttle - (network or 0))
-        told = _told_throttle(exchange, response)
+        told = _throttle_time(exchange, response)
         if told and exchange.version < AT_ONCE.get(_key(exchange), 0) and told <= core:
             throttle, core, told = throttle + told, core - told, 0
         held = self._held(exchange, core)
@@ -141,7 +141,7 @@ def _asks_all(exchange: Exchange) -> bool:
     return exchange.request is not None and exchange.request.fields(("acks",)).get("acks") == -1
 
 
-def _told_throttle(exchange: Exchange, response: CapturedMessage) -> int:
+def _throttle_time(exchange: Exchange, response: CapturedMessage) -> int:
     """Return the nanoseconds for which a response says that its client is throttled."""
     told = response.fields(("throttle_time_ms",)).get("throttle_time_ms") if exchange.api is not None else None
     return told * 1_000_000 if isinstance(told, int) and told > 0 else 0

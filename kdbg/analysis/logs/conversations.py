@@ -13,7 +13,7 @@ from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding
 from ...protocol.wire.readings.topic_names import ALWAYS, NamesThen
 from .dialect import LineFacts
-from .exchanges import add, begun
+from .exchanges import add, logged_exchange
 from .lines import ProtocolLine
 
 MOST_WAITING = 1 << 16
@@ -43,7 +43,7 @@ class Conversations:
     def chunks(self, blocks: Iterable[Sequence[ProtocolLine]]) -> Iterator[list[Exchange]]:
         """Yield the exchanges that lines complete, those of a block together; in the end those without a response."""
         for block in blocks:
-            final = [exchange for told in block for exchange in self._taken(told)]
+            final = [exchange for told in block for exchange in self._take_line(told)]
             if final:
                 yield self._numbered(final)
         left = list(self._waiting.values())
@@ -51,12 +51,12 @@ class Conversations:
         if left:
             yield self._numbered(left)
 
-    def _taken(self, told: ProtocolLine) -> Iterator[Exchange]:
+    def _take_line(self, told: ProtocolLine) -> Iterator[Exchange]:
         """Take the next line; yield the exchanges that are complete by it."""
-        said = told.said
+        said = told.facts
         peers = self._connection(told.dialect.name, said)
         if said.correlation_id is None or said.half == "both":
-            yield begun(told, peers)
+            yield logged_exchange(told, peers)
             return
         key = peers.number, said.correlation_id
         asked = self._waiting.pop(key, None)
@@ -66,7 +66,7 @@ class Conversations:
             return
         if asked is not None:
             yield asked
-        found = begun(told, peers)
+        found = logged_exchange(told, peers)
         if said.half == "response":
             yield found
             return

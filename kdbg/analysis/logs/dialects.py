@@ -12,7 +12,7 @@ DIALECTS: dict[str, Dialect] = {
 MARKED = tuple((mark.encode(), one) for one in DIALECTS.values() for mark in one.marks)
 
 
-def said(line: bytes) -> tuple[Dialect, LineFacts] | None:
+def line_facts(line: bytes) -> tuple[Dialect, LineFacts] | None:
     """Return what a line says of an exchange, and in which dialect; None where it says nothing of one."""
     for mark, one in MARKED:
         if mark in line and (found := one.read(line.decode("utf-8", "replace"))) is not None:

@@ -24,7 +24,7 @@ class LoggedMessage(CapturedMessage):
     __slots__ = ("_size",)
 
     def __init__(self, told: ProtocolLine, direction: Direction) -> None:
-        said = told.said
+        said = told.facts
         side = 0 if direction == "request" else 1
         time = said.time
         if said.half == "both" and direction == "request" and time != UNTIMED and said.latency is not None:
@@ -64,9 +64,9 @@ class LoggedMessage(CapturedMessage):
         return ()
 
 
-def begun(told: ProtocolLine, peers: Peers) -> Exchange:
+def logged_exchange(told: ProtocolLine, peers: Peers) -> Exchange:
     """Return the exchange that a line tells of, with the halves that it speaks of."""
-    said = told.said
+    said = told.facts
     version = UNVERSIONED if said.version is None else said.version
     correlation_id = UNNUMBERED if said.correlation_id is None else said.correlation_id
     exchange = Exchange(peers, said.api, version, correlation_id, said.client_id)
@@ -76,7 +76,7 @@ def begun(told: ProtocolLine, peers: Peers) -> Exchange:
 
 def add(exchange: Exchange, told: ProtocolLine) -> None:
     """Add to an exchange what a line says of it."""
-    said = told.said
+    said = told.facts
     if said.half != "response":
         exchange.request = LoggedMessage(told, "request")
     if said.half != "request":
@@ -88,6 +88,6 @@ def add(exchange: Exchange, told: ProtocolLine) -> None:
 
 def line_of(told: ProtocolLine, log: str = "", zone: int = 0) -> LogLine:
     """Return what is shown of a line beside its exchange; `zone` is how far times without one are ahead of UTC."""
-    said = told.said
+    said = told.facts
     time = said.time if said.zoned or said.time == UNTIMED else said.time - zone
     return LogLine(told.dialect.name, told.number, said.half, time, log)

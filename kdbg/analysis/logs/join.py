@@ -64,10 +64,10 @@ class Join:
     def _join(self, exchange: Exchange, waiting: list[Entry]) -> None:
         best: dict[str, tuple[tuple[int, int], Entry]] = {}
         for entry in waiting:
-            far = self._distance(exchange, entry.told.said)
-            if far is not None and entry.told.said.correlation_id is None and not _same_topics(exchange, entry.told):
+            far = self._distance(exchange, entry.told.facts)
+            if far is not None and entry.told.facts.correlation_id is None and not _same_topics(exchange, entry.told):
                 continue
-            half = entry.told.said.half
+            half = entry.told.facts.half
             if far is not None and (half not in best or far < best[half][0]):
                 best[half] = far, entry
         for _, entry in best.values():
@@ -78,12 +78,12 @@ class Join:
         self.lines += sum(1 for _ in self._lines)
 
     def _take(self, exchange: Exchange, entry: Entry, waiting: list[Entry]) -> None:
-        said = entry.told.said
+        said = entry.told.facts
         waiting.remove(entry)
         entry.joined = True
         self.joined += 1
         self._last = entry.told.number
-        if self._zone is None and not said.zoned and (apart := _apart(exchange, said)) is not None:
+        if self._zone is None and not said.zoned and (apart := _delay(exchange, said)) is not None:
             self._zone = _quarters(apart)
         exchange.lines += (line_of(entry.told, self.log, self._zone or 0),)
 
@@ -96,7 +96,7 @@ class Join:
         if said.client[1] not in (0, peers.client[1]) or not all(map(_fits, halves, said.sizes)):
             return None
         elsewhere = int(bool(said.broker[1]) and said.broker[1] != peers.broker[1])  # what forwards ports changes them
-        apart = _apart(exchange, said)
+        apart = _delay(exchange, said)
         if said.correlation_id is None and (elsewhere or apart is None):
             return None
         if apart is None:
@@ -115,18 +115,18 @@ class Join:
             self.lines += 1
             entry = Entry(told)
             self._order.append(entry)
-            self._waiting.setdefault(_key(told.said), []).append(entry)
+            self._waiting.setdefault(_key(told.facts), []).append(entry)
 
     def _is_old(self, time: int) -> bool:
         """Return whether the line that waits longest is behind the exchanges that come now."""
         told = self._order[0].told
-        if told.said.time == UNTIMED:
+        if told.facts.time == UNTIMED:
             return told.number < self._last
-        zone = 0 if told.said.zoned else self._zone
-        return zone is not None and told.said.time - zone < time - 2 * APART
+        zone = 0 if told.facts.zoned else self._zone
+        return zone is not None and told.facts.time - zone < time - 2 * APART
 
     def _forget(self, entry: Entry) -> None:
-        key = _key(entry.told.said)
+        key = _key(entry.told.facts)
         waiting = self._waiting.get(key, [])
         if not entry.joined:
             waiting.remove(entry)
@@ -137,7 +137,7 @@ class Join:
 def _same_topics(exchange: Exchange, told: ProtocolLine) -> bool:
     """Return whether a line names the topics that a request names."""
     asked = exchange.request.outline() if exchange.request is not None else None
-    named = {topic["name"] for topic in told.said.fields[0].get("topics", ())}
+    named = {topic["name"] for topic in told.facts.fields[0].get("topics", ())}
     return asked is not None and named == {topic for topic, *_ in asked[0]} - {None}
 
 
@@ -150,7 +150,7 @@ def _fits(half: CapturedMessage | None, size: int | None) -> bool:
     return half is None or size is None or half.size == size
 
 
-def _apart(exchange: Exchange, said: LineFacts) -> int | None:
+def _delay(exchange: Exchange, said: LineFacts) -> int | None:
     """Return the nanoseconds from a message to the line on it; None where the line, or the capture, has no such."""
     half = exchange.request if said.half == "request" else exchange.response or exchange.request
     return None if half is None or said.time == UNTIMED else said.time - half.last_time

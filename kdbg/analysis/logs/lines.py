@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .dialect import Dialect, LineFacts
-from .dialects import said
+from .dialects import line_facts
 
 MOST = 1 << 22
 """Bytes of a line that are read: of a longer one, only its beginning."""
@@ -20,7 +20,7 @@ class ProtocolLine(NamedTuple):
 
     number: int
     dialect: Dialect
-    said: LineFacts
+    facts: LineFacts
 
 
 class Lines:
@@ -56,7 +56,7 @@ class Lines:
         return found
 
     def _line(self, raw: bytes) -> ProtocolLine | None:
-        found = said(raw)
+        found = line_facts(raw)
         if found is None:
             return None
         self.told += 1

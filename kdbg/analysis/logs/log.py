@@ -63,7 +63,7 @@ class ApplicationLog:
 
         for block in blocks(self.source.stream, self._lines):
             if self.first_time is None and block:
-                self.first_time = next((told.said.time for told in block if told.said.time != UNTIMED), None)
+                self.first_time = next((told.facts.time for told in block if told.facts.time != UNTIMED), None)
             if not singly:
                 yield block
             else:

@@ -57,10 +57,10 @@ def dumps(text: str) -> list[Take]:
 def _plain(text: str) -> list[Take]:
     """Return the dumps whose lines begin with their offsets."""
     rows = list(ROW_ALONE.finditer(text))
-    return _taken(text, rows[0].start(), rows[-1].end()) if rows else []
+    return _dump_bytes(text, rows[0].start(), rows[-1].end()) if rows else []
 
 
-def _taken(text: str, start: int, end: int) -> list[Take]:
+def _dump_bytes(text: str, start: int, end: int) -> list[Take]:
     """Return the bytes of the dumps in a text, of packets what TCP carries; `InputError` where that is nothing."""
     try:
         found = dumped(text)
@@ -107,7 +107,7 @@ def _offset(text: str) -> list[Take]:
     takes = []
     for lines in rows.values():
         if len(lines) > 1 or re.match(r"(?:0x|\[)?0{4,}", lines[0][0]):
-            takes += _taken("\n".join(row for row, _, _ in lines), lines[0][1], lines[-1][2])
+            takes += _dump_bytes("\n".join(row for row, _, _ in lines), lines[0][1], lines[-1][2])
     return takes
 
 

@@ -55,7 +55,7 @@ class Bare:
             if not any(widths):
                 break
             lines = self._without(lines, widths)
-        self._apart = _apart(lines)
+        self._apart = _fenced(lines)
         lines = self._without(lines, [_prompt(line) for line in lines])
         self.text = "\n".join("" if apart is None else line for line, apart in zip(lines, self._apart, strict=True))
 
@@ -119,7 +119,7 @@ def _prompt(line: str) -> int:
     return found.end() if found else 0
 
 
-def _apart(lines: list[str]) -> list[bool | None]:
+def _fenced(lines: list[str]) -> list[bool | None]:
     """Return of each line whether it is set apart: inside a fence or below a prompt; None for a fence itself."""
     found: list[bool | None] = []
     fences = any(FENCE.fullmatch(line) for line in lines)

@@ -131,7 +131,7 @@ def identify(data: bytes, before: Before) -> list[Candidate]:
     known, every = before.count >= OFTEN or len(data) > SMALL, before.count < ALWAYS and len(data) <= SMALL
     read = (_sound(data, _known(before)) if known else []) or (_sound(data, _tried()) if every else [])
     found = sorted(
-        (_judged(*one, int.from_bytes(data[:4]), len(data), before) for one in read), key=lambda one: one.bits
+        (_scored(*one, int.from_bytes(data[:4]), len(data), before) for one in read), key=lambda one: one.bits
     )[:MOST]
     if found:
         before.take(found[0], data)
@@ -220,7 +220,7 @@ def _admitted(form: MessageForm, version: int, body: Mapping[str, Any]) -> bool:
     return form.admits(body) and (refused if form.name else not (refused and not version))
 
 
-def _judged(
+def _scored(
     api: Api, versions: tuple[int, ...], bits: float, correlation_id: int, size: int, before: Before
 ) -> Candidate:
     """Return the candidate with what speaks for and against it on this connection, and its likeliest version."""

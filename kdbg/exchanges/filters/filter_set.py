@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from ...errors import InputError
 from .filter import Check, CheckContext, Filter, Reads, Topics, ValueForm
 from .names import Pattern, matcher
-from .parse import on_day_of, taken
+from .parse import on_day_of, parse_value
 from .table import FILTERS, Options
 from .tally import FilterTally
 
@@ -30,7 +30,7 @@ class Filters:
     given: Mapping[str, Any]
 
     def __init__(self, **given: Unpack[Options]) -> None:
-        found = {name: taken(name, value) for name, value in given.items()}
+        found = {name: parse_value(name, value) for name, value in given.items()}
         object.__setattr__(self, "given", {name: value for name, value in found.items() if _says_something(value)})
 
     def __getattr__(self, name: str) -> Any:

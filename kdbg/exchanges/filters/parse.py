@@ -11,7 +11,7 @@ from .filter import Filter, PathLike, ValueForm
 from .table import FILTERS
 
 
-def taken(name: str, value: Any) -> Any:
+def parse_value(name: str, value: Any) -> Any:
     """Return a value in the form that its filter keeps; raise `InputError` where it has none."""
     if name not in FILTERS:
         import difflib

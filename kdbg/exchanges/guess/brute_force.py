@@ -61,7 +61,7 @@ def wider(data: bytes, places: list[Extent], told: Hints) -> list[Guess]:
     best = 8.5 * len(data) + 40.0
     for place in places:
         for shape in _shapes(data[place.start : place.end], place, told):
-            weighed = _weighed(data, place, shape, told, best + RANGE)
+            weighed = _cost(data, place, shape, told, best + RANGE)
             if weighed is None:
                 continue
             cost, weight = weighed
@@ -70,14 +70,14 @@ def wider(data: bytes, places: list[Extent], told: Hints) -> list[Guess]:
     if not any(cost < 5.0 * len(data) + 30.0 for cost, *_ in found) and len(data) >= SMALLEST and told.nothing:
         for place in places[-1:]:
             for shape in _items(told):
-                weighed = _weighed(data, place, shape, told, best + RANGE)
+                weighed = _cost(data, place, shape, told, best + RANGE)
                 if weighed is not None and not weighed[1].cut:
                     found.append((weighed[0], shape, place, weighed[1]))
                     best = min(best, weighed[0])
     return _grouped([one for one in found if one[0] <= best + RANGE])
 
 
-def _weighed(data: bytes, place: Extent, shape: Shape, told: Hints, most: float) -> tuple[float, Weight] | None:
+def _cost(data: bytes, place: Extent, shape: Shape, told: Hints, most: float) -> tuple[float, Weight] | None:
     """Return (cost, weight) of a reading; None where it is impossible or costs more than `most`."""
     frame = data[place.start : place.end]
     before = (0.0 if shape.free else place.score) + shape.bits

@@ -386,11 +386,11 @@ def _alone(data: bytes, told: Hints) -> list[Guess]:
             exact = not found.cut and found.mended is None
             guess = _guess(place, (found.api, 0, "request"), 0.0, found.reason, header=False, exact=exact)
             guess = replace(guess, cut=found.cut, mended=found.mended, doubts=found.doubts)
-            return [_weighed_batch(data, guess, told) if found.cut else guess]
+            return [_with_cost(data, guess, told) if found.cut else guess]
     return []
 
 
-def _weighed_batch(data: bytes, guess: Guess, told: Hints) -> Guess:
+def _with_cost(data: bytes, guess: Guess, told: Hints) -> Guess:
     """Return the guess that bytes are the first ones of a record batch, with what it costs."""
     frame = data[guess.start : guess.end]
     weight = weigh([grammar_of(guess.api, 0, "request")], frame, 0, math.inf)

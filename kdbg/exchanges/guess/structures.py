@@ -62,7 +62,7 @@ def _payload(payload: Payload, data: bytes, version: int | None) -> tuple[Alone,
     return payload_api(payload, version), version
 
 
-def told_as(named: Structure, data: bytes, told: Hints) -> Hints:
+def hints_for(named: Structure, data: bytes, told: Hints) -> Hints:
     """Return what is known of bytes that are such a structure."""
     alone, version = named(data, told.version)
     return told._replace(api=alone, version=version, direction="response", header=False)

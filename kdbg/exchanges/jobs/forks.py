@@ -177,7 +177,7 @@ class _Copy:
         """Return whether it is done with the oldest piece, without waiting for it."""
         os.set_blocking(self._done, False)
         try:
-            return bool(self._told())
+            return bool(self._result())
         except BlockingIOError:
             return False
         finally:
@@ -185,7 +185,7 @@ class _Copy:
 
     def show(self, show: Show) -> Any:
         """Show what it made of the oldest piece, and return the result; wait for it."""
-        size, more = SIZES.unpack(self._told())
+        size, more = SIZES.unpack(self._result())
         self._sizes = b""
         file = self._files[self._shown % DEPTH]
         for start in range(0, size, MOST_READ):
@@ -206,7 +206,7 @@ class _Copy:
         for file in (self._todo, self._done, *self._files):
             os.close(file)
 
-    def _told(self) -> bytes:
+    def _result(self) -> bytes:
         """Return what it tells of the oldest piece."""
         if not self._sizes:
             self._sizes = os.read(self._done, SIZES.size)

@@ -28,7 +28,7 @@ from ...protocol.wire.readings.measure import end_of
 from ...protocol.wire.readings.outline_codegen import FactsReader, facts_reader
 from ...protocol.wire.readings.prefix_reader import FrontReader, front_reader
 from ...protocol.wire.readings.secrets import has_secrets, hide, hide_all, without_tags
-from .quirks import left_over, told
+from .quirks import left_over, quirk_facts
 from .suspicion import may_hold_secrets
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class MessageForm:
     def finding(self, direction: Direction, body: Any) -> Finding:
         """Return the finding for a message in this form, which is not the real one."""
         if self.quirk and is_known(self.quirk, body):
-            return Finding(Kind.KNOWN_QUIRK, direction, facts=told(self.quirk))
+            return Finding(Kind.KNOWN_QUIRK, direction, facts=quirk_facts(self.quirk))
         return Finding(Kind.KNOWN_VARIANT, direction, facts=KnownForm(self.name))
 
     def end(self, data: bytes) -> int:

@@ -26,7 +26,7 @@ from ...protocol.wire.readings.secrets import has_secrets, without_tags
 from ...protocol.wire.readings.topic_names import ALWAYS, learn
 from ...protocol.wire.records.node import RecordsNode
 from .message import Message, explain, is_suspicious
-from .quirks import judged, told
+from .quirks import quirk_facts, with_certainty
 
 if TYPE_CHECKING:
     from ...protocol.wire.readings.annotate import Inspection
@@ -58,7 +58,7 @@ class Context:
 
     def judge(self, findings: Sequence[Finding], header: Mapping[str, Any] | None) -> tuple[Finding, ...]:
         """Return findings of the message with what else tells of quirks, as `quirks.judged`."""
-        return judged(findings, header, self.software, refused=self.refused)
+        return with_certainty(findings, header, self.software, refused=self.refused)
 
 
 def may_hold_payloads(grammar: WireStruct) -> bool:
@@ -77,7 +77,7 @@ def open_payloads(message: Message, data: bytes, context: Context | None = None)
     if opener.odd:
         header = message.header is not None
         _, inspection = explain(message.api, message.version, message.direction, data, header=header)
-        message.findings += opener.told(inspection)
+        message.findings += opener.findings_of(inspection)
     return message
 
 
@@ -91,7 +91,7 @@ def open_inspection(grammar: WireStruct, inspection: Inspection, context: Contex
     if walk is not None and not misaligned and inspection.value:
         opener = Opener(context)
         walk(opener, inspection.value, None)
-        inspection.findings += opener.told(inspection)
+        inspection.findings += opener.findings_of(inspection)
         inspection.findings[:] = context.judge(inspection.findings, inspection.header)
     inspection.findings += context.mistakes(inspection.findings)
 
@@ -200,7 +200,7 @@ class Opener:
         self.secret = outside or self.secret
         return opened
 
-    def told(self, inspection: Inspection) -> tuple[Finding, ...]:
+    def findings_of(self, inspection: Inspection) -> tuple[Finding, ...]:
         """Return findings for what is odd in payloads, with their places in the message that was inspected.
 
         The payloads' own spans are put into the inspection on the way.
@@ -214,7 +214,7 @@ class Opener:
 def _former(form: PayloadForm) -> Finding:
     """Return the finding for a payload that is read in a former form, or in one that some peers write."""
     if form.quirk:
-        return Finding(Kind.KNOWN_QUIRK, facts=told(form.quirk))
+        return Finding(Kind.KNOWN_QUIRK, facts=quirk_facts(form.quirk))
     return Finding(Kind.KNOWN_VARIANT, facts=KnownForm(form.note))
 
 

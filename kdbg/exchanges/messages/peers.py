@@ -61,7 +61,7 @@ def endpoint(end: End) -> str:
     return f"[{end[0]}]:{end[1]}" if ":" in end[0] else f"{end[0]}:{end[1]}"
 
 
-def said_endpoint(end: End) -> str | None:
+def endpoint_text(end: End) -> str | None:
     """Return the same, None for an end that nobody names."""
     return endpoint(end) if end[0] else None
 
@@ -69,7 +69,7 @@ def said_endpoint(end: End) -> str | None:
 def connection_object(peers: Peers) -> dict[str, Any]:
     """Return a connection as JSON has it; with what is known of its TLS and of a proxy, if any."""
     found: dict[str, Any] = {
-        "client": said_endpoint(peers.client), "broker": said_endpoint(peers.broker), "id": peers.number,
+        "client": endpoint_text(peers.client), "broker": endpoint_text(peers.broker), "id": peers.number,
     }  # fmt: skip
     if (tls := peers.tls) is not None:
         said = {"version": tls.version, "cipher": tls.cipher, "server_name": tls.server_name or None}

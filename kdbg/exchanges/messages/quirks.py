@@ -20,7 +20,7 @@ def left_over(api: Api, version: int, found: Finding, body: Any, data: bytes) ->
     if found.start is None or len(data) - found.start != found.length:
         return found
     code = spare(found.side, api.key, version, body, data[found.start :])
-    return found._replace(kind=Kind.KNOWN_QUIRK, facts=told(code)) if code else found
+    return found._replace(kind=Kind.KNOWN_QUIRK, facts=quirk_facts(code)) if code else found
 
 
 def is_refusal(api: Api | None, response: bytes) -> bool:
@@ -28,7 +28,7 @@ def is_refusal(api: Api | None, response: bytes) -> bool:
     return api is not None and api.key == REFUSES and response[4:6] == UNSUPPORTED_VERSION
 
 
-def judged(
+def with_certainty(
     findings: Sequence[Finding], header: Mapping[str, Any] | None, software: str, *, refused: bool
 ) -> tuple[Finding, ...]:
     """Return findings of a message with the senders of quirks as sure as the connection makes them.
@@ -37,21 +37,21 @@ def judged(
     said so.
     """
     client_id = (header or {}).get("client_id") or ""
-    return tuple(_judged(one, software, client_id, refused) for one in findings)
+    return tuple(_with_certainty(one, software, client_id, refused) for one in findings)
 
 
-def _judged(finding: Finding, software: str, client_id: str, refused: bool) -> Finding:
+def _with_certainty(finding: Finding, software: str, client_id: str, refused: bool) -> Finding:
     facts = finding.facts
     known = quirk_of(finding) if finding.side == "request" else None  # what a response holds may be of other clients
     if known is not None:
-        now = told(known.code, software, client_id)
+        now = quirk_facts(known.code, software, client_id)
         return finding._replace(facts=facts._replace(fault=now) if isinstance(facts, InPayload) else now)
     if refused and finding.kind is Kind.UNKNOWN_VERSION:
-        return finding._replace(kind=Kind.KNOWN_QUIRK, facts=told(FALLBACK))
+        return finding._replace(kind=Kind.KNOWN_QUIRK, facts=quirk_facts(FALLBACK))
     return finding
 
 
-def told(code: str, software: str = "", client_id: str = "") -> KnownQuirk:
+def quirk_facts(code: str, software: str = "", client_id: str = "") -> KnownQuirk:
     """Return the facts of a quirk on a connection whose client says that it is this software, and has this id."""
     senders = QUIRKS[code].senders
     if not senders:

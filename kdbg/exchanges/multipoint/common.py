@@ -127,7 +127,7 @@ class PacketMatcher:
         for at in queue:
             for (first, second), matches in pairs.items():
                 if at in (first, second) and (other := second if at == first else first) not in ahead:
-                    apart = _apart(matches)
+                    apart = _clock_offset(matches)
                     ahead[other] = ahead[at] + (apart if at == first else -apart)
                     aliases[other] = _aliases(matches, at == first, aliases[at])
                     queue.append(other)
@@ -161,7 +161,7 @@ def _both_ways(matches: dict[tuple[bytes, bytes], Match]) -> Iterator[int]:
             yield match.apart - back.apart
 
 
-def _apart(matches: dict[tuple[bytes, bytes], Match]) -> int:
+def _clock_offset(matches: dict[tuple[bytes, bytes], Match]) -> int:
     """Return by how much the clock of the second capture is ahead, about."""
     for (flow, its), match in matches.items():
         back = matches.get((reverse(flow), reverse(its)))

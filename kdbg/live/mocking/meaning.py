@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from ...analysis.compare.broker_assigned import OFFSET, handed
+from ...analysis.compare.broker_assigned import OFFSET, assigned_kind
 from ...analysis.compare.fields import inside, nodes
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct
@@ -63,7 +63,7 @@ def _one(
             else:
                 yield from _one(name, each, item, f"{path}[]", names)
     else:
-        kind = handed(name, node, value)
+        kind = assigned_kind(name, node, value)
         if kind is OFFSET:
             return
         if kind is not None and not (node is not None and node.kind == "topic_id"):

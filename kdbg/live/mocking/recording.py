@@ -84,7 +84,7 @@ class Recording:
         request, response, api = exchange.request, exchange.response, exchange.api
         asked = request.message() if request is not None else None
         answer = response.message() if response is not None else None
-        if asked is None or answer is None or api is None or not all(map(_can_be_said, (asked, answer))):
+        if asked is None or answer is None or api is None or not all(map(_is_replayable, (asked, answer))):
             self.passed_over += api is not None and exchange.answered
             return
         self._left -= exchange.size
@@ -214,7 +214,7 @@ class Recording:
             yield from series.recorded
 
 
-def _can_be_said(message: Message) -> bool:
+def _is_replayable(message: Message) -> bool:
     """Return whether a message was read whole, in the form that its version has."""
     api, direction, version = message.api, message.direction, message.version
     if api.headerless or version not in api.versions or not api.reads(direction, version):

@@ -33,20 +33,20 @@ def read_in_place(grammar: WireStruct, body: Any, topics: Topics, read: ReadByte
     """Put what keys and values say in the place of their bytes; what was opened, or is hidden, stays."""
     for placed in placed_records(grammar, body, topics, paths=False):
         for part in PARTS:
-            placed.record[part] = said(placed, part, read)
+            placed.record[part] = read_value(placed, part, read)
 
 
-def said_in(grammar: WireStruct, body: Any, topics: Topics, read: ReadBytes) -> dict[str, ReadValue]:
+def read_values(grammar: WireStruct, body: Any, topics: Topics, read: ReadBytes) -> dict[str, ReadValue]:
     """Return what keys and values say, by their paths; nothing is changed."""
     return {
         join(placed.path, part): data
         for placed in placed_records(grammar, body, topics)
         for part in PARTS
-        if isinstance(data := said(placed, part, read), ReadValue)
+        if isinstance(data := read_value(placed, part, read), ReadValue)
     }
 
 
-def said(placed: Placed, part: Part, read: ReadBytes) -> bytes | None:
+def read_value(placed: Placed, part: Part, read: ReadBytes) -> bytes | None:
     """Return a key or value with what it says beside; as it is where that is no more than the bytes say themselves."""
     data = placed.record.get(part)
     if type(data) is not bytes:
@@ -65,8 +65,8 @@ def placed_records(grammar: WireStruct, body: Any, topics: Topics, *, paths: boo
     found = [(part.topic, part.value) for part in parts(grammar)(body)] or [(body.get("topic"), body)]
     for topic, value in found:
         topic_id = as_id(topic)
-        said = topic if isinstance(topic, str) else None
-        named = said if topic_id is None else topics.get(topic_id) or str(topic_id)
+        read_value = topic if isinstance(topic, str) else None
+        named = read_value if topic_id is None else topics.get(topic_id) or str(topic_id)
         for name in names & value.keys():
             path = join(path_to(value, body) or "", name) if paths else ""
             yield from _of(value[name] or (), path, named or None)

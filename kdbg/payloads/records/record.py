@@ -36,9 +36,10 @@ class CapturedRecord(NamedTuple):
 
     `topic` is None where only the id is known, and the id is None where only the name is. `offset` is None for a
     produced record whose offset no response told. `timestamp` is in milliseconds since the epoch, None where there is
-    none. `key` and `value` are bytes, `Opened` for the records of Kafka's own topics, `Hidden` for secrets; null is
-    None. `control` names the type of a control record. `outcome` is that of the record's transaction, where it was seen
-    by then. `error` is the broker's answer to a produced record. `sound` is false where the checksum does not match.
+    none. `key` and `value` are bytes, `OpenedPayload` for records of Kafka's own topics, `Hidden` for secrets; null
+    is None. `control` names the type of a control record. `outcome` is that of the record's transaction, where it
+    was seen by then. `error` is the broker's answer to a produced record. `sound` is false where the checksum does
+    not match.
     """
 
     origin: Origin

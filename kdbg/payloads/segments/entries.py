@@ -22,7 +22,7 @@ from ...protocol.grammars.payloads.producer_snapshot import producer_snapshot
 from ...protocol.wire import Api, Struct
 from ...protocol.wire.readings.annotate import Inspection
 from ...protocol.wire.records.checksum import crc32c
-from .piece import CHUNK, LARGEST, Read, SegmentPiece, ends_inside, of_file, taken, zeros_between
+from .piece import CHUNK, LARGEST, Read, SegmentPiece, ends_inside, of_file, read_at_most, zeros_between
 
 VERSION = 1
 """The only version of a producer snapshot that there is."""
@@ -169,7 +169,7 @@ class Snapshot(_Structured):
         return len(head) < size or bool(len(head) == size and crc32c(head[CRC_FROM:]) == crc)
 
     def pieces(self, read: Read) -> Iterator[SegmentPiece]:
-        data = b"".join(taken(read, LARGEST))
+        data = b"".join(read_at_most(read, LARGEST))
         if len(data) < HEADER.size:
             yield ends_inside("its header", 0, data, HEADER.size)
             return

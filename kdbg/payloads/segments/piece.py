@@ -47,7 +47,7 @@ class SegmentPiece:
         return bool(self.zeros) and not self.findings
 
 
-def taken(read: Read, most: int) -> Iterator[bytes]:
+def read_at_most(read: Read, most: int) -> Iterator[bytes]:
     """Read to the end, at most so many bytes."""
     while most > 0 and (more := read(min(CHUNK, most))):
         yield more

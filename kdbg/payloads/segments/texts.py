@@ -17,7 +17,7 @@ from ...protocol.findings.facts import CountWrong, NoLine
 from ...protocol.wire import Api, Int32, Int64, String, Struct, TopicName
 from ...protocol.wire.nodes import Node, Sized, WireStruct
 from ...protocol.wire.readings.annotate import Buffer, Inspection, Span
-from .piece import LARGEST, Read, SegmentPiece, taken
+from .piece import LARGEST, Read, SegmentPiece, read_at_most
 
 
 class LineForm:
@@ -72,7 +72,7 @@ class Text:
         return self.beginning.match(head) is not None
 
     def pieces(self, read: Read) -> Iterator[SegmentPiece]:
-        data = b"".join(taken(read, LARGEST))
+        data = b"".join(read_at_most(read, LARGEST))
         lines = len(LINES.findall(data)) - 2
         for number, found in enumerate(self.parts.finditer(data)):
             piece = SegmentPiece(found.start(), found[0])

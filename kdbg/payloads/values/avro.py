@@ -30,14 +30,14 @@ def avro(data: bytes, schema: Schema) -> Value:
     try:
         found = read(stream)
     except Exception as error:
-        raise Unread(_said(error)) from None
+        raise Unread(_readable(error)) from None
     left = len(data) - stream.tell()
     if left:
         raise Unread(f"{count(left, 'trailing byte')} after {name}")
     return Value("data", plain(found), f"avro {name}")
 
 
-def _said(error: Exception) -> str:
+def _readable(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deep"
     said = str(error).strip().split("\n")[0]
@@ -58,7 +58,7 @@ def _reader(schema: Schema) -> tuple[str, Read]:
             _parsed(reference.schema, named)
         parsed: Any = fastavro.parse_schema(orjson.loads(schema.text), named_schemas=named)
     except Exception as error:
-        raise Unread(f"invalid Avro schema: {_said(error)}") from None
+        raise Unread(f"invalid Avro schema: {_readable(error)}") from None
     shape = Shape(named)
     shape.look(parsed)
     if shape.empty_items:

@@ -62,7 +62,7 @@ def text_of(finding: FindingSubject, origin: Origin | None = None) -> str:
     payload = isinstance(facts, InPayload) and isinstance(facts.fault, Stopped)
     if finding.start is not None and (payload or isinstance(facts, MessageMistake)):
         return beside(finding) + at_byte(finding.start, origin)
-    return beside(finding) if isinstance(facts, (InPayload, MessageMistake)) else _said(finding)
+    return beside(finding) if isinstance(facts, (InPayload, MessageMistake)) else _text(finding)
 
 
 def beside(finding: FindingSubject) -> str:
@@ -74,7 +74,7 @@ def beside(finding: FindingSubject) -> str:
         return f"{path}: {f'invalid {facts.name}: ' if facts.name else ''}{_in_payload(facts)}"
     if isinstance(facts, MessageMistake):
         return mistake_sentence(**facts._asdict(), path=path or "the message", direction=finding.side)
-    return f"{path}: {_said(finding)}" if path else _said(finding)
+    return f"{path}: {_text(finding)}" if path else _text(finding)
 
 
 def stopped(path: str, start: int, fault: Fault, origin: Origin = DATA) -> str:
@@ -95,7 +95,7 @@ def _in_payload(facts: InPayload) -> str:
     return sentence(fault)
 
 
-def _said(finding: FindingSubject) -> str:
+def _text(finding: FindingSubject) -> str:
     if finding.facts is None:
         return finding.kind.explanation
     side = finding.side

@@ -1,7 +1,7 @@
 """Record sets: messages of magic 0 and 1, record batches of magic 2, and the records inside them.
 
 Message sets are the 0.8 guide's chapter "Message sets"; KIP-32 gave messages a time stamp (magic 1), KIP-98 replaced
-them with batches (magic 2). The magic byte says which one follows; wire/recordset.py walks over them.
+them with batches (magic 2). The magic byte says which one follows; wire/records/sets.py walks over them.
 """
 
 from typing import Final

@@ -63,7 +63,7 @@ def check() -> None:
     """Raise `InputError` with what to install where DuckDB is missing."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        raise InputError(f"kdbg query needs {' and '.join(missing)}; {install('query')}")
+        raise InputError(f"kdbg query needs {', '.join(missing)}; {install('query')}")
 
 
 class Database:

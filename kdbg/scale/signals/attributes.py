@@ -33,7 +33,7 @@ def clean(text: str) -> str:
     return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
 
 
-def said(given: Mapping[str, Any]) -> dict[str, Value]:
+def known_attributes(given: Mapping[str, Any]) -> dict[str, Value]:
     """Return attributes without those of which nothing is known."""
     return {name: value for name, value in given.items() if value is not None and value != () and value != ""}
 
@@ -41,7 +41,7 @@ def said(given: Mapping[str, Any]) -> dict[str, Value]:
 def of_peers(peers: Peers) -> dict[str, Value]:
     """Return what is said of the ends of a connection."""
     client, server = _end(peers.client), _end(peers.broker)
-    return said({
+    return known_attributes({
         "messaging.system": "kafka", "network.protocol.name": "kafka", "network.transport": "tcp",
         "network.type": "ipv6" if ":" in peers.broker[0] else "ipv4",
         "server.address": server[0], "server.port": server[1],
@@ -55,7 +55,7 @@ def of_exchange(exchange: Exchange, about: SpanSubject) -> dict[str, Value]:
     api, request, response = exchange.api, exchange.request, exchange.response
     spoken = api is None or api.key >= 0
     numbered = spoken and exchange.correlation_id != UNNUMBERED
-    return of_peers(exchange.peers) | said({
+    return of_peers(exchange.peers) | known_attributes({
         "messaging.client.id": None if exchange.client_id is None else clean(exchange.client_id),
         "messaging.operation.name": None if api is None else api.name,
         "messaging.operation.type": OPERATIONS.get(api.key) if api is not None else None,
@@ -97,7 +97,7 @@ def of_connection(exchange: Exchange) -> dict[str, Value]:
     for end, process in zip(("client", "broker"), processes, strict=True):
         if process is not None:
             found |= {f"kafka.{end}.pid": process.pid, f"kafka.{end}.process": clean(process.name)}
-    return of_peers(peers) | said(found)
+    return of_peers(peers) | known_attributes(found)
 
 
 class SpanSubject:
@@ -154,4 +154,4 @@ def _end(end: End) -> tuple[str | None, int | None]:
 
 def _split(exchange: Exchange) -> dict[str, Value]:
     """Return where the time of an exchange went, as far as that is known."""
-    return {f"kafka.{name}": value for name, value in said(split_object(exchange.timing) or {}).items()}
+    return {f"kafka.{name}": value for name, value in known_attributes(split_object(exchange.timing) or {}).items()}

@@ -15,7 +15,7 @@ from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.lines import UNTIMED
 from ...exchanges.messages.software import software_in
 from ...protocol.wire.readings.topic_names import NamesThen
-from .attributes import SpanSubject, clean, of_connection, of_exchange, said
+from .attributes import SpanSubject, clean, known_attributes, of_connection, of_exchange
 from .links import Contexts, Links
 from .span import Attributes, Event, Link, Span, SpanSide, moment
 
@@ -128,7 +128,7 @@ class Trace:
             self._software = software_in(request)
         self._said = of_connection(exchange)
         events = list(_events(exchange))
-        said_more = said({"kafka.events.left_out": max(len(events) - EVENTS, 0) or None,
+        said_more = known_attributes({"kafka.events.left_out": max(len(events) - EVENTS, 0) or None,
                           "kafka.links.left_out": links.more or None})  # fmt: skip
         return Span(
             self.id, digest(*self._seed, "exchange", exchange.number, exchange.time)[:8], self.root, _name(exchange),
@@ -138,7 +138,7 @@ class Trace:
 
     def span(self) -> Span:
         """Return the span of the connection, around those of its exchanges."""
-        about = dict(self._said) | said({
+        about = dict(self._said) | known_attributes({
             "messaging.client.id": self._client_id,
             "kafka.client.software": self._software,
             "kafka.capture": self._file,
@@ -185,7 +185,7 @@ def _events(exchange: Exchange) -> Iterable[Event]:
         half = response if finding.side == "response" else request or response
         assert half is not None, "an exchange has a half"
         time = half.first_time if half.first_time != UNTIMED else exchange.time
-        yield Event(f"finding {finding.kind.value}", moment(time), said({
+        yield Event(f"finding {finding.kind.value}", moment(time), known_attributes({
             "kafka.finding": finding.kind.value, "kafka.finding.severity": finding.severity.value,
             "kafka.finding.side": finding.side, "kafka.finding.path": clean(finding.path),
             "kafka.finding.text": clean(finding.text),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ...analysis.diagnosis import Case
-from ...analysis.diagnosis.case_json import told
+from ...analysis.diagnosis.case_json import stored_case
 from ...errors import InputError
 from ...protocol.findings.amounts import count
 from ...views.tables.columns import CAUSES
@@ -66,6 +66,6 @@ def _objects(output: Output, path: str) -> Iterator[Mapping[str, Any]]:
 
 def _cases(folder: str, objects: list[Mapping[str, Any]]) -> list[Case]:
     try:
-        return [told(one) for one in objects]
+        return [stored_case(one) for one in objects]
     except ValueError as error:
         raise InputError(f"{folder}: {error}") from None

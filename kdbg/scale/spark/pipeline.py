@@ -115,7 +115,7 @@ class Pipeline:
             if self.options.diagnose:
                 self._judge(plan, outcome)
             self._go_on()
-            self.output.commit(outcome.files, self._said(plan, outcome), append=self.options.append)
+            self.output.commit(outcome.files, self._state_of_run(plan, outcome), append=self.options.append)
         finally:
             self.output.abandon()
         return outcome
@@ -226,7 +226,7 @@ class Pipeline:
                 tables.empty(table)
         outcome.take(tables.close())
 
-    def _said(self, plan: Plan, outcome: PipelineOutcome) -> dict[str, Any]:
+    def _state_of_run(self, plan: Plan, outcome: PipelineOutcome) -> dict[str, Any]:
         """Return what `_kdbg.json` is to say of the run."""
         return {
             "options": self.options.said,

@@ -29,7 +29,7 @@ from .incremental_diagnosis import IncrementalDiagnosis
 from .inputs import InputFiles
 from .output import Writer
 from .runner import Captures
-from .tail import growing
+from .tail import follow_file
 
 FIRST, MOST = 64, 512
 """Exchanges of the first parcel, which is there soon, and of later ones."""
@@ -59,7 +59,7 @@ class IndexRun(Captures):
     def open(self, file: str, name: Named) -> Capture | ApplicationLog | BrokerFile:
         """Open a file; a pipe brings what is followed."""
         return super().open(
-            file, name if file != self._followed else cast(BinaryIO, growing(os.fspath(cast(str, name))))
+            file, name if file != self._followed else cast(BinaryIO, follow_file(os.fspath(cast(str, name))))
         )
 
     def read(self, capture: Capture | ApplicationLog, name: str) -> None:

@@ -299,8 +299,8 @@ def _takes(
     """Explain bytes that were taken from a text, one piece after the other; return whether all of them could be."""
     from ...exchanges.guess.hints import words_of
     from ...exchanges.guess.pieces import requests_in
-    from ...exchanges.guess.structures import told_as
-    from ...views.render.recognised_input import alone, taken_line
+    from ...exchanges.guess.structures import hints_for
+    from ...views.render.recognised_input import alone, input_line
     from ...views.render.views import view
 
     shown, plainly, clean = view(format), alone(takes, bare), True
@@ -309,10 +309,10 @@ def _takes(
     for number, take in enumerate(takes):
         writer.write("\n" if number and not shown.data else "")
         if not plainly and not shown.data and bare is not None:
-            writer.write(taken_line(take, bare, look))
+            writer.write(input_line(take, bare, look))
         of_take = told._replace(cut=take.cut, named=words)
         if named is not None:
-            of_take = told_as(named, take.data, of_take)
+            of_take = hints_for(named, take.data, of_take)
         clean = _take(take, of_take, asked, shown, look, writer) and clean
     return clean
 

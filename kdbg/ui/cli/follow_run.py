@@ -12,7 +12,7 @@ from ...exchanges.filters.filter_set import Filters
 from ...protocol.findings.amounts import count
 from ...scale.spark import session
 from . import INTERRUPTED
-from .pipeline_run import POLL, options_of, refuse_numbers, say, told
+from .pipeline_run import POLL, options_of, print_outcome, refuse_numbers, say
 
 if TYPE_CHECKING:
     from ...scale.spark.follow.followed import Followed, Following
@@ -52,7 +52,7 @@ def followed(captures: list[str], output: Followed, options: PipelineOptions, gi
             return INTERRUPTED
     finally:
         session.stop(spark)
-    return told(following.outcome, output.out)
+    return print_outcome(following.outcome, output.out)
 
 
 def watched(following: Following, captures: list[str], given: dict[str, Any]) -> bool:

@@ -131,7 +131,7 @@ def pieces(
             raise click.UsageError(f"{api} has neither versions nor directions")
         yield from pages
     else:
-        yield from told(api_or_payload(api), version, diff, direction, look, json)
+        yield from grammar_texts(api_or_payload(api), version, diff, direction, look, json)
 
 
 def sources(name: str, version: int, direction: str | None, reading: str) -> str:
@@ -187,10 +187,10 @@ def defined(
         raise InputError(f"{', '.join(files)}: nothing to print, as validVersions is none")
     for i, thing in enumerate(things):
         yield b"" if json or not i else "\n"
-        yield from told(thing, version, diff, direction, look, json)
+        yield from grammar_texts(thing, version, diff, direction, look, json)
 
 
-def told(
+def grammar_texts(
     thing: Api | Payload | Declared, version: int | None, diff: tuple[int, int] | None, direction: str | None,
     look: Look, json: bool,
 ) -> Iterator[str | bytes]:  # fmt: skip

@@ -45,12 +45,12 @@ class LiveRun(Streaming, IndexRun):
     """Reads a stream, and tells of every exchange that the filters let through, with what was done to it."""
 
     def __init__(self, name: str, filters: Filters, spool: SpoolWriter, tell: Tell) -> None:
-        super().__init__(filters, spool, self._told_of, live=True, followed=None)
+        super().__init__(filters, spool, self._report_progress, live=True, followed=None)
         self.name, self._hear = name, tell
         self._missing = 0
         self.marks: Marks | None = None
 
-    def _told_of(self, what: Batch | Note | Progress | Causes) -> None:
+    def _report_progress(self, what: Batch | Note | Progress | Causes) -> None:
         """Tell on; how far it is says how much is missing as well."""
         if isinstance(what, Progress):
             what = Progress(what.read, None, self._missing)

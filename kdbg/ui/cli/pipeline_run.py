@@ -65,7 +65,7 @@ def made(captures: tuple[str, ...], output: Output, filters: Filters, given: dic
     if outcome is None:
         say("interrupted; the tables are unchanged")
         return INTERRUPTED
-    return told(outcome, output.out)
+    return print_outcome(outcome, output.out)
 
 
 def refuse_numbers(captures: Sequence[str]) -> None:
@@ -88,11 +88,11 @@ def options_of(given: dict[str, Any], filters: Filters) -> PipelineOptions:
         append=given["append"],
         diagnose=given["diagnose"],
         definitions=tuple(read_definitions(*given["definitions"])),
-        said=said(given | {name: _plain(value) for name, value in filters.given.items()}),
+        said=stored_options(given | {name: _plain(value) for name, value in filters.given.items()}),
     )
 
 
-def said(given: dict[str, Any]) -> dict[str, Any]:
+def stored_options(given: dict[str, Any]) -> dict[str, Any]:
     """Return the options that the tables may hold; of Spark's settings only the names, for values may be keys."""
     shown = given | {"conf": [name for name, _ in given["conf"]]}
     return {name: value for name, value in shown.items() if value not in (None, (), [], False)}
@@ -136,7 +136,7 @@ def progress(size: int) -> Iterator[Callable[[str, float], None]]:
         yield lambda stage, part: bar.update(task, description=STAGES[stage], completed=int(part * size))
 
 
-def told(outcome: PipelineOutcome, out: str) -> int:
+def print_outcome(outcome: PipelineOutcome, out: str) -> int:
     """Print what is wrong with captures, then a line of counts; return the exit status."""
     for name, problem in outcome.problems:
         say(f"{name}: {problem}")

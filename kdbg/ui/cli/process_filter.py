@@ -58,7 +58,7 @@ class ProcessFilter:
             if any(found):
                 self._found[connection.number] = found
                 self._wanted[connection.number] = True
-                said = [f"{endpoint(end)}{told(owner)}" for end, owner in zip(ends, found, strict=True)]
+                said = [f"{endpoint(end)}{owner_text(owner)}" for end, owner in zip(ends, found, strict=True)]
                 self.say(f"c{connection.number}: {said[0]} → {said[1]}")
             elif tries > 1:
                 self._waiting.append((connection, client, tries - 1))
@@ -79,6 +79,6 @@ class ProcessFilter:
         return not self.owners.narrowed or self._wanted.get(exchange.peers.number, False)
 
 
-def told(owner: SocketProcess | None) -> str:
+def owner_text(owner: SocketProcess | None) -> str:
     """Return who has an end of a connection."""
     return "" if owner is None else f" {escape(str(owner))}"

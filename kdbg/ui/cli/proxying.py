@@ -113,7 +113,7 @@ class Relaying(NamedTuple):
     marked: int
 
 
-def apart(options: ProxyOptions, control: End | None = None) -> Relaying | int:
+def relay_process(options: ProxyOptions, control: End | None = None) -> Relaying | int:
     """Start the process that relays, which holds messages as it is told by `control`; return its exit
     status where it cannot, which it says."""
     shown, told = os.pipe()
@@ -140,7 +140,7 @@ def on_screen(options: ProxyOptions, look: Look, filters: Filters, *, light: boo
     from .live_screen import Hand, Live, channel, show  # needs textual
 
     ours, theirs = channel()
-    relaying = apart(options, theirs)
+    relaying = relay_process(options, theirs)
     theirs.close()
     if isinstance(relaying, int):
         return relaying
@@ -162,7 +162,7 @@ def run(
     """
     if not options.decode:
         return relay(options, None)
-    relaying = apart(options)
+    relaying = relay_process(options)
     if isinstance(relaying, int):
         return relaying
     child, shown, marked = relaying

@@ -32,7 +32,7 @@ def run(sources: tuple[str, ...], output: str, options: dict[str, Any], *, force
     """Make the page; return the exit status."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        raise InputError(f"kdbg report needs {' and '.join(missing)}; {install('report')}")
+        raise InputError(f"kdbg report needs {', '.join(missing)}; {install('report')}")
     if output != "-" and not force:
         check(Path(output))
     tables = [source for source in sources if holds_tables(source)]

@@ -12,7 +12,7 @@ AGAIN = 0.1
 CHUNK = 1 << 16
 
 
-def growing(path: str) -> io.FileIO:
+def follow_file(path: str) -> io.FileIO:
     """Return a stream of what stands in the file, then of what is added; raise `OSError` where it cannot be read."""
     file = io.FileIO(path)
     end, begin = os.pipe()

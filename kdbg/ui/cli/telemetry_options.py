@@ -62,11 +62,11 @@ def _sink(where: str, live: bool) -> Iterator[Sink]:
             raise InputError("--otlp -: stdout is already used for the output; give a file")
         yield FileSink("stdout", sys.stdout.buffer, resource)
         return
-    with _growing(where) if live else AtomicFile(where, private=True) as file:
+    with _open_output(where) if live else AtomicFile(where, private=True) as file:
         yield FileSink(where, file, resource)
 
 
-def _growing(where: str) -> BinaryIO:
+def _open_output(where: str) -> BinaryIO:
     """Open a file that is written as long as the command runs."""
     try:
         return open(where, "wb", opener=private)

@@ -30,7 +30,7 @@ class ExchangeFeed:
     `causes` are what diagnosis finds, file by file, and `told` how often that was told.
 
     `ask` starts a job, in place of the one of its name; what it yields is given to `hear`, in another thread, last an
-    `Over`. Of a stream without an end `most` exchanges are kept, and `forget` is called now and then; while nobody
+    `JobDone`. Of a stream without an end `most` exchanges are kept, and `forget` is called now and then; while nobody
     does, reading stops before memory is full.
     """
 

@@ -170,10 +170,10 @@ class Index:
     def find(self, number: int, file: int = 0) -> int | None:
         """Return the position of the exchange of a number in a file; None where it is not there."""
         positions = range(self.first, self._count)
-        at = self.first + bisect_left(positions, (file, number), key=self._told_as)
-        return at if at < self._count and self._told_as(at) == (file, number) else None
+        at = self.first + bisect_left(positions, (file, number), key=self._file_and_number)
+        return at if at < self._count and self._file_and_number(at) == (file, number) else None
 
-    def _told_as(self, position: int) -> tuple[int, int]:
+    def _file_and_number(self, position: int) -> tuple[int, int]:
         """Return the file and the number of an exchange; both ascend."""
         return self.who_of(position).file, self.value("number", position)
 

@@ -119,22 +119,22 @@ class TableRows:
         """Return the columns of a row that say something."""
         about = self._described[table]
         return [
-            OpenedField(f"{front}{name}", said(value), *about.get(name, ("", "")), None)
+            OpenedField(f"{front}{name}", cell_text(value), *about.get(name, ("", "")), None)
             for name, value in row.items()
             if value is not None and value != []
         ]
 
 
-def said(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """Return a value of a column as text, escaped."""
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
     if isinstance(value, bytes):
         return value.hex(" ") or "no bytes"
     if isinstance(value, dict):
-        return ", ".join(f"{escape(str(key))}: {said(one)}" for key, one in value.items())
+        return ", ".join(f"{escape(str(key))}: {cell_text(one)}" for key, one in value.items())
     if isinstance(value, (list, tuple)):
-        return ", ".join(map(said, value))
+        return ", ".join(map(cell_text, value))
     if isinstance(value, bool):
         return "true" if value else "false"
     return f'"{escape(value)}"' if isinstance(value, str) else str(value)

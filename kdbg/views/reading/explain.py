@@ -12,7 +12,7 @@ from ...analysis.pasted.take import Take
 from ...errors import InputError
 from ...exchanges.guess.hints import Guess, Hints, words_of
 from ...exchanges.guess.pieces import GuessedSpan, pieces, requests_in
-from ...exchanges.guess.structures import api_or_structure, told_as
+from ...exchanges.guess.structures import api_or_structure, hints_for
 from ...exchanges.messages.message import Message
 from ...protocol import grammars
 from ...protocol.findings import Finding
@@ -95,7 +95,7 @@ def explain(
     found: list[Explanation] = []
     for take in takes:
         of_take = told._replace(cut=take.cut)
-        of_take = of_take if named is None else told_as(named, take.data, of_take)
+        of_take = of_take if named is None else hints_for(named, take.data, of_take)
         found += [_explanation(take.data, piece) for piece in pieces(take.data, of_take, asked)]
     return found
 

@@ -72,7 +72,7 @@ def addresses(word: bytes) -> Iterable[bytes]:
             return
 
 
-def _is_telling(packed: bytes) -> bool:
+def _is_distinct(packed: bytes) -> bool:
     """Return whether an address has enough bytes that are not zero to be no number: 10.0.0.1, but not ::1."""
     return len(packed) - packed.count(0) >= (TELLING if len(packed) > 4 else 2)
 
@@ -171,6 +171,6 @@ class ReplacedValues:
         turned = {packed[::-1]: kind for packed, kind in self.packed.items() if packed[::-1] not in self.kept}
         self.packed = {
             **{packed: kind for packed, kind in turned.items() if len(packed) - packed.count(0) >= TELLING},
-            **{packed: kind for packed, kind in self.packed.items() if _is_telling(packed)},
+            **{packed: kind for packed, kind in self.packed.items() if _is_distinct(packed)},
         }
         self.texts = {text: kind for text, kind in self.texts.items() if len(text) >= FEWEST}

@@ -89,9 +89,9 @@ class Describer:
         if span.role == "tag":
             return f"tag {value[0]}, {count(value[1], 'byte')}"
         if span.role == "value" and span.path in self.said:
-            from .value_text import said
+            from .value_text import annotated
 
-            return said(self.said[span.path].said, self.most)
+            return annotated(self.said[span.path].said, self.most)
         if span.role == "raw" or isinstance(node, RemainingBytes):
             return count(span.end - span.start, "byte") + ", unread" * self._breaks(span)
         return self.value(node, value)

@@ -113,10 +113,10 @@ class Headings:
         if half is None:
             return encode(self._missing(exchange, name))
         if exchange.lines and not half.data:
-            return encode(self._told(half, name))
+            return encode(self._logged_half(half, name))
         return self.halves[name] % self.values(half)
 
-    def _told(self, half: CapturedMessage, name: str) -> str:
+    def _logged_half(self, half: CapturedMessage, name: str) -> str:
         """Return the heading of a half without bytes: its size and time, as far as a log tells."""
         zone = "" if self.look.local else " UTC"
         said = [count(half.size, "byte")] if half.size else []

@@ -132,12 +132,12 @@ def _rows(api: Api, version: int, directions: Sequence[Direction]) -> list[tuple
     found = [(direction, _step(api, direction, version)) for direction in directions]
     if all(step.same for _, step in found):
         return [(f"v{version}", "", f"= v{version - 1}")]
-    texts = [(d, told(step)) for d, step in found]
+    texts = [(d, changes_text(step)) for d, step in found]
     rows = [(direction, text or f"= v{version - 1}") for direction, text in texts]
     return [(f"v{version}" if i == 0 else "", *row) for i, row in enumerate(rows)]
 
 
-def told(step: VersionStep) -> str:
+def changes_text(step: VersionStep) -> str:
     """Return the changes on one line, with no-break spaces so that none of them is split by wrapping."""
     return ", ".join(change.replace(" ", "\xa0") for change in step.changes)
 

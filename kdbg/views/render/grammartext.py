@@ -55,7 +55,7 @@ def legend(struct: WireStruct, names: Names) -> list[tuple[str, str]]:
 
     Where fields of one name mean different things, the name is the end of the path that tells them apart.
     """
-    return named((path, "; ".join(filter(None, [told(field, around), called(names.get(path, ()))])))
+    return named((path, "; ".join(filter(None, [field_text(field, around), called(names.get(path, ()))])))
                  for path, field, around in walk(struct))  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def called(names: Iterable[tuple[str, str]]) -> str:
     return f"in the guides: {listed}" if listed else ""
 
 
-def told(field: Field, around: WireStruct) -> str:
+def field_text(field: Field, around: WireStruct) -> str:
     """Return what a field means, and what its production in BNF leaves unsaid."""
     noted = note(field, around)
     return "; ".join(filter(None, [sentence(field), noted])) if noted else escape(field.about)

@@ -215,9 +215,9 @@ class Dump:
     def read(self, grammar: WireStruct, inspection: Inspection, front: str = "") -> None:
         """Have keys and values of records read, if the look wants that; `front` begins no path that is shown."""
         if self.look.read is not None and inspection.value:
-            from ...payloads.records.reading import said_in
+            from ...payloads.records.reading import read_values
 
-            found = said_in(grammar, inspection.value, self.describe.topics, self.look.read)
+            found = read_values(grammar, inspection.value, self.describe.topics, self.look.read)
             self.describe.said = {path.removeprefix(front): value for path, value in found.items()}
 
     def inspection(self, inspection: Inspection, size: int | None = None) -> None:

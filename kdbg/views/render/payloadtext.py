@@ -12,7 +12,7 @@ from ...protocol.grammars.payloads import about, aliases, payloads
 from ...protocol.wire.language.payload import Payload
 from .columns import aligned, wrap
 from .grammar_pages import Sheet, message_sheet
-from .grammardiff import VersionStep, page, span, step, told
+from .grammardiff import VersionStep, changes_text, page, span, step
 from .style import Look
 
 
@@ -42,7 +42,7 @@ def steps(found: Payload) -> list[VersionStep]:
 def payload_overview(found: Payload, look: Look) -> str:
     """Return the page of a payload: what its family is for, its versions, and what each of them changed."""
     rows = [(f"v{found.versions[0]}", "first version")]
-    rows += [(f"v{one.version}", f"= v{one.version - 1}" if one.same else told(one)) for one in steps(found)]
+    rows += [(f"v{one.version}", f"= v{one.version - 1}" if one.same else changes_text(one)) for one in steps(found)]
     facts = [("name", found.name), ("versions", _versions(found))]
     if aliases(found):
         facts.append(("aliases", ", ".join(aliases(found))))

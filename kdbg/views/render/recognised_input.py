@@ -18,7 +18,7 @@ def alone(takes: Sequence[Take], bare: Bare | None) -> bool:
     )  # fmt: skip
 
 
-def taken_line(take: Take, bare: Bare, look: Look) -> str:
+def input_line(take: Take, bare: Bare, look: Look) -> str:
     """Return what was taken: where it stands, in which form, how many bytes, and what is wrong with it."""
     words = [
         f"Taken from {bare.place(take.start)} to {bare.place(take.end)}",

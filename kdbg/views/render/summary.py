@@ -20,7 +20,7 @@ from .exchange_header import endpoint
 from .lines import line_words
 from .places import places_words
 from .style import Look
-from .summary_fields import HELD, SAID, Fields, said, waited
+from .summary_fields import HELD, SAID, Fields, summary_text, waited
 from .summary_subjects import SummarySubject, Topics, Wrong, about
 from .values import MOST_KEPT, cells, cut, escape
 
@@ -171,7 +171,7 @@ class Summary:
     def _about(self, exchange: Exchange, kind: SummaryKind) -> SummaryLine:
         """Return what an exchange was about, and what went wrong in it."""
         facts = exchange.facts() if not exchange.findings else None
-        words = said(exchange, kind.fields) if kind.fields is not None else []
+        words = summary_text(exchange, kind.fields) if kind.fields is not None else []
         if kind.held and (wait := waited(exchange)):
             words.append(wait)
         if exchange.lines:

@@ -49,7 +49,7 @@ HELD = frozenset(key for key, wait in WAITS.items() if wait.held)
 """Keys of the APIs whose answers a broker holds back on purpose."""
 
 
-def said(exchange: Exchange, fields: Fields) -> list[str]:
+def summary_text(exchange: Exchange, fields: Fields) -> list[str]:
     """Return the words of an exchange; where request and response have a field, the response's counts if it is set."""
     found: dict[str, Any] = {}
     for half, names in ((exchange.request, fields.request), (exchange.response, fields.response)):

@@ -9,7 +9,7 @@ from .jsonlines import dump, printable
 from .values import cells, cut, escape, octets, quote
 
 
-def said(value: Value, most: int) -> str:
+def annotated(value: Value, most: int) -> str:
     """Return a value for a line, and behind it how it was read, or why not otherwise."""
     told = escape(value.problem or value.about)
     return f"{quoted(value, most)}  {told}" if told else quoted(value, most)

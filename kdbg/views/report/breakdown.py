@@ -88,7 +88,7 @@ def _topics(value: Any) -> list[str]:
     return list(map(str, found or ()))
 
 
-def rows_apart(ask: Ask, origins: Origins, table: ReportTable) -> list[dict[str, Any]]:
+def rows_by_origin(ask: Ask, origins: Origins, table: ReportTable) -> list[dict[str, Any]]:
     """Return the parts of a table's rows by question: its columns, and [row, origin, value…] of each part."""
     titles = [column.title for column in table.columns]
     return [_answer(ask, origins, table, titles, apart) for apart in table.apart]

@@ -161,6 +161,6 @@ def _few(events: list[Event]) -> list[Event]:
     return [timed[i] for i in sorted(ranked[:MOST_EVENTS])]
 
 
-def said(event: Event) -> str:
+def event_text(event: Event) -> str:
     """Return what an event says, for the page."""
     return shown(told_of(event), TEXT)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...analysis.diagnosis.stories import Event
 from .ask import Bins
-from .causes import Lane, said
+from .causes import Lane, event_text
 from .cells import duration, table, when
 from .charts import PALETTE, Chart, Key, escaped, plotted
 
@@ -49,7 +49,7 @@ def lane_chart(id: str, caption: str, bins: Bins, lanes: Sequence[Lane]) -> Char
     numbers = table(
         f"{caption}: numbers",
         {"story": "text", "time": "time", "what": "text", "exchange": "exchange"},
-        [(label, event.time // 1000, said(event), event.exchanges[0] if event.exchanges else None)
+        [(label, event.time // 1000, event_text(event), event.exchanges[0] if event.exchanges else None)
          for label, event in sorted(placed, key=lambda one: one[1].time)],
     )  # fmt: skip
     return Chart(id, caption, drawn, numbers, [Key(trace["name"], colour) for trace, colour in shown],
@@ -90,7 +90,7 @@ def _bars(kind: str, placed: Sequence[tuple[str, Event]], colour: str, width: fl
         "x": [max((until - since) / 1e6, 0.001) for since, until in spans], "width": width, "opacity": 0.55,
         "marker": {"color": colour, "line": {"color": colour, "width": 3}},
         "customdata": [
-            [_said(event), duration((until - since) // 1000)]
+            [_event_text(event), duration((until - since) // 1000)]
             for (_, event), (since, until) in zip(placed, spans, strict=True)
         ],
         "hovertemplate": "%{customdata[0]}<br>%{customdata[1]}<extra>%{y}</extra>",
@@ -101,11 +101,11 @@ def _marks(kind: str, placed: Sequence[tuple[str, Event]]) -> dict[str, Any]:
     return {
         "type": "scatter", "mode": "markers", "name": kind, "x": [when(event.time // 1000) for _, event in placed],
         "y": [label for label, _ in placed], "marker": STYLES[kind],
-        "customdata": [_said(event) for _, event in placed],
+        "customdata": [_event_text(event) for _, event in placed],
         "hovertemplate": "%{x}<br>%{customdata}<extra>%{y}</extra>",
     }  # fmt: skip
 
 
-def _said(event: Event) -> str:
+def _event_text(event: Event) -> str:
     """Return what an event says, for a chart."""
-    return escaped(said(event), MOST_SAID)
+    return escaped(event_text(event), MOST_SAID)

@@ -9,7 +9,7 @@ from collections import defaultdict
 from typing import Any
 
 from .ask import Ask, Bins
-from .breakdown import Origins, rows_apart
+from .breakdown import Origins, rows_by_origin
 from .cells import ReportTable, shown
 from .charts import NAME, Chart
 from .facts import OTHERS, label
@@ -49,7 +49,7 @@ class _Moving:
         }  # fmt: skip
 
     def _list(self, table: ReportTable) -> dict[str, Any]:
-        asked = rows_apart(self.ask, self.origins, table)
+        asked = rows_by_origin(self.ask, self.origins, table)
         self.parts += sum(len(answer["parts"]) for answer in asked)
         found: dict[str, Any] = {"kinds": [column.kind for column in table.columns], "asked": asked}
         if table.histogram:

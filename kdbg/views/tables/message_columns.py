@@ -1,6 +1,6 @@
 """What a message tells the tables: what it is about, and the columns of every partition in it.
 
-`told` takes it from a message's value; straight.py takes the same straight from the bytes of a clean one.
+`message_columns` takes it from a message's value; straight.py takes the same straight from the bytes of a clean one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class MessageColumns(NamedTuple):
     partitions: Sequence[PartitionColumns]
 
 
-def told(message: Message, wanted: WantedRows) -> MessageColumns:
+def message_columns(message: Message, wanted: WantedRows) -> MessageColumns:
     """Return what the value of a message tells."""
     body, api = message.body, message.api.name
     rows, groups, errors = outline(message.grammar)(body)

@@ -32,7 +32,7 @@ from .cells import Add, Cells, Shared, TableRow
 from .columns import TIMES, WHO
 from .groups import EVENTS, event_rows
 from .merging import UNTOLD, merged, partitions_of
-from .message_columns import MessageColumns, WantedRows, told
+from .message_columns import MessageColumns, WantedRows, message_columns
 from .partitions import KEPT
 from .record_rows import RecordColumns
 from .straight import ToldReader, names_by_id, reader_of
@@ -103,8 +103,8 @@ class Rows:
         _, read_request, read_response, by_id, partitions, events, held = spoken
         if events:
             self._events(exchange, shared.columns[: len(WHO)])
-        asked = None if request is None else self._told(request, read_request, by_id)
-        answer = None if response is None else self._told(response, read_response, by_id)
+        asked = None if request is None else self._message_columns(request, read_request, by_id)
+        answer = None if response is None else self._message_columns(response, read_response, by_id)
         time = moment(exchange.time)
         number = exchange.correlation_id if numbered else None
         findings = [] if exchange.is_sound() else exchange.all_findings()
@@ -143,7 +143,7 @@ class Rows:
         self._spoken[api, version] = found
         return found
 
-    def _told(self, half: CapturedMessage, read: ToldReader | None, by_id: bool) -> MessageColumns | None:
+    def _message_columns(self, half: CapturedMessage, read: ToldReader | None, by_id: bool) -> MessageColumns | None:
         """Return what a half tells, straight from its bytes if it is clean; None where nobody may say."""
         if read is not None and not half.missing:
             try:
@@ -155,7 +155,7 @@ class Rows:
                     half.prove(())
                     return found
         message = self._readable(half)
-        return None if message is None else told(message, self.wanted)
+        return None if message is None else message_columns(message, self.wanted)
 
     def _readable(self, half: CapturedMessage | None) -> Message | None:
         """Return the message, unless a secret may stand anywhere in it."""
@@ -168,7 +168,7 @@ class Rows:
     ) -> Cells:  # fmt: skip
         """Return the row of `exchanges`."""
         request, response, nth = exchange.request, exchange.response, _number_of(exchange)
-        said = self._what_is_told(exchange, asked, answer, findings)
+        said = self._columns_of(exchange, asked, answer, findings)
         if response is None:
             assert request is not None
             packet = request.first_packet
@@ -183,7 +183,7 @@ class Rows:
         spent = NO_TIMES if exchange.timing is None else _spent(exchange.timing.split)
         return (shared, number, time, begun, latency, request.size, size, sent, packet, said, nth, late, spent, late)
 
-    def _what_is_told(
+    def _columns_of(
         self, exchange: Exchange, asked: MessageColumns | None, answer: MessageColumns | None, findings: list[Finding]
     ) -> Shared:
         """Return the columns `TOLD` of an exchange: mostly those of an earlier one."""

@@ -38,10 +38,10 @@ def reader_of(api: Api, version: int, direction: Direction, wanted: WantedRows) 
         return None
     header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
     columns = KEPT[api.name].get(direction, NO_COLUMNS) if api.name in KEPT else None
-    return told_reader(header, grammar_of(api, version, direction), columns, wanted)
+    return columns_reader(header, grammar_of(api, version, direction), columns, wanted)
 
 
-def told_reader(header: Node, body: WireStruct, columns: Columns | None, wanted: WantedRows) -> ToldReader | None:
+def columns_reader(header: Node, body: WireStruct, columns: Columns | None, wanted: WantedRows) -> ToldReader | None:
     """Return the reader of messages of this grammar; without `columns` nothing is told of partitions."""
     try:
         return ColumnsCodegen(body, columns, wanted).message(header, body)

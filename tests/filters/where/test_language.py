@@ -47,7 +47,7 @@ def by_library(text: str, a: Any, b: Any) -> Any:
         found = made.eval(data={"a": library._given(a), "b": library._given(b)})
     except RuntimeError:
         return MISSING
-    return MISSING if found.type().name().lower() in ("error", "unknown") else library._taken(found.plain_value())
+    return MISSING if found.type().name().lower() in ("error", "unknown") else library._converted(found.plain_value())
 
 
 class Functions:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ..advertised import LOCAL, leads_nowhere, told
+from ..advertised import LOCAL, case_parts, leads_nowhere
 from ..case import Case, Rule
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ def find(book: Ledgers) -> Iterator[Case]:
             continue
         elsewhere = {end for end in entry.told_by if end[0] not in LOCAL}
         if elsewhere:
-            yield rule.case(*told(book, entry, attempts), certainty="certain" if attempts else "likely", weight=4.0)
+            yield rule.case(
+                *case_parts(book, entry, attempts), certainty="certain" if attempts else "likely", weight=4.0
+            )
 
 
 rule: Rule = Rule(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ..advertised import LOCAL, is_address, leads_nowhere, stranded, told
+from ..advertised import LOCAL, case_parts, is_address, leads_nowhere, stranded
 from ..case import Case, Rule
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ def find(book: Ledgers) -> Iterator[Case]:
         if entry.host in LOCAL and any(end[0] not in LOCAL for end in entry.told_by):
             continue
         if attempts:
-            yield rule.case(*told(book, entry, attempts), weight=4.0)
+            yield rule.case(*case_parts(book, entry, attempts), weight=4.0)
         elif is_address(entry.host) and (lost := stranded(book, entry, [one for one, _ in nowhere])):
-            yield rule.case(*told(book, entry, attempts, lost), certainty="likely", weight=4.0)
+            yield rule.case(*case_parts(book, entry, attempts, lost), certainty="likely", weight=4.0)
 
 
 rule: Rule = Rule(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ..advertised import LOCAL, is_address, leads_nowhere, stranded, told
+from ..advertised import LOCAL, case_parts, is_address, leads_nowhere, stranded
 from ..case import Case, Rule
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def find(book: Ledgers) -> Iterator[Case]:
             continue
         lost = stranded(book, entry, [one for one, _ in nowhere])
         if lost:
-            yield rule.case(*told(book, entry, attempts, lost), certainty="likely", weight=4.0)
+            yield rule.case(*case_parts(book, entry, attempts, lost), certainty="likely", weight=4.0)
 
 
 rule: Rule = Rule(

@@ -30,7 +30,7 @@ def find(book: Ledgers) -> Iterator[Case]:
                 (one, other)
                 for place, one in enumerate(members)
                 for other in members[place + 1 :]
-                if together(one, other) and (apart(one, other) or unlike(one.client_id, other.client_id))
+                if together(one, other) and (subscriptions_differ(one, other) or unlike(one.client_id, other.client_id))
             ),
             None,
         )
@@ -44,7 +44,7 @@ def find(book: Ledgers) -> Iterator[Case]:
             Evidence(tuple(dict.fromkeys(mark.number for mark in marks)), (), ("group_id", "topics")),
             facts={"other": other.client_id or UNKNOWN["client_id"], "topics": named("topic", one.topics),
                    "others": named("topic", other.topics)},
-            certainty="likely" if apart(one, other) else "guess", weight=2.0,
+            certainty="likely" if subscriptions_differ(one, other) else "guess", weight=2.0,
         )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def together(one: Member, other: Member) -> bool:
     return bool(first and second) and one.last_sign >= second and other.last_sign >= first
 
 
-def apart(one: Member, other: Member) -> bool:
+def subscriptions_differ(one: Member, other: Member) -> bool:
     """Return whether two members subscribe to topics that have nothing in common."""
     return not set(one.topics) & set(other.topics)
 

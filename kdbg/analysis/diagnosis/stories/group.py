@@ -39,7 +39,7 @@ def events(book: Ledgers, name: str, cases: list[Case]) -> Iterator[Event]:
     yield from coordinators(group)
     yield from generations(group, names, fetches(book, group))
     for one in group.events:
-        yield from told(group, one, names, because)
+        yield from member_event(group, one, names, because)
     yield from failed(group, names)
     if group.commits.first is not None and group.commits.last is not None:
         last = [[topic, partition, entry[0]] for (topic, partition), entry in sorted(group.committed.items())[:32]]
@@ -158,7 +158,7 @@ def _changes(
     }
 
 
-def told(group: Group, one: Happened, names: dict[str, str], because: dict[int, str]) -> Iterator[Event]:
+def member_event(group: Group, one: Happened, names: dict[str, str], because: dict[int, str]) -> Iterator[Event]:
     """Yield an event of one member that is worth a line: that it asks to join first, and that it leaves."""
     member = group.members.get(one.member_id)
     who = _who(group, member)

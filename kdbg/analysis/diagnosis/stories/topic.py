@@ -33,7 +33,7 @@ def events(book: Ledgers, name: str, cases: list[Case]) -> Iterator[Event]:
     """Yield what happened to a topic."""
     topic = book.clusters.topics.get(name)
     if topic is not None:
-        yield from told(topic)
+        yield from metadata_events(topic)
     for kind in ("writes", "reads"):
         yield from common.traffic(book, lambda number, topic, partition: topic == name, kind)
     yield from common.errors(book, lambda one: one.subject == name)
@@ -41,7 +41,7 @@ def events(book: Ledgers, name: str, cases: list[Case]) -> Iterator[Event]:
     yield common.end(book)
 
 
-def told(topic: Topic) -> Iterator[Event]:
+def metadata_events(topic: Topic) -> Iterator[Event]:
     """Yield what metadata says of a topic."""
     about = Who(topic=topic.name)
     for client, seen in topic.asked.items():

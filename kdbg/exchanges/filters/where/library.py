@@ -33,7 +33,7 @@ def compiled(text: str, types: Mapping[str, str]) -> bytes:
         result = checked.return_type().name().lower()
         serialized: bytes = checked.serialize()
     except RuntimeError as error:
-        raise InputError(_said(str(error), types)) from None
+        raise InputError(_error_line(str(error), types)) from None
     if result not in ("bool", "dyn"):
         raise InputError(f"a filter must be true or false, but this is a {result}: compare it with a value")
     return serialized
@@ -48,7 +48,7 @@ def function(name: str, count: int, *, method: bool) -> Callable[..., Any]:
             found = run.eval(data={f"a{i}": _given(value) for i, value in enumerate(values)})
             if found.type().name().lower() in ("error", "unknown"):
                 raise Undecided
-            return _taken(found.plain_value())
+            return _converted(found.plain_value())
         except (RuntimeError, TypeError, ValueError, OverflowError):
             raise Undecided from None
 
@@ -101,14 +101,14 @@ def _given(value: Any) -> Any:
     return list(map(_given, value)) if isinstance(value, (list, tuple, range)) else value
 
 
-def _taken(value: Any) -> Any:
+def _converted(value: Any) -> Any:
     """Return what the library gives, in the types that are used here."""
     if isinstance(value, list):
-        return list(map(_taken, value))
+        return list(map(_converted, value))
     return bytes(value) if isinstance(value, bytearray) else value
 
 
-def _said(error: str, names: Mapping[str, str]) -> str:
+def _error_line(error: str, names: Mapping[str, str]) -> str:
     """Return in a line what the library says of an expression."""
     found = SAID.search(error)
     if found is None or "recursion" in found[3]:

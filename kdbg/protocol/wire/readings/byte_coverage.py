@@ -10,7 +10,7 @@ from ...findings.facts import Facts, Stopped
 from ...findings.faults import Leftover
 from ..nodes import Node, Sized, UuidNode, WireStruct, join
 from .inspection import Buffer, Inspection, Span
-from .secrets import is_telling, secret_members
+from .secrets import may_reveal, secret_members
 
 SPANS = 6
 """How much more memory values take with their places, and the lines of a hexdump."""
@@ -93,7 +93,7 @@ class Claims:
             tells = (
                 span.role == "value"
                 and (span.node is None or span.node.kind != "error")
-                and ("[" in span.path or is_telling(span.value, False))
+                and ("[" in span.path or may_reveal(span.value, False))
             )
             if tells or isinstance(span.node, (Sized, UuidNode)):
                 spans[i] = spans[i]._replace(secret=True)

@@ -125,7 +125,7 @@ def veil(data: Any) -> Any:
     return OpenedPayload.of(bytes(len(data)), data.name, data.grammar, _hide(data.grammar, data.value, {}), secret=True)
 
 
-def is_telling(value: Any, listed: bool) -> bool:
+def may_reveal(value: Any, listed: bool) -> bool:
     """Return whether a number may be a part of a secret: one of an array (`listed`), or one of many digits."""
     if isinstance(value, bool):
         return False
@@ -135,7 +135,7 @@ def is_telling(value: Any, listed: bool) -> bool:
 def hide_all(value: Any, listed: bool = False, numbers: bool = True) -> Any:
     """Return the value with all that may be a secret hidden: for broken messages that may hold some.
 
-    That is every string, id, all bytes, and `numbers` as `is_telling` has them; those that say how records are laid
+    That is every string, id, all bytes, and `numbers` as `may_reveal` has them; those that say how records are laid
     out, or how much of them is there, stay, and so do error codes, which are told elsewhere, too.
     """
     if isinstance(value, Mapping):
@@ -145,7 +145,7 @@ def hide_all(value: Any, listed: bool = False, numbers: bool = True) -> Any:
         }  # fmt: skip
     if isinstance(value, list):
         return [hide_all(item, True, numbers) for item in value]
-    if numbers and is_telling(value, listed):
+    if numbers and may_reveal(value, listed):
         return Hidden(8 if isinstance(value, float) or value.bit_length() > 31 else 4)
     if isinstance(value, str):
         return Hidden(len(value.encode("utf-8", "surrogateescape")))

@@ -1,4 +1,4 @@
-"""Record sets written: the bytes of batches and messages from the values that recordset.py reads them into.
+"""Record sets written: the bytes of batches and messages from the values that sets.py reads them into.
 
 What is structural (lengths, counts) is computed; so is a checksum that was left out, while one that is given is
 written as given. Almost everything may be left out: `{"records": [{"value": "x"}]}` is a batch.

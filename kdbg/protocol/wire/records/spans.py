@@ -63,7 +63,7 @@ def _entries(
     for i, entry in enumerate(entries(walker.data, *place, format)):
         here = f"{path}[{i}]"
         if entry.partial and short:
-            found += _begun(walker, entry, path, i, format)
+            found += _partial_entry(walker, entry, path, i, format)
         elif entry.magic is None:
             found.append(_raw(walker, entry, here, cut))
         elif entry.magic == 2 and depth == 0:
@@ -76,7 +76,9 @@ def _entries(
             found.append(_raw(walker, entry, here, cut))
 
 
-def _begun(walker: Walker, entry: RecordSetEntry, path: str, i: int, format: RecordFormat) -> list[dict[str, Any]]:
+def _partial_entry(
+    walker: Walker, entry: RecordSetEntry, path: str, i: int, format: RecordFormat
+) -> list[dict[str, Any]]:
     """Return what is there of an entry whose end is not: a batch with its whole records, then bytes."""
     found: list[dict[str, Any]] = []
     walker.pos = entry.start

@@ -57,7 +57,7 @@ def opened(
     spark = session.start(master, ADAPTIVE | dict(configuration or {}) | closed, verbose=verbose)
     _hush(not verbose)
     try:
-        with _refusals(), _apart(spark) as call:
+        with _refusals(), _in_thread(spark) as call:
             call(lambda: name_tables(spark, folder, hide=hide))
             for name, value in closed.items():  # the session may be older
                 call(partial(spark.conf.set, name, value))
@@ -85,14 +85,14 @@ def _hush(hushed: bool) -> None:
 
 def answer(spark: SparkSession, sql: str, limit: int | None = None) -> Answer:
     """Return at most `limit` rows of Spark's answer. Raise `SparkError` with Spark's words where it refuses."""
-    with _refusals(), _apart(spark) as call:
+    with _refusals(), _in_thread(spark) as call:
         frame = call(lambda: spark.sql(sql))
         columns = frame.columns
     return Answer(columns, _rows(spark, frame if limit is None else frame.limit(limit)))
 
 
 def _rows(spark: SparkSession, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
-    with _refusals(), _apart(spark) as call:
+    with _refusals(), _in_thread(spark) as call:
         rows = call(frame.toLocalIterator)
         while batch := call(lambda: list(islice(rows, BATCH))):
             for row in batch:
@@ -100,7 +100,7 @@ def _rows(spark: SparkSession, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
 
 
 @contextmanager
-def _apart(spark: SparkSession) -> Iterator[Callable[[Callable[[], Any]], Any]]:
+def _in_thread(spark: SparkSession) -> Iterator[Callable[[Callable[[], Any]], Any]]:
     """Yield a function that makes calls to Spark in a thread of its own; on Ctrl-C, interrupt what Spark is doing.
 
     In the main thread Ctrl-C would break py4j's connection in the midst of a call.

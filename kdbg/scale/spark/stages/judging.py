@@ -26,7 +26,7 @@ from ..commit import HIDDEN
 from .reading import SplitReading
 
 
-def judged(plan: Plan, capture: int, key_logs: Iterable[str] = ()) -> list[Case]:
+def causes_of(plan: Plan, capture: int, key_logs: Iterable[str] = ()) -> list[Case]:
     """Return the causes in the capture of this number, the weightiest first."""
     keys = KeyLog().use(key_logs)
     engine = Engine(keys=keys)

@@ -26,7 +26,7 @@ from ....protocol.grammars import serving
 from ..archive.counting import counted
 from ..archive.plan import Plan
 from ..parquet import Tables
-from .judging import judged, write
+from .judging import causes_of, write
 from .making import Maker, Making
 from .pairing import Pairer
 from .pieces import exchanges
@@ -180,7 +180,7 @@ def judge(plan: Plan, folder: str, key_logs: Sequence[str]) -> Stage:
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in numbers(batches):
-            cases = judged(plan, number, key_logs)
+            cases = causes_of(plan, number, key_logs)
             files = write(folder, cases, {"file": plan.captures[number]})
             yield report({"files": files, "causes": Counter(case.severity.value for case in cases)})
 

@@ -91,28 +91,28 @@ class Lines:
         """Return key, value and headers, shortened to the room there is: the value gets most of it."""
         headers = _headers(record)
         tail = f"  {headers}" if headers else ""
-        key, value = self._said(record, "key"), self._said(record, "value")
-        left = room - _width([*self._told(key), *self._told(value)]) - 2
+        key, value = self._value_text(record, "key"), self._value_text(record, "value")
+        left = room - _width([*self._reader_note(key), *self._reader_note(value)]) - 2
         shown = quoted(key, self.most)
         whole = cells(shown) + cells(quoted(value, self.most))
         left -= min(cells(tail), max(left - whole, left // 4))
         if whole > left:
             shown = quoted(key, max(left // 2, LEAST))
         left -= cells(shown)
-        return [("text", shown), *self._told(key), ("text", f"  {quoted(value, max(left, LEAST))}"),
-                *self._told(value), ("", tail)]  # fmt: skip
+        return [("text", shown), *self._reader_note(key), ("text", f"  {quoted(value, max(left, LEAST))}"),
+                *self._reader_note(value), ("", tail)]  # fmt: skip
 
     def _all_content(self, record: CapturedRecord) -> list[Piece]:
         """Return key, value and headers, whole."""
-        key, value = self._said(record, "key"), self._said(record, "value")
-        found = [("text", quoted(key, self.most)), *self._told(key), ("text", f"  {quoted(value, self.most)}"),
-                 *self._told(value)]  # fmt: skip
+        key, value = self._value_text(record, "key"), self._value_text(record, "value")
+        found = [("text", quoted(key, self.most)), *self._reader_note(key), ("text", f"  {quoted(value, self.most)}"),
+                 *self._reader_note(value)]  # fmt: skip
         return [*found, ("", f"  {_headers(record)}")] if record.headers else found
 
-    def _said(self, record: CapturedRecord, part: Part) -> Value:
+    def _value_text(self, record: CapturedRecord, part: Part) -> Value:
         return self.read(getattr(record, part), ValueContext(part, record.topic_text, record.headers))
 
-    def _told(self, value: Value) -> list[Piece]:
+    def _reader_note(self, value: Value) -> list[Piece]:
         """Return how a key or value was read, and why not otherwise."""
         if not (value.about or value.problem):
             return []

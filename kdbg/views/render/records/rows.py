@@ -30,7 +30,7 @@ class JsonRecords:
 
     def __call__(self, record: CapturedRecord) -> bytes:
         """Return the line of a record, newline included."""
-        key, value = said(record, "key", self.read), said(record, "value", self.read)
+        key, value = value_column(record, "key", self.read), value_column(record, "value", self.read)
         found = columns(record) | {
             "key": json_form(key), "value": json_form(value), "headers": header_objects(record.headers),
         }  # fmt: skip
@@ -52,7 +52,7 @@ class CsvRecords:
 
     def __call__(self, record: CapturedRecord) -> str:
         """Return the line of a record, newline included."""
-        key, value = (said(record, part, self.read) for part in ("key", "value"))
+        key, value = (value_column(record, part, self.read) for part in ("key", "value"))
         found = columns(record) | {
             "key": _cell(key), "value": _cell(value),
             "headers": header_objects(record.headers) if record.headers else None,
@@ -65,7 +65,7 @@ def csv_header() -> str:
     return csv_line(COLUMNS)
 
 
-def said(record: CapturedRecord, part: Part, read: ReadBytes) -> Value:
+def value_column(record: CapturedRecord, part: Part, read: ReadBytes) -> Value:
     """Return what the key or value of a record says."""
     return read(getattr(record, part), ValueContext(part, record.topic_text, record.headers))
 

@@ -211,7 +211,7 @@ def test_a_wrong_schema_is_one_line_and_the_bytes(
     produced(broker_4, topic, good + b"\xff\xff", b"\0\0\x01\x86\x9f\xff", good)
     capture = captured(broker_4, topic, tmp_path)
     left, unknown, read = shown(capture, "--registry", registry)
-    assert left["value_problem"].endswith("2 bytes left over behind N")
+    assert left["value_problem"].endswith("2 trailing bytes after N")
     assert unknown["value"] == {"base64": "AAABhp//"}
     assert unknown["value_problem"].startswith("schema id 99999: the Schema Registry returned an error: ")
     assert read["value"] == {"n": 7}

@@ -174,7 +174,7 @@ def test_a_groups_requests_go_to_its_coordinator(cluster: Cluster, topic: str) -
     steps = run(cluster.bootstrap, script)
     asked = [step for step in steps if "requesting the coordinator of group" in step]
     assert len(asked) >= len(GROUPS)  # once for each, and again while the topic of offsets is being made
-    assert {step.split()[-1].strip("'") for step in asked} == set(GROUPS)
+    assert {step.split("'")[1] for step in asked} == set(GROUPS)
 
 
 def test_a_transaction_goes_to_its_coordinator(cluster: Cluster, topic: str) -> None:

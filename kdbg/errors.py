@@ -35,8 +35,7 @@ from __future__ import annotations
 from .protocol.findings import Kind
 from .protocol.findings.faults import Fault, TooFewBytes
 from .protocol.findings.faults import Leftover as LeftoverFault
-from .protocol.findings.sentences import sentence
-from .protocol.findings.text import stopped
+from .protocol.findings.text import sentence, stopped
 
 
 class KdbgError(Exception):

@@ -90,8 +90,8 @@ def encode(
     Raises `GrammarError` for an API or version that kdbg does not know, `BuildError` with the field path for an
     unknown field, a null where none is allowed, or a value that does not fit its type.
     """
+    from .exchanges.messages.assign import may_hold_bytes, rebuild
     from .exchanges.messages.guide_names import understood
-    from .exchanges.messages.rebuild import may_hold_bytes, rebuild
 
     found = grammars.api(api)
     known(found, version, direction)

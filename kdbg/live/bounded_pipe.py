@@ -1,22 +1,120 @@
-"""Packets on their way to whoever shows them: through a pipe that is never waited on, bounded, and counted.
-
-What goes through the pipe is a pcapng file without an end. Where packets had to be left out, a block of statistics
-says how many, so that the reader learns of it at that place of the stream.
-"""
+"""A queue of bytes on disk: blocks go in, the same bytes come out in their order, and the disk is freed as they do."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import select
+import shutil
+import tempfile
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import BinaryIO
 
-from kdbg.capture import blocks
-from kdbg.capture.pcapng import Counted
-from kdbg.capture.write import Buffer, Parted
-from kdbg.live.overflow import Overflow
+from ..capture import frame_writer
+from ..capture.pcapng import Counted
+from ..capture.write import Buffer, Parted
+
+LIMIT = 4 << 30
+"""Bytes on disk, at most; and at most a quarter of what is free in the folder for temporary files."""
+SEGMENT = 64 << 20
+"""Bytes of a file; it is deleted when the last of them was taken."""
+CHUNK = 1 << 20
+"""Bytes that are written, and taken, at once."""
+
+
+class Overflow:
+    """A first-in, first-out queue of blocks in temporary files, which have no name and end with the process.
+
+    `put` keeps a block in memory where the disk takes no more: `full` says that the caller should stop. `size` counts
+    the bytes that wait. `take` returns whole blocks, so that other blocks may follow what it returns.
+    """
+
+    size: int
+    full: bool
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self.limit = min(limit, _free() // 4) if limit else 0
+        self.size = 0
+        self.full = not self.limit
+        self._segments: deque[_Segment] = deque()
+        self._newest: list[bytes] = []
+        self._newest_size = 0
+
+    def put(self, block: bytes) -> None:
+        """Append a block."""
+        self._newest.append(block)
+        self._newest_size += len(block)
+        self.size += len(block)
+        if not self.full and self._newest_size >= CHUNK:
+            self._write()
+
+    def take(self) -> bytes:
+        """Return the oldest blocks, some `CHUNK` bytes; b"" where none waits."""
+        if self._segments:
+            segment = self._segments[0]
+            data = segment.take()
+            if not segment.sizes:
+                segment.file.close()
+                self._segments.popleft()
+        else:
+            data = b"".join(self._newest)
+            self._newest, self._newest_size = [], 0
+        self.size -= len(data)
+        if self.full and self.size <= self.limit // 2:
+            self.full = not self.limit
+        return data
+
+    def clear(self) -> None:
+        """Forget everything."""
+        while self.take():
+            pass
+
+    def _write(self) -> None:
+        try:
+            if not self._segments or self._segments[-1].end >= SEGMENT:
+                self._segments.append(_Segment())
+            self._segments[-1].append(b"".join(self._newest))
+        except OSError:  # the disk is full
+            self.full = True
+            if self._segments and not self._segments[-1].sizes:
+                self._segments.pop().file.close()
+            return
+        self._newest, self._newest_size = [], 0
+        self.full = self.size >= self.limit
+
+
+def _free() -> int:
+    """Return how many bytes are free for temporary files; 0 where there is no folder for them."""
+    try:
+        return shutil.disk_usage(tempfile.gettempdir()).free
+    except OSError:
+        return 0
+
+
+class _Segment:
+    """A temporary file of chunks: `sizes` are those of the chunks that were not taken, `end` is where the last ends."""
+
+    def __init__(self) -> None:
+        self.file: BinaryIO = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+        self.sizes: deque[int] = deque()
+        self.begin = self.end = 0
+
+    def append(self, chunk: bytes) -> None:
+        """Write a chunk; raise `OSError` where the disk does not take all of it, which then counts as not written."""
+        written = 0
+        while written < len(chunk):
+            written += os.pwrite(self.file.fileno(), memoryview(chunk)[written:], self.end + written)
+        self.sizes.append(len(chunk))
+        self.end += len(chunk)
+
+    def take(self) -> bytes:
+        size = self.sizes.popleft()
+        data = os.pread(self.file.fileno(), size, self.begin)
+        self.begin += size
+        return data
+
 
 MOST = 64 << 20
 """Bytes that wait in memory, at most."""
@@ -55,15 +153,15 @@ class Outflow:
         os.set_blocking(pipe, False)
         with suppress(OSError, AttributeError):  # another system, or more than a user may have
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE)
-        self.add(blocks.section())
+        self.add(frame_writer.section())
 
     def interface(self, link: int, name: str = "") -> None:
         """Describe the next interface: they are numbered from 0."""
-        self.add(blocks.interface(link, name))
+        self.add(frame_writer.interface(link, name))
 
     def packet(self, interface: int, time: int, data: bytes, sent: int) -> None:
         """Take a packet, its time in nanoseconds, of which `sent` bytes were on the wire."""
-        self.block(blocks.enhanced(interface, time, data, sent))
+        self.block(frame_writer.enhanced(interface, time, data, sent))
 
     def block(self, packet: bytes) -> None:
         """Take a packet that is a block already."""
@@ -86,7 +184,7 @@ class Outflow:
                 self.unread += 1
                 continue
             size = len(head) + len(payload)
-            front, behind = blocks.around(interface, time, size, size)
+            front, behind = frame_writer.around(interface, time, size, size)
             self._waiting += (front + head, payload, behind)
             self.size += len(front) + size + len(behind)
             self._full = self.size >= self.most
@@ -111,7 +209,7 @@ class Outflow:
         counted = Counted(self.dropped, self.taken + self.dropped, self.taken - self.unread)
         if not self._full and (counted.dropped, counted.unread) != (self._told.dropped, self._told.unread):
             self._told = counted
-            self.add(blocks.statistics(0, time, counted))
+            self.add(frame_writer.statistics(0, time, counted))
 
     def pump(self) -> bool:
         """Write as much as the pipe takes; return whether something waits for it."""

@@ -15,14 +15,15 @@ import time
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from kdbg.capture import blocks
 from kdbg.capture.pcapng import Counted
 from kdbg.errors import KdbgError
 from kdbg.live.bounded_pipe import Outflow
 from kdbg.live.files import Files, Rotation
 from kdbg.live.interface import ANY, OpenSocket, open_interface
-from kdbg.live.overflow import LIMIT
-from kdbg.live.ring import HAND_OVER, Ring, RingPacket
+
+from ..capture import frame_writer
+from .bounded_pipe import LIMIT
+from .interface import HAND_OVER, Ring, RingPacket
 
 AT_ONCE = 8
 """Blocks of the ring that are taken before the pipe is looked after."""
@@ -107,7 +108,7 @@ class Capturing:
     def begin(self) -> None:
         """Describe the interface, where it is one."""
         if self.files is not None:
-            self.files.head(blocks.section())
+            self.files.head(frame_writer.section())
         if self.name != ANY:
             self._number(socket.if_nametoindex(self.name))
 
@@ -138,7 +139,7 @@ class Capturing:
         flow = self.outflow
         if self.files is not None:
             counted = Counted(flow.dropped, flow.taken + flow.dropped, flow.taken)
-            self.files.add(blocks.statistics(0, self.now, counted))
+            self.files.add(frame_writer.statistics(0, self.now, counted))
             self.files.close()
 
     def take(self, most: int) -> bool:
@@ -174,7 +175,7 @@ class Capturing:
         if number is None:
             number = self._number(packet.interface)
         self.now = packet.time
-        block = blocks.enhanced(number, packet.time, packet.data, packet.sent)
+        block = frame_writer.enhanced(number, packet.time, packet.data, packet.sent)
         if self.files is not None:
             self.files.add(block)
         self.outflow.block(block)
@@ -185,7 +186,7 @@ class Capturing:
             name = socket.if_indextoname(interface)
         except OSError:  # it has gone since
             name = ""
-        described = blocks.interface(self.opened.link, name)
+        described = frame_writer.interface(self.opened.link, name)
         self.outflow.add(described)
         if self.files is not None:
             self.files.head(described)

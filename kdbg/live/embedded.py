@@ -7,10 +7,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .addresses import Address
 from .client.settings import addresses, show
 from .faults import Applied, Faults, Meddling
-from .listeners import Listening
+from .listeners import Address, Listening
 from .proxy import Proxy, Upstream
 from .recording import Recorded
 from .threads import LoopThread

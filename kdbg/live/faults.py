@@ -27,8 +27,7 @@ from ..protocol.wire import Api
 from ..protocol.wire.language.api import Direction
 from .actions import ACTIONS, Action, Refuse, Turn
 from .effects import HangUp, Out, PendingRequest, Send, Wait
-from .exchange_view import ExchangeView
-from .relay import SIZE
+from .relay import SIZE, ExchangeView
 
 FORM = "use API: ACTION, as in 'Fetch: delay 500ms' or 'Produce topic=orders: drop response 3 times'"
 

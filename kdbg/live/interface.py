@@ -1,22 +1,111 @@
-"""An interface of this machine, opened for capturing: its name and a filter go in, a packet socket comes out (Linux).
+"""The kernel's ring of captured packets (packet(7), TPACKET_V3): a socket goes in, batches of packets come out.
 
-scapy opens interfaces of Ethernet and compiles filters; all others, and all interfaces at once, are read from the IP
-header on.
+The kernel writes packets into memory that it shares with this process, a block of them at a time; there is no call for
+each packet, nor a limit of the system on the size. A block is handed over when it is full, or after a short time.
+See the kernel's Documentation/networking/packet_mmap.rst.
 """
 
 from __future__ import annotations
 
 import ctypes
 import logging
+import mmap
 import os
 import socket
 import struct
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kdbg.errors import CaptureRefused
-from kdbg.live.ring import IGNORE_OUTGOING, LOOPBACK, SOL_PACKET
+from ..errors import CaptureRefused
+
+SOL_PACKET = 263
+RX_RING, STATISTICS, VERSION, IGNORE_OUTGOING = 5, 6, 10, 23
+"""Options of packet sockets."""
+TPACKET_V3 = 2
+BLOCK, FRAME = 1 << 19, 1 << 11
+"""Bytes of a block, which holds the largest packet, and of what the kernel calls a frame, which means nothing here."""
+HAND_OVER = 10
+"""Milliseconds after which a block is handed over that is not full."""
+KERNEL, USER = 0, 1
+"""Whose a block is: the bits of its status."""
+VLAN_VALID, VLAN_TPID_VALID, VLAN = 0x10, 0x40, 0x8100
+LOOPBACK, OUTGOING = 772, 4
+"""The kind of hardware that is none, and of packets that are on their way out."""
+_block = struct.Struct("=8xIII").unpack_from
+_packet = struct.Struct("=IIIIIIHH4xIH").unpack_from
+_address = struct.Struct("=iHB").unpack_from
+ADDRESS = 48 + 4
+"""Where the interface of a packet is told, counted from its header."""
+
+
+class RingPacket(NamedTuple):
+    """A packet: number of its interface, nanoseconds since the epoch, bytes captured, bytes on the wire."""
+
+    interface: int
+    time: int
+    data: bytes
+    sent: int
+
+
+class Ring:
+    """The packets of a packet socket, which must have its filter by now; `buffer` is the size of the ring in bytes.
+
+    Packets leaving by a loopback interface come back by it, and are taken once. `ethernet`: they begin with the header
+    of Ethernet, into which VLAN tags, which the kernel takes out, are put back.
+    """
+
+    dropped: int = 0
+    ethernet: bool
+
+    def __init__(self, sock: socket.socket, buffer: int, *, ethernet: bool) -> None:
+        self.socket, self.ethernet = sock, ethernet
+        self.blocks: int = max(buffer // BLOCK, 4)
+        size = self.blocks * BLOCK
+        sock.setsockopt(SOL_PACKET, VERSION, TPACKET_V3)
+        request = struct.pack("=7I", BLOCK, self.blocks, FRAME, size // FRAME, HAND_OVER, 0, 0)
+        sock.setsockopt(SOL_PACKET, RX_RING, request)
+        self._memory = mmap.mmap(sock.fileno(), size)
+        self._next = 0
+        self.count()  # the kernel has counted what the socket could not hold before it had the ring
+        self.dropped = 0
+
+    def take(self) -> list[RingPacket] | None:
+        """Return the packets of the next block; None where the kernel has handed over none."""
+        place = self._next * BLOCK
+        status, count, first = _block(self._memory, place)
+        if not status & USER:
+            return None
+        taken = list(self._packets(place + first, count))
+        struct.pack_into("=I", self._memory, place + 8, KERNEL)
+        self._next = (self._next + 1) % self.blocks
+        return taken
+
+    def count(self) -> int:
+        """Return how many packets the kernel has dropped since the beginning."""
+        self.dropped += struct.unpack("=III", self.socket.getsockopt(SOL_PACKET, STATISTICS, 12))[1]
+        return self.dropped
+
+    def close(self) -> None:
+        """Give the memory back; the socket stays open."""
+        self._memory.close()
+
+    def _packets(self, place: int, count: int) -> Iterator[RingPacket]:
+        memory = self._memory
+        for _ in range(count):
+            step, seconds, rest, size, sent, status, start, network, tag, protocol = _packet(memory, place)
+            interface, hardware, kind = _address(memory, place + ADDRESS)
+            if kind != OUTGOING or hardware != LOOPBACK:
+                begin = place + (start if self.ethernet else network)
+                data = memory[begin : begin + size]
+                if status & VLAN_VALID and self.ethernet:
+                    protocol = protocol if status & VLAN_TPID_VALID else VLAN
+                    data = b"%b%b%b" % (data[:12], struct.pack(">HH", protocol, tag & 0xFFFF), data[12:])
+                    sent += 4
+                yield RingPacket(interface, seconds * 1_000_000_000 + rest, data, sent)
+            place += step
+
 
 ANY = "any"
 ETHERNET, RAW_IP = 1, 101

@@ -14,14 +14,13 @@ from typing import NamedTuple
 from ..errors import InputError, KdbgError
 from ..exchanges.messages.peers import Peers
 from ..protocol.findings.amounts import count
-from .addresses import MOST, Address, Addresses
-from .client.authenticate import authenticate
 from .client.connection import Connection
+from .client.sasl import authenticate
 from .client.settings import Settings, show
 from .client.trust import check_trust
 from .effects import Meddler
 from .holds import Desk
-from .listeners import NO_ROOM, DescriptorLimit, Listener, Listening, Ports, accept, turns
+from .listeners import MOST, NO_ROOM, Address, Addresses, DescriptorLimit, Listener, Listening, Ports, accept, turns
 from .load import Load
 from .notices import Notices
 from .relay import Relay

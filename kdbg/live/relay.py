@@ -1,26 +1,57 @@
-"""One connection with kdbg in the middle: bytes of both ends in, what is passed on to each end out.
-
-Nothing here waits, or knows a socket. What is to be done with an end stands in its queue, `to_client` or `to_broker`,
-in order; whoever has the sockets works them off. Bytes are passed on untouched, but for the addresses of brokers in
-responses, where `Change` gives others, and for what faults do to a message.
-"""
+"""What the relay knows of a message that it has whole, as an exchange: for filters to ask, and for who changes it."""
 
 from __future__ import annotations
 
 import struct
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Set
+from uuid import UUID
 
 from ..capture.write import Buffer
 from ..exchanges.engine.prefixes import read_prefix
 from ..exchanges.engine.requests import RequestHeader, read_header
+from ..exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from ..exchanges.messages.message import header_grammar
+from ..exchanges.messages.peers import Peers
 from ..protocol.wire import Api
+from ..protocol.wire.language.api import Direction
 from ..protocol.wire.readings.compiled import UNREADABLE
 from ..protocol.wire.readings.endpoints import Change, EndpointsReader, endpoints_reader, with_endpoints
-from .addresses import Address
 from .effects import Hold, HoldServer, Meddler, Out, PendingRequest, Send
 from .frames import FRONT, Decision, FramePiece, Frames
+from .listeners import Address
+
+
+class ExchangeView:
+    """Makes exchanges of one connection's messages; `topics` are the names of topic ids that are known."""
+
+    def __init__(self, peers: Callable[[], Peers], topics: dict[UUID, str]) -> None:
+        self._peers = peers
+        self._known = Known.nothing(topics)
+
+    def exchange(self, asked: PendingRequest, direction: Direction, data: bytes) -> Exchange | None:
+        """Return the exchange of a message, without its size; None for one that cannot be read, or whose request was
+        not held."""
+        if asked.data is None:
+            return None
+        header = read_header(asked.data, 0, len(asked.data))[1]
+        if header is None:
+            return None
+        exchange = Exchange(self._peers(), header.api, header.version, header.correlation_id, header.client_id)
+        exchange.answered = asked.answered
+        exchange.request = self._half(asked.data, "request", exchange)
+        if direction == "response":
+            exchange.response = self._half(data, "response", exchange)
+            exchange.response.asked = exchange.request
+        return exchange
+
+    def _half(self, data: bytes, direction: Direction, exchange: Exchange) -> CapturedMessage:
+        now = time.time_ns()
+        half = CapturedMessage(data, (now, now), (0, 0), direction)
+        half.api, half.version, half.known = exchange.api, exchange.version, self._known
+        return half
+
 
 MOST_ASKED = 10_000
 """Requests that may wait for their answers; whoever sends more gets no addresses rewritten any more."""

@@ -13,14 +13,15 @@ from collections.abc import Callable, Sequence
 from subprocess import PIPE
 from typing import IO
 
-from kdbg.capture import blocks
 from kdbg.capture.formats import Damaged, open_reader, packets_of
 from kdbg.capture.source import open_source
 from kdbg.errors import CaptureError, InputError, KdbgError
 from kdbg.live.bounded_pipe import Outflow
 from kdbg.live.capture_child import CaptureOptions, CaptureOutcome, tell
 from kdbg.live.files import Files
-from kdbg.live.overflow import LIMIT
+
+from ..capture import frame_writer
+from .bounded_pipe import LIMIT
 
 OVER = -1
 SHELL = "exec 3<&0; {{ cat <&3; kill $$; }} >/dev/null 2>&1 & exec {} </dev/null 3<&-"
@@ -116,7 +117,7 @@ class Relaying:
         problem = ""
         try:
             if self.files is not None:
-                self.files.head(blocks.section())
+                self.files.head(frame_writer.section())
             self.until_over()
         except KdbgError as error:
             problem = str(error)
@@ -157,11 +158,11 @@ class Relaying:
     def _hand_on(self, link: int, data: bytes, sent: int) -> None:
         if link not in self._links:
             self._links[link] = len(self._links)
-            described = blocks.interface(link)
+            described = frame_writer.interface(link)
             self.outflow.add(described)
             if self.files is not None:
                 self.files.head(described)
-        block = blocks.enhanced(self._links[link], self.now, data, sent)
+        block = frame_writer.enhanced(self._links[link], self.now, data, sent)
         if self.files is not None:
             self.files.add(block)
         self.outflow.block(block)

@@ -13,9 +13,9 @@ from typing import Protocol
 from ..budget import SMALL
 from ..capture.write import Buffer
 from ..exchanges.messages.peers import Peers
-from .addresses import Address
 from .effects import pending
 from .holds import ConnectionHolds, Desk
+from .listeners import Address
 from .load import Load
 from .relay import Relay
 from .socket_queue import End

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.protocol.wire.readings.public_configs import PUBLIC
+from kdbg.protocol.wire.readings.secrets import PUBLIC
 
 from .classpath import classpath
 from .java import QUICK, java

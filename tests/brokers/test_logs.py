@@ -13,7 +13,7 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg.analysis.logs.dialects import DIALECTS
+from kdbg.analysis.logs.lines import DIALECTS
 
 from ..cli.calls import call
 from ..recording.tcpdump import recording

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IPOption_NOP
 from scapy.packet import Packet as Scapy
 
-from kdbg.capture.everyday import segments
+from kdbg.capture.files import segments
 from kdbg.capture.formats import Damaged, open_packets
 from kdbg.capture.fragments import Fragment
 from kdbg.capture.links import dissector

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.capture.find import find, glob, natural
+from kdbg.capture.source import find, glob, natural
 from kdbg.errors import CaptureRefused
 
 from ..cases import for_each

@@ -11,8 +11,8 @@ from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.ui.cli.output import Writer
 from kdbg.ui.cli.watching import Watching
 from kdbg.ui.tui.clipboard import COPIES, ClipboardContext, hexed
-from kdbg.ui.tui.dump import ExchangeDump
 from kdbg.ui.tui.fields import ByteRange, opened
+from kdbg.ui.tui.panes import ExchangeDump
 from kdbg.views.render.style import Look
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from kdbg.capture import open_capture
+from kdbg.exchanges.engine.driver import SELDOM, seldom_collected
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.exchanges.engine.gc_tuning import SELDOM, seldom_collected
 from tests.traffic import Talk, pcap
 
 

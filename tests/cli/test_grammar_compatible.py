@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.protocol.definitions.history import history
+from kdbg.protocol.definitions.compatible import history
 from kdbg.ui.cli.compatible import the_one
 from kdbg.views.render.compatibility import history_text
 from kdbg.views.render.style import Look

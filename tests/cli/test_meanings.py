@@ -11,7 +11,7 @@ import pytest
 from kdbg.protocol.grammars import api
 from kdbg.protocol.grammars.payloads.producer_snapshot import producer_snapshot
 from kdbg.protocol.grammars.records import record_format
-from kdbg.protocol.wire.readings.fields import walk
+from kdbg.protocol.wire.readings.layout import walk
 
 from .calls import CAPTURES, Outcome
 

@@ -14,7 +14,7 @@ import pytest
 from kdbg.protocol.grammars.payloads.registry import payload
 from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.nodes import build
-from kdbg.protocol.wire.records.build import build_set
+from kdbg.protocol.wire.records.node import build_set
 from kdbg.protocol.wire.records.sets import RecordFormat
 from kdbg.ui.cli import COMMANDS
 from kdbg.views.render.records.views import FORMATS as RECORD_FORMATS

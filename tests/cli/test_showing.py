@@ -10,7 +10,7 @@ from pathlib import Path
 import kdbg
 from kdbg.exchanges.jobs.pool import FEW
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.protocol.wire.readings.topic_names import NamesThen
+from kdbg.protocol.wire.readings.topics import NamesThen
 from kdbg.ui.cli.output import FLUSH_AT, Writer
 from kdbg.ui.cli.sinks import InlineSink
 from kdbg.views.render.style import Look

@@ -11,7 +11,7 @@ import pytest
 from kdbg.errors import Closed, InputError, NotAuthenticated, WrongAnswer
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.live.client import Cluster, Connection, Sasl, Settings
-from kdbg.live.client.authenticate import authenticate
+from kdbg.live.client.sasl import authenticate
 from kdbg.live.client.settings import show
 from kdbg.protocol import grammars
 from kdbg.views.render.style import Look

@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+from kdbg.live.client.bodies import template
 from kdbg.live.client.defaults import DEFAULTS, filled
 from kdbg.live.client.forms import FORMS
-from kdbg.live.client.template import template
 from kdbg.protocol import grammars
 from kdbg.protocol.wire import Api
 from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct, build

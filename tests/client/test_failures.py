@@ -10,7 +10,7 @@ import pytest
 from kdbg.errors import ClientError, Closed, TimedOut, WrongAnswer
 from kdbg.exchanges.engine.search import REFUSED
 from kdbg.live.client.failures import bad_length, hung_up, lost, too_slow, wrong_number
-from kdbg.live.client.incoming import Incoming
+from kdbg.live.client.frames import Incoming
 
 from ..cases import for_each
 

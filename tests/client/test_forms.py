@@ -73,7 +73,7 @@ CASES = [
     for version in grammars.api(name).versions
 ]
 TOPICS_BY_ID = {("Produce", 13), ("Fetch", 13), ("OffsetCommit", 10), ("OffsetFetch", 10)}
-"""From these versions on the client exchanges names for ids before it builds (kdbg/live/client/topics.py)."""
+"""From these versions on the client exchanges names for ids before it builds (kdbg/live/client/bodies.py)."""
 
 
 def test_every_form_is_tried() -> None:

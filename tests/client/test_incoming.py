@@ -7,7 +7,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.live.client.incoming import Frame, Incoming
+from kdbg.live.client.frames import Frame, Incoming
 
 
 def framed(*messages: bytes) -> bytes:

@@ -19,7 +19,7 @@ from kdbg.capture.write import CaptureWriter
 from kdbg.errors import Closed, TimedOut
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.live.client import Cluster, Connection, Settings, Tls
-from kdbg.live.client.outgoing import TimedSocket
+from kdbg.live.client.frames import TimedSocket
 from kdbg.live.client.settings import Address, show
 from kdbg.protocol import grammars
 

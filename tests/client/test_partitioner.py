@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.live.client.mock import mock_cluster
-from kdbg.live.client.partitioner import PARTITIONERS, murmur2
+from kdbg.live.client.producing import PARTITIONERS, murmur2
 
 from ..cases import for_each
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kdbg.errors import InputError
-from kdbg.live.client.properties import jaas, parse, read, settings
-from kdbg.live.client.settings import Sasl, Settings, Tls
+from kdbg.live.client.settings import Sasl, Settings, Tls, jaas, parse, read, settings
 
 from ..cases import for_each
 

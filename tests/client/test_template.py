@@ -9,7 +9,7 @@ import pytest
 
 import kdbg
 from kdbg.errors import UnknownVersion
-from kdbg.live.client.template import template
+from kdbg.live.client.bodies import template
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.nodes import WireStruct
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from kdbg.live.client.topics import by_id, unnamed
+from kdbg.live.client.bodies import by_id, unnamed
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.nodes import WireStruct, build
 

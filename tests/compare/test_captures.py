@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import kdbg
-from kdbg.analysis.compare.captures import ComparisonRow, rows
-from kdbg.analysis.compare.profile import Profile
+from kdbg.analysis.compare.captures import ComparisonRow, Profile, rows
 
 from ..traffic import Talk, pcap
 

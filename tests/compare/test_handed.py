@@ -19,7 +19,7 @@ from kdbg.analysis.compare.broker_assigned import (
     assigned_kind,
     is_volatile,
 )
-from kdbg.analysis.compare.ignored_fields import is_ignored
+from kdbg.analysis.compare.messages import is_ignored
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.errors import error_name
 from kdbg.protocol.wire.language.api import DIRECTIONS, Direction

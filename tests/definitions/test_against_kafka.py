@@ -16,8 +16,7 @@ from kdbg.protocol import grammars
 from kdbg.protocol.definitions import MessageDefinition, apis, declare, pairs, read
 from kdbg.protocol.wire.language.api import DIRECTIONS
 from kdbg.protocol.wire.nodes import WireArray, WireStruct, join
-from kdbg.protocol.wire.readings.bnf import structure
-from kdbg.protocol.wire.readings.layout import layout
+from kdbg.protocol.wire.readings.layout import layout, structure
 
 from .. import facts
 from ..facts import RELEASES

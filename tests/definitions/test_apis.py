@@ -14,7 +14,7 @@ from kdbg.protocol import grammars
 from kdbg.protocol.definitions import DefinedApis, apis, read
 from kdbg.protocol.wire import Api
 from kdbg.protocol.wire.nodes import build
-from kdbg.protocol.wire.readings.bnf import bnf
+from kdbg.protocol.wire.readings.layout import bnf
 from kdbg.protocol.wire.readings.secrets import has_secrets
 
 

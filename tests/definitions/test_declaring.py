@@ -11,9 +11,8 @@ import pytest
 from kdbg.errors import UnknownVersion
 from kdbg.protocol.definitions import Declared, declare, declared, read
 from kdbg.protocol.wire.nodes import build
-from kdbg.protocol.wire.readings.bnf import bnf
 from kdbg.protocol.wire.readings.compiled import reader
-from kdbg.protocol.wire.readings.layout import layout
+from kdbg.protocol.wire.readings.layout import bnf, layout
 
 from ..cases import for_each
 

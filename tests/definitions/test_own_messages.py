@@ -8,8 +8,7 @@ import pytest
 
 from kdbg.errors import BuildError
 from kdbg.protocol import grammars
-from kdbg.protocol.definitions.every_version import Members
-from kdbg.protocol.definitions.message_data import MessageType
+from kdbg.protocol.definitions.message_data import Members, MessageType
 from kdbg.protocol.definitions.model import MessageDefinition
 from kdbg.protocol.definitions.parse import read
 from kdbg.protocol.wire.language.api import DIRECTIONS, Direction

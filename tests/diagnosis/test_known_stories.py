@@ -9,7 +9,7 @@ import pytest
 
 from kdbg.analysis.diagnosis import diagnose
 from kdbg.analysis.diagnosis.lint import Linter
-from kdbg.analysis.diagnosis.lint.remark import remark_object
+from kdbg.analysis.diagnosis.lint.linter import remark_object
 from kdbg.analysis.diagnosis.stories import subjects, tell
 from kdbg.analysis.diagnosis.stories.text import about, sentence
 from kdbg.analysis.ledgers import Ledgers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from kdbg.analysis.diagnosis.parties import OF_BROKERS, is_broker
+from kdbg.analysis.diagnosis.queries import OF_BROKERS, is_broker
 from kdbg.analysis.diagnosis.rules.api_version_unsupported import BASE
 from kdbg.analysis.ledgers.clusters import Led
 from kdbg.protocol.grammars import name_of

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kdbg.analysis.diagnosis import diagnose
-from kdbg.analysis.diagnosis.case_json import kept, stored_case
+from kdbg.analysis.diagnosis.text import kept, stored_case
 from kdbg.views.render.causes import CaseView, case_line
 from kdbg.views.render.style import Look
 

@@ -10,7 +10,7 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.exchanges.messages.attempts import Tried
+from kdbg.exchanges.messages.peers import Tried
 from kdbg.protocol.findings import Finding
 from kdbg.protocol.findings.facts import NobodyThere, TurnedDown
 from kdbg.protocol.findings.kinds import ATTEMPTS

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg.exchanges.engine import in_flight as room
-from kdbg.exchanges.engine.late_requests import LATE
+from kdbg.exchanges.engine.in_flight import LATE
 from kdbg.exchanges.engine.pairing import Pairing
 from kdbg.exchanges.engine.requests import RequestHeader
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange

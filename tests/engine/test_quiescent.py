@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 
 from kdbg.capture import Packet, open_capture
+from kdbg.exchanges.engine.driver import quiescent_at
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.exchanges.engine.split_points import quiescent_at
 from kdbg.streams.tcp.connection import Connection
 from tests.traffic import Talk, pcap
 

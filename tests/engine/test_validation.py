@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.exchanges.engine.validation import CLOSE_LOOK, excess, extent, fits, may_fit
+from kdbg.exchanges.engine.requests import CLOSE_LOOK, excess, extent, fits, may_fit
 from kdbg.exchanges.messages.message import opaque_api
 from kdbg.protocol.grammars import by_key
 from kdbg.protocol.wire import Api, Dialect, Int16, Int32, Int64, Struct

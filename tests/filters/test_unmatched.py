@@ -85,8 +85,8 @@ def test_the_library_has_it() -> None:
 
 
 def test_captured_names_are_escaped() -> None:
-    from kdbg.exchanges.filters.names import pattern
-    from kdbg.exchanges.filters.tally import FilterTally
+    from kdbg.exchanges.filters.filter import pattern
+    from kdbg.exchanges.filters.filter_set import FilterTally
     from kdbg.ui.cli.filters import unmatched_lines
 
     seen = FilterTally()

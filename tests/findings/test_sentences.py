@@ -12,8 +12,7 @@ import kdbg
 from kdbg.protocol.findings import Finding, Kind, faults
 from kdbg.protocol.findings import facts as of
 from kdbg.protocol.findings.amounts import rounded
-from kdbg.protocol.findings.sentences import SENTENCES, sentence
-from kdbg.protocol.findings.text import beside
+from kdbg.protocol.findings.text import SENTENCES, beside, sentence
 
 from ..cases import for_each
 

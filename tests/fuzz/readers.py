@@ -35,11 +35,11 @@ from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
 from kdbg.protocol.wire.readings.measure import end_of
-from kdbg.protocol.wire.records.checksum import crc32c
 from kdbg.protocol.wire.records.compression import CODECS, decompress
+from kdbg.protocol.wire.records.sets import crc32c
 from kdbg.scale.signals.metrics import Metrics
-from kdbg.scale.signals.otlp_json import line
 from kdbg.scale.signals.prometheus import text
+from kdbg.scale.signals.sinks import line
 from kdbg.scale.signals.traces import Traces
 from kdbg.ui.cli import Modules
 from kdbg.views.render.causes import CaseView
@@ -369,10 +369,9 @@ def segment(data: bytes) -> None:
 
 def value(data: bytes) -> None:
     """Read a key or value by a reader, which the first byte stands for, with its schema if it wants one."""
-    from kdbg.payloads.schemas.given import ForTopic, TopicSchemas
-    from kdbg.payloads.values.chosen import Choice, ReaderChoice
+    from kdbg.payloads.schemas.sources import ForTopic, TopicSchemas
+    from kdbg.payloads.values.chosen import Choice, ReaderChoice, unasked
     from kdbg.payloads.values.table import READERS
-    from kdbg.payloads.values.unasked import unasked
     from kdbg.payloads.values.value import ValueContext
 
     from ..values.test_readers import ORDER, PARCEL, PROTO

@@ -30,7 +30,7 @@ class Target(NamedTuple):
 SEVEN = 7 * SECONDS
 """Of what decodes an input seven times: in each view, for two commands, and for a table."""
 TARGETS: dict[str, Target] = {
-    "pcap": Target(readers.capture, seeds.pcaps, ("capture/pcap.py", "capture/everyday.py")),
+    "pcap": Target(readers.capture, seeds.pcaps, ("capture/pcap.py", "capture/files.py")),
     "pcapng": Target(readers.capture, seeds.pcapngs, ("capture/pcapng.py",)),
     "places": Target(readers.places, seeds.pcaps, ("exchanges/multipoint",), short=6),
     "gzip": Target(readers.capture, seeds.gzipped, ("capture/source.py",)),

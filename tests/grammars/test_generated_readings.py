@@ -20,7 +20,7 @@ from kdbg.protocol.wire.nodes import UnreadStruct
 from kdbg.protocol.wire.readings.compiled import UNREADABLE
 from kdbg.protocol.wire.readings.outline import outline
 from kdbg.protocol.wire.readings.outline_codegen import facts_reader
-from kdbg.protocol.wire.readings.topic_names import ALWAYS
+from kdbg.protocol.wire.readings.topics import ALWAYS
 from kdbg.views.render.hex_codegen import Texts as DumpTexts
 from kdbg.views.render.hex_codegen import dumping
 from kdbg.views.render.hexdump import hexdump

@@ -16,7 +16,7 @@ from kdbg.protocol import grammars
 from kdbg.protocol.grammars import headers, offset_commit, records
 from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.nodes import WireStruct
-from kdbg.protocol.wire.readings.bnf import bnf
+from kdbg.protocol.wire.readings.layout import bnf
 
 from ..cases import for_each
 from ..facts import guide

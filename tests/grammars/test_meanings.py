@@ -19,7 +19,7 @@ from kdbg.protocol.wire.language.api import DIRECTIONS
 from kdbg.protocol.wire.language.payload import Payload
 from kdbg.protocol.wire.language.types import rules_of
 from kdbg.protocol.wire.nodes import WireStruct
-from kdbg.protocol.wire.readings.fields import walk
+from kdbg.protocol.wire.readings.layout import walk
 from kdbg.views.render.grammartext import nullable
 
 from ..cases import for_each

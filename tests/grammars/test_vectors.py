@@ -22,8 +22,7 @@ from kdbg.protocol import grammars
 from kdbg.protocol.grammars.guides import FORMER_NAMES
 from kdbg.protocol.wire.language.api import DIRECTIONS, snake_case
 from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct
-from kdbg.protocol.wire.records.build import build_set
-from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.records.node import RecordsNode, build_set
 
 from .. import facts
 from ..conftest import SHARED

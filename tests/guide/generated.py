@@ -9,13 +9,13 @@ from functools import partial
 
 import click
 
-from kdbg.analysis.diagnosis.lint.registry import ALL
+from kdbg.analysis.diagnosis.lint.linter import ALL
 from kdbg.analysis.diagnosis.rules import RULES
 from kdbg.exchanges.filters.table import FILTERS
 from kdbg.exchanges.filters.where.vocabulary import TERMS
 from kdbg.protocol.findings import Kind
 from kdbg.protocol.findings.kinds import OLD_NAMES
-from kdbg.scale.signals.families import FAMILIES
+from kdbg.scale.signals.metrics import FAMILIES
 from kdbg.ui.cli import commands
 from kdbg.ui.guide import text
 from kdbg.views.tables import columns

@@ -23,8 +23,7 @@ from textual.pilot import Pilot
 
 import kdbg
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.live.control import SIZE
-from kdbg.live.holds import Held
+from kdbg.live.holds import SIZE, Held
 from kdbg.ui.cli import live_screen
 from kdbg.ui.tui.app import Browser
 from kdbg.ui.tui.feed import ExchangeFeed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kdbg.analysis.ledgers import standing
-from kdbg.analysis.ledgers.timed import Timed
+from kdbg.analysis.ledgers.latency import Timed
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 

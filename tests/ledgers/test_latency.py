@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.analysis.ledgers.latency import Latencies
-from kdbg.analysis.ledgers.timed import Timed
+from kdbg.analysis.ledgers.latency import Latencies, Timed
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.latency import Split, Timing
-from kdbg.exchanges.messages.lines import UNTIMED
+from kdbg.exchanges.messages.places import UNTIMED
 from kdbg.streams.tcp.paths import Paths
 from kdbg.views.render.jsonlines import json_line
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kdbg.analysis.ledgers.evidence import Mark
-from kdbg.analysis.ledgers.malformed import Mistakes
+from kdbg.analysis.ledgers.sessions import Mistakes
 from kdbg.protocol.findings import Finding, Kind, Severity
 from kdbg.protocol.findings.facts import MessageMistake
 

@@ -14,13 +14,12 @@ from typing import Any
 import pytest
 
 from kdbg.budget import MEMORY, SMALL
-from kdbg.capture import blocks
-from kdbg.live import overflow
-from kdbg.live.addresses import Addresses
-from kdbg.live.bounded_pipe import Outflow
+from kdbg.capture import frame_writer
+from kdbg.live import bounded_pipe as overflow
+from kdbg.live.bounded_pipe import Outflow, Overflow
+from kdbg.live.listeners import Addresses
 from kdbg.live.load import Load
 from kdbg.live.notices import Notices
-from kdbg.live.overflow import Overflow
 from kdbg.ui.cli.proxy import command
 
 from .proxies import broker, running
@@ -190,7 +189,7 @@ def pipe() -> Iterator[tuple[int, int]]:
         os.close(end)
 
 
-FRONT, BLOCK = len(blocks.section()), len(blocks.enhanced(0, 1, bytes(100), 100))
+FRONT, BLOCK = len(frame_writer.section()), len(frame_writer.enhanced(0, 1, bytes(100), 100))
 
 
 def test_packets_are_left_out_once_as_much_waits_as_may(pipe: tuple[int, int]) -> None:
@@ -208,7 +207,7 @@ def test_packets_in_two_parts_are_left_out_at_the_same_bound(pipe: tuple[int, in
         out = Outflow(pipe[1], most=FRONT + 2 * BLOCK + more)
         assert not out.borrow(0, 1, [(bytes(40), bytes(60))] * 4)
         assert (out.taken, out.unread, out.size) == (4, unread, 0)
-        expected = blocks.section() + blocks.enhanced(0, 1, bytes(100), 100) * (4 - unread)
+        expected = frame_writer.section() + frame_writer.enhanced(0, 1, bytes(100), 100) * (4 - unread)
         assert os.read(pipe[0], MIB) == expected
 
 
@@ -231,7 +230,7 @@ def test_there_is_room_again_once_half_has_gone(pipe: tuple[int, int]) -> None:
     assert out.size == size, "what is missing is told once"
     out.dropped = 1
     out.tell(6)
-    assert out.size == size + len(blocks.statistics(0, 6, blocks.Counted(1, 2, 3)))
+    assert out.size == size + len(frame_writer.statistics(0, 6, frame_writer.Counted(1, 2, 3)))
 
 
 # Brokers and descriptors

@@ -19,11 +19,10 @@ from scapy.utils import RawPcapNgReader
 
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.live.capture_child import CaptureOptions, CaptureOutcome
-from kdbg.live.control import Hand, Office, channel
 from kdbg.live.effects import Hold
 from kdbg.live.faults import Applied
 from kdbg.live.files import Rotation
-from kdbg.live.holds import Held
+from kdbg.live.holds import Hand, Held, Office, channel
 from kdbg.live.relay import Relay
 from kdbg.live.remote import hear, relay
 
@@ -132,7 +131,7 @@ def test_a_connection_that_ends_and_a_screen_that_ends() -> None:
 
 def test_nothing_is_held_for_a_screen_that_takes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """What waits for the screen is bounded, and nobody waits for it."""
-    monkeypatch.setattr("kdbg.live.control.MOST", 1 << 20)
+    monkeypatch.setattr("kdbg.live.holds.MOST", 1 << 20)
     done, (mine, theirs) = list[Applied](), channel()
 
     async def work() -> int:

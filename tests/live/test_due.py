@@ -10,7 +10,7 @@ import pytest
 
 import kdbg
 from kdbg.errors import InputError
-from kdbg.live.answers import only_asks, refusal, skeleton, with_error
+from kdbg.live.actions import only_asks, refusal, skeleton, with_error
 from kdbg.live.mocking.answers import Answers
 from kdbg.live.mocking.meaning import closeness, features
 from kdbg.live.mocking.recording import Recording

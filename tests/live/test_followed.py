@@ -11,10 +11,9 @@ import pytest
 
 import kdbg
 from kdbg.errors import CannotConnect
-from kdbg.live.addresses import UNLISTED, Address, Addresses
 from kdbg.live.client.settings import Sasl, Settings, Tls, show
 from kdbg.live.client.trust import check_trust, is_trusted
-from kdbg.live.listeners import Listening, Ports
+from kdbg.live.listeners import UNLISTED, Address, Addresses, Listening, Ports
 from kdbg.live.proxy import Upstream
 
 from .proxies import PATIENCE, Stage, answered, asked, broker, files, read_frame, reset, running

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.live.addresses import Address
+from kdbg.live.listeners import Address
 from kdbg.live.notices import Notices
 
 from ..cli.calls import CAPTURES

@@ -12,12 +12,19 @@ from kdbg.errors import BuildError, InputError
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.live.actions import Refuse, Set, Turn
-from kdbg.live.replaying.nodes import brokers_in
 from kdbg.live.replaying.plan import Plan, left_out, unfit
 from kdbg.live.replaying.replay import waits_of
-from kdbg.live.replaying.request_adapter import Sent, Words, nearest
-from kdbg.live.replaying.topics import TopicShape, wanted
-from kdbg.live.sessions import FetchSessions, parts_of, topics_of
+from kdbg.live.replaying.request_adapter import (
+    FetchSessions,
+    Sent,
+    TopicShape,
+    Words,
+    brokers_in,
+    nearest,
+    parts_of,
+    topics_of,
+    wanted,
+)
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.sasl import api as SASL_TOKEN
 

@@ -15,7 +15,7 @@ from scapy.utils import PcapNgReader, RawPcapNgReader
 
 from kdbg.capture import open_capture
 from kdbg.capture.files import Lost
-from kdbg.live import overflow
+from kdbg.live import bounded_pipe as overflow
 from kdbg.live.bounded_pipe import Outflow
 from tests.traffic import RAW_IP, Talk
 

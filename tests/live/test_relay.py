@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg.errors import InputError
-from kdbg.live.addresses import Addresses
 from kdbg.live.effects import HangUp, Out, Send, Wait
 from kdbg.live.faults import Faults, Meddling
+from kdbg.live.listeners import Addresses
 from kdbg.live.relay import Relay
 from kdbg.live.session import NOBODY
 

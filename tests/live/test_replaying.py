@@ -16,9 +16,7 @@ from kdbg.errors import BuildError, InputError
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.live.replaying.plan import LEFT_OUT, Plan, ReplayStep
-from kdbg.live.replaying.request_adapter import Words
-from kdbg.live.replaying.topics import TopicShape, wanted
-from kdbg.live.sessions import FetchSessions
+from kdbg.live.replaying.request_adapter import FetchSessions, TopicShape, Words, wanted
 from kdbg.protocol import grammars
 
 OLD, NEW = UUID(int=5), UUID(int=6)

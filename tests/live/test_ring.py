@@ -26,13 +26,12 @@ from scapy.utils import RawPcapNgReader
 from kdbg.capture import open_capture
 from kdbg.capture.files import Lost
 from kdbg.errors import CaptureError, CaptureRefused
-from kdbg.live import ring as module
+from kdbg.live import interface as module
 from kdbg.live.bounded_pipe import Outflow
 from kdbg.live.capture_child import CaptureOptions, CaptureOutcome, Capturing, capture, tell
 from kdbg.live.capture_process import CaptureProcess
 from kdbg.live.files import Files, Rotation
-from kdbg.live.interface import OpenSocket, _program, names, open_interface
-from kdbg.live.ring import Ring, RingPacket
+from kdbg.live.interface import OpenSocket, Ring, RingPacket, _program, names, open_interface
 
 BLOCK = 1 << 19
 LOOPBACK, ETHERNET = 772, 1

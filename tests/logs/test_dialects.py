@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.analysis.logs.dialects import DIALECTS, line_facts
+from kdbg.analysis.logs.lines import DIALECTS, line_facts
 from kdbg.analysis.logs.structures import printed
 
 from ..cases import for_each

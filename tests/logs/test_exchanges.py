@@ -9,11 +9,10 @@ import pytest
 from kdbg.analysis.logs import conversations as module
 from kdbg.analysis.logs.conversations import Conversations
 from kdbg.analysis.logs.dialect import LineFacts
-from kdbg.analysis.logs.dialects import DIALECTS
 from kdbg.analysis.logs.exchanges import UNVERSIONED, line_of
-from kdbg.analysis.logs.lines import ProtocolLine
+from kdbg.analysis.logs.lines import DIALECTS, ProtocolLine
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.exchanges.messages.lines import UNNUMBERED, UNTIMED, LogLine
+from kdbg.exchanges.messages.places import UNNUMBERED, UNTIMED, LogLine
 from kdbg.protocol import grammars
 
 METADATA, PRODUCE = grammars.api("Metadata"), grammars.api("Produce")

@@ -6,7 +6,7 @@ import base64
 from typing import Any
 from uuid import UUID
 
-from kdbg.analysis.logs.field_match import OTHERS, RANGES, fitting
+from kdbg.analysis.logs.exchanges import OTHERS, RANGES, fitting
 from kdbg.exchanges.messages.message import grammar_of
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.language.api import Direction

@@ -8,9 +8,8 @@ import pytest
 
 from kdbg.analysis.logs import join as module
 from kdbg.analysis.logs.dialect import LineFacts
-from kdbg.analysis.logs.dialects import DIALECTS
 from kdbg.analysis.logs.join import APART, FARTHEST_ZONE, QUARTER, SOON, Join
-from kdbg.analysis.logs.lines import ProtocolLine
+from kdbg.analysis.logs.lines import DIALECTS, ProtocolLine
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol import grammars

@@ -7,7 +7,7 @@ from typing import Any
 
 from kdbg.analysis.logs import broker, java, kafka_python, kafkajs, librdkafka, sarama
 from kdbg.analysis.logs.dialect import LineFacts, end_of
-from kdbg.analysis.logs.dialects import DIALECTS, line_facts
+from kdbg.analysis.logs.lines import DIALECTS, line_facts
 from kdbg.protocol import grammars
 from kdbg.protocol.wire import Api
 

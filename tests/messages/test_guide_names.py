@@ -16,7 +16,7 @@ from kdbg.protocol import grammars
 from kdbg.protocol.grammars.guides import GUIDES, LATER
 from kdbg.protocol.wire import Api
 from kdbg.protocol.wire.language.api import Direction
-from kdbg.protocol.wire.readings.fields import walk
+from kdbg.protocol.wire.readings.layout import walk
 
 from ..cases import for_each
 from ..facts import guide

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdbg.exchanges.messages.steps import NORMAL_STEPS, errors_of, is_normal_step
+from kdbg.exchanges.messages.rejection import NORMAL_STEPS, errors_of, is_normal_step
 from kdbg.protocol.grammars import api
 from kdbg.protocol.grammars.errors import error_name
 

@@ -6,7 +6,7 @@ from kdbg.capture.packet import ACK, SYN, Packet
 from kdbg.exchanges.messages.places import Bounds
 from kdbg.exchanges.multipoint.clocks import DRIFT, ClockOffset
 from kdbg.exchanges.multipoint.flows import AGREED, BEHIND, NEAR, OLD, SETTLED, Conversation, Flow, Path
-from kdbg.exchanges.multipoint.guess import opener
+from kdbg.exchanges.multipoint.merge import opener
 
 FORTH = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + (50_000).to_bytes(2, "big") + (9092).to_bytes(2, "big")
 BACK = bytes([10, 0, 0, 2, 10, 0, 0, 1]) + (9092).to_bytes(2, "big") + (50_000).to_bytes(2, "big")

@@ -16,8 +16,7 @@ from kdbg.protocol.grammars.records import Records
 from kdbg.protocol.wire.language.api import Direction
 from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.nodes import Field, Node, NullableStruct, WireArray, WireStruct
-from kdbg.protocol.wire.records.build import build_set
-from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.records.node import RecordsNode, build_set
 
 from ..grammars.values import BLOBS, NUMBERS, RECORD_SETS, TEXTS, Maker
 

@@ -19,9 +19,10 @@ from kdbg.capture import open_capture
 from kdbg.errors import InputError
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.requested_wait import beyond_wait
-from kdbg.scale.query import captures, database
-from kdbg.scale.query.captures import Decoded
+from kdbg.scale.query import database
+from kdbg.scale.query import sources as captures
 from kdbg.scale.query.database import Database
+from kdbg.scale.query.sources import Decoded
 from kdbg.views.tables.columns import ABOUT, TABLES
 from kdbg.views.tables.questions import QUESTIONS
 from tests.cli.calls import SHIPPED

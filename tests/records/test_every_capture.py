@@ -11,8 +11,8 @@ import pytest
 
 from kdbg.exchanges.engine.driver import Drive
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.payloads.records.exchanges import Records
 from kdbg.payloads.records.record import CapturedRecord
+from kdbg.payloads.records.sources import Records
 from kdbg.payloads.values.chosen import PLAIN
 from kdbg.views.reading.files import open_any
 from kdbg.views.render.jsonlines import json_line

@@ -10,8 +10,8 @@ import pytest
 
 import kdbg
 from kdbg.exchanges.messages.exchange import CapturedMessage
-from kdbg.protocol.wire.records.checksum import crc32, crc32c
 from kdbg.protocol.wire.records.compression import compress, decompress
+from kdbg.protocol.wire.records.sets import crc32, crc32c
 from kdbg.views.redact.edits import _json_blanked
 from kdbg.views.redact.fill import Effort
 from kdbg.views.redact.message import Redacted, redact

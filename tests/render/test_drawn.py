@@ -15,7 +15,7 @@ from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.payloads import TOPICS
 from kdbg.protocol.wire.language.api import Api, Direction
-from kdbg.protocol.wire.readings.topic_names import Topics
+from kdbg.protocol.wire.readings.topics import Topics
 from kdbg.views.render.exchanges import TreeView
 from kdbg.views.render.style import Look
 from kdbg.views.render.tree_codegen import Drawing

@@ -14,7 +14,7 @@ from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol.grammars.payloads import TOPICS
 from kdbg.protocol.wire.language.api import Api, Direction
-from kdbg.protocol.wire.readings.topic_names import NamesThen, Topics
+from kdbg.protocol.wire.readings.topics import NamesThen, Topics
 from kdbg.ui.cli.decoding import DecodeRun
 from kdbg.ui.cli.output import Writer
 from kdbg.views.render.hex_codegen import Dumping

@@ -14,7 +14,7 @@ from kdbg.protocol.grammars.payloads import payload
 from kdbg.protocol.wire import Array, Int8, Int32, Nullable, String, Struct
 from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.nodes import WireStruct
-from kdbg.protocol.wire.readings.bnf import structure
+from kdbg.protocol.wire.readings.layout import structure
 from kdbg.views.render.meanings import named
 from kdbg.views.render.style import Look
 from kdbg.views.render.tree import Tree

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg.exchanges.messages.steps import went_wrong
+from kdbg.exchanges.messages.rejection import went_wrong
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import view

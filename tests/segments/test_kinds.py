@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kdbg.payloads.segments import SegmentPiece, place_of
 from kdbg.payloads.segments.kinds import KINDS, SUFFIXES, recognise
-from kdbg.protocol.wire.records.checksum import crc32c
+from kdbg.protocol.wire.records.sets import crc32c
 
 from ..cases import for_each
 from .made import TIME, batch, findings, message, opened, pieces

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kdbg.payloads.segments.log import CREDIT, CREDIT_PER_BYTE, MOST_DAMAGE, LogWalk
 from kdbg.payloads.segments.piece import LARGEST
-from kdbg.payloads.segments.walk import CREDIT, CREDIT_PER_BYTE, MOST_DAMAGE, LogWalk
 
 from .made import batch, findings, flipped, message, opened, pieces, reading
 

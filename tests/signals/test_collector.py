@@ -14,9 +14,9 @@ import pytest
 
 from kdbg.errors import CannotConnect, InputError, WrongAnswer
 from kdbg.scale.signals import sinks
+from kdbg.scale.signals.attributes import Event, Link, Span, SpanSide
 from kdbg.scale.signals.collector import Collector, address
 from kdbg.scale.signals.sinks import Behind
-from kdbg.scale.signals.span import Event, Link, Span, SpanSide
 
 from ..cases import for_each
 from ..cli.calls import CAPTURES, SHIPPED, Outcome, call

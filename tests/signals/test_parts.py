@@ -18,17 +18,14 @@ from kdbg.exchanges.messages.latency import Split, Timing
 from kdbg.protocol.findings import Finding, Severity
 from kdbg.protocol.findings import Kind as Kinds
 from kdbg.protocol.grammars import sasl
-from kdbg.protocol.wire.readings.topic_names import NamesThen
+from kdbg.protocol.wire.readings.topics import NamesThen
 from kdbg.scale.signals import metrics as module
 from kdbg.scale.signals import spans as sending
-from kdbg.scale.signals.collector import Collector
-from kdbg.scale.signals.families import BUCKETS
-from kdbg.scale.signals.http import Asking, Nobody, reason
-from kdbg.scale.signals.metrics import Metrics, Spread, Totals
-from kdbg.scale.signals.otlp_json import line
+from kdbg.scale.signals.attributes import Event, Link, Span, SpanSide, moment
+from kdbg.scale.signals.collector import Asking, Collector, Nobody, reason
+from kdbg.scale.signals.metrics import BUCKETS, Metrics, Spread, Totals
 from kdbg.scale.signals.prometheus import check, serve, text
-from kdbg.scale.signals.sinks import Behind, CollectorSink, FileSink
-from kdbg.scale.signals.span import Event, Link, Span, SpanSide, moment
+from kdbg.scale.signals.sinks import Behind, CollectorSink, FileSink, line
 from kdbg.scale.signals.spans import Spans
 
 from ..live.test_replaying import OLD, exchange, heartbeat

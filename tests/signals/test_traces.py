@@ -8,17 +8,16 @@ import pytest
 
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.latency import Split, Tcp, Timing
-from kdbg.exchanges.messages.lines import UNNUMBERED, UNTIMED
 from kdbg.exchanges.messages.peers import Decrypted, Peers, Process, Via
+from kdbg.exchanges.messages.places import UNNUMBERED, UNTIMED
 from kdbg.protocol.findings import Finding, Kind
 from kdbg.protocol.grammars import sasl
-from kdbg.protocol.wire.readings.topic_names import NamesThen
+from kdbg.protocol.wire.readings.topics import NamesThen
 from kdbg.scale.signals import links as linked
 from kdbg.scale.signals import traces as module
-from kdbg.scale.signals.attributes import of_connection
+from kdbg.scale.signals.attributes import Event, Link, Span, of_connection
+from kdbg.scale.signals.attributes import SpanSide as Side
 from kdbg.scale.signals.links import Contexts, Links, parent_of
-from kdbg.scale.signals.span import Event, Link, Span
-from kdbg.scale.signals.span import SpanSide as Side
 from kdbg.scale.signals.traces import Traces
 
 from ..live.test_replaying import exchange, heartbeat

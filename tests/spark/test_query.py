@@ -13,9 +13,8 @@ import pytest
 from kdbg.capture import open_capture
 from kdbg.errors import SparkError
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.scale.query.captures import Decoded
 from kdbg.scale.query.database import Database
-from kdbg.scale.query.stored import show
+from kdbg.scale.query.sources import Decoded, show
 from kdbg.scale.spark.query.sql import ADAPTIVE, answer, name_tables
 from kdbg.views.tables.columns import TABLES
 from kdbg.views.tables.questions import QUESTIONS

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from kdbg.analysis.stats.cells import Cells
+from kdbg.analysis.stats.dimensions import Cells
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.readings.outline import Outline
 

@@ -12,16 +12,15 @@ import pytest
 from kdbg.analysis.stats import statistics as module
 from kdbg.analysis.stats.dimensions import DIMENSIONS, dimensions
 from kdbg.analysis.stats.measures import MEASURES
-from kdbg.analysis.stats.overview import Overview
-from kdbg.analysis.stats.statistics import Statistics
+from kdbg.analysis.stats.statistics import Overview, Statistics
 from kdbg.analysis.stats.table import StatsTable, folded
 from kdbg.analysis.stats.tally import Tally
 from kdbg.capture import open_capture
 from kdbg.errors import InputError
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.rejection import is_normal_step
 from kdbg.exchanges.messages.requested_wait import beyond_wait
-from kdbg.exchanges.messages.steps import is_normal_step
 
 from ..cli.calls import CAPTURES, SHARED, SHIPPED
 

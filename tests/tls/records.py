@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kdbg.streams.tls.derive import expand_label, prf
+from kdbg.streams.tls.openers import expand_label, prf
 
 CHANGE, ALERT, HANDSHAKE, DATA = 20, 21, 22, 23
 RANDOM, OTHER = bytes(range(32)), bytes(range(100, 132))

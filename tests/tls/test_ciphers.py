@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.streams.tls.suites import NAMES
+from kdbg.streams.tls.openers import NAMES
 
 from ..traffic import Talk, pcap
 from .talks import TlsTalk, ends

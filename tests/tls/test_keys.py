@@ -8,9 +8,19 @@ import re
 
 import pytest
 
-from kdbg.streams.tls.derive import expand_label, prf
-from kdbg.streams.tls.openers import Chained12, Sealed12, Sealed13, openers_12
-from kdbg.streams.tls.suites import NAMES, Suite, suite, suite_name, version_name
+from kdbg.streams.tls.openers import (
+    NAMES,
+    Chained12,
+    Sealed12,
+    Sealed13,
+    Suite,
+    expand_label,
+    openers_12,
+    prf,
+    suite,
+    suite_name,
+    version_name,
+)
 
 from .records import DATA, seal
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kdbg.streams.tls import TlsConnection, TlsFacts, Why
-from kdbg.streams.tls.derive import expand_label
 from kdbg.streams.tls.hello import RETRY
+from kdbg.streams.tls.openers import expand_label
 from kdbg.streams.tls.session import ALERTS
 
 from . import records

@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from kdbg.errors import InputError
+from kdbg.ui.tui.app import JUMPS, found
 from kdbg.ui.tui.index import BY_WHO, COLUMNS, HALF, SORTS, WRONG, Batch, Index, Order, Parcel, Start, Who
-from kdbg.ui.tui.jumps import JUMPS, found
 
 SHOP = Who(0, 1, "c:1", "b:1", "Produce", 9, "shop")
 TILL = Who(0, 2, "c:2", "b:1", "Fetch", 12, "till")

@@ -11,10 +11,9 @@ from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, Input
 
 import kdbg
-from kdbg.ui.tui.app import Browser
+from kdbg.ui.tui.app import Browser, Page
 from kdbg.ui.tui.index import WRONG
 from kdbg.ui.tui.keys import FOOT, KEYS, SHORT
-from kdbg.ui.tui.pages import Page
 
 from .driving import CAPTURES, drive, lines, press, settled, until
 

@@ -21,10 +21,10 @@ from kdbg.live.client.mock import mock_cluster
 from kdbg.live.proxy import Listening, Upstream
 from kdbg.ui.cli import live_screen, proxying
 from kdbg.ui.cli.proxying import ProxyOptions, Relaying
+from kdbg.ui.tui.app import Page, help_text
 from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.intercept import Intercepting
 from kdbg.ui.tui.keys import HOLD_KEYS, KEYS
-from kdbg.ui.tui.pages import Page, help_text
 from kdbg.views.render.style import Look
 
 from ..live.test_relay import METADATA, produce, request

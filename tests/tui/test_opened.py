@@ -9,9 +9,8 @@ from textual.pilot import Pilot
 
 import kdbg
 from kdbg.ui.tui.app import Browser
-from kdbg.ui.tui.branches import Branches, everything
-from kdbg.ui.tui.dump import ExchangeDump
-from kdbg.ui.tui.fields import OpenedExchange, opened
+from kdbg.ui.tui.fields import Branches, OpenedExchange, everything, opened
+from kdbg.ui.tui.panes import ExchangeDump
 from kdbg.views.render.style import Look
 
 from ..cli.calls import call

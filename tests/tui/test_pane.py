@@ -10,13 +10,12 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
+from kdbg.ui.tui.app import Page
 from kdbg.ui.tui.fields import ByteRange, OpenedExchange
-from kdbg.ui.tui.held_messages import HeldList
-from kdbg.ui.tui.pages import Page
-from kdbg.ui.tui.pane import Pane
+from kdbg.ui.tui.intercept import HeldList
+from kdbg.ui.tui.pane import Pane, StyledText
 from kdbg.ui.tui.panes import Bytes as BytesPane
 from kdbg.ui.tui.panes import Fields
-from kdbg.ui.tui.pieces import StyledText
 from kdbg.ui.tui.table import Heading
 
 from .test_panes import held

@@ -10,18 +10,26 @@ from rich.text import Text
 
 import kdbg
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.ui.tui.branches import MANY, Branch, Branches
+from kdbg.ui.tui.app import help_text, notes_text
 from kdbg.ui.tui.clipboard import ClipboardContext, hexed, send
-from kdbg.ui.tui.dump import WIDE, DumpCell, DumpLine, ExchangeDump, per_line
-from kdbg.ui.tui.fields import ByteRange, Bytes, MessageFields, OpenedExchange, OpenedField, opened
+from kdbg.ui.tui.contents import cell_text
+from kdbg.ui.tui.fields import (
+    MANY,
+    Branch,
+    Branches,
+    ByteRange,
+    Bytes,
+    MessageFields,
+    OpenedExchange,
+    OpenedField,
+    opened,
+)
 from kdbg.ui.tui.keys import FOOT, HOLD_KEYS, KEYS, SHORT, sections
-from kdbg.ui.tui.lines import Column, columns, fitted
-from kdbg.ui.tui.pages import help_text, notes_text
+from kdbg.ui.tui.pane import StyledText
+from kdbg.ui.tui.panes import WIDE, DumpCell, DumpLine, ExchangeDump, Fields, per_line, shortened
 from kdbg.ui.tui.panes import Bytes as BytesPane
-from kdbg.ui.tui.panes import Fields, shortened
-from kdbg.ui.tui.pieces import StyledText
 from kdbg.ui.tui.status_bar import Shown, cropped, field_text, keys_text, title
-from kdbg.ui.tui.table_rows import cell_text
+from kdbg.ui.tui.table import Column, columns, fitted
 from kdbg.views.render.style import Look
 from kdbg.views.render.values import cells
 

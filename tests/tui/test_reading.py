@@ -16,18 +16,18 @@ import pytest
 import kdbg
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.protocol.wire.readings.topic_names import NamesThen
+from kdbg.protocol.wire.readings.topics import NamesThen
 from kdbg.ui.cli.browsing import Files
-from kdbg.ui.tui import lines as module
+from kdbg.ui.tui import table as module
 from kdbg.ui.tui.contents import ExchangeContents
 from kdbg.ui.tui.fields import SIZE, ByteRange, opened
 from kdbg.ui.tui.index import COLUMNS, HALF, WRONG, Batch, Index, Parcel, Who
 from kdbg.ui.tui.jobs import fitting, numbers
-from kdbg.ui.tui.lines import RowTexts, columns
-from kdbg.ui.tui.pieces import StyledText
+from kdbg.ui.tui.pane import StyledText
 from kdbg.ui.tui.processes import LARGEST, PART, Causes, JobDone, Note, Progress, _tell, exactly, write_all
 from kdbg.ui.tui.rows import LONGEST, MOST, groups_of, producers_of, topics_of
 from kdbg.ui.tui.spool import Chunk, SpoolReader, SpoolWalk, SpoolWriter, new_file
+from kdbg.ui.tui.table import RowTexts, columns
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.style import Look
 

@@ -28,10 +28,10 @@ from kdbg.scale.spark.single_capture import Alone
 from kdbg.ui.cli import browse_tables
 from kdbg.ui.cli.source_exchange import files_of, original
 from kdbg.ui.tui.app import Browser
+from kdbg.ui.tui.contents import TableRows
 from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.index import NOTHING, WRONG
 from kdbg.ui.tui.keys import KEYS
-from kdbg.ui.tui.table_rows import TableRows
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.style import Look
 from kdbg.views.tables.message_columns import WantedRows

@@ -13,9 +13,8 @@ from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher
 
 from kdbg.ui.tui import views
-from kdbg.ui.tui.app import Browser
+from kdbg.ui.tui.app import Browser, help_text
 from kdbg.ui.tui.keys import KEYS
-from kdbg.ui.tui.pages import help_text
 from kdbg.ui.tui.pane import Pane
 from kdbg.ui.tui.views import VIEWS, View, When
 

@@ -11,9 +11,9 @@ import fastavro
 import msgpack
 import pytest
 
-from kdbg.payloads.schemas.given import ForTopic, TopicSchemas
+from kdbg.payloads.schemas.sources import ForTopic, TopicSchemas
 from kdbg.payloads.values.chosen import Choice, ReaderChoice
-from kdbg.payloads.values.schema import Reference, Schema
+from kdbg.payloads.values.framing import Reference, Schema
 from kdbg.payloads.values.table import READERS
 from kdbg.payloads.values.value import Value, ValueContext
 

@@ -17,7 +17,7 @@ CODE_WRITERS = "kdbg/views/render/tree_codegen/", "kdbg/views/render/hex_codegen
 PAGES_LEFT = {"changelog.md"}
 """Old words are the subject of the changelog."""
 FINDINGS = {
-    "kdbg/protocol/findings/sentences.py",
+    "kdbg/protocol/findings/text.py",
     "kdbg/protocol/findings/mistakes.py",
     "kdbg/protocol/findings/quirks.py",
 }
@@ -140,7 +140,7 @@ class _Visitor:
         name = _name(node.func)
         self.visit(node.func, kind)
         known = ARGUMENTS.get(name, {})
-        if name == "Column" and self.file == "kdbg/ui/tui/lines.py":
+        if name == "Column" and self.file == "kdbg/ui/tui/table.py":
             known = {1: Kind.HEAD}
         if name in ERRORS:
             kind = Kind.ERROR

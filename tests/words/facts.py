@@ -7,7 +7,7 @@ from enum import Enum
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from kdbg.protocol.findings.sentences import SENTENCES
+from kdbg.protocol.findings.text import SENTENCES
 
 NAME = "orders"
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from kdbg.protocol.findings.sentences import SENTENCES, sentence
+from kdbg.protocol.findings.text import SENTENCES, sentence
 
 from .allowed import FILE, MOST, allowed, left
 from .collect import texts
@@ -51,7 +51,7 @@ def test_sentences_of_findings_have_correct_plurals_and_separators(number: int) 
     found = []
     for one in facts(number):
         said = sentence(one, side="request", sender="client", length=number)
-        text = Text("kdbg/protocol/findings/sentences.py", 0, Kind.FINDING, (said,))
+        text = Text("kdbg/protocol/findings/text.py", 0, Kind.FINDING, (said,))
         found += [f"{type(one).__name__}: {said}" for _ in numbers_of(text, said)]
     assert not found, "\n".join(found)
 

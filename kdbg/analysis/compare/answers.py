@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.without_values import without_values
+from ...exchanges.messages.secrets import without_values
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct, join
 from ...protocol.wire.records.node import RecordsNode
@@ -28,8 +28,7 @@ from .broker_assigned import (  # fmt: skip
     assigned_kind,
     is_volatile,
 )
-from .fields import inside, nodes
-from .messages import ABSENT, Difference
+from .messages import ABSENT, Difference, inside, nodes
 from .value_mapping import Around, Counterparts
 
 EARLIEST, LATEST = -2, -1

@@ -13,8 +13,7 @@ from uuid import UUID
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct, build
 from .broker_assigned import KEPT, MEMBER, OFFSET, PRODUCER, SESSION, TOPIC_ID, AssignedKind, assigned_kind
-from .fields import inside, nodes
-from .messages import ABSENT, common_key, paired
+from .messages import ABSENT, common_key, inside, nodes, paired
 
 Around = Mapping[str, Any]
 """What stands around a value: group, topic, partition, producer, member, session, as far as something says so."""

@@ -9,14 +9,13 @@ from ...protocol.findings.kinds import Severity
 from ...protocol.findings.mistakes import MISTAKES
 from ...protocol.findings.quirks import Sure
 from ..ledgers.evidence import Occurrences
-from ..ledgers.malformed import ORDER
+from ..ledgers.sessions import ORDER
 from .case import CERTAINTIES, Case, Rule
 from .queries import evidence, who
 
 if TYPE_CHECKING:
     from ..ledgers import Ledgers
-    from ..ledgers.malformed import Malformed
-    from ..ledgers.sessions import KafkaConnection
+    from ..ledgers.sessions import KafkaConnection, Malformed
 
 EXPLAINS: frozenset[str] = frozenset({"connection-churn", "client-without-sasl", "correlation-mismatch-middlebox"})
 WEIGHT = 4.0

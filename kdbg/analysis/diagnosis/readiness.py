@@ -13,7 +13,7 @@ from ...exchanges.messages.peers import endpoint
 from ...protocol.grammars import name_of, releases
 from ..ledgers.evidence import Mark
 from ..ledgers.sessions import KafkaConnection
-from .parties import is_broker, software_by_client
+from .queries import is_broker, software_by_client
 
 if TYPE_CHECKING:
     from ..ledgers import Ledgers

@@ -8,14 +8,14 @@ answer took beyond what that broker's other answers take, if that is more than t
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
-from typing import Final
+from typing import Any, Final, Protocol
 
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.latency import Split, Tcp, Timing
-from ...exchanges.messages.lines import UNTIMED
 from ...exchanges.messages.peers import End
+from ...exchanges.messages.places import UNTIMED
 from ...exchanges.messages.requested_wait import asked_to_wait
 from ...streams.tcp.paths import Path, Paths
 
@@ -172,3 +172,41 @@ def _tcp(path: Path, exchange: Exchange, half: CapturedMessage) -> Tcp:
         path.round_trip, path.syns, (client.resent_by(number), broker.resent_by(number)), (shut[0], shut[1]),
         None if gone is None else "client" if gone.side == side else "broker", gone is not None and gone.reset,
     )  # fmt: skip
+
+
+class Pairing(Protocol):
+    """What makes exchanges of packets: an engine."""
+
+    def chunks(self, blocks: Iterable[Any], /) -> Iterator[list[Exchange]]:
+        """Yield the exchanges that blocks complete, those of a block together."""
+
+
+class Timed:
+    """In place of an engine: all that the engine has is asked of it; each of its exchanges has its `timing`.
+
+    Without `tcp` that has what the time was spent on alone.
+    """
+
+    def __init__(self, engine: Pairing, *, tcp: bool = True) -> None:
+        self._engine = engine
+        self._paths = Paths(acknowledgements=True)
+        self._latencies = Latencies(self._paths, tcp=tcp)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def is_open(self, first_packet: int) -> bool:
+        """Return whether no end of a connection, told by its first packet, has hung up; of an old one nobody knows."""
+        path = self._paths.begun_by(first_packet)
+        return path is not None and not path.ended
+
+    def chunks(self, blocks: Iterable[Any]) -> Iterator[list[Exchange]]:
+        """Yield the exchanges that blocks of packets complete, those of a block together."""
+        for chunk in self._engine.chunks(self._seen(blocks)):
+            self._latencies.take(chunk)
+            yield chunk
+
+    def _seen(self, blocks: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+        for packets in blocks:
+            self._paths.receive_all(packets)
+            yield packets

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...capture.packet import Packet
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...exchanges.messages.lines import UNTIMED
 from ...exchanges.messages.peers import Peers
+from ...exchanges.messages.places import UNTIMED
 from ...exchanges.messages.requested_wait import WAITS
 from ...protocol.findings import Finding
 from ...protocol.findings.kinds import ATTEMPTS

@@ -14,10 +14,9 @@ from typing import Any, Final
 from ...exchanges.messages.peers import End
 from ...protocol import grammars
 from ...protocol.grammars.client_names import named
-from .dialect import NOBODY, Dialect, Fields, LineFacts
+from .dialect import NOBODY, Dialect, Fields, LineFacts, stamp
 from .java import HEADER, fields_of
-from .objects import number, object_in, text
-from .stamps import stamp
+from .structures import number, object_in, text
 
 BEGINNING = "ompleted request:"
 OLD = re.compile(

@@ -11,8 +11,7 @@ import re
 from typing import Any, Final
 
 from ...protocol.grammars.client_names import named
-from .dialect import Dialect, LineFacts
-from .stamps import stamp
+from .dialect import Dialect, LineFacts, stamp
 from .structures import printed
 
 HEADER = r"RequestHeader\(apiKey=(?P<api>\w{1,60}), apiVersion=(?P<version>\d{1,5}), clientId=(?P<client>.{0,250}?), "

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...exchanges.messages.lines import UNTIMED
+from ...exchanges.messages.places import UNTIMED
 from .dialect import LineFacts
 from .exchanges import line_of
 from .lines import ProtocolLine

@@ -9,8 +9,7 @@ import re
 from typing import Final, NamedTuple
 
 from ...protocol.grammars.client_names import named
-from .dialect import NOBODY, Dialect, LineFacts, end_of
-from .stamps import stamp
+from .dialect import NOBODY, Dialect, LineFacts, end_of, stamp
 
 LINE = re.compile(
     r"(?P<broker>\S+): (?:(?P<sent>Sent)|Received) (?P<api>[A-Za-z]{2,60}?)(?:Request|Response) "

@@ -1,4 +1,4 @@
-"""A stream of bytes goes in, its protocol lines come out, as they come; all other lines are passed over."""
+"""Every dialect, declared once. To add one, write a file like `librdkafka.py` and add its `dialect` here."""
 
 from __future__ import annotations
 
@@ -6,8 +6,23 @@ import io
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from . import broker, java, kafka_python, kafkajs, librdkafka, sarama
 from .dialect import Dialect, LineFacts
-from .dialects import line_facts
+
+DIALECTS: dict[str, Dialect] = {
+    one.dialect.name: one.dialect for one in (librdkafka, java, kafka_python, kafkajs, sarama, broker)
+}
+"""The dialects by their names."""
+MARKED = tuple((mark.encode(), one) for one in DIALECTS.values() for mark in one.marks)
+
+
+def line_facts(line: bytes) -> tuple[Dialect, LineFacts] | None:
+    """Return what a line says of an exchange, and in which dialect; None where it says nothing of one."""
+    for mark, one in MARKED:
+        if mark in line and (found := one.read(line.decode("utf-8", "replace"))) is not None:
+            return one, found
+    return None
+
 
 MOST = 1 << 22
 """Bytes of a line that are read: of a longer one, only its beginning."""

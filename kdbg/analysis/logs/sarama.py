@@ -10,8 +10,7 @@ import re
 from typing import Final
 
 from ...protocol.grammars.client_names import named
-from .dialect import Dialect, LineFacts, end_of
-from .stamps import stamp
+from .dialect import Dialect, LineFacts, end_of, stamp
 
 METADATA = re.compile(
     r"client/metadata fetching metadata for (?:all topics|\[(?P<topics>[\w.\- ]{0,5000})\]) from broker (?P<broker>\S+)"

@@ -1,14 +1,33 @@
-"""Structures as Java's toString and Python's repr print them → dicts, lists and plain values.
-
-`MetadataRequestData(topics=[MetadataRequestTopic(name='orders')])` and `{acks=-1,timeout=5}` are structures; where the
-text breaks off or makes no sense, what stood in front of that is returned.
-"""
+"""JSON objects in lines of logs."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 from typing import Any, Final
+
+_DECODER = json.JSONDecoder()
+
+
+def object_in(line: str, start: int) -> dict[str, Any] | None:
+    """Return the JSON object that begins at `start`, whatever stands behind it; None where there is none."""
+    try:
+        found, _ = _DECODER.raw_decode(line, start)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def text(value: Any) -> str | None:
+    """Return the value if it is text."""
+    return value if isinstance(value, str) else None
+
+
+def number(value: Any) -> int | None:
+    """Return the value if it is a whole number that a message can hold."""
+    return value if type(value) is int and -1 << 31 <= value < 1 << 31 else None
+
 
 MOST_DEEP = 32
 WORD = re.compile(r"[^\s,()\[\]{}='\"]+")

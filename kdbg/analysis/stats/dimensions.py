@@ -1,18 +1,111 @@
-"""What exchanges can be told apart by, declared once: options, help, tables and their columns are made of it.
-
-Some of it holds for a whole exchange (`of`): client, API, minute. The rest is named in its messages, often several
-times: an exchange has a cell for each (cells.py), and counts in each of them. To add one, add a line to `DIMENSIONS`.
-"""
+"""The cells of an exchange: the topics, partitions, errors and groups that its messages name, as far as asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
+from uuid import UUID
 
 from ...errors import InputError
-from ...exchanges.messages.lines import UNTIMED
+from ...exchanges.messages.error_codes import errors_in
+from ...exchanges.messages.places import UNTIMED
+from ...exchanges.messages.rejection import is_normal_step
+from ...protocol.grammars.errors import error_name
 from ...protocol.wire import Api
+from ...protocol.wire.readings.outline import Outline
+from ...protocol.wire.readings.topics import Topics
+
+INNER = ("topic", "partition", "error", "group")
+"""The dimensions that cells have, in this order."""
+Codes: TypeAlias = "tuple[tuple[int, int], ...]"
+"""Error codes, each with how often."""
+Place: TypeAlias = "tuple[str | None, int | None]"
+"""A topic and a partition, as far as they are asked for."""
+NOWHERE: Place = (None, None)
+
+
+class StatsCell(NamedTuple):
+    """`key` holds the values of `INNER` that were asked for; errors and records are those of the cell alone."""
+
+    key: tuple[Any, ...]
+    errors: Codes
+    steps: Codes
+    records: int
+
+
+class Cells:
+    """Finds the cells of exchanges, by those of `INNER` that are `asked` for.
+
+    Each error and record belongs to one cell. An error of no topic has a cell without one; so has an error in a message
+    that names several groups, for it does not say whose it is.
+    """
+
+    def __init__(self, asked: Sequence[str]) -> None:
+        self.asked: tuple[str, ...] = tuple(name for name in INNER if name in asked)
+        self._topic, self._partition, self._error, self._group = (name in asked for name in INNER)
+
+    def of(self, outlines: Sequence[Outline], api: Api | None, topics: Topics) -> list[StatsCell]:
+        """Return the cells of an exchange, given what its messages are about; one at least."""
+        places = self._places(outlines, topics)
+        if any(codes for _, _, codes in outlines):
+            for error in (error for outline in outlines for error in errors_in(outline)):
+                self._at(places, error.topic, error.partition, topics).codes[error.code] += 1
+        groups = list(dict.fromkeys(group for _, named, _ in outlines for group in named if group))
+        if self._group and len(groups) > 1:
+            return [cell for place, said in places.items() for cell in self._shared(place, said, groups, api)]
+        owner = groups[0] if groups else None
+        return [cell for place, said in places.items() for cell in self._cells(place, said, owner, api)]
+
+    def _places(self, outlines: Sequence[Outline], topics: Topics) -> dict[Place, _PlaceFacts]:
+        """Return the topics and partitions; a topic of which partitions are named is no place of its own."""
+        places = dict[Place, _PlaceFacts]()
+        for rows, _, _ in outlines:
+            for topic, partition, _, records in rows:
+                said = self._at(places, topic, partition, topics)
+                if records:
+                    said.records += records
+        whole = {topic for topic, partition in places if partition is not None}
+        for place in [place for place in places if place[1] is None and place[0] in whole]:
+            del places[place]
+        return places or {NOWHERE: _PlaceFacts()}
+
+    def _at(self, places: dict[Place, _PlaceFacts], topic: Any, partition: int | None, topics: Topics) -> _PlaceFacts:
+        if not self._topic:
+            return places.setdefault(NOWHERE, _PlaceFacts())
+        if isinstance(topic, UUID):
+            topic = topics.get(topic) or str(topic)
+        return places.setdefault((topic, partition if self._partition else None), _PlaceFacts())
+
+    def _shared(self, place: Place, said: _PlaceFacts, groups: Sequence[str], api: Api | None) -> Iterator[StatsCell]:
+        """Yield the cells of a place that several groups share; its errors are nobody's."""
+        for number, owner in enumerate(groups):
+            yield from self._cells(place, _PlaceFacts(0 if number else said.records), owner, api)
+        if said.codes:
+            yield from self._cells(place, _PlaceFacts(0, said.codes), None, api)
+
+    def _cells(self, place: Place, said: _PlaceFacts, group: str | None, api: Api | None) -> Iterator[StatsCell]:
+        """Yield the cells of a place: one, or where errors are asked for, one for each."""
+        parts = [{code: count} for code, count in said.codes.items()] if self._error and said.codes else [said.codes]
+        for number, codes in enumerate(parts):
+            error = error_name(next(iter(codes))) if self._error and codes else None
+            values = dict(zip(INNER, (*place, error, group), strict=True))
+            normal = [is_normal_step(api, code) for code in codes]
+            errors = tuple(item for item, step in zip(codes.items(), normal, strict=True) if not step)
+            steps = tuple(item for item, step in zip(codes.items(), normal, strict=True) if step)
+            yield StatsCell(tuple(values[name] for name in self.asked), errors, steps, 0 if number else said.records)
+
+
+class _PlaceFacts:
+    """What is said of a place: records, and error codes with how often."""
+
+    __slots__ = ("codes", "records")
+
+    def __init__(self, records: int = 0, codes: Counter[int] | None = None) -> None:
+        self.records: int = records
+        self.codes: Counter[int] = Counter() if codes is None else codes
+
 
 SECOND, MINUTE, HOUR = (unit * 1_000_000_000 for unit in (1, 60, 3600))
 Key: TypeAlias = tuple[Any, ...]

@@ -11,15 +11,14 @@ from typing import TypeAlias
 from uuid import UUID
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.lines import UNTIMED
+from ...exchanges.messages.places import UNTIMED
 from ...exchanges.messages.requested_wait import beyond_wait
 from ...exchanges.messages.software import software_of
 from ...protocol.findings import Finding
 from ...protocol.wire import Api
 from ...protocol.wire.readings.outline import Outline
-from ...protocol.wire.readings.topic_names import NamesThen, Topics
-from .cells import Cells, StatsCell
-from .dimensions import Around, Key
+from ...protocol.wire.readings.topics import NamesThen, Topics
+from .dimensions import Around, Cells, Key, StatsCell, dimensions
 from .table import StatsTable
 from .tally import Tally
 
@@ -214,3 +213,32 @@ class Sums:
                     self._known.clear()
                 self._known[key] = known
         return known
+
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "clients": ("client", "host", "software"),
+    "brokers": ("broker",),
+    "apis": ("api",),
+    "errors": ("error", "api", "client", "topic"),
+}
+"""The tables by name, with their dimensions; `errors` holds nothing else."""
+
+
+class Overview(dict[str, StatsTable]):
+    """The tables by name, and `whole`: all exchanges in one row."""
+
+    whole: StatsTable
+
+    def __init__(self) -> None:
+        super().__init__({name: StatsTable(dimensions(by), erring=name == "errors") for name, by in SECTIONS.items()})
+        self.whole = StatsTable(())
+
+    @property
+    def tables(self) -> list[StatsTable]:
+        """All tables, to be filled."""
+        return [self.whole, *self.values()]
+
+    @property
+    def total(self) -> Tally:
+        """The numbers of all exchanges."""
+        return self.whole.row(())

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import InputError
-from .cells import INNER
-from .dimensions import Dimension, Key, unknown
+from .dimensions import INNER, Dimension, Key, unknown
 from .measures import MEASURES, SPENT
 from .tally import Tally
 

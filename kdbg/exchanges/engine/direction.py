@@ -9,8 +9,8 @@ from ..messages.exchange import CapturedMessage, Exchange, GivenUp
 from . import engine_findings
 from .misframed import Misframed
 from .pairing import Pairing
+from .requests import excess, excess_of
 from .search import Buffer
-from .validation import excess, excess_of
 
 HOLD = 50_000_000
 """Nanoseconds after its last byte, a frame is final, though no other has come behind it."""

@@ -20,10 +20,9 @@ from .foreign import looks_like
 from .identify import fits_any
 from .misframed import Misframed, misframed_request, misframed_response, raw_token
 from .pairing import Pairing
-from .requests import RequestHeader
+from .requests import RequestHeader, extent, fits, may_fit
 from .responses import AHEAD, FAR, FEW, beyond, find, pattern, steps
 from .search import MAX_FRAME, WEAK_FRAME, Buffer, size_at
-from .validation import extent, fits, may_fit
 
 GSSAPI_FIRST_BYTE = 0x60
 MAX_TOKEN = 1 << 20

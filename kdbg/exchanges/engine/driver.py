@@ -1,22 +1,52 @@
-"""The one way from packets to the exchanges that somebody wants, for files, pipes, archives and live traffic alike.
-
-    decode, report, library, a task of Spark:  blocks of packets ──► Drive(engine, …) ──► exchanges, each final
-
-A source that is waited on (a pipe from tcpdump, an interface, a proxy) gives an empty block when nothing has come for a
-while: what is complete is handed out then, and not held until the next packet comes.
-"""
+"""The one way from packets to the exchanges that somebody wants, for files, pipes, archives and live traffic."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
 from ...protocol.findings import Finding
-from ...protocol.wire.readings.topic_names import NamesThen
+from ...protocol.wire.readings.topics import NamesThen
+from ...streams.tcp.connection import Connection
 from ..messages.exchange import Exchange
 from ..messages.peers import Peers
 from .direction import HOLD
+from .framing import Framer
+
+SELDOM = 10_000, 20, 50
+"""Thresholds of the collector's generations."""
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Let the garbage collector run seldom: what is decoded refers to nothing that refers back to it.
+
+    It would find nothing, and go over all that is held for many thousand connections each time.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def quiescent_at(connection: Connection) -> tuple[int, int] | None:
+    """Return the sequence numbers of the initiator's and the acceptor's next byte, where all before is done with.
+
+    Every frame is complete, every request answered, and nothing waits to be told but exchanges that are complete;
+    otherwise None.
+    """
+    sent, answered = connection.sent.quiescent, connection.answered.quiescent
+    if sent is None or answered is None:
+        return None
+    if not all(isinstance(receiver, Framer) and receiver.quiescent for receiver, _ in (sent, answered)):
+        return None
+    return sent[1], answered[1]
+
 
 PAUSE = HOLD / 1e9
 """Seconds after which a source that is waited on should give an empty block."""

@@ -1,12 +1,8 @@
-"""Packets in, exchanges out: the engine that a file, a live interface, a proxy and a Spark task all run.
-
-No I/O here: whoever has packets gives them to `Engine.receive` or `Engine.receive_all` and takes the exchanges that
-they completed, then calls `Engine.close`. It never raises for what packets hold; its memory does not grow with the
-capture.
-"""
+"""Packets in, exchanges out: the engine that a file, a live interface, a proxy and a Spark task feed."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,26 +10,106 @@ from uuid import UUID
 
 from ...budget import Held
 from ...capture.packet import Packet
-from ...protocol.findings import Finding
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import NobodyThere, TurnedDown
 from ...protocol.findings.kinds import ATTEMPTS
-from ...protocol.wire.readings.topic_names import NamesThen
+from ...protocol.wire.readings.topics import NamesThen
 from ...streams.tcp.connection import Connection
 from ...streams.tcp.stream import NOBODY, Receiver
 from ...streams.tcp.table import ConnectionTable
 from ..messages.exchange import Exchange, Known
 from ..messages.peers import Peers
-from .attempts import attempt
 from .classifier import Budget, Classifier
 from .conversation import Conversation
-from .direction import Depth
+from .direction import HOLD, Depth
 from .names import Learner
 from .preamble_connection import Proxied
 from .preambles import Read
-from .release_queue import Outbox
 from .tls import NO_KEYS, Tls
 
 if TYPE_CHECKING:
     from ...streams.tls.session import Keys
+
+
+MOST, MOST_BYTES = 256, 16 << 20
+"""Exchanges held at once, and bytes of them; beyond that the oldest is taken as final."""
+
+
+class Outbox:
+    """`add` exchanges as they are completed, and `take` those that are final.
+
+    An exchange is final once a frame stands behind the last one of its halves, or nothing can; and `HOLD` after it was
+    completed, by the time of the packets. So it is never held for longer than that, if packets come at all. `reads`:
+    whoever takes the exchanges reads all messages so far; done here already, that shows which need no other behind.
+    """
+
+    def __init__(self, reads: Depth | None = None) -> None:
+        self.reads = reads
+        self.held: deque[tuple[Exchange, Conversation, int, int]] = deque()
+        self._ready: list[Exchange] = []
+        self._size = 0
+
+    def add(self, conversation: Conversation, exchange: Exchange) -> None:
+        """Hold an exchange until it is final; take the oldest as final where too many are held."""
+        half = exchange.response or exchange.request
+        assert half is not None
+        size, held = len(half.data), self.held
+        self._size += size
+        held.append((exchange, conversation, half.last_time, size))
+        if self._size > MOST_BYTES or len(held) > MOST:
+            self._ready += self._final(half.last_time)
+        if self._size > MOST_BYTES or len(held) > MOST:
+            oldest, its, _, _ = held[0]
+            its.settle(oldest)
+            if oldest is not exchange:  # of this one it may still be said that its length is wrong
+                its.forget(oldest)
+
+    def take(self, now: int) -> list[Exchange]:
+        """Return the exchanges that are final at this time, in nanoseconds."""
+        final = self._final(now)
+        if self._ready:
+            self._ready, final = [], [*self._ready, *final]
+        return final
+
+    def _final(self, now: int) -> list[Exchange]:
+        final: list[Exchange] = []
+        held, reads, limit = self.held, self.reads, now - HOLD
+        while held:
+            exchange, conversation, time, size = held[0]
+            if (
+                exchange.response is conversation.broker.last
+                or exchange.request is conversation.client.last
+                or not exchange.answered
+            ) and not conversation.prove(exchange, reads):
+                if time >= limit:
+                    break
+                conversation.settle(exchange)
+                conversation.forget(exchange)
+            held.popleft()
+            self._size -= size
+            final.append(exchange)
+        return final
+
+    def settle(self) -> list[Exchange]:
+        """Return all exchanges that are complete: no more is to come for now, so they are taken as final."""
+        return self.take(_NEVER)
+
+
+_NEVER = 1 << 127
+
+
+def attempt(connection: Connection) -> Finding | None:
+    """Return what to say of a connection over which nothing was sent; None where it was open, or nobody knows."""
+    if connection.refused:
+        return Finding(
+            Kind.CONNECTION_REFUSED, facts=TurnedDown(connection.tries, connection.start, connection.last_time)
+        )
+    if connection.unanswered:
+        return Finding(
+            Kind.CONNECTION_TIMEOUT, facts=NobodyThere(connection.tries, connection.start, connection.last_time)
+        )
+    return None
+
 
 STRIDE = 64
 """Packets after which is looked what is final by now: few enough that little is held."""

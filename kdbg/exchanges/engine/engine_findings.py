@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ...budget import MEMORY
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings import facts as of
+from ...protocol.findings.facts import MessageMistake
+from ...protocol.findings.quirks import Sure
 from ...protocol.grammars import find
+from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ...protocol.wire.language.api import Direction
-from ..messages.exchange import CapturedMessage
+from ..messages.exchange import CapturedMessage, Exchange
+from . import tokens
 from .identify import Candidate, is_likely
 from .search import REFUSED
 
@@ -103,3 +107,32 @@ def answer_to_no_acks(*, late: bool = False) -> Finding:
     return Finding(
         Kind.UNSOLICITED_RESPONSE, "response", facts=of.AnsweredUnaskedLate() if late else of.AnsweredUnasked()
     )
+
+
+LAST = 4
+"""Requests in flight that a correlation id is compared with: a client that reuses it does so at once."""
+
+
+def out_of_place(exchange: Exchange, handshake: int | None, size: int) -> Iterator[Finding]:
+    """Yield a finding for a request of `size` bytes that may not be sent now.
+
+    `handshake` is the version of the SaslHandshake request just before it, None where that was another one.
+    """
+    api = exchange.api
+    if api is not None and handshake == 0 and api.key == tokens.SASL_AUTHENTICATE:
+        yield of_sequence("sasl-authenticate-after-v0", api.name, exchange.version, 0, size)
+
+
+def reused(exchange: Exchange, before: Sequence[Exchange]) -> Iterator[Finding]:
+    """Yield a finding for a request with the correlation id of one in flight; `before` are those."""
+    api, number = exchange.api, exchange.correlation_id
+    if api is None or api is SASL_TOKEN:
+        return
+    if any(one.correlation_id == number and one.api is not SASL_TOKEN for one in before[-LAST:]):
+        yield of_sequence("reused-correlation-id", api.name, exchange.version, 4, 4, str(number))
+
+
+def of_sequence(kind: str, api: str, version: int, start: int, length: int, actual: str = "") -> Finding:
+    """Return the finding for a request that is out of place."""
+    facts = MessageMistake(kind, api, version, actual, "", Sure.CERTAIN.value)
+    return Finding(Kind.ENCODING_MISTAKE, "request", "", start, length, facts)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import SupportsIndex
+from typing import Any, Final, NamedTuple, SupportsIndex
 
+from ...protocol.findings import Finding
+from ...protocol.findings.facts import PassedOver, PassedOverMany
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange
-from .validation import fits, may_fit
+from . import engine_findings
+from .requests import fits, may_fit
 
 MAX_IN_FLIGHT, MAX_UNMATCHED, MAX_BYTES = 10_000, 1_000, 64 << 20
 """Halves that wait for the other one, by number and by bytes; beyond that the oldest are given up, to save memory."""
@@ -91,3 +94,126 @@ def reads(exchange: Exchange, half: CapturedMessage) -> bool:
     if api is None or half.missing:
         return True
     return fits(api, version, "response", data) or may_fit(api, version, "response", data)
+
+
+LATE = 100
+"""So many responses after it was passed over, a request is given up; so many requests are remembered after that."""
+
+
+NONE: Final[dict[Any, Any]] = {}
+"""Stands for each of the three sorts until there is one: most connections never have any."""
+
+
+class Straggler(NamedTuple):
+    """A request that a response came for. `emitted`: its exchange has been handed over, and may not be final yet."""
+
+    exchange: Exchange
+    finding: Finding
+    emitted: bool
+
+
+class Stragglers:
+    """`wait` says whether one of the first two sorts is remembered."""
+
+    __slots__ = ("_silent", "_told", "overtaken", "wait")
+    wait: bool
+
+    def __init__(self) -> None:
+        self.wait = False
+        self.overtaken: dict[Exchange, tuple[int, int]] = NONE
+        """By which correlation id a request was passed over, and up to which response it may wait."""
+        self._silent: dict[int, tuple[Exchange, int]] = NONE
+        """Requests with acks=0, by their correlation ids, and how many requests that want a response came before."""
+        self._told: dict[int, Straggler] = NONE
+
+    def find(self, correlation_id: int) -> Exchange | None:
+        """Return the request of this correlation id that may still be answered, None for none."""
+        for exchange in self.overtaken:
+            if exchange.correlation_id == correlation_id:
+                return exchange
+        if correlation_id in self._silent:
+            return self._silent[correlation_id][0]
+        return self._told[correlation_id].exchange if correlation_id in self._told else None
+
+    def take(self, correlation_id: int) -> Straggler | None:
+        """Return the request of this correlation id, whose response is here, and forget it."""
+        exchange = self.find(correlation_id)
+        if exchange is None:
+            return None
+        if exchange in self.overtaken:
+            by, _ = self.overtaken.pop(exchange)
+            return Straggler(exchange, engine_findings.out_of_order(by), False)
+        if correlation_id in self._silent:
+            del self._silent[correlation_id]
+            return Straggler(exchange, engine_findings.answer_to_no_acks(), True)
+        return self._told.pop(correlation_id)
+
+    # Passed over
+
+    def overtake(self, exchange: Exchange, by: int, answered: int) -> None:
+        """Let a request wait a little longer whose response the one with correlation id `by` has passed over.
+
+        `answered` is how many responses there have been.
+        """
+        self.overtaken = self.overtaken or {}
+        self.overtaken[exchange] = by, answered + LATE
+        self.wait = True
+
+    def overdue(self, answered: int) -> Iterator[tuple[Exchange, PassedOver | PassedOverMany]]:
+        """Yield, and forget, the requests that have waited too long, each with the reason why."""
+        while len(self.overtaken) > LATE:
+            yield self._oldest(), PassedOverMany(LATE)
+        while self.overtaken and next(iter(self.overtaken.values()))[1] < answered:
+            yield self._oldest(), PassedOver(LATE)
+
+    def give_up(self) -> Iterator[Exchange]:
+        """Yield, and forget, the requests that were passed over."""
+        while self.overtaken:
+            yield self._oldest()
+
+    def _oldest(self) -> Exchange:
+        exchange = next(iter(self.overtaken))
+        del self.overtaken[exchange]
+        return exchange
+
+    # Without a response
+
+    def keep_silent(self, exchange: Exchange, asked: int) -> None:
+        """Keep a request that wants no response, before which came `asked` requests that want one."""
+        self._silent = self._silent or {}
+        self._silent[exchange.correlation_id] = exchange, asked
+        self.wait = True
+
+    def may_be_answered(self, exchange: Exchange) -> bool:
+        """Return whether a response to this request, which wants none, would be paired with it."""
+        return self._silent.get(exchange.correlation_id, (None,))[0] is exchange
+
+    def tell(self, exchange: Exchange) -> None:
+        """Let go a request that wants no response: its exchange is final without one."""
+        if self.may_be_answered(exchange):
+            del self._silent[exchange.correlation_id]
+            self.remember(exchange, engine_findings.answer_to_no_acks(late=True))
+
+    def pass_silent(self, answered: int) -> None:
+        """Let go the acks=0 requests before the `answered`-th that wants a response: responses come in order."""
+        while self._silent:
+            exchange, before = next(iter(self._silent.values()))
+            if before >= answered:
+                break
+            self.tell(exchange)
+        self.wait = bool(self._silent or self.overtaken)
+
+    def remember(self, told: Exchange, finding: Finding) -> None:
+        """Remember a request handed out without a response, and the finding for a response that comes all the same."""
+        if told.api is None or told.api is SASL_TOKEN:
+            return
+        again = Exchange(told.peers, told.api, told.version, told.correlation_id, told.client_id)
+        again.answered = told.answered
+        self._told = self._told or {}
+        self._told[told.correlation_id] = Straggler(again, finding, False)
+        if len(self._told) > LATE:
+            del self._told[next(iter(self._told))]
+
+    def end(self) -> None:
+        """Forget the requests that want no response: none will come."""
+        self._silent.clear()

@@ -11,10 +11,9 @@ from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import Exchange
 from ..mistakes import Mistake, find_frame_mistake, find_mistake
-from .out_of_place import of_sequence
-from .requests import RequestHeader, read_header
+from .engine_findings import of_sequence
+from .requests import RequestHeader, fits, read_header
 from .search import HEADER, Buffer, size_at
-from .validation import fits
 
 LONGEST = 1 << 12
 """Longer messages are not examined."""

@@ -13,8 +13,7 @@ from ...protocol.wire import Api
 from ...protocol.wire.language.api import DIRECTIONS, Direction
 from ...protocol.wire.nodes.children import contains
 from ...protocol.wire.readings.codegen import UNREADABLE
-from ...protocol.wire.readings.topic_names import learn, topic_names
-from ...protocol.wire.readings.topics_in import TopicsReader, topics_in
+from ...protocol.wire.readings.topics import TopicsReader, learn, topic_names, topics_in
 from ...protocol.wire.records.node import RecordsNode
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import NO_HEADER, grammar_of, header_grammar

@@ -21,14 +21,12 @@ from ..messages.peers import Peers
 from ..messages.rejection import note_rejection
 from ..messages.software import software_in
 from . import engine_findings, tokens
+from .engine_findings import out_of_place, reused
 from .identify import API_VERSIONS, Before, identify, may_show_secrets
-from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Unmatched, correlation_id_at, reads
-from .late_requests import Stragglers
-from .out_of_place import out_of_place, reused
+from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Stragglers, Unmatched, correlation_id_at, reads
 from .prefixes import Prefix, Prefixes, read_prefix
-from .requests import RequestHeader
+from .requests import RequestHeader, fits
 from .states import ENDS, Ending, Ends, next_state
-from .validation import fits
 
 HALF = 600
 """Bytes of memory that a half takes beside its own, with its exchange."""

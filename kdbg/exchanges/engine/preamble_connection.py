@@ -1,8 +1,9 @@
-"""A connection on which something else is said before Kafka, as the engine sees it: a connection that begins later."""
+"""A connection spoken inside another, as behind a proxy's preamble: the engine sees a connection of plain bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import Foreign
@@ -10,8 +11,58 @@ from ...streams.tcp.connection import Connection
 from ...streams.tcp.stream import NOBODY, Receiver
 from ..messages.peers import Via
 from .classifier import Budget, Event
-from .layer import Layer
 from .preambles import LONGEST, OTHER, PreambleEnd, ProxyRefused, Read
+
+
+class Below(Protocol):
+    """What a layer needs of the connection below it, and has itself."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def first_packet(self) -> int: ...
+
+    @property
+    def initiator(self) -> tuple[str, int]: ...
+
+    @property
+    def acceptor(self) -> tuple[str, int]: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+
+class Layer:
+    """What stands on `tcp` and goes by its number, its ends and its size."""
+
+    __slots__ = ()
+    tcp: Below
+
+    @property
+    def number(self) -> int:
+        """The number of the connection."""
+        return self.tcp.number
+
+    @property
+    def first_packet(self) -> int:
+        """The number of its first packet in the capture."""
+        return self.tcp.first_packet
+
+    @property
+    def initiator(self) -> tuple[str, int]:
+        """The end whose bytes `sent` takes."""
+        return self.tcp.initiator
+
+    @property
+    def acceptor(self) -> tuple[str, int]:
+        """The end whose bytes `answered` takes."""
+        return self.tcp.acceptor
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the connection below, all of them."""
+        return self.tcp.bytes
 
 
 class PreambleDirection:

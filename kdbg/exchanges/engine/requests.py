@@ -1,7 +1,7 @@
-"""What a request looks like from outside: its header read, and whether bytes can be one at all.
+"""Does a message end where its length says? That tells a message from bytes that only look like one.
 
-Recognition goes by what the header says, never by the port: a length that fits, a known API and version, a client id
-that is text. A frame of an unknown API or version is believed only where a frame is due.
+Answered by the compiled grammars, so that wrong places cost little; the slow reading of an odd message is paid for only
+where what stands around it speaks for it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,65 @@ import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias, cast
 
+from ...protocol.findings import Kind
 from ...protocol.grammars import apis, find, headers, kept
 from ...protocol.wire import Api
+from ...protocol.wire.language.api import Direction
 from ...protocol.wire.readings.compiled import UNREADABLE, reader
-from ..messages.message import opaque_api
+from ..messages.message import Message, forms, opaque_api, read, read_slowly
 from .search import HEADER, MAX_FRAME, WEAK_FRAME, Buffer, size_at
-from .validation import fits, may_fit
+
+CLOSE_LOOK = 1 << 18
+"""Messages up to so many bytes are read slowly for a proof."""
+MOST_LEFT = 16
+"""Bytes that peers are known to leave over; where a search found a message with more, it is none."""
+
+
+def extent(api: Api, version: int, direction: Direction, data: bytes) -> int | None:
+    """Return how many bytes the message takes by its grammar; None where it does not end within `data`."""
+    found = None
+    for form in forms(api, version, direction, True, True):
+        try:
+            (_, body), end = form.read(data, 0)
+        except UNREADABLE:
+            continue
+        if not form.admits(body):
+            continue
+        if end == len(data):
+            return end
+        if end < len(data) and found is None:
+            found = end
+    return found
+
+
+def fits(api: Api, version: int, direction: Direction, data: bytes) -> bool:
+    """Return whether these bytes, no more and no fewer, are such a message without anything odd."""
+    return api.reads(direction, version) and extent(api, version, direction, data) == len(data)
+
+
+def may_fit(api: Api, version: int, direction: Direction, data: bytes) -> bool:
+    """Return whether they may be such a message, if odd (a tag, few bytes left over), or its version is unknown."""
+    if not api.reads(direction, version):
+        return True
+    if len(data) > CLOSE_LOOK:
+        return False
+    found = read_slowly(api, version, direction, data).findings
+    left = sum(finding.length for finding in found if finding.kind is Kind.TRAILING_BYTES)
+    return left <= MOST_LEFT and not any(finding.kind.breaks for finding in found)
+
+
+def excess(api: Api, version: int, direction: Direction, data: bytes) -> int:
+    """Return how many bytes at the end of a message its grammar has no use for; 0 where it is unreadable."""
+    return excess_of(read(api, version, direction, data, shallow=True))
+
+
+def excess_of(message: Message) -> int:
+    """Return how many bytes are left over at the end of a message that was read; 0 where reading broke off before."""
+    findings = message.findings
+    if not findings or any(finding.kind.breaks for finding in findings):
+        return 0
+    return sum(finding.length for finding in findings if finding.kind is Kind.TRAILING_BYTES)
+
 
 LONGEST_HEADER = 1 << 10
 """A header that is not complete after so many bytes is none: client ids are short."""

@@ -9,8 +9,7 @@ from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import Encrypted
 from ...streams.tcp.connection import Connection
 from ..messages.peers import Decrypted
-from .layer import Layer
-from .preamble_connection import Proxied
+from .preamble_connection import Layer, Proxied
 
 if TYPE_CHECKING:
     from ...streams.tls.session import Keys, TlsConnection, Why

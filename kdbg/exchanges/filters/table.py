@@ -1,21 +1,172 @@
-"""Every filter, declared once: command line, library, Spark and refusals are derived from this table.
-
-To add one, add a line to `Options` (its type is what a program may give) with its `Filter`, and what finds in an
-exchange what it compares (values.py) or the function that makes its check. What reads messages is imported when a check
-is made or asked, so that `kdbg decode --help` stays instant.
-"""
+"""What exchanges have that filters compare with what was asked for, and how some of those values are written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, time
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict, get_type_hints
+from uuid import UUID
 
-from . import values
-from .filter import Check, CheckContext, Filter, PathLike, Reads, ValueForm
+from ...errors import InputError
+from .filter import (
+    Check,
+    CheckContext,
+    Filter,
+    PathLike,
+    Pattern,
+    Reads,
+    ValueForm,
+    glob,
+    is_wild,
+    matcher,
+    plain,
+    split,
+)
+from .filter import pattern as pattern_of
 
 if TYPE_CHECKING:
     from ..messages.exchange import Exchange
+
+
+def api_of(exchange: Exchange, asked: CheckContext) -> Iterable[str]:
+    return (exchange.api.name,) if exchange.api is not None else ()
+
+
+def client_id_of(exchange: Exchange, asked: CheckContext) -> Iterable[str]:
+    return (exchange.client_id,) if exchange.client_id is not None else ()
+
+
+def hosts_of(exchange: Exchange, asked: CheckContext) -> Iterator[str]:
+    """Yield the addresses of both ends, each alone and with its port."""
+    from ..messages.peers import endpoint
+
+    for end in (exchange.peers.client, exchange.peers.broker):
+        yield end[0]
+        yield endpoint(end)
+
+
+def topics_of(exchange: Exchange, asked: CheckContext) -> Iterator[str]:
+    """Yield the topics that an exchange names: by name, and by id where it names that."""
+    for rows, _, _ in exchange.outlines():
+        for topic, *_ in rows:
+            yield from names_of(topic, asked)
+
+
+def names_of(topic: Any, asked: CheckContext) -> Iterable[str]:
+    """Return the names that a topic goes by."""
+    if not isinstance(topic, UUID):
+        return (topic,) if topic is not None else ()
+    name = asked.topics.get(topic)
+    return (str(topic),) if name is None else (name, str(topic))
+
+
+def partitions_of(exchange: Exchange, asked: CheckContext) -> Iterator[int]:
+    """Yield the partitions that an exchange names: those of topics that are wanted, where topics are chosen too."""
+    topics = asked.given.get("topic")
+    wanted = matcher([pattern_of(topic) for topic in topics]) if topics else None
+    for rows, _, _ in exchange.outlines():
+        for topic, partition, *_ in rows:
+            if partition is not None and (wanted is None or wanted(tuple(names_of(topic, asked)))):
+                yield partition
+
+
+def groups_of(exchange: Exchange, asked: CheckContext) -> Iterator[str]:
+    for _, groups, _ in exchange.outlines():
+        yield from groups
+
+
+def errors_of(exchange: Exchange, asked: CheckContext) -> Iterator[str]:
+    """Yield the names of the error codes that are not 0."""
+    from ...protocol.grammars.errors import error_name
+
+    for _, _, errors in exchange.outlines():
+        yield from map(error_name, errors)
+
+
+def connection_of(exchange: Exchange, asked: CheckContext) -> Iterable[int]:
+    return (exchange.peers.number,)
+
+
+def correlation_id_of(exchange: Exchange, asked: CheckContext) -> Iterable[int]:
+    return (exchange.correlation_id,)
+
+
+def number_of(exchange: Exchange, asked: CheckContext) -> Iterable[int]:
+    return (exchange.number,)
+
+
+def packets_of(exchange: Exchange, asked: CheckContext) -> Iterator[int]:
+    """Yield those of the packets asked for that lie from the first to the last packet of a message."""
+    for half in (exchange.request, exchange.response):
+        if half is not None:
+            yield from (one for one in asked.given["packet"] if half.first_packet <= one <= half.last_packet)
+
+
+def is_named(topic: str) -> bool:
+    """Return whether a topic is called by its name, and not by its id."""
+    return len(topic) != len(str(UUID(int=0))) or topic.count("-") != 4
+
+
+def is_address(host: str) -> bool:
+    """Return whether it is an address without a port."""
+    return host.count(":") != 1 and not host.startswith("[")
+
+
+def api_pattern(value: str) -> Pattern:
+    """Return the pattern for APIs of a name, an alias, a key or a glob; raise `UnknownApi` where there is none."""
+    from ...protocol import grammars
+    from ...protocol.grammars.registry import plain as plain_api
+
+    text, others = split(value)
+    if not is_wild(text):
+        return Pattern(value, grammars.api(text).name, None, others)
+    fits = glob(text.lower().replace("-", "").replace("_", ""))
+    names = frozenset(name for name in grammars.api_names().values() if fits(plain_api(name)) or fits(name.lower()))
+    if not names:
+        raise InputError(f"unknown API {text!r}; see kdbg apis")
+    return Pattern(value, None, names.__contains__, others)
+
+
+def error_pattern(value: str) -> Pattern:
+    """Return the pattern for error codes of a number, a name or a glob; raise `InputError` where there is none."""
+    from ...protocol.grammars.errors import ERRORS, error_name, find
+
+    text, others = split(value)
+    if text.removeprefix("-").isdecimal():
+        return Pattern(value, error_name(int(text)), None, others)
+    if is_wild(text):
+        fits = glob(text.upper().replace("-", "_"))
+        if any(fits(error.name) for error in ERRORS.values()):
+            return Pattern(value, None, fits, others)
+    named = [error for error in find(text) if _same(text, (error.name, *error.former_names))]
+    if not named:
+        raise InputError(f"unknown error {text!r}{_near_errors(text)}")
+    return Pattern(value, named[0].name, None, others)
+
+
+def host_pattern(value: str) -> Pattern:
+    """Return the pattern for addresses; IPv6 may stand in brackets, as it does in front of a port."""
+    found = pattern_of(value.lower())
+    bare = found.exact[1:-1] if isinstance(found.exact, str) and found.exact[:1] + found.exact[-1:] == "[]" else None
+    return found._replace(written=value) if bare is None else Pattern(value, bare, None, found.others)
+
+
+def _same(text: str, names: Iterable[str]) -> bool:
+    return _key(text) in map(_key, names)
+
+
+def _key(name: str) -> str:
+    return plain(name).replace("-", "").replace("_", "").replace(" ", "").lower()
+
+
+def _near_errors(text: str) -> str:
+    from difflib import get_close_matches
+
+    from ...protocol.grammars.errors import ERRORS
+
+    near = get_close_matches(text.upper().replace("-", "_"), [error.name for error in ERRORS.values()], n=2)
+    return f"; did you mean {' or '.join(near)}?" if near else "; `kdbg errors` lists them"
+
 
 Texts: TypeAlias = str | Iterable[str]
 Numbers: TypeAlias = int | Iterable[int]
@@ -28,7 +179,7 @@ INT32 = range(-(1 << 31), 1 << 31)
 
 def by_errors(wanted: bool | str, asked: CheckContext) -> Check:
     """Match exchanges with error codes or findings; normal steps of a protocol and mere notes for "all" alone."""
-    from ..messages.steps import went_wrong
+    from ..messages.rejection import went_wrong
 
     def has_any(exchange: Exchange) -> bool:
         return any(codes for *_, codes in exchange.outlines()) or bool(exchange.all_findings(shallow=True))
@@ -89,42 +240,42 @@ class Plain(TypedDict, total=False):
         Filter(
             ValueForm.TEXTS, ("Only this API (name, alias or key); 'offset*' matches a pattern, '!fetch' excludes. "
                          "Repeatable, "
-                        "like the filters below."), Reads.HEADERS, of=values.api_of, pattern=values.api_pattern,
+                        "like the filters below."), Reads.HEADERS, of=api_of, pattern=api_pattern,
         ),
     ]  # fmt: skip
     client_id: Annotated[
-        Texts, Filter(ValueForm.TEXTS, "Only requests with this client id.", Reads.HEADERS, of=values.client_id_of)
+        Texts, Filter(ValueForm.TEXTS, "Only requests with this client id.", Reads.HEADERS, of=client_id_of)
     ]
     host: Annotated[
         Texts,
         Filter(
             ValueForm.TEXTS, "Only connections with this address, or address:port, at either end.", Reads.HEADERS,
-            of=values.hosts_of, pattern=values.host_pattern, offers=values.is_address,
+            of=hosts_of, pattern=host_pattern, offers=is_address,
         ),
     ]  # fmt: skip
     topic: Annotated[
         Texts,
         Filter(
             ValueForm.TEXTS, "Only exchanges that name this topic, or its id; 'ord*', '!orders'.", Reads.BODIES,
-            of=values.topics_of, offers=values.is_named, pieces=True,
+            of=topics_of, offers=is_named, pieces=True,
         ),
     ]  # fmt: skip
     partition: Annotated[
         Numbers,
         Filter(
             ValueForm.NUMBERS, "Only exchanges that name this partition (of --topic, if given).", Reads.BODIES,
-            of=values.partitions_of, metavar="N",
+            of=partitions_of, metavar="N",
         ),
     ]  # fmt: skip
     group: Annotated[
         Texts,
-        Filter(ValueForm.TEXTS, "Only exchanges that name this consumer group.", Reads.BODIES, of=values.groups_of),
+        Filter(ValueForm.TEXTS, "Only exchanges that name this consumer group.", Reads.BODIES, of=groups_of),
     ]
     error: Annotated[
         Texts,
         Filter(
             ValueForm.TEXTS, "Only exchanges with this error, by name or code.", Reads.BODIES,
-            of=values.errors_of, pattern=values.error_pattern, metavar="CODE|NAME",
+            of=errors_of, pattern=error_pattern, metavar="CODE|NAME",
         ),
     ]  # fmt: skip
     errors: Annotated[
@@ -163,7 +314,7 @@ class Plain(TypedDict, total=False):
         Numbers,
         Filter(
             ValueForm.NUMBERS, "Only requests with this correlation id, and their responses.", Reads.HEADERS,
-            of=values.correlation_id_of, metavar="N", within=INT32,
+            of=correlation_id_of, metavar="N", within=INT32,
         ),
     ]  # fmt: skip
     port: Annotated[
@@ -175,7 +326,7 @@ class Plain(TypedDict, total=False):
     connection: Annotated[
         Numbers,
         Filter(
-            ValueForm.NUMBERS, "Only connection number N (c1 in summaries).", Reads.HEADERS, of=values.connection_of,
+            ValueForm.NUMBERS, "Only connection number N (c1 in summaries).", Reads.HEADERS, of=connection_of,
             archives=False, metavar="N",
         ),
     ]  # fmt: skip
@@ -183,14 +334,14 @@ class Plain(TypedDict, total=False):
         Ranges,
         Filter(
             ValueForm.RANGES, "Only exchange number N, or N to M; FILE#N means the same.", Reads.HEADERS,
-            of=values.number_of, archives=False, metavar="N[-M]",
+            of=number_of, archives=False, metavar="N[-M]",
         ),
     ]  # fmt: skip
     packet: Annotated[
         Numbers,
         Filter(
             ValueForm.NUMBERS, "Only exchanges with data in packet N of the capture.", Reads.HEADERS,
-            of=values.packets_of, archives=False, metavar="N",
+            of=packets_of, archives=False, metavar="N",
         ),
     ]  # fmt: skip
     tls_keys: Annotated[

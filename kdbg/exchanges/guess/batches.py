@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...protocol.grammars.records import record_format
-from ...protocol.wire.records.checksum import crc32, crc32c
+from ...protocol.wire.records.sets import crc32, crc32c
 from ..messages.score import YEARS
 
 HEADER, CRC_AT, LENGTH_AT, MAGIC_AT = record_format.header_size, record_format.crc_at, 8, 16

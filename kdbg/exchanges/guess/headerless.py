@@ -10,9 +10,8 @@ from ...protocol.grammars.records import record_format
 from ...protocol.wire import Api, Struct
 from ...protocol.wire.language.types import At
 from ...protocol.wire.nodes import Length, Node, Stream
-from ...protocol.wire.records.checksum import crc32
 from ...protocol.wire.records.node import RecordSet, RecordsNode
-from ...protocol.wire.records.sets import entries
+from ...protocol.wire.records.sets import crc32, entries
 from .batches import Mended, batch, message
 from .reason import Reason
 from .single_message import batch_api, files

@@ -15,16 +15,14 @@ from ...protocol.wire.language.payload import Around
 from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.compiled import UNREADABLE
 from ...protocol.wire.readings.outline import Outline, outline
-from ...protocol.wire.readings.topic_names import ALWAYS, names_by_then
+from ...protocol.wire.readings.topics import ALWAYS, names_by_then
 from .error_codes import ErrorFound, errors_in
 from .latency import Timing
-from .lines import UNTIMED, LogLine
-from .message import Message, facts_of, facts_of_both, front_of, read
-from .message_cache import LARGE, REMEMBERED
+from .message import LARGE, REMEMBERED, Message, facts_of, facts_of_both, front_of, read
 from .mistakes import OF_SEARCHES, Searches
 from .payloads import Context, may_hold_payloads, open_payloads
 from .peers import Peers
-from .places import Places
+from .places import UNTIMED, LogLine, Places
 
 MANY = 1 << 62
 """More names than there can be."""

@@ -15,7 +15,7 @@ from ...protocol.grammars.guides import COMPUTED, EARLY, FORMER_NAMES, MESSAGE, 
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction, snake_case
 from ...protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct, join
-from ...protocol.wire.readings.fields import tails, walk
+from ...protocol.wire.readings.layout import tails, walk
 from ...protocol.wire.records.node import RecordsNode
 
 Step = str | int

@@ -1,16 +1,13 @@
-"""One message's bytes, read: by the compiled grammar where they are clean, with places and findings where not.
-
-`read` never raises for what the bytes hold. A message in another known form of its version (`Api.dialects`) is read in
-that form and says so; one of an unknown API or version keeps its body as bytes.
-"""
+"""One message's bytes, read by the compiled grammar where they are clean, with places and findings otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
+from ...budget import MEMORY
 from ...errors import BadLength, Leftover, Truncated, WireError
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import KnownForm, Stopped
@@ -23,16 +20,46 @@ from ...protocol.wire.language.api import Direction
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.language.types import FOREVER, Unread
 from ...protocol.wire.nodes import WireStruct
-from ...protocol.wire.readings.compiled import UNREADABLE, Reader, message_reader
+from ...protocol.wire.readings.compiled import UNREADABLE, FrontReader, Reader, front_reader, message_reader
 from ...protocol.wire.readings.measure import end_of
 from ...protocol.wire.readings.outline_codegen import FactsReader, facts_reader
-from ...protocol.wire.readings.prefix_reader import FrontReader, front_reader
 from ...protocol.wire.readings.secrets import has_secrets, hide, hide_all, without_tags
 from .quirks import left_over, quirk_facts
-from .suspicion import may_hold_secrets
+from .secrets import may_hold_secrets
 
 if TYPE_CHECKING:
     from ...protocol.wire.readings.annotate import Inspection
+
+
+LARGE: Final = 1 << 20
+"""Bytes of memory from which on it is seen to that a message is not remembered for long."""
+
+
+class Half(Protocol):
+    """Who remembers a message that was read."""
+
+    def forget(self) -> None:
+        """Forget it: it is read again when it is asked for."""
+
+
+class Remembered:
+    """The halves whose messages were read and are large: those read first forget theirs where all take too much."""
+
+    def __init__(self) -> None:
+        self._halves: dict[Half, int] = {}
+
+    def remember(self, half: Half, taken: int) -> None:
+        """Take note of a half whose message takes so much memory, in bytes."""
+        self._halves.pop(half, None)
+        self._halves[half] = taken
+        while len(self._halves) > 1 and sum(self._halves.values()) > MEMORY.message // 4:
+            oldest = next(iter(self._halves))
+            del self._halves[oldest]
+            oldest.forget()
+
+
+REMEMBERED: Final = Remembered()
+
 
 NO_HEADER = WireStruct((), None)
 

@@ -1,12 +1,11 @@
-"""An exchange that was recorded at several places of its way: when each of them saw it, and what became of the time.
-
-Each place has a clock of its own. How long a place waited between two messages is exact whatever its clock shows; how
-long a message was under way is known only as well as the difference between two clocks.
-"""
+"""What an exchange has beside its bytes: the places where it was recorded, and the lines of logs that speak of it."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from ...protocol.wire.language.api import Direction
 
 
 class Half(NamedTuple):
@@ -100,3 +99,23 @@ class Places(NamedTuple):
         """Return the same bounds where no message is under way for less than no time, nor longer than both are."""
         most = high if self.network is None else max(min(high, self.network), 0)
         return Bounds(min(max(low, 0), most), most)
+
+
+UNTIMED = -1
+"""The time of a message of which nobody says when it was, in place of nanoseconds since 1970."""
+UNNUMBERED = 1 << 31
+"""The correlation id of an exchange of which nobody says which it is: none on the wire is so large."""
+
+
+class LogLine(NamedTuple):
+    """A line of a log: the dialect that it is written in, its number in the log from 1, the half that it speaks of.
+
+    `time` is when it was written, in nanoseconds since 1970, `UNTIMED` where it does not say. `log` is the name of the
+    log, "" for the only one that is read.
+    """
+
+    dialect: str
+    number: int
+    half: Direction | Literal["both"]
+    time: int = UNTIMED
+    log: str = ""

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from ...protocol.findings.quirks import Sure
 from ...protocol.grammars.records import record_format
-from ...protocol.wire.records.checksum import crc32c
+from ...protocol.wire.records.sets import crc32c
 
 LENGTH_AT: Final = 8
 MAGIC_AT: Final = 16

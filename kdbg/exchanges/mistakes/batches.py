@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...protocol.findings.quirks import Sure
-from ...protocol.wire.records.checksum import crc32, crc32c
+from ...protocol.wire.records.sets import crc32, crc32c
 from .batch import ATTRIBUTES_AT, CRC_AT, LENGTH_AT, MAGIC_AT, RECORDS_AT, BatchMistake, int32, with_crc
 from .changes import length_bytes
 from .contents import Contents

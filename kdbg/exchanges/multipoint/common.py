@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 from ...capture.packet import Packet, reverse
-from .guess import opener
-from .merge import PointStream
+from .merge import PointStream, opener
 
 LEAST: Final = 12
 """Bytes of a segment that can be told from others; those of short ones are like one another."""

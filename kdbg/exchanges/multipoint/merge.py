@@ -1,9 +1,4 @@
-"""Packets of several places in, those of one capture out: each byte once, with when every place saw it.
-
-What one place has of a connection is told as it is there: packets sent again, acknowledgements, resets. Of the other
-places come the bytes that it lacks. Packets wait for `WAIT` by their times before they are told, so that by then all
-places have seen them.
-"""
+"""Who opened a connection, by one of its packets."""
 
 from __future__ import annotations
 
@@ -17,7 +12,17 @@ from ...budget import MEMORY
 from ...capture.packet import ACK, FIN, RST, SYN, Packet, reverse
 from .clocks import ClockOffset
 from .flows import MASK, Conversation, Flow, FlowRun, Path, Sight
-from .guess import opener
+
+EPHEMERAL = 32_768
+
+
+def opener(flow: bytes, flags: int) -> bool:
+    """Return whether the source of a packet opened the connection: as its SYN says; else by the ports, a guess."""
+    if flags & SYN:
+        return not flags & ACK
+    source, destination = int.from_bytes(flow[-4:-2], "big"), int.from_bytes(flow[-2:], "big")
+    return not (source < destination and source < EPHEMERAL)
+
 
 WAIT: Final = 1_000_000_000
 """Nanoseconds that a packet waits for the other places."""

@@ -17,13 +17,13 @@ from ...protocol import grammars
 from ...protocol.grammars.errors import describe
 from ...protocol.wire import Api
 from . import failures
+from .bodies import by_id, unnamed
 from .connection import Connection, Seen, Tap
 from .defaults import filled, fitting, waits
 from .discovery import Discovery
 from .pool import Pool, Trace
 from .routes import KEY_TYPES, LEADER, Route, curable, partitions_of, route
 from .settings import Address, Settings, addresses, show
-from .topics import by_id, unnamed
 from .versions import choose, spoken
 
 PRODUCE = 0

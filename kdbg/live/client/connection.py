@@ -25,11 +25,10 @@ from ...protocol.findings import Kind
 from ...protocol.wire import Api
 from ...protocol.wire.nodes import build
 from . import failures
-from .incoming import Frame, Incoming
-from .outgoing import Outgoing, Sending, TimedSocket
+from .bodies import body_bytes
+from .frames import Frame, Incoming, Outgoing, Sending, TimedSocket
 from .reach import reach
 from .settings import Address, Settings, show
-from .writing import body_bytes
 
 Seen = Callable[[Exchange], None]
 Tap = Callable[["Connection", bool, bytes, int], None]

@@ -13,7 +13,7 @@ from ...protocol.findings.amounts import count
 from ...protocol.grammars import name_of
 from ...protocol.wire import Api
 from . import tls
-from .incoming import Incoming
+from .frames import Incoming
 from .settings import Address, show
 
 WHY_HANG_UP = "use --tls or --sasl-mechanism if the listener requires it; otherwise the request is probably malformed"

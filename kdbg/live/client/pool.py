@@ -13,8 +13,8 @@ from uuid import UUID
 
 from ...errors import CannotConnect, Closed, TimedOut
 from . import failures
-from .authenticate import authenticate
 from .connection import Connection, Seen, Tap
+from .sasl import authenticate
 from .settings import Address, Sasl, Settings, show
 from .trust import check_trust
 from .versions import ask_versions

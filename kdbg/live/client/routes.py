@@ -15,7 +15,7 @@ from ...errors import BuildError
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.wire import Api
 from ...protocol.wire.nodes import Fixed, Node, NullableStruct, UuidNode, WireArray, WireStruct
-from ...protocol.wire.nodes.value_names import number_of
+from ...protocol.wire.nodes.leaves import number_of
 from ...protocol.wire.readings.outline import outline
 from ...protocol.wire.records.node import RecordsNode
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import InputError
 from ...extras import install
-from ...payloads.values.schema import Reference, Schema, SchemaId
+from ...payloads.values.framing import Reference, Schema, SchemaId
 from ...payloads.values.value import Unread
 
 SECONDS = 10

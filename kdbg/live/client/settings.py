@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from ...errors import InputError
 
@@ -94,3 +97,142 @@ def _address(text: str) -> Address:
 def show(address: Address) -> str:
     """Write an address as host:port, IPv6 in brackets."""
     return f"[{address[0]}]:{address[1]}" if ":" in address[0] else f"{address[0]}:{address[1]}"
+
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+OTHER_NAMES = {
+    "metadata.broker.list": "bootstrap.servers",
+    "sasl.mechanisms": "sasl.mechanism",
+    "ssl.ca.location": "ssl.truststore.location",
+    "ssl.certificate.location": "ssl.keystore.location",
+    "socket.timeout.ms": "request.timeout.ms",
+}
+"""librdkafka's names for what the Java client calls otherwise."""
+INLINE = ("ssl.truststore.certificates", "ssl.keystore.certificate.chain", "ssl.keystore.key")
+"""PEM in the file itself (KIP-651)."""
+PEM = b"-----BEGIN "
+EXPORT_CA = "keytool -exportcert -rfc -alias ALIAS -keystore {} -file ca.pem, then ssl.truststore.type=PEM (or --ca)"
+EXPORT_KEY = (
+    "keytool -importkeystore -srckeystore {0} -destkeystore key.p12 -deststoretype PKCS12, openssl pkcs12 -in key.p12 "
+    "-out key.pem -nodes, then ssl.keystore.type=PEM (or --cert)"
+)
+JAAS = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
+ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def read(path: str) -> dict[str, str]:
+    """Read a properties file; return its values under the Java client's names. `InputError` for an unreadable file."""
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
+    return {OTHER_NAMES.get(name, name): value for name, value in parse(text)}
+
+
+def parse(text: str) -> Iterator[tuple[str, str]]:
+    """Yield names and values as java.util.Properties reads them."""
+    for line in _logical_lines(text):
+        found = re.match(r"((?:[^\\\s=:]|\\.)*)\s*[=:]?\s*", line, re.DOTALL)
+        assert found is not None  # it matches the empty string
+        yield _unescaped(found[1]), _unescaped(line[found.end() :])
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Yield the lines without comments; one that ends in an odd number of backslashes goes on in the next."""
+    parts: list[str] = []
+    for line in re.split(r"\r\n|\r|\n", text):
+        line = line.lstrip()
+        if not parts and (not line or line[0] in "#!"):
+            continue
+        goes_on = (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        parts.append(line[:-1] if goes_on else line)
+        if not goes_on:
+            yield "".join(parts)
+            parts.clear()
+    if parts:
+        yield "".join(parts)
+
+
+def _unescaped(text: str) -> str:
+    def letter(found: re.Match[str]) -> str:
+        word = found[1]
+        return chr(int(word[1:], 16)) if len(word) == 5 else ESCAPES.get(word, word)
+
+    return ESCAPE.sub(letter, text)
+
+
+def settings(given: Mapping[str, str]) -> Settings:
+    """Return the settings that say how to reach brokers; `InputError` for those that kdbg cannot follow."""
+    protocol = given.get("security.protocol", "PLAINTEXT").strip().upper()
+    if protocol not in PROTOCOLS:
+        raise InputError(f"security.protocol={protocol}: unknown; use one of {', '.join(PROTOCOLS)}")
+    return Settings(
+        **_plain(given),
+        tls=_tls(given) if protocol.endswith("SSL") else None,
+        sasl=_sasl(given) if protocol.startswith("SASL") else None,
+    )
+
+
+def _plain(given: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if given.get("client.id"):
+        found["client_id"] = given["client.id"]
+    if "request.timeout.ms" in given:
+        milliseconds = given["request.timeout.ms"].strip()
+        if not milliseconds.isdecimal() or not int(milliseconds):
+            raise InputError(f"request.timeout.ms={milliseconds}: not a number; use milliseconds")
+        found["timeout"] = int(milliseconds) / 1000
+    return found
+
+
+def _tls(given: Mapping[str, str]) -> Tls:
+    for name in INLINE:
+        if given.get(name):
+            raise InputError(f"{name}: inline PEM is not supported; write it to a file, and set {_place(name)}")
+    checked = given.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
+    return Tls(
+        ca=_store(given, "ssl.truststore", EXPORT_CA),
+        certificate=_store(given, "ssl.keystore", EXPORT_KEY),
+        key=given.get("ssl.key.location", ""),
+        password=given.get("ssl.key.password") or None,
+        verify=given.get("enable.ssl.certificate.verification", "true").strip().lower() != "false",
+        check_name=checked not in ("", "none"),
+    )
+
+
+def _place(name: str) -> str:
+    return "ssl.truststore.location" if "truststore" in name else "ssl.keystore.location"
+
+
+def _store(given: Mapping[str, str], name: str, export: str) -> str:
+    """Return the path of a store's PEM file, "" for none; `InputError` for Java's own kinds says how to export them."""
+    path = given.get(f"{name}.location", "")
+    if not path:
+        return ""
+    try:
+        with Path(path).open("rb") as file:
+            pem = PEM in file.read(1 << 16)
+    except OSError as error:
+        raise InputError(f"{name}.location={path}: {error.strerror}") from None
+    if not pem:
+        kind = given.get(f"{name}.type", "JKS").strip().upper()
+        what = "not PEM" if kind == "PEM" else f"a {kind} store, not PEM"
+        raise InputError(f"{name}.location={path}: {what}; export it with {export.format(path)}")
+    return path
+
+
+def _sasl(given: Mapping[str, str]) -> Sasl:
+    options = jaas(given.get("sasl.jaas.config", ""))
+    return Sasl(
+        given.get("sasl.mechanism", "GSSAPI").strip().upper(),
+        given.get("sasl.username") or options.get("username", ""),
+        given.get("sasl.password") or options.get("password", ""),
+    )
+
+
+def jaas(text: str) -> dict[str, str]:
+    """Return the options of a login module: `…PlainLoginModule required username="me" password="…";`."""
+    return {
+        name: re.sub(r"\\(.)", r"\1", double or single) or bare for name, double, single, bare in JAAS.findall(text)
+    }

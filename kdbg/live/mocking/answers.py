@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ...analysis.compare.fields import inside, nodes
+from ...analysis.compare.messages import inside, nodes
 from ...errors import BuildError, GrammarError, InputError, WireError
 from ...exchanges.engine.requests import RequestHeader
 from ...exchanges.messages.exchange import CapturedMessage, Known
@@ -26,7 +26,7 @@ from ...protocol.wire.nodes import WireStruct
 from ...protocol.wire.readings.compiled import UNREADABLE
 from ...protocol.wire.readings.endpoints import Change, with_endpoints
 from ...protocol.wire.readings.outline import PartitionOutline
-from ..answers import refusal, skeleton, with_error
+from ..actions import refusal, skeleton, with_error
 from .assemble import RequestedTopics, assemble, keyed
 from .echo import echoed
 from .fallback import FILLED, LIST_OFFSETS, OFFSET_FETCH, base, commits

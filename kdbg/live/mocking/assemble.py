@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ...analysis.compare.fields import inside
+from ...analysis.compare.messages import inside
 from ...protocol.wire.nodes import Field, Node, WireArray, WireStruct
 from ...protocol.wire.readings.outline import PartitionOutline
 

@@ -10,9 +10,8 @@ from uuid import UUID
 from ...budget import MEMORY
 from ...errors import CaptureError, InputError
 from ...library import read_capture
-from ..addresses import Address
 from ..client.settings import show
-from ..listeners import Listening
+from ..listeners import Address, Listening
 from ..recording import Recorded
 from ..threads import LoopThread
 from .recording import NOTHING, Recording

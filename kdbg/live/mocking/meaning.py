@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from ...analysis.compare.broker_assigned import OFFSET, assigned_kind
-from ...analysis.compare.fields import inside, nodes
+from ...analysis.compare.messages import inside, nodes
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct
 from ...protocol.wire.records.node import RecordsNode

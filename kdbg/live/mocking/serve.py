@@ -14,10 +14,9 @@ from typing import cast
 from ...capture.packet import Endpoint
 from ...errors import InputError
 from ...exchanges.engine.requests import read_header
-from ..addresses import Addresses
 from ..client.settings import show
 from ..frames import FRONT, Decision, Frames
-from ..listeners import DescriptorLimit, Listener, Listening, Ports, accept, turns
+from ..listeners import Addresses, DescriptorLimit, Listener, Listening, Ports, accept, turns
 from ..notices import Notices
 from ..session import Tap
 from .answers import Answers, Reply

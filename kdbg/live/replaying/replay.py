@@ -20,10 +20,8 @@ from ..client.defaults import waits
 from ..client.pool import Pool
 from ..client.routes import KEY_TYPES, route
 from ..client.settings import Address
-from .nodes import brokers_in
 from .plan import Plan, ReplayStep, Talk
-from .request_adapter import Sent, Words, nearest
-from .topics import TopicShape
+from .request_adapter import Sent, TopicShape, Words, brokers_in, nearest
 
 PAUSE, LONGEST = 0.05, 1.0
 """Seconds before a request is sent again whose answer is not the last word: at first, and at most."""

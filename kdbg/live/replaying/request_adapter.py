@@ -1,11 +1,12 @@
-"""A captured request in the words that the new broker understands: its ids, and a version that it speaks.
+"""Fetch sessions and share sessions (KIP-227, KIP-932): what is in them, and how their requests are numbered.
 
-No I/O: what has to be asked first, `Words` names.
+A session's requests say only what has changed since the one before. Who has to do without the session, because a
+version or a broker has none, needs the whole of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -13,13 +14,142 @@ from uuid import UUID
 from ...analysis.compare.answers import asked_around
 from ...analysis.compare.broker_assigned import KEPT, PRODUCER, PRODUCER_EPOCH, SEQUENCE, SESSION, TOPIC_ID
 from ...analysis.compare.value_mapping import Counterparts
+from ...capture.packet import Endpoint
 from ...errors import BuildError
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.peers import End, Peers
 from ...exchanges.messages.reshape import Reshaper
 from ...protocol.wire import Api
 from ...protocol.wire.nodes import Node
 from ...protocol.wire.nodes.children import children, contains
-from ..sessions import FetchSessions
+from .plan import ReplayStep
+
+OUTSIDE = {"session_id": 0, "session_epoch": -1, "forgotten_topics_data": []}
+"""What a fetch says that is in no session."""
+OF_TOPIC = ("topic_id", "topic")
+
+
+class FetchSessions:
+    """The sessions of some conversations, request by request."""
+
+    def __init__(self) -> None:
+        self._inside: dict[tuple[End, int], dict[tuple[Any, int], Mapping[str, Any]]] = {}
+        self._next: dict[Any, int] = {}
+
+    def opened(self, broker: End, session: int | None, body: Mapping[str, Any]) -> None:
+        """Note the session that a broker opened for a request."""
+        if session and not body.get("session_id"):
+            self._inside[broker, session] = parts_of(body)
+
+    def whole(self, peers: Peers, body: Mapping[str, Any], *, keep: bool) -> Mapping[str, Any]:
+        """Return a request that stands for itself, and note what it changes in its session; `keep` returns it as is."""
+        session = body.get("session_id")
+        if not session:
+            return body if keep or "session_id" not in body else {**body, "session_epoch": -1}
+        inside = self._inside.setdefault((peers.broker, session), {})
+        for topic in body.get("forgotten_topics_data") or ():
+            for partition in topic.get("partitions") or ():
+                inside.pop((topic_of(topic), partition), None)
+        inside |= parts_of(body)
+        return body if keep else {**body, **OUTSIDE, "topics": topics_of(inside)}
+
+    def number(self, api: str, body: dict[str, Any]) -> None:
+        """Set the number of a request within its session, in place: one more than the one before."""
+        if "share_session_epoch" in body:
+            self._count((api[:5], body.get("group_id"), body.get("member_id")), body, "share_session_epoch")
+        elif body.get("session_id"):
+            self._count(body["session_id"], body, "session_epoch")
+
+    def _count(self, session: Any, body: dict[str, Any], name: str) -> None:
+        if body[name] > 0:
+            body[name] = self._next.get(session, 1)
+        self._next[session] = max(body[name], 0) + 1
+
+
+def topic_of(topic: Mapping[str, Any]) -> Any:
+    """Return the id or the name of a topic in a fetch."""
+    return next((topic[name] for name in OF_TOPIC if name in topic), None)
+
+
+def parts_of(body: Mapping[str, Any]) -> dict[tuple[Any, int], Mapping[str, Any]]:
+    """Return what a fetch says of each partition."""
+    return {
+        (topic_of(topic), part["partition"]): part
+        for topic in body.get("topics") or ()
+        for part in topic.get("partitions") or ()
+    }
+
+
+def topics_of(parts: Mapping[tuple[Any, int], Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the same as the topics of a fetch."""
+    topics: dict[Any, list[Mapping[str, Any]]] = {}
+    for (topic, _), part in parts.items():
+        topics.setdefault(topic, []).append(part)
+    return [
+        {("topic" if isinstance(topic, str) else "topic_id"): topic, "partitions": listed}
+        for topic, listed in topics.items()
+    ]
+
+
+def brokers_in(exchanges: Iterable[Exchange]) -> dict[int, Endpoint]:
+    """Return the addresses of all brokers that Metadata named, by node id."""
+    found: dict[int, Endpoint] = {}
+    for exchange in exchanges:
+        if exchange.api is None or exchange.api.name != "Metadata" or exchange.response is None:
+            continue
+        message = exchange.response.message(shallow=True)
+        for broker in (message.body.get("brokers") or ()) if message is not None else ():
+            found[broker["node_id"]] = (broker["host"], broker["port"])
+    return found
+
+
+INTERNAL = "__"
+"""How the names of topics begin that brokers make for themselves."""
+
+
+class TopicShape(NamedTuple):
+    """A topic: how many partitions it had, and how many replicas."""
+
+    partitions: int
+    replicas: int
+
+
+def wanted(steps: Iterable[ReplayStep], names: Mapping[UUID, str]) -> dict[str, TopicShape]:
+    """Return the topics to create, by name; not those that the capture itself shows being created."""
+    found: dict[str, TopicShape] = {}
+    created = set[str]()
+    for step in steps:
+        if step.left_out:
+            continue
+        exchange = step.exchange
+        if exchange.api is not None and exchange.api.name == "CreateTopics" and exchange.request is not None:
+            message = exchange.request.message()
+            asked = message.body.get("topics") or () if message is not None else ()
+            created |= {topic["name"] for topic in asked if topic["name"] not in found}
+        _take(exchange, names, found)
+    return {name: topic for name, topic in found.items() if name not in created and not name.startswith(INTERNAL)}
+
+
+def _take(exchange: Exchange, names: Mapping[UUID, str], found: dict[str, TopicShape]) -> None:
+    """Note the topics of an exchange."""
+    if exchange.api is not None and exchange.api.name == "Metadata" and exchange.response is not None:
+        message = exchange.response.message()
+        for topic in (message.body.get("topics") or ()) if message is not None else ():
+            _more(found, topic.get("name"), len(topic.get("partitions") or ()), _replicas(topic))
+    for rows, _, _ in exchange.outlines():
+        for topic, partition, *_ in rows:
+            _more(found, names.get(topic) if isinstance(topic, UUID) else topic, (partition or 0) + 1, 1)
+
+
+def _more(found: dict[str, TopicShape], name: Any, partitions: int, replicas: int) -> None:
+    if isinstance(name, str) and name:
+        before = found.get(name, TopicShape(1, 1))
+        found[name] = TopicShape(max(before.partitions, partitions), max(before.replicas, replicas))
+
+
+def _replicas(topic: Mapping[str, Any]) -> int:
+    return max((len(part.get("replica_nodes") or ()) for part in topic.get("partitions") or ()), default=1) or 1
+
 
 Versions = Mapping[int, tuple[int, int]]
 

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...protocol.wire.nodes import WireStruct, join
-from ...protocol.wire.readings.fields import path_to
+from ...protocol.wire.readings.layout import path_to
 from ...protocol.wire.readings.outline import parts
-from ...protocol.wire.readings.topic_names import Topics
-from ..values.read import ReadValue
-from ..values.unasked import unasked
-from ..values.value import Part, ValueContext
-from .record import as_id
-from .sets import record_sets
+from ...protocol.wire.readings.topics import Topics
+from ..values.chosen import unasked
+from ..values.value import Part, ReadValue, ValueContext
+from .record import as_id, record_sets
 
 if TYPE_CHECKING:
     from ..values.chosen import ReadBytes

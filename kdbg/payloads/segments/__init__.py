@@ -6,7 +6,6 @@ leaves a doubt, as zeros do. `open_file` puts the two together.
 """
 
 from .kinds import File, more_wanted, named_kind, open_file
-from .piece import FileKind, SegmentPiece
-from .place import LogLocation, place_of
+from .piece import FileKind, LogLocation, SegmentPiece, place_of
 
 __all__ = ["File", "FileKind", "LogLocation", "SegmentPiece", "more_wanted", "named_kind", "open_file", "place_of"]

@@ -21,7 +21,7 @@ from ...protocol.grammars import log_files
 from ...protocol.grammars.payloads.producer_snapshot import producer_snapshot
 from ...protocol.wire import Api, Struct
 from ...protocol.wire.readings.annotate import Inspection
-from ...protocol.wire.records.checksum import crc32c
+from ...protocol.wire.records.sets import crc32c
 from .piece import CHUNK, LARGEST, Read, SegmentPiece, ends_inside, of_file, read_at_most, zeros_between
 
 VERSION = 1

@@ -8,8 +8,7 @@ from typing import Final
 
 from . import entries, texts
 from .log import Log
-from .piece import FileKind, Read, SegmentPiece
-from .place import LogLocation, place_of
+from .piece import FileKind, LogLocation, Read, SegmentPiece, place_of
 
 HEAD = 1 << 14
 """Bytes that a file is recognised by."""

@@ -1,21 +1,25 @@
-"""A log segment (`.log`), also a KRaft snapshot (`.checkpoint`, KIP-630): record batches and messages to the end.
+"""The entries of a log, one after the other, in bytes that may be damaged.
 
-Where its entries are, walk.py finds out; what they say is read as in a message, as a record set of one entry.
+An entry is believed when its checksum proves it, or when another entry, zeros or the file's end follow right behind it:
+then its length is sound, and what is wrong lies inside it. Where neither holds, the next entry that a checksum proves
+and whose offset is further on is searched for; what lies before it is one piece, with a finding.
 """
 
 from __future__ import annotations
 
 import io
+import re
+import struct
 from collections.abc import Iterator
 from typing import Any
 
 from ...budget import MEMORY
 from ...exchanges.guess.headerless import records_api
 from ...exchanges.messages.message import Message, explain, read_slowly
-from ...exchanges.messages.payloads import open_inspection, open_payloads
-from ...exchanges.messages.record_payloads import tells_metadata
-from ...exchanges.messages.suspicion import is_metadata
-from ...protocol.findings import Finding
+from ...exchanges.messages.payloads import open_inspection, open_payloads, tells_metadata
+from ...exchanges.messages.secrets import is_metadata
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import Behind, NoLogEntry
 from ...protocol.grammars.payloads import TOPICS
 from ...protocol.grammars.records import record_format
 from ...protocol.wire import TopicName
@@ -24,10 +28,199 @@ from ...protocol.wire.language.types import At
 from ...protocol.wire.nodes import Field, WireStruct
 from ...protocol.wire.readings.annotate import Inspection
 from ...protocol.wire.readings.compiled import UNREADABLE, record_readers
-from ...protocol.wire.records.sets import CONTROL, decode
-from .piece import Read, SegmentPiece, of_file
-from .place import METADATA_TOPIC
-from .walk import LogWalk, entry_size
+from ...protocol.wire.records.sets import CODEC_MASK, CONTROL, PREAMBLE, crc32, crc32c, decode
+from .piece import CHUNK, LARGEST, METADATA_TOPIC, Read, SegmentPiece, ends_inside, of_file, zeros_between
+
+HEADER = record_format.header_size
+"""Bytes that an entry is judged by: the header of a batch, the longest there is."""
+LEAST = PREAMBLE.size + 14
+"""The shortest entry: a message of magic 0 with neither key nor value."""
+MESSAGE = struct.Struct(">qiIbb")
+"""Offset, length, checksum, magic and attributes of a message; in a batch offset, length and magic stand there too."""
+BATCH_TAIL = struct.Struct(">hi")
+"""Attributes and last offset delta of a batch, behind its checksum."""
+ZEROS = 4096
+"""So many zeros in a row are no part of what is damaged: a file that was set aside, a block that was never written."""
+CANDIDATE = re.compile(rb"(?=[\0-\x7f][\0-\xff]{7}(?!\0{4})[\0-\x07][\0-\xff]{7}[\0-\2])|\0{%d}" % ZEROS, re.DOTALL)
+"""Where an entry may begin: neither its offset nor its length is negative, its magic is 0, 1 or 2. Or many zeros."""
+MOST_DAMAGE = 16 << 20
+"""Damage is handed over in pieces of no more bytes."""
+CREDIT, CREDIT_PER_BYTE = 2 * LARGEST, 64
+"""Bytes whose checksums may be computed in vain, at most and for each byte read: hostile bytes can claim a long entry
+at every place."""
+
+
+def entry_size(data: bytes | bytearray, at: int) -> int | None:
+    """Return the size of the entry that begins here; None where none can."""
+    if len(data) - at < LEAST:
+        return None
+    offset, length, _, magic, attributes = MESSAGE.unpack_from(data, at)
+    if offset < 0 or not 14 <= length <= LARGEST - PREAMBLE.size:
+        return None
+    sound = _is_batch(data, at, length) if magic == 2 else _is_message(data, at, length, magic, attributes)
+    return PREAMBLE.size + length if sound else None
+
+
+def _is_batch(data: bytes | bytearray, at: int, length: int) -> bool:
+    if length < HEADER - PREAMBLE.size or len(data) - at < HEADER:
+        return False
+    attributes, last_delta = BATCH_TAIL.unpack_from(data, at + record_format.crc_at + 4)
+    count = _int32(data, at + HEADER - 4)
+    return 0 <= attributes < 0x80 and attributes & CODEC_MASK <= 4 and bool(0 <= count <= last_delta + 1)
+
+
+def _is_message(data: bytes | bytearray, at: int, length: int, magic: int, attributes: int) -> bool:
+    """Whether the lengths of key and value, as far as they can be seen, add up to that of the message."""
+    if magic not in (0, 1) or not 0 <= attributes < 0x10 or attributes & CODEC_MASK > 3:
+        return False
+    key, end = at + (18 if magic == 0 else 26), at + PREAMBLE.size + length
+    if len(data) < key + 4 or _int32(data, key) < -1:
+        return False
+    value = key + 4 + max(_int32(data, key), 0)
+    left = end - value - 4
+    return left >= 0 and (len(data) < value + 4 or max(_int32(data, value), 0) == left)
+
+
+def _int32(data: bytes | bytearray, at: int) -> int:
+    return int.from_bytes(data[at : at + 4], "big", signed=True)
+
+
+def is_proved(entry: bytes) -> bool:
+    """Whether the checksum of an entry is right."""
+    at = record_format.crc_at
+    if entry[16] == 2:
+        return crc32c(memoryview(entry)[at + 4 :]) == int.from_bytes(entry[at : at + 4], "big")
+    return crc32(memoryview(entry)[16:]) == int.from_bytes(entry[12:16], "big")
+
+
+def offsets(entry: bytes) -> tuple[int, int]:
+    """Return the first and the last offset of an entry, from its header; those of a message are the same."""
+    offset = PREAMBLE.unpack_from(entry)[0]
+    delta = BATCH_TAIL.unpack_from(entry, record_format.crc_at + 4)[1] if entry[16] == 2 else 0
+    return offset, offset + delta
+
+
+class LogWalk:
+    """Goes through a log. Bytes grow at the end of `data` and are dropped at its beginning, the file's byte `position`.
+
+    `last` is the last offset that a checksum has proved; `credit` how many bytes may still be summed up in vain.
+    """
+
+    read: Read
+    data: bytearray
+    position: int
+    credit: int
+    last: int
+
+    def __init__(self, read: Read) -> None:
+        self.read, self.data, self.position = read, bytearray(), 0
+        self.last, self.credit = -1, CREDIT
+
+    def pieces(self) -> Iterator[SegmentPiece]:
+        while self.has(1):
+            yield self.dropped(self.entry() or self.damage())
+
+    def has(self, size: int) -> bool:
+        """Read until so many bytes are there; return whether they are."""
+        while len(self.data) < size:
+            more = self.read(CHUNK)
+            if not more:
+                return False
+            self.data += more
+        return True
+
+    def dropped(self, piece: SegmentPiece) -> SegmentPiece:
+        """Drop the bytes of a piece, and return the piece."""
+        self.drop(piece.position + piece.size - self.position)
+        return piece
+
+    def drop(self, size: int) -> None:
+        del self.data[:size]
+        self.position += size
+        self.credit = min(self.credit + CREDIT_PER_BYTE * size, CREDIT)
+
+    def entry(self) -> SegmentPiece | None:
+        """Return the entry that begins here, if it is sound; else None."""
+        self.has(HEADER)
+        data = self.whole(0)
+        if data is None:
+            return None
+        if not is_proved(data):
+            self.credit -= len(data)
+            return SegmentPiece(self.position, data) if self.is_followed(len(data)) else None
+        first, last = offsets(data)
+        odd = Finding(Kind.OUT_OF_ORDER, "", "", 0, 8, Behind("offset", first, self.last, "offsets"))
+        found = SegmentPiece(self.position, data, (odd,) if first <= self.last else ())
+        self.last = max(self.last, last)
+        return found
+
+    def whole(self, at: int) -> bytes | None:
+        """Return the entry that begins there, if all of it is there and `credit` allows its checksum; else None."""
+        size = entry_size(self.data, at)
+        if size is None or size > self.credit or not self.has(at + size):
+            return None
+        return bytes(self.data[at : at + size])
+
+    def is_followed(self, size: int) -> bool:
+        """Whether another entry, or the beginning of one, zeros, or nothing at all stands behind so many bytes."""
+        if not self.has(size + HEADER) and self.is_cut(size):
+            return True
+        return not any(self.data[size : size + HEADER]) or entry_size(self.data, size) is not None
+
+    def is_cut(self, at: int) -> bool:
+        """Whether the last bytes, too few to be judged, may begin an entry: their offset is further on."""
+        offset = int.from_bytes(self.data[at : at + 8], "big")
+        return len(self.data) - at < 8 or 0 < offset - self.last < 1 << 31
+
+    def damage(self) -> SegmentPiece:
+        """Return what lies before the next proved entry, before many zeros, or before the file's end."""
+        if not any(self.data[:HEADER]):
+            return self.zeros()
+        if not self.has(HEADER) and self.is_cut(0):
+            return ends_inside("an entry", self.position, bytes(self.data), HEADER)
+        claimed, size = entry_size(self.data, 0) or 0, self.search()
+        data = bytes(self.data[:size])
+        if size < claimed and not self.has(size + 1):
+            return ends_inside("an entry", self.position, data, claimed)
+        return SegmentPiece(
+            self.position, data, (Finding(Kind.UNDECODED_BYTES, "", "", 0, size, NoLogEntry()),), whole=False
+        )
+
+    def zeros(self) -> SegmentPiece:
+        """Return a piece of zeros; the last of them are left if they may begin an entry's offset and length."""
+        start = self.position
+        while self.has(1) and not any(self.data):
+            self.drop(len(self.data))
+        if not self.data:
+            return SegmentPiece(start, b"", zeros=self.position - start)
+        self.has(len(self.data) + HEADER)
+        ahead = len(self.data) - len(self.data.lstrip(b"\0"))
+        begins = (ahead - back for back in range(PREAMBLE.size - 1, 0, -1))
+        self.drop(next((at for at in begins if entry_size(self.data, at) is not None), ahead))
+        return zeros_between(start, self.position - start)
+
+    def search(self) -> int:
+        """Return how many bytes `damage` takes; no more than MOST_DAMAGE."""
+        at = 1
+        while at < MOST_DAMAGE:
+            found = CANDIDATE.search(self.data, at)
+            if found is None:
+                at = max(at, len(self.data) - ZEROS)
+                if not self.has(len(self.data) + 1):
+                    return min(len(self.data), MOST_DAMAGE)
+                continue
+            at = found.start()
+            if found.end() > at:
+                return at
+            self.has(at + HEADER)
+            entry = self.whole(at) if int.from_bytes(self.data[at : at + 8], "big") > self.last else None
+            if entry is not None:
+                if is_proved(entry):
+                    return at
+                self.credit -= len(entry)
+            at += 1
+        return MOST_DAMAGE
+
 
 WITH_TOPIC = WireStruct((Field("topic", TopicName.at(At(0, False))), *records_api.at("response", 0).fields), None)
 """What a piece says, beside the topic that it is of: that tells what its records hold."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ...exchanges.messages.message import Message
 from ...protocol.findings import Finding, Kind
@@ -100,3 +101,36 @@ class FileKind(Protocol):
 
     def times(self, message: Message) -> tuple[int, int] | None:
         """Return the earliest and the latest time in a piece, in milliseconds since 1970; None without times."""
+
+
+METADATA_TOPIC = "__cluster_metadata"
+PASSING = re.compile(r"(\.(deleted|cleaned|swap|part|gz|zst))+$")
+FOLDER = re.compile(r"(?P<topic>[A-Za-z0-9._-]+?)-(?P<partition>\d{1,10})(\.[0-9a-f]{32}-(delete|future|stray))?")
+NUMBERED = re.compile(r"(?P<offset>\d{20})(-\d{10})?")
+
+
+class LogLocation(NamedTuple):
+    """What a name says: topic and partition by the folder, the first offset by the file; None where it does not.
+
+    `suffix` is what tells kinds of files apart: ".log", ".index"; the whole name where there is no number in front.
+    """
+
+    topic: str | None = None
+    partition: int | None = None
+    base_offset: int | None = None
+    suffix: str = ""
+
+
+def place_of(name: str) -> LogLocation:
+    """Return topic, partition and first offset of a path as the user wrote it."""
+    *folders, file = name.replace("\\", "/").split("/")
+    file = PASSING.sub("", file)
+    stem, dot, suffix = file.rpartition(".")
+    topic = partition = offset = None
+    if found := FOLDER.fullmatch(folders[-1] if folders else ""):
+        topic, partition = found["topic"], int(found["partition"])
+    if suffix == "checkpoint" and topic is None:
+        topic, partition = METADATA_TOPIC, 0
+    if dot and (numbered := NUMBERED.fullmatch(stem)):
+        offset, file = int(numbered["offset"]), dot + suffix
+    return LogLocation(topic, partition, offset, file)

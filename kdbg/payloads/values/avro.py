@@ -14,9 +14,8 @@ from typing import Any
 import orjson
 
 from ...protocol.findings.amounts import count
-from .plain import plain
-from .schema import Schema
-from .value import Unread, Value
+from .framing import Schema
+from .value import Unread, Value, plain
 
 Read = Callable[[io.BytesIO], Any]
 EMPTY = {"null": True}

@@ -1,7 +1,4 @@
-"""How keys and values are read: by the reader that was asked for, by the schema that stands with them, or as they come.
-
-What cannot be read as it was asked to be comes as text or bytes, with the reason.
-"""
+"""Bytes that nobody said how to read: text where they are UTF-8, else bytes; a schema id in front of them is told."""
 
 from __future__ import annotations
 
@@ -11,11 +8,34 @@ from typing import NamedTuple, TypeAlias
 
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.readings.secrets import Hidden
-from .framing import Framed, framed, likely
-from .schema import Schema, Schemas
+from .framing import Framed, Schema, Schemas, framed, likely
 from .table import BY_TYPE, needed
-from .unasked import unasked
-from .value import Part, Unread, Value, ValueContext
+from .value import NULL, Part, Unread, Value, ValueContext
+
+INTERNAL = "__"
+"""How the names of Kafka's own topics begin; their records have no schema ids."""
+
+
+def unasked(data: bytes | None, asked: ValueContext) -> Value:
+    """Return what bytes say by themselves."""
+    if data is None:
+        return NULL
+    if isinstance(data, OpenedPayload):
+        return Value("data", data.value, data.name)
+    if isinstance(data, Hidden):
+        return Value("bytes", data)
+    framing = None if (asked.topic or "").startswith(INTERNAL) else likely(data, asked.part, asked.headers)
+    value = as_text(data)
+    return value if framing is None else value._replace(about=framing.text, schema_id=framing.plain_id)
+
+
+def as_text(data: bytes) -> Value:
+    """Return bytes as text if they are UTF-8, else as they are."""
+    try:
+        return Value("text", data.decode())
+    except UnicodeDecodeError:
+        return Value("bytes", data)
+
 
 ReadBytes: TypeAlias = Callable[[bytes | None, ValueContext], Value]
 """Reads a key or a value; never raises for what it is given."""

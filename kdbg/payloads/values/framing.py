@@ -1,16 +1,53 @@
-"""How schema ids travel with the bytes of keys and values: the framing of Confluent's serializers, and headers.
-
-In front of the data stand 00 and an id of 4 bytes, or 01 and a GUID of 16. Or a header, `__key_schema_id` or
-`__value_schema_id`, has them, and the data stands alone. For Protobuf, indexes follow that say which message of the
-file it is: their number and the indexes as zigzag varints, a single 0 where it is the first message.
-"""
+"""Schemas, and how their ids stand with keys and values: the framing of Confluent's serializers, and headers."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
 from .value import Headers, Part, Unread
+
+SchemaType: TypeAlias = Literal["AVRO", "PROTOBUF", "JSON"]
+SchemaId: TypeAlias = int | UUID
+
+
+class Reference(NamedTuple):
+    """A schema that another one uses, by the name that it uses for it."""
+
+    name: str
+    schema: Schema
+
+
+class Schema(NamedTuple):
+    """A schema as it is written, with those that it uses.
+
+    `message` names the message of a Protobuf file that is meant, "" for the one that the bytes say, or the first.
+    `descriptors` are a Protobuf file and those that it imports as a serialized FileDescriptorSet, where they are known.
+    """
+
+    type: SchemaType
+    text: str
+    references: tuple[Reference, ...] = ()
+    message: str = ""
+    descriptors: bytes = b""
+
+
+class Schemas(Protocol):
+    """Where schemas come from. What it does not have it says by `Unread`, in one line."""
+
+    def by_id(self, schema_id: SchemaId) -> Schema:
+        """Return the schema with this id or GUID."""
+
+    def of(self, topic: str | None, part: Part) -> Schema | None:
+        """Return the schema that was named for the keys or values of a topic; None where none was."""
+
+    def descriptors(self, schema: Schema) -> bytes:
+        """Return a Protobuf schema as a serialized FileDescriptorSet, the file itself last."""
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether schemas can be had by their ids."""
+
 
 ID, GUID = 0, 1
 """First bytes: what follows is an id of 4 bytes, or a GUID of 16."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from .schema import Schema
+from .framing import Schema
 from .simple import json
 from .value import Unread, Value
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...protocol.findings.amounts import count
-from .plain import key_text, plain
-from .value import Unread, Value
+from .value import Unread, Value, key_text, plain
 
 
 def msgpack(data: bytes) -> Value:

@@ -6,8 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...protocol.findings.amounts import count
-from .plain import plain
-from .value import Unread, Value
+from .value import Unread, Value, plain
 
 
 def protobuf(data: bytes, descriptors: bytes, message: str = "", indexes: tuple[int, ...] = (0,)) -> Value:

@@ -16,8 +16,7 @@ from .simple import SIMPLE, ReadData
 from .value import Unread, Value
 
 if TYPE_CHECKING:
-    from .framing import Framed
-    from .schema import Schema, Schemas, SchemaType
+    from .framing import Framed, Schema, Schemas, SchemaType
 
 BySchema = Callable[[bytes, "Schema", "Schemas", "Framed | None"], Value]
 """Reads data by a schema; what stands around the data is given where there was something."""

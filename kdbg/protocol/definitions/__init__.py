@@ -15,9 +15,8 @@ in message_data and every_version, the rules on compatible change in compatible 
 """
 
 from .apis import DefinedApis, apis, pairs
-from .compatible import DefinitionDiff, compare
+from .compatible import DefinitionDiff, compare, history
 from .declaration import Declared, declare, declared
-from .history import history
 from .message_data import MessageData, MessageStruct, MessageType
 from .model import FieldDefinition, MessageDefinition, StructDefinition, Versions
 from .parse import read

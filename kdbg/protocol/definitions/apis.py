@@ -1,14 +1,8 @@
-"""Definitions of requests and responses in, APIs for the registry out: `apis`.
-
-The request and the response of an API key become one `Api`; of one that stands alone, the other direction stays bytes.
-Where kdbg has a grammar of its own for the key, that one stays for every version which both lay out alike, since it
-knows more than a definition says. In other versions the definition is followed; `DefinedApis.notes` tells of those that
-kdbg knew otherwise.
-"""
+"""One direction of an API that is declared in two places: by kdbg for some versions, by a definition for others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -17,14 +11,40 @@ from ...errors import DefinitionError, UnknownApi
 from .. import grammars
 from ..wire import FOREVER, Api, Struct
 from ..wire.language.api import DIRECTIONS, Direction
-from ..wire.language.types import Unread
+from ..wire.language.types import At, Unread, Word, rules_of
+from ..wire.nodes import WireStruct
+from ..wire.nodes.base import Renamed
 from ..wire.readings.layout import layout
 from ..wire.readings.secrets import has_secrets
-from .declaration import declare
-from .meanings import NOTHING, known
-from .merge import Joined
-from .model import MessageDefinition, Versions
-from .ranges import listed
+from .declaration import NOTHING, declare, known
+from .model import NEWEST, MessageDefinition, Versions, joined, listed
+
+Part = tuple[Struct, set[int]]
+"""A declaration, and the versions that it is followed in."""
+
+
+class Joined(Struct):
+    """The fields of several declarations, each in its versions alone; bodies of all other versions stay bytes."""
+
+    def __init__(self, *parts: Part, secret: bool) -> None:
+        super().__init__(
+            *(form for of, versions in parts for field in of.declared for form in _within(field, versions))
+        )
+        self.told: set[int] = {version for _, versions in parts for version in versions}
+        self.unread: Unread = Unread(secret=secret)
+
+    def structure(self, at: At) -> WireStruct:
+        return super().structure(at) if at.version in self.told else self.unread.structure(at)
+
+
+def _within(field: Renamed, versions: Iterable[int]) -> Iterator[Renamed]:
+    """Yield a declared field in those of its versions that are among these, one form for each run of them."""
+    rules, of = rules_of(field)
+    here = Versions(rules.first, min(rules.last, NEWEST))
+    for run in joined(Versions(version, version) for version in versions):
+        if both := run & here:
+            word = Word(of, **rules._asdict() | {"first": both.first, "last": both.last})
+            yield Renamed(word, newname=field.name, newdocs=field.docs)
 
 
 class DefinedApis(NamedTuple):

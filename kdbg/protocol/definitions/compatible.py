@@ -12,14 +12,23 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
 from ..wire.nodes import NO_DEFAULT
-from .model import ALL_VERSIONS, FieldDefinition, MessageDefinition, StructDefinition, Versions
-from .ranges import common, difference, listed, minus
+from .model import (
+    ALL_VERSIONS,
+    FieldDefinition,
+    MessageDefinition,
+    StructDefinition,
+    Versions,
+    common,
+    difference,
+    listed,
+    minus,
+)
 
 RULES: dict[str, str] = {
     "identity": "a message keeps its name, its type and its API key",
@@ -283,3 +292,30 @@ def default(field: FieldDefinition) -> str:
 def tagged(field: FieldDefinition) -> str:
     """Return `tag 3`, or `optional field 0x0003`, as the two formats write it."""
     return f"optional field 0x{field.tag:04x}" if field.optional else f"tag {field.tag}"
+
+
+Break = tuple[str, str]
+"""A rule, and the field that breaks it."""
+
+
+def history(definitions: Sequence[MessageDefinition]) -> list[DefinitionDiff]:
+    """Compare each of the definitions, oldest first, with those before it.
+
+    Returns the comparison of each pair of neighbours, in order; behind them one for each pair farther apart that breaks
+    a rule at a field where no pair of those between them breaks it, with these breaks alone.
+    """
+    steps = [compare(old, new) for old, new in pairwise(definitions)]
+    told = {(place, place + 1): _breaks(step) for place, step in enumerate(steps)}
+    farther: list[DefinitionDiff] = []
+    for newest in range(2, len(definitions)):
+        for oldest in range(newest - 2, -1, -1):
+            found = compare(definitions[oldest], definitions[newest])
+            between = set[Break]().union(*(told[pair] for pair in told if oldest <= pair[0] and pair[1] <= newest))
+            found.differences = [it for it in found.broken if (it.rule, it.path) not in between]
+            told[oldest, newest] = _breaks(found)
+            farther += [found] if found.differences else []
+    return steps + farther
+
+
+def _breaks(found: DefinitionDiff) -> set[Break]:
+    return {(it.rule, it.path) for it in found.broken}

@@ -1,33 +1,178 @@
-"""MessageData: one `MessageData` object stands for every version of a message, as in Kafka's generated classes.
+"""A structure in all its versions at once: what a Message holds, and what of it one version can carry.
 
-    FooResponse = MessageType.defined(definition)    # or MessageType.of("Metadata", "response")
-    foo = FooResponse(user_agent="kdbg", foos=[{"baz": 7}])
-    foo.write(9)                                     # bytes; fields that version 9 lacks are left out
-    foo.read(8, data)                                # overwrites everything; what version 8 lacks is default again
-
-Fields are attributes in snake_case; structures inside are plain dicts, and arrays plain lists. Writing a version that
-lacks a field which is set (to another value than its default) is a `BuildError`, unless the field is ignorable; so is a
-null that the version does not allow. "MessageData Objects" in Kafka's README of its message definitions.
+`Members(struct)` knows every field that some version has. `complete` fills in the defaults of all that is missing,
+`narrow` leaves what one version has, and refuses to lose what was set and is not ignorable. Values are plain dicts and
+lists; errors are `BuildError`s that name the field's path.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any
 
 from ...errors import BuildError, GrammarError, Leftover, UnknownVersion
 from .. import grammars
-from ..wire import Struct
+from ..wire import Array, Prefixed, Struct
 from ..wire.language.api import Direction
-from ..wire.language.types import At
-from ..wire.nodes import UnreadStruct, WireStruct, build
+from ..wire.language.types import NEWEST as NEWEST_RELEASE
+from ..wire.language.types import At, FieldRules, rules_of, specialise
+from ..wire.nodes import (
+    INT32,
+    NO_DEFAULT,
+    TAGGED,
+    Field,
+    Length,
+    Node,
+    UnreadStruct,
+    WireArray,
+    WireStruct,
+    build,
+    join,
+)
+from ..wire.nodes.base import AnyConstruct
 from ..wire.readings.secrets import hide
 from .declaration import declare
-from .every_version import Members, members
-from .model import MessageDefinition
+from .model import NEWEST, MessageDefinition, Versions, listed
+
+Form = tuple[FieldRules, AnyConstruct]
+
+
+class Members:
+    """Every field that a structure has in some version."""
+
+    def __init__(self, struct: Struct) -> None:
+        forms: dict[str, list[Form]] = {}
+        for declared in struct.declared:
+            rules, type = rules_of(declared)
+            if rules.before_release > NEWEST_RELEASE:  # else only older releases of Kafka wrote it
+                forms.setdefault(declared.name or "", []).append((rules, type))
+        self.fields: dict[str, Member] = {name: Member(name, found) for name, found in forms.items()}
+
+    def complete(self, given: Any, path: str = "") -> dict[str, Any]:
+        """Return a copy of a value, with the default of every field that it does not name."""
+        if not isinstance(given, Mapping):
+            raise BuildError(path, f"{given!r} is not a structure (an object with fields)")
+        for name in given:
+            if name not in self.fields and name != TAGGED:
+                raise BuildError(join(path, str(name)), "no version has this field")
+        value = {
+            name: member.complete(given[name], join(path, name)) if name in given else member.default
+            for name, member in self.fields.items()
+        }
+        return value | ({TAGGED: deepcopy(given[TAGGED])} if given.get(TAGGED) else {})
+
+    def narrow(self, value: Mapping[str, Any], at: At, path: str = "") -> dict[str, Any]:
+        """Return what one version carries of a complete value: tagged and optional fields only where set.
+
+        `BuildError` for a field that is set, not ignorable, and not in the version, or a null that it does not allow.
+        """
+        narrowed = {}
+        for name, member in self.fields.items():
+            here = join(path, name)
+            rules = member.at(at)
+            if rules is None:
+                member.check_lost(value[name], at, here)
+            elif rules.tag is None or member.is_set(value[name]):
+                narrowed[name] = member.narrow(value[name], rules, at, here)
+        if TAGGED in value:
+            if not at.flexible and not at.optional:
+                raise BuildError(join(path, TAGGED), f"set, but version {at.version} has no tagged fields")
+            narrowed[TAGGED] = value[TAGGED]
+        return narrowed
+
+    @cached_property
+    def grammar(self) -> WireStruct:
+        """All fields as one structure: no version has it on the wire, but it says which of them are secret."""
+        return WireStruct(tuple(Field(name, member.grammar) for name, member in self.fields.items()), {})
+
+
+class Member:
+    """One field, in every form that it has in some version."""
+
+    name: str
+    forms: list[Form]
+    rules: FieldRules
+    type: Any
+
+    def __init__(self, name: str, forms: list[Form]) -> None:
+        self.name, self.forms = name, forms
+        self.rules, self.type = forms[-1]
+        self.ignorable: bool = any(rules.ignorable for rules, _ in forms)
+        self.array: bool = isinstance(self.type, Array)
+        of = self.type.of if isinstance(self.type, (Array, Prefixed)) else self.type
+        self.inner: Members | None = members(of) if isinstance(of, Struct) else None
+
+    @property
+    def default(self) -> Any:
+        """A default of its own, so that who holds it may change it."""
+        if self.rules.initial is not NO_DEFAULT:
+            return deepcopy(self.rules.initial)
+        if self.inner is not None and not self.array:
+            return self.inner.complete({})
+        return specialise(self.type, At(0, False)).default()
+
+    @property
+    def grammar(self) -> Node:
+        if self.inner is None:
+            return specialise(self.type, At(0, False))
+        inner = self.inner.grammar
+        return WireArray("ARRAY", Length(INT32, 0), inner, nullable=True) if self.array else inner
+
+    def at(self, at: At) -> FieldRules | None:
+        """Return the rules of the form that a version has, None where it does not have the field."""
+        return next((rules for rules, _ in self.forms if rules.has(at)), None)
+
+    def is_set(self, value: Any) -> bool:
+        """Return whether a complete value differs from the default."""
+        return bool(value != self.default)
+
+    def complete(self, value: Any, path: str) -> Any:
+        if value is None or self.inner is None:
+            return deepcopy(value)
+        if not self.array:
+            return self.inner.complete(value, path)
+        if not isinstance(value, (list, tuple)):
+            raise BuildError(path, f"{value!r} is not a list")
+        return [self.inner.complete(item, f"{path}[{i}]") for i, item in enumerate(value)]
+
+    def narrow(self, value: Any, rules: FieldRules, at: At, path: str) -> Any:
+        if value is None:
+            self.check_null(rules, at, path)
+            return None
+        if self.inner is None:
+            return value
+        if not self.array:
+            return self.inner.narrow(value, at, path)
+        return [self.inner.narrow(item, at, f"{path}[{i}]") for i, item in enumerate(value)]
+
+    def check_lost(self, value: Any, at: At, path: str) -> None:
+        """Refuse to leave out a field that was set, unless it is ignorable."""
+        if self.is_set(value) and not self.ignorable:
+            versions = listed(Versions(rules.first, min(rules.last, NEWEST)) for rules, _ in self.forms)
+            problem = f"set, but version {at.version} lacks it: a field of {versions}, and not ignorable"
+            raise BuildError(path, problem)
+
+    def check_null(self, rules: FieldRules, at: At, path: str) -> None:
+        """Refuse a null where the version has none."""
+        if not rules.nullable(at.version):
+            nulls = listed(
+                Versions(max(rules.first, rules.nullable_from), min(rules.last, rules.nullable_until, NEWEST))
+                for rules, _ in self.forms
+            )
+            raise BuildError(
+                path, f"null, which version {at.version} does not allow" + (f", only {nulls}" if nulls else "")
+            )
+
+
+@cache
+def members(struct: Struct) -> Members:
+    """Return the fields of a structure; they are made once and kept."""
+    return Members(struct)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,51 @@
-"""What a message definition says, checked, in Kafka's own terms: the message, its structures, its fields, versions.
-
-Names are Kafka's CamelCase, as in the file. Nothing in here reads or writes bytes: declaration.py makes grammars of it.
-"""
+"""Several ranges of versions at once: one taken out of the others, and in words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from ..wire.nodes import NO_DEFAULT
+
+
+def minus(ranges: Iterable[Versions], others: Iterable[Versions]) -> list[Versions]:
+    """Return what is left of each range after all the others are taken out of it."""
+    left = list(filter(None, ranges))
+    for other in others:
+        left = [rest for versions in left for rest in versions.without(other)]
+    return left
+
+
+def common(ranges: Iterable[Versions], others: Iterable[Versions]) -> list[Versions]:
+    """Return the versions that are in one of `ranges` and in one of `others`."""
+    others = list(others)
+    return [both for versions in ranges for other in others if (both := versions & other)]
+
+
+def difference(one: Versions, other: Versions) -> list[Versions]:
+    """Return the versions that are in one of two ranges, but not in both."""
+    return minus([one], [other]) + minus([other], [one])
+
+
+def joined(ranges: Iterable[Versions]) -> list[Versions]:
+    """Return the same versions in as few ranges as possible, in order."""
+    found: list[Versions] = []
+    for versions in sorted(filter(None, ranges)):
+        if found and versions.first <= found[-1].last + 1:
+            found[-1] = Versions(found[-1].first, max(found[-1].last, versions.last))
+        else:
+            found.append(versions)
+    return found
+
+
+def listed(ranges: Iterable[Versions]) -> str:
+    """Write ranges as `version 3` or `versions 1-2, 4+`; "" where there are no versions."""
+    text = ", ".join(map(str, joined(ranges)))
+    return f"version{'s' * (not text.isdecimal())} {text}" if text else ""
+
 
 NEWEST = (1 << 15) - 1
 """Where an open range such as "3+" ends: versions are INT16."""

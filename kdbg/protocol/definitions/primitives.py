@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..grammars.records import Records
 from ..wire import Boolean, Bytes, Float64, Int8, Int16, Int32, Int64, String, UInt16, UInt32, Uuid
-from .entries import whole
+from .text import whole
 
 
 class Primitive(NamedTuple):

@@ -1,20 +1,218 @@
-"""Findings and wire errors as a person reads them: a sentence, and the field and byte it is about.
-
-Whoever reads a message passes facts on; only what shows something to a person comes here. Nothing takes a sentence
-apart again. Sentences have no full stop, and are not escaped.
-"""
+"""Findings and wire errors as a person reads them: the only place that words their facts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from . import facts as of
+from . import faults
+from .amounts import Amounts, count, times
 from .facts import Facts, InPayload, MessageMistake, Stopped
 from .kinds import Kind
 from .mistakes import mistake_sentence
-from .sentences import sentence
+from .quirks import QUIRKS, Sure
 
 if TYPE_CHECKING:
     from .faults import Fault
+
+
+BY: dict[str, str] = {Sure.CERTAIN: "by", Sure.LIKELY: "probably by", Sure.GUESS: "possibly by"}
+AMOUNTS = Amounts()
+
+LZ4_WORDS = {
+    "frameType_unknown": "expected an LZ4 frame here",
+    "headerChecksum_invalid": "the frame header's checksum is wrong",
+    "contentChecksum_invalid": "the content's checksum is wrong",
+    "decompressionFailed": "a block does not decompress",
+}
+
+
+def _size_wrong(facts: of.SizeWrong) -> str:
+    odd = facts.says - facts.follow
+    wrong = f"{count(odd, 'byte')} {'is' if odd == 1 else 'are'} missing" if odd > 0 else f"{-odd:,} too many"
+    follow = f"{facts.follow:,} {'follows' if facts.follow == 1 else 'follow'}"
+    return f"the size field declares {count(facts.says, 'byte')}, but {follow}: {wrong}"
+
+
+def _bits_set(facts: faults.BitsSet) -> str:
+    *others, last = [str(bit) for bit in range(facts.bits.bit_length()) if facts.bits >> bit & 1]
+    if not others:
+        return f"reserved bit {last} is set"
+    return f"reserved bits {', '.join(others)} and {last} are set"
+
+
+def _trouble(facts: of.CaptureTrouble) -> str:
+    return facts.problem + (f" ({times(facts.times)})" if facts.times > 1 else "")
+
+
+def _more(what: str, most: int) -> str:
+    return f"over {most >> 20:,} MiB of {what}; raise --max-memory"
+
+
+def _payload_version(facts: faults.UnknownPayloadVersion) -> str:
+    return f"unsupported version {facts.version} of {facts.name} (kdbg supports {facts.lowest} to {facts.highest})"
+
+
+def _answers(facts: of.Answers) -> str:
+    first, *others = [f"{name} v{versions[0]}" for _, name, versions in facts.candidates]
+    same = facts.candidates[0][2][1:]
+    words = f"{first}{f' (or v{_listed(same)}, which have the same layout)' if same else ''}"
+    if others:
+        words += f", or {', '.join(others)}"
+    sure = "probably" if facts.likely else "possibly"
+    unread = "" if facts.read else "; not decoded, because another match could expose a secret"
+    return f"the request is not in the capture; the layout {sure} matches a response to {words}{unread}"
+
+
+def _quirk(facts: of.KnownQuirk) -> str:
+    *others, last = facts.senders or ("",)
+    names = f"{', '.join(others)} or {last}" if others else last
+    says = QUIRKS[facts.code].says if facts.code in QUIRKS else facts.code
+    return says + (f"; {BY.get(facts.sure, BY[Sure.GUESS])} {names}" if names else "")
+
+
+def _listed(versions: tuple[int, ...]) -> str:
+    return ", ".join(map(str, sorted(versions)))
+
+
+NOT_DECRYPTED = {
+    "no-keys": "no keys (log them as kdbg tls-keys shows, then use --tls-keys)",
+    "other-keys": "the key log has no keys for this connection, or they were logged too late",
+    "wrong-keys": "the keys for this connection do not decrypt it",
+    "no-handshake": "the TLS handshake is not in the capture",
+    "unsupported": "kdbg does not decrypt this version or cipher suite",
+    "no-library": "the tls extra is missing (pip install 'kdbg-kafka[tls]')",
+    "unanswered": "no reply to the ClientHello (probably a plaintext listener)",
+    "refused": "the TLS handshake failed",
+    "unfinished": "no application data after the handshake",
+}
+"""Why a connection was not decrypted, by `tls.Why`."""
+
+
+def _encrypted(facts: of.Encrypted) -> str:
+    version, cipher = facts.version, facts.cipher
+    said: list[str] = [
+        f"{version} offered" if version and not cipher else version,
+        cipher,
+        f"server name {facts.server_name}" if facts.server_name else "",
+        f"ALPN {', '.join(facts.protocols)}" if facts.protocols else "",
+        f"certificate of {', '.join(facts.names)}" if facts.names else "",
+        *(f"alert {name} from the client" for name in facts.client_alerts),
+        *(f"alert {name} from the broker" for name in facts.broker_alerts),
+    ]
+    known = ", ".join(filter(None, said)) or "TLS"
+    return f"{known}; not decrypted: {NOT_DECRYPTED.get(facts.why, facts.why)}"
+
+
+SENTENCES: dict[type, str | Callable[[Any], str]] = {
+    of.BytesMissing: "the capture lacks {length:byte} from the {sender}, before packet {packet}",
+    of.BytesUnproved: "{length:byte} from the {sender} skipped: no Kafka frame recognised",
+    of.BeforeFirst: "{length:byte} from the {sender} skipped: the tail of a message sent before the capture",
+    of.NothingWhole: "no complete message in {length:byte}: the connection is older than the capture",
+    of.TurnedDown: lambda facts: "connection refused: nothing listens on that address and port",
+    of.NobodyThere: lambda facts: f"no reply to {count(facts.tries, 'connection attempt')} (SYN)",
+    of.ForeignAnswer: "{protocol} from the {sender} ({length:byte}), not Kafka",
+    of.SizeCoversOthers: "a size field from the {sender} is wrong: its {length:byte} include other messages",
+    of.BrokenOff: "incomplete {side}: the capture lacks its last {length:byte} (connection closed, or gap)",
+    of.NotHeld: lambda facts: f"end of the message dropped: {_more('incomplete messages', facts.most)}",
+    of.WaitedTooMuch: lambda facts: f"no response before memory ran out: {_more('pending data', facts.most)}",
+    of.RequestTooLarge: "{api} v{version} of {size:byte} exceeds socket.request.max.bytes (default {most:,})",
+    of.RequestUnseen: "the request is not in the capture; {length:body byte} not decoded without it",
+    of.Answers: _answers,
+    of.RequestUnseenSoLong: (
+        "no request in the capture (limit: {responses:waiting response}); {length:body byte} not decoded"
+    ),
+    of.InFlightFull: "no response before the in-flight limit ({requests:request} or {bytes:byte})",
+    of.PassedOver: "no response, although {responses:later request} got theirs",
+    of.PassedOverMany: "no response: more than {requests:request} overtaken by responses to later requests",
+    of.ResponsesLost: "no response found: bytes from the broker are missing or could not be decoded",
+    of.AnsweredAfter: "the response to a later request (correlation id {correlation_id}) arrived before this one",
+    of.AnsweredTooLate: "response too late to be paired: its request is already shown without a response",
+    of.AnsweredUnasked: "unexpected response to a Produce with acks=0 (acks=0 expects none)",
+    of.AnsweredUnaskedLate: "unexpected response to a Produce with acks=0, received after the exchange was shown",
+    of.Foreign: "{protocol}; not decoded",
+    of.Encrypted: _encrypted,
+    of.NoRequest: "no Kafka request in the first {length:byte}",
+    of.SizeWrong: _size_wrong,
+    faults.NoApi: "unknown API key {key}; {left:body byte} not decoded",
+    faults.NoVersion: "unknown version {version} of {api}; {left:body byte} not decoded",
+    faults.NoSide: "no {side} layout for {api} v{version}; {left:body byte} not decoded",
+    of.KnownQuirk: _quirk,
+    of.KnownForm: "decoded as {name}",
+    of.SearchLimit: lambda facts: (
+        f"not searched for mistakes: the limit is {count(facts.most, 'similar message')}"
+        f" in {count(facts.seconds, 'second')}"
+    ),
+    faults.Leftover: "{length:trailing byte} after the last field",
+    of.EntryCut: "the file ends in the middle of {what}: {left:,} of {size:byte} present",
+    of.Zeros: "{length:zero byte} (preallocated or damaged)",
+    of.NoLogEntry: "{length:byte} skipped: not a record batch or message",
+    of.CountWrong: "the file has {follow:line}, but declares {says}",
+    of.NoLine: "not a valid line of a {title}",
+    of.Behind: "{name} {number} follows {before}, but {growing} must increase",
+    of.EndsBehind: "last_offset {offset} follows {before}, but transactions must end in offset order",
+    of.FaultDone: "kdbg proxy applied the fault rule: {rule}",
+    of.CaptureTrouble: _trouble,
+    faults.TooFewBytes: "{type} needs {wanted:byte}, only {left:,} left",
+    faults.NoBoolean: "BOOLEAN must be 0 or 1, found {value}",
+    faults.BitsSet: _bits_set,
+    faults.LongVarint: "{value} is encoded in {size:byte}, more than necessary",
+    faults.EndlessVarint: "{type} does not end within {size:byte}",
+    faults.WideVarint: "{type} has more than {bits} bits",
+    faults.NegativeLength: "{type} has the invalid length {length}",
+    faults.NullForbidden: "{type} must not be null",
+    faults.NotUtf8: "{type} is not valid UTF-8",
+    faults.NoMarker: "a nullable structure must start with {null} (null) or 1, found {value}",
+    faults.LengthUnfilled: "the length is {length}, but the content is shorter",
+    faults.MarkMissing: "expected {mark!r} here",
+    faults.LongLengthOfLength: "the DER length field has {size:byte}, too many",
+    faults.NoObjectId: "expected an object identifier here",
+    faults.ZerosInObjectId: "an object identifier component has leading zeros",
+    faults.TagBehind: "tag {tag} follows tag {last}; tags must be unique and ascending",
+    faults.TagUnknown: "unknown tag {tag}, {size:byte}",
+    faults.TagUnfilled: "tag {tag} declares {size:byte}, but its value has {taken:,}",
+    faults.NegativeFieldLength: "an optional field has the invalid length {length}",
+    faults.ChecksumWrong: "{of}: stored {algorithm} 0x{says:08x}, computed 0x{gives:08x}",
+    faults.EndsInBatch: "the record set ends in the middle of a batch",
+    faults.NoEntry: "not a record batch or message",
+    faults.NoMessageInside: "a compressed message does not contain messages",
+    faults.NestedTooDeep: "compressed messages nested more than {most} deep",
+    faults.BatchUnfilled: "the records end before the batch does",
+    faults.MessageUnfilled: "the message ends before its size does",
+    faults.UnknownCodec: "unknown compression codec {number}",
+    faults.CodecFault: lambda facts: f"{facts.codec}: {sentence(facts.fault)}",
+    faults.StreamEmpty: "the stream is empty",
+    faults.StreamCut: "the compressed stream is cut short",
+    faults.StreamCutInHeader: "the compressed stream ends in its header",
+    faults.StreamTooShort: "{left:trailing byte} after the end of the compressed stream",
+    faults.TooMuchInside: "decompresses to more than {most:byte}",
+    faults.BlockCut: "a block declares {size:byte}, only {left:,} left",
+    faults.BlockTooLarge: "a block declares {claims:decompressed byte} (limit {most:,})",
+    faults.BlockImplausible: "a block of {size:byte} cannot decompress to {claims:,}",
+    faults.NoFrame: "expected a zstd frame at byte {at}",
+    faults.Lz4Refused: lambda facts: LZ4_WORDS.get(facts.code, facts.code),
+    faults.LibraryRefused: "{reason}",
+    faults.NoTelemetry: "not OpenTelemetry protobuf: {reason}",
+    faults.NoMetrics: "not OpenTelemetry metrics",
+    faults.NoToken: "not a valid {mechanism} token",
+    faults.UnknownRecord: "unknown {what} {number} of topic {topic}",
+    faults.UnknownControl: "unknown control record type {number}",
+    faults.UnknownPayloadVersion: _payload_version,
+    faults.UnknownRequest: "unknown version {version} of API key {key}",
+    faults.MemorySpent: lambda facts: f"not decoded further: {_more('decoded data in one message', facts.most)}",
+    faults.NothingNear: lambda facts: f"unknown format: no {' or '.join(facts.names)} field nearby",
+}
+"""By the facts: a pattern over their values, or a function of them.
+
+A pattern of findings alone may have `length`, `side` and `sender` of the finding as well.
+"""
+
+
+def sentence(facts: Any, **place: object) -> str:
+    """Return the sentence for facts; `place` gives `length`, `side` and `sender` where facts of a finding need them."""
+    words = SENTENCES[type(facts)]
+    return words(facts) if callable(words) else AMOUNTS.format(words, **{**place, **facts._asdict()})
 
 
 class FindingSubject(Protocol):

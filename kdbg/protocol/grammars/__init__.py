@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar, cast
 
 from ...errors import UnknownApi
 from ..wire.language.api import Api
-from ..wire.nodes import value_names
+from ..wire.nodes import leaves
 from .registry import ENTRIES, KEYS, plain
 
 Asked = ParamSpec("Asked")
@@ -140,5 +140,5 @@ def api_names() -> dict[int, str]:
     return own | {key: found.name for key, found in _served.items()}
 
 
-value_names.KINDS["error"] = _error_names
-value_names.KINDS["api"] = api_names
+leaves.KINDS["error"] = _error_names
+leaves.KINDS["api"] = api_names

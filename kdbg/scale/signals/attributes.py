@@ -1,23 +1,75 @@
-"""What is said of an exchange and of its connection, by the names of OpenTelemetry's semantic conventions.
-
-Where these have no name, it begins with `kafka.`, and goes on as `kdbg decode --format json` has it.
-https://opentelemetry.io/docs/specs/semconv/messaging/kafka/
-"""
+"""A span as data: what it is called, when it was, what is said of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.latency import split_object, tcp_object
-from ...exchanges.messages.lines import UNNUMBERED
 from ...exchanges.messages.peers import End, Peers
-from ...exchanges.messages.steps import is_normal_step
-from ...protocol.wire.readings.topic_names import Topics
+from ...exchanges.messages.places import UNNUMBERED
+from ...exchanges.messages.rejection import is_normal_step
+from ...protocol.wire.readings.topics import Topics
 from ...views.render.values import escape
-from .span import Value
+
+Value: TypeAlias = str | bool | int | float | tuple[str, ...] | tuple[int, ...]
+Attributes: TypeAlias = Mapping[str, Value]
+NOTHING: Attributes = MappingProxyType({})
+LATEST = (1 << 64) - 1
+"""The last nanosecond since 1970 that OTLP can say."""
+
+
+class SpanSide(IntEnum):
+    """Whose side a span tells, by the numbers of OTLP."""
+
+    INTERNAL = 1
+    CLIENT = 3
+
+
+class Event(NamedTuple):
+    """What happened at a moment, in nanoseconds since 1970, while a span lasted."""
+
+    name: str
+    time: int
+    attributes: Attributes = NOTHING
+
+
+class Link(NamedTuple):
+    """Another trace's span, or an earlier one, that this one has to do with; `remote`: somebody else made that."""
+
+    trace: bytes
+    span: bytes
+    remote: bool = True
+    attributes: Attributes = NOTHING
+
+
+class Span(NamedTuple):
+    """A span: ids are of 16 bytes for its trace, of 8 for itself and its parent, b"" where it has none.
+
+    Times are nanoseconds since 1970. `error` says what went wrong, "" for nothing.
+    """
+
+    trace: bytes
+    id: bytes
+    parent: bytes
+    name: str
+    kind: SpanSide
+    start: int
+    end: int
+    attributes: Attributes
+    events: tuple[Event, ...] = ()
+    links: tuple[Link, ...] = ()
+    error: str = ""
+
+
+def moment(time: int) -> int:
+    """Return the nearest time that OTLP can say."""
+    return min(max(time, 0), LATEST)
+
 
 LONGEST: Final = 256
 """Letters of a name that are kept."""

@@ -1,7 +1,4 @@
-"""Spans → a collector, by OpenTelemetry's SDK: OTLP over HTTP. The one place that imports it; the extra is `otlp`.
-
-The variables of the SDK are heard: OTEL_EXPORTER_OTLP_HEADERS, _CERTIFICATE, _COMPRESSION and _TIMEOUT.
-"""
+"""The HTTP session that a collector is asked by, which remembers what came of it: the SDK only says that it failed."""
 
 from __future__ import annotations
 
@@ -10,10 +7,58 @@ from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from requests import RequestException, Response, Session
+
 from ... import __version__
 from ...errors import CannotConnect, InputError, WrongAnswer
 from ...extras import install
-from .span import Attributes, Link, Span, SpanSide
+from .attributes import Attributes, Link, Span, SpanSide
+
+
+class Nobody(Exception):
+    """Nobody has ever answered: the SDK, which knows others, does not try again."""
+
+
+class Asking(Session):
+    """Asks; `answer` is the last one's status, "" if there was none, and `problem` why, as the system calls it."""
+
+    answer: str
+    problem: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ever = False
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what came of what was asked before."""
+        self.answer = self.problem = ""
+
+    def request(self, *given: Any, **named: Any) -> Response:
+        """Ask; raise `Nobody`, or what `Session` raises where somebody has answered before."""
+        self.forget()
+        try:
+            found = super().request(*given, **named)
+        except RequestException as error:
+            self.problem = reason(error)
+            if self._ever:
+                raise
+            raise Nobody from error
+        self._ever = True
+        self.answer = f"{found.status_code} {found.reason or ''}".rstrip()
+        return found
+
+
+def reason(error: BaseException) -> str:
+    """Return what the system said below an error of a library; "" where it said nothing."""
+    seen: BaseException | None = error
+    while seen is not None:
+        for one in (seen, *(one for one in seen.args if isinstance(one, BaseException)), getattr(seen, "reason", None)):
+            if isinstance(one, OSError) and one.strerror:
+                return one.strerror
+        seen = seen.__cause__ or seen.__context__
+    return ""
+
 
 PATH: Final = "/v1/traces"
 NOBODY: Final = "check that a collector listens there (OTLP over HTTP: port 4318)"
@@ -29,7 +74,6 @@ class Collector:
             from opentelemetry.sdk.resources import Resource
             from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-            from .http import Asking
         except ImportError:
             raise InputError(f"--otlp: sending spans needs OpenTelemetry's SDK; {install('otlp')}") from None
         logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # what went wrong is said here

@@ -6,9 +6,9 @@ import re
 from typing import Any, Final, NamedTuple
 
 from ...exchanges.messages.exchange import Exchange
-from ...payloads.records.exchanges import Records, carriers
-from ...protocol.wire.readings.topic_names import Topics
-from .span import Link
+from ...payloads.records.sources import Records, carriers
+from ...protocol.wire.readings.topics import Topics
+from .attributes import Link
 
 HEADER: Final = "traceparent"
 CONTEXT: Final = re.compile(rb"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?", re.DOTALL)

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from ...errors import InputError
 from ...extras import install
-from .families import BUCKETS, FAMILIES, PREFIX, Family, Type
-from .metrics import Labels, Metrics, Spread
+from .metrics import BUCKETS, FAMILIES, PREFIX, Family, Labels, Metrics, Spread, Type
 
 LOCAL: Final = "127.0.0.1"
 

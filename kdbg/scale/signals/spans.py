@@ -8,9 +8,9 @@ from typing import Final
 
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count
-from ...protocol.wire.readings.topic_names import NamesThen
+from ...protocol.wire.readings.topics import NamesThen
+from .attributes import Span
 from .sinks import BATCH, Sink
-from .span import Span
 from .traces import Traces
 
 HELD: Final = 1.0

@@ -12,12 +12,23 @@ from hashlib import sha256
 from typing import Any, Final
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.lines import UNTIMED
+from ...exchanges.messages.places import UNTIMED
 from ...exchanges.messages.software import software_in
-from ...protocol.wire.readings.topic_names import NamesThen
-from .attributes import SpanSubject, clean, known_attributes, of_connection, of_exchange
+from ...protocol.wire.readings.topics import NamesThen
+from .attributes import (
+    Attributes,
+    Event,
+    Link,
+    Span,
+    SpanSide,
+    SpanSubject,
+    clean,
+    known_attributes,
+    moment,
+    of_connection,
+    of_exchange,
+)
 from .links import Contexts, Links
-from .span import Attributes, Event, Link, Span, SpanSide, moment
 
 MOST: Final = 1000
 """Exchanges of a trace."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ...analysis.diagnosis import Case
-from ...analysis.diagnosis.case_json import stored_case
+from ...analysis.diagnosis.text import stored_case
 from ...errors import InputError
 from ...protocol.findings.amounts import count
 from ...views.tables.columns import CAUSES

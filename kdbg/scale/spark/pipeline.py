@@ -25,17 +25,15 @@ from ...protocol.definitions import MessageDefinition
 from ...protocol.findings.amounts import count
 from ...views.tables.columns import CAUSES, TABLES
 from ...views.tables.message_columns import WantedRows
-from .archive.counting import missed, numbered, recut, uncounted
 from .archive.cuts import CutPoint
-from .archive.files import file_problems, file_rows, read_files
+from .archive.files import file_problems, file_rows, missed, numbered, read_files, recut, uncounted
 from .archive.plan import SPLIT, Plan, nanoseconds
 from .commit import Output
-from .failures import failure
 from .parquet import Tables
+from .session import Tracker, failure
 from .stages import tasks
 from .stages.making import Making
-from .stages.spill import ROOM
-from .tracker import Tracker
+from .stages.runs import ROOM
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

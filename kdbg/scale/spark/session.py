@@ -1,17 +1,18 @@
-"""A Spark session as the pipeline wants it: quiet, in UTC, with the Python that runs kdbg."""
+"""What is worth saying of an error that came out of Spark: one line, where Java and Python say pages."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from ...budget import MEMORY, VARIABLE
 from ...errors import SparkError
@@ -19,6 +20,59 @@ from ...extras import install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.connect.shell.progress import ProgressHandler
+
+
+OURS = "kdbg.errors."
+CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*")
+"""Spark's own message, wherever in a report of Java's it stands."""
+STATE = re.compile(r"\.? SQLSTATE: \w+")
+ERROR_LINE = re.compile(r"[\w.]+(?:Error|Exception|Interrupt)\b.*")
+
+
+def failure(error: Exception) -> SparkError:
+    """Return kdbg's own error in a task if there is one, else Spark's, else the first line that names an error.
+
+    py4j's errors, Spark's and gRPC's have nothing in common but their text.
+    """
+    lines = [text for line in str(error).splitlines() if (text := line.strip(": "))]
+    ours = [line for line in lines if line.startswith(OURS)]
+    if ours:
+        return SparkError(ours[-1].partition(": ")[2])
+    condition = CONDITION.search(str(error))
+    if condition is not None:
+        return SparkError(STATE.sub("", condition.group()).rstrip(";"))
+    named = next((line for line in lines if ERROR_LINE.match(line)), lines[0] if lines else type(error).__name__)
+    return SparkError(named)
+
+
+class Tracker:
+    """Follows the stages of a session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        from pyspark.sql.utils import is_remote
+
+        self._spark = spark
+        self._told: list[tuple[int, int]] = []
+        self._remote = is_remote()
+        if self._remote:
+            spark.registerProgressHandler(cast("ProgressHandler", self._hear))  # any callable, its documentation says
+
+    def part(self) -> float:
+        """Return the part of the tasks that are done, of all stages in work; 0 where there is none."""
+        stages = self._told if self._remote else list(self._asked())
+        tasks = sum(tasks for _, tasks in stages)
+        return sum(done for done, _ in stages) / tasks if tasks else 0.0
+
+    def _asked(self) -> Iterator[tuple[int, int]]:
+        tracker = self._spark.sparkContext.statusTracker()
+        for number in tracker.getActiveStageIds():
+            if (stage := tracker.getStageInfo(number)) is not None:
+                yield stage.numCompletedTasks, stage.numTasks
+
+    def _hear(self, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
+        self._told = [(stage.num_completed_tasks, stage.num_tasks) for stage in stages or () if not stage.done]
+
 
 NEEDED = ("pyspark", "pyarrow", "pandas")
 REMOTELY = ("grpc", "grpc_status")

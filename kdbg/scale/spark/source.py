@@ -29,7 +29,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from ...errors import SparkError
-from ...exchanges.engine.gc_tuning import seldom_collected
+from ...exchanges.engine.driver import seldom_collected
 from ...exchanges.filters.filter import Filter as OneFilter
 from ...exchanges.filters.filter import ValueForm
 from ...exchanges.filters.filter_set import Filters

@@ -13,8 +13,8 @@ from typing import Final, Literal, NamedTuple
 from kdbg.capture.packet import ACK, FIN, RST, SHUT, SYN, Endpoint, Packet, endpoint, reverse
 
 from . import direction_stats
+from .connection import MADE_UP
 from .direction_stats import HEAD, MASK, Shut, Stall, Way
-from .reuse import MADE_UP
 
 MOST = 65_536
 """Paths that are held; beyond them those that ended longest ago are forgotten."""

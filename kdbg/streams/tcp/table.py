@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from kdbg.budget import Held
 from kdbg.capture.packet import ACK, FIN, RST, SYN, Packet, reverse
 from kdbg.streams.tcp.connection import NO_PACKETS, Connection, OpenedBy, TrackedConnection
-from kdbg.streams.tcp.reuse import is_same, lowest, reopened
 from kdbg.streams.tcp.stream import BYTES, MASK, SEGMENTS, Receiver, Stream
+
+from .connection import is_same, lowest, reopened
 
 CONNECTIONS = 65_536
 SHUFFLED, LOOK = 1024, 64

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kdbg.streams.tls import hello as shake
 from kdbg.streams.tls.side import Budget, TlsDirection, Tries
-from kdbg.streams.tls.suites import TLS_1_2, TLS_1_3, suite, suite_name, version_name
+
+from .openers import TLS_1_2, TLS_1_3, suite, suite_name, version_name
 
 if TYPE_CHECKING:
     from kdbg.streams.tls.hello import Hello

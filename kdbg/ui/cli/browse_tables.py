@@ -16,12 +16,12 @@ from ...views.render.answers import table
 from ...views.render.style import Look
 from ...views.render.values import escape
 from ...views.tables.columns import ABOUT, STATE, TABLES
+from ..tui.contents import Beside, Columns, Original, TableRows
 from ..tui.feed import ExchangeFeed
 from ..tui.index import COLUMNS, HALF, NOTHING, WRONG, Batch, Names, Start, Who
 from ..tui.processes import Job, Progress, Tell
 from ..tui.rows import LONGEST, MOST
 from ..tui.spool import SpoolWalk, SpoolWriter
-from ..tui.table_rows import Beside, Columns, Original, TableRows
 from .browsing import keys_from_terminal
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -79,7 +79,7 @@ class TableFiles:
 
     def _read(self, writer: SpoolWriter, tell: Tell) -> None:
         from ...scale.query.database import Database
-        from ...scale.query.stored import show
+        from ...scale.query.sources import show
 
         rows, names = IndexRows(), list(TABLES["exchanges"])
         with closing(Database()) as database:
@@ -205,7 +205,7 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
     def numbers(spool: int, start: Start, condition: str, look: Look) -> Iterator[str]:
         from ...scale.query.bounds import Bounds
         from ...scale.query.database import Database
-        from ...scale.query.stored import show
+        from ...scale.query.sources import show
 
         with closing(Database(bounds=Bounds(SECONDS))) as database:
             show(database, folder, {"exchanges"})
@@ -250,7 +250,7 @@ def rows_of(spool: int, start: Start, positions: set[int]) -> list[dict[str, Any
 
 def beside_of(database: Any, folder: str, row: Mapping[str, Any]) -> Beside:
     """Return what other tables know of the exchange of a row."""
-    from ...scale.query.stored import show
+    from ...scale.query.sources import show
     from .source_exchange import literal
 
     show(database, folder, {*BESIDE, "files"})

@@ -16,7 +16,7 @@ from ...errors import CaptureError, InputError
 from ...exchanges.engine.driver import Drive, Pairing
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
-from ...protocol.wire.readings.topic_names import NamesThen
+from ...protocol.wire.readings.topics import NamesThen
 from ...views.reading.files import BrokerFile, Named, chosen, open_any
 from ...views.render.style import Look
 from ..tui.feed import ExchangeFeed

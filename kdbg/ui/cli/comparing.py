@@ -8,9 +8,8 @@ from typing import Self, TypeAlias
 
 import click
 
-from ...analysis.compare.captures import rows
+from ...analysis.compare.captures import Profile, rows
 from ...analysis.compare.messages import compare
-from ...analysis.compare.profile import Profile
 from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture
 from ...errors import InputError

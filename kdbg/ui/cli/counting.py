@@ -13,8 +13,7 @@ import click
 
 from ...analysis.logs.log import ApplicationLog
 from ...analysis.stats.dimensions import Dimension, Key, dimensions
-from ...analysis.stats.overview import Overview
-from ...analysis.stats.statistics import Statistics
+from ...analysis.stats.statistics import Overview, Statistics
 from ...analysis.stats.table import StatsTable, folded
 from ...analysis.stats.tally import Tally
 from ...capture import Capture

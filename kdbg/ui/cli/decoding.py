@@ -12,9 +12,9 @@ from ...capture import Capture
 from ...exchanges.engine.direction import Depth
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.steps import went_wrong
+from ...exchanges.messages.rejection import went_wrong
 from ...protocol.findings.amounts import count
-from ...protocol.wire.readings.topic_names import NamesThen
+from ...protocol.wire.readings.topics import NamesThen
 from ...views.reading.files import BrokerFile
 from ...views.reading.merge import Merged
 from ...views.render.style import Look

@@ -16,7 +16,7 @@ from ...exchanges.messages.exchange import Exchange
 from ...live.faults import Applied, Faults
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import FaultDone
-from ...protocol.wire.readings.topic_names import NamesThen
+from ...protocol.wire.readings.topics import NamesThen
 from ...views.render.views import ExchangeView, Text
 from .watching import Watching
 

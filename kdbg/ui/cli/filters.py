@@ -14,7 +14,7 @@ from .completions import FILTER_VALUES
 from .times import Milliseconds, When
 
 if TYPE_CHECKING:
-    from ...exchanges.filters.tally import FilterTally, Unmatched
+    from ...exchanges.filters.filter_set import FilterTally, Unmatched
 
 Command = Callable[..., Any]
 TYPES: dict[ValueForm, dict[str, Any]] = {

@@ -12,7 +12,7 @@ from ...analysis.ledgers import Ledgers
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding
-from ...protocol.wire.readings.topic_names import NamesThen
+from ...protocol.wire.readings.topics import NamesThen
 from ..tui.processes import Causes
 
 OFTEN = 1.0

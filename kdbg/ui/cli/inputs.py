@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...capture.find import find
+from ...capture.source import find
 from ...errors import CaptureError
 from ...protocol.findings.amounts import count
 

@@ -16,7 +16,7 @@ from ...live.capture_process import CaptureProcess
 from ...live.remote import command, relay
 from ...live.socket_processes import Owners
 from ...protocol.findings.amounts import count
-from ...protocol.wire.readings.topic_names import NamesThen
+from ...protocol.wire.readings.topics import NamesThen
 from ...views.render.style import Look
 from ...views.render.values import escape
 from ...views.render.views import ExchangeView, Text

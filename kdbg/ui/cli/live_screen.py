@@ -18,16 +18,15 @@ from ...capture.write import CaptureWriter
 from ...errors import CaptureError, InputError, UnknownCapture
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
-from ...live.control import Hand, channel
-from ...live.holds import BOTH, Held, with_bytes, with_field
+from ...live.holds import BOTH, Hand, Held, channel, with_bytes, with_field
 from ...live.socket_processes import Owners
 from ...protocol.findings.amounts import count
 from ...protocol.wire.language.api import Direction
-from ...protocol.wire.readings.topic_names import NamesThen
+from ...protocol.wire.readings.topics import NamesThen
 from ...views.render.style import Look
 from ..tui.feed import ExchangeFeed
-from ..tui.held_messages import Heard, HeldMessage
 from ..tui.index import Batch, Start
+from ..tui.intercept import Heard, HeldMessage
 from ..tui.processes import Causes, Job, Note, Progress, Tell
 from ..tui.spool import SpoolWalk, SpoolWriter
 from .browsing import WIDEST, IndexRun, keys_from_terminal, parsed

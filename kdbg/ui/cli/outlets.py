@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ...analysis.diagnosis import Case
     from ...exchanges.messages.exchange import Exchange
     from ...protocol.findings import Finding
-    from ...protocol.wire.readings.topic_names import NamesThen
+    from ...protocol.wire.readings.topics import NamesThen
     from ...scale.signals.metrics import Metrics, Totals
     from ...scale.signals.spans import Spans
 

@@ -19,8 +19,8 @@ from ...exchanges.filters.filter_set import Filters
 from ...live.bounded_pipe import Outflow
 from ...live.client import tls as client_tls
 from ...live.client.settings import Settings, addresses
-from ...live.control import End, Office
 from ...live.faults import Faults, Meddling
+from ...live.holds import End, Office
 from ...live.listeners import Listening, is_local
 from ...live.packet_tap import PipeTap, SavingTap, Taps, saving
 from ...live.proxy import Proxy, Upstream

@@ -19,8 +19,8 @@ from .progress import Progress
 
 if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import Filters
-    from ...scale.query.captures import Decoded
     from ...scale.query.database import Database
+    from ...scale.query.sources import Decoded
     from ...views.render.style import Look
 
 
@@ -106,7 +106,7 @@ def by_spark(
 
 def of_tables(database: Database, folder: str, asked: Mapping[str, str], form: AnswerFormat) -> int:
     """Ask DuckDB about a folder of tables; return the exit status."""
-    from ...scale.query.stored import show as show_tables
+    from ...scale.query.sources import show as show_tables
 
     show_tables(database, folder, {table for sql in asked.values() for table in database.named(sql)})
     show(asked, database.answer, form)
@@ -117,7 +117,7 @@ def of_captures(
     database: Database, sources: tuple[str, ...], asked: Mapping[str, str], form: AnswerFormat, filters: Filters
 ) -> int:
     """Decode captures and ask DuckDB about them; return the exit status. What cannot be read is named, passed over."""
-    from ...scale.query.captures import Decoded
+    from ...scale.query.sources import Decoded
     from ...views.render.values import escape
 
     found, progress = InputFiles(sources), Progress()

@@ -12,7 +12,7 @@ from ...errors import InputError
 from .completions import value_readers
 
 if TYPE_CHECKING:
-    from ...payloads.schemas.given import ForTopic, Ids
+    from ...payloads.schemas.sources import ForTopic, Ids
     from ...payloads.values.chosen import Choice, ReadBytes
     from ...payloads.values.value import Part
 
@@ -48,7 +48,7 @@ def take_readers(options: dict[str, Any]) -> ReadBytes | None:
     given = {name: options.pop(name) for name in NAMES}
     if not any(given.values()):
         return None
-    from ...payloads.schemas.given import TopicSchemas
+    from ...payloads.schemas.sources import TopicSchemas
     from ...payloads.values.chosen import ReaderChoice
 
     choices = [choice("value", text) for text in given["value"]] + [choice("key", text) for text in given["key_as"]]
@@ -78,8 +78,7 @@ def choice(part: Part, text: str) -> Choice:
 
 def for_topics(text: str) -> Iterator[ForTopic]:
     """Yield whose schema `[TOPIC=]FILE[:MESSAGE]` is; a topic that ends in -key or -value is named as a subject is."""
-    from ...payloads.schemas.files import schema_in
-    from ...payloads.schemas.given import ForTopic
+    from ...payloads.schemas.sources import ForTopic, schema_in
     from ...payloads.values.table import BY_TYPE, READERS
 
     topic, file = ("", text) if Path(text).exists() else text.split("=", 1) if "=" in text else ("", text)
@@ -103,11 +102,11 @@ def registry(place: str | None, config: str | None) -> Ids | None:
             raise InputError("--registry-config requires --registry URL")
         return None
     if "://" in place:
-        from ...live.client.properties import parse
         from ...live.client.schema_registry import SchemaRegistry
+        from ...live.client.settings import parse
 
         return SchemaRegistry(place, dict(parse(read_text(config))) if config is not None else {})
-    from ...payloads.schemas.dump import SchemaDump
+    from ...payloads.schemas.sources import SchemaDump
 
     if not Path(place).exists():
         raise InputError(f"{place}: not a file, folder or URL")

@@ -9,12 +9,11 @@ from typing import NamedTuple
 from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture
 from ...errors import CaptureError
+from ...exchanges.filters.filter import matcher, pattern
 from ...exchanges.filters.filter_set import Filters
-from ...exchanges.filters.names import matcher, pattern
 from ...exchanges.messages.exchange import Exchange
-from ...payloads.records.exchanges import Records, tells
-from ...payloads.records.pieces import records_of_piece
 from ...payloads.records.record import CapturedRecord, Event
+from ...payloads.records.sources import Records, records_of_piece, tells
 from ...payloads.values.chosen import PLAIN, ReadBytes
 from ...payloads.values.value import ValueContext
 from ...protocol.findings import Finding, Kind

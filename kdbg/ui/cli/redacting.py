@@ -24,8 +24,8 @@ from ...capture.frame_writer import FrameWriter
 from ...capture.frames import Dissectors, Frames
 from ...capture.packet import Packet
 from ...errors import CaptureError
+from ...exchanges.engine.driver import seldom_collected
 from ...exchanges.engine.engine import Engine
-from ...exchanges.engine.gc_tuning import seldom_collected
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings import Kind
 from ...protocol.findings.amounts import count

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import InputError, KdbgError
+from ...exchanges.messages.assign import rebuild
 from ...exchanges.messages.guide_names import understood
 from ...exchanges.messages.message import grammar_of, header_grammar, opaque_api
-from ...exchanges.messages.rebuild import rebuild
 from ...protocol.findings import Kind
 from ...protocol.findings.amounts import count
 from ...protocol.grammars import find

@@ -23,7 +23,7 @@ from ...exchanges.filters.filter_set import Filters
 from ...live.client.settings import Settings
 from ...live.replaying.plan import Plan, ReplayStep
 from ...live.replaying.replay import How, Replay
-from ...live.replaying.topics import wanted
+from ...live.replaying.request_adapter import wanted
 from ...views.render import replay_text
 from ...views.render.style import Look
 from ...views.render.values import escape

@@ -15,12 +15,10 @@ from ...capture import Capture
 from ...capture.files import Lost
 from ...errors import CaptureError
 from ...exchanges.engine.direction import Depth
-from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing
-from ...exchanges.engine.gc_tuning import seldom_collected
-from ...exchanges.filters.filter_set import Filters
-from ...exchanges.filters.tally import FilterTally
-from ...exchanges.messages.attempts import Tried
+from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing, seldom_collected
+from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.peers import Tried
 from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Encrypted

@@ -136,7 +136,7 @@ def show_template(api: Api, version: int | None) -> int:
     """Print a body to fill in; return the exit status."""
     import orjson
 
-    from ...live.client.template import template
+    from ...live.client.bodies import template
     from .output import Writer
 
     writer = Writer()

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from ...exchanges.jobs.forks import Show
 from ...exchanges.jobs.pool import FEW, ExchangePool
 from ...exchanges.messages.exchange import Exchange
-from ...protocol.wire.readings.topic_names import NamesThen
+from ...protocol.wire.readings.topics import NamesThen
 from ...views.render.views import ExchangeView, Text
 from .output import Writer, encoded, joined
 

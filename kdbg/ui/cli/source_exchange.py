@@ -13,15 +13,14 @@ from ...capture import Capture
 from ...capture.packet import Packet, endpoint
 from ...capture.write import CaptureWriter
 from ...errors import CaptureError
-from ...exchanges.engine.driver import Drive
-from ...exchanges.engine.gc_tuning import seldom_collected
+from ...exchanges.engine.driver import Drive, seldom_collected
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import endpoint as ends
 from ...exchanges.messages.serialization import Packed
 from ...protocol.findings.amounts import count
 from ...views.reading.files import engine_of, open_any
-from ..tui.table_rows import Original
+from ..tui.contents import Original
 from .live_screen import save
 
 
@@ -109,7 +108,7 @@ def _is(exchange: Exchange, row: Mapping[str, Any]) -> bool:
 def export(folder: str, rows: Sequence[Mapping[str, Any]], target: str) -> Iterator[str]:
     """Write the exchanges of rows, out of their captures, as a capture; yield what to say of it."""
     from ...scale.query.database import Database
-    from ...scale.query.stored import show
+    from ...scale.query.sources import show
 
     missing: list[str] = []
     found: dict[tuple[str, int], list[Exchange]] = {}

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Self
 
 from ...capture import Capture
 from ...capture.source import open_source
-from ...exchanges.engine.gc_tuning import seldom_collected
+from ...exchanges.engine.driver import seldom_collected
 from ...exchanges.filters.filter_set import Filters
 from ...views.render.style import Look
 from . import INTERRUPTED, drop_output

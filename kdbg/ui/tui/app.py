@@ -1,24 +1,125 @@
-"""What the keys of `kdbg browse` do; `keys.py` says which."""
+"""Jumps: which exchanges are of the same connection, client, topic, group or producer as one, or went wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
-from textual.binding import Binding
-from textual.widgets import Input
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
 
 from ...protocol.findings.amounts import count
 from ...views.render.values import cut
 from .causes import CausePane
 from .clipboard import COPIES, MOST, ClipboardContext
-from .index import SORTS
-from .jumps import found
-from .keys import KEYS, Key
-from .lines import columns
-from .pages import Page, help_text, notes_text
+from .index import SORTS, WRONG, Index, Order
+from .keys import KEYS, Key, sections
 from .pane import Pane
 from .shell import SHARES, Shell
+from .table import columns
 from .views import VIEWS
+
+Fits = Callable[[int], bool]
+
+
+def _by_names(column: str) -> Callable[[Index, int, Collection[int]], Fits | None]:
+    def fits(index: Index, position: int, marked: Collection[int]) -> Fits | None:
+        wanted = set(index.names_of(column, position))
+        if not wanted:
+            return None
+        which = {number for number, names in enumerate(index.names) if not wanted.isdisjoint(names)}
+        return lambda other: index.value(column, other) in which
+
+    return fits
+
+
+def _by_who(part: Callable[..., object]) -> Callable[[Index, int, Collection[int]], Fits | None]:
+    def fits(index: Index, position: int, marked: Collection[int]) -> Fits | None:
+        wanted = part(index.who_of(position))
+        which = {number for number, who in enumerate(index.who) if part(who) == wanted}
+        return lambda other: index.value("who", other) in which
+
+    return fits
+
+
+def _wrong(index: Index, position: int, marked: Collection[int]) -> Fits | None:
+    return lambda other: bool(index.value("flags", other) & WRONG)
+
+
+def _marked(index: Index, position: int, marked: Collection[int]) -> Fits | None:
+    return marked.__contains__
+
+
+JUMPS: dict[str, Callable[[Index, int, Collection[int]], Fits | None]] = {
+    "error": _wrong,
+    "mark": _marked,
+    "connection": _by_who(lambda who: (who.file, who.connection)),
+    "client": _by_who(lambda who: who.client_id),
+    "topic": _by_names("topics"),
+    "group": _by_names("groups"),
+    "producer": _by_names("producers"),
+}
+"""What can be jumped to: (index, position, marked positions) -> what fits; None where the exchange names none."""
+
+
+def found(order: Order, row: int, kind: str, direction: int, marked: Collection[int] = ()) -> int | None:
+    """Return the next row that fits, or the one before; None where there is none, or nothing to go by."""
+    if not len(order):
+        return None
+    fits = JUMPS[kind](order.index, order[row], marked)
+    rows = range(row + 1, len(order)) if direction > 0 else range(row - 1, -1, -1)
+    return None if fits is None else next((each for each in rows if fits(order[each])), None)
+
+
+WIDEST = 8
+"""Columns of the names of keys."""
+
+
+class Page(ModalScreen[None]):
+    """A text to read; any of its keys closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape", "dismiss", "close"), ("q", "dismiss", "close"), ("question_mark", "dismiss", "close"),
+        ("a", "dismiss", "close"), ("enter", "dismiss", "close"),
+    ]  # fmt: skip
+    DEFAULT_CSS = """
+    Page { align: center middle; }
+    Page VerticalScroll {
+        width: 78; max-width: 100%; max-height: 100%; height: auto; background: $panel; padding: 0 1;
+    }
+    """
+
+    def __init__(self, text: Text) -> None:
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """Lay out the page."""
+        with VerticalScroll():
+            yield Static(self._text)
+
+    def on_click(self) -> None:
+        """Close it."""
+        self.dismiss()
+
+
+def help_text(all_keys: Sequence[Key]) -> Text:
+    """Return keys with what they do."""
+    text = Text()
+    for section, keys in sections(all_keys).items():
+        text.append(f"{section}\n", "bold")
+        for key in keys:
+            text.append(f"  {key.shown:<{WIDEST}}", "bold").append(f"{key.help}\n")
+    return text.append("With the mouse: click a row, a field, a byte, the title of a column; scroll with its wheel.")
+
+
+def notes_text(notes: list[str]) -> Text:
+    """Return what was said about the source."""
+    return Text("\n".join(notes) or "no messages about the source")
 
 
 class Browser(Shell):

@@ -14,10 +14,9 @@ from ...protocol.findings.amounts import count
 from ...protocol.findings.kinds import Severity
 from ...views.render.values import cut, escape
 from ...views.render.weights import MARKS, seen
-from .lines import RowTexts
-from .pane import Pane
-from .pieces import StyledText
+from .pane import Pane, StyledText
 from .processes import Causes
+from .table import RowTexts
 
 INDENT = 4
 NARROWEST = 24

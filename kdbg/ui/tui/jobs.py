@@ -6,8 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 
-from ...analysis.stats.overview import Overview
-from ...analysis.stats.statistics import Statistics
+from ...analysis.stats.statistics import Overview, Statistics
 from ...exchanges.filters.filter_set import Filters
 from ...views.render.stats.screen import screen
 from ...views.render.style import Look

@@ -1,11 +1,8 @@
-"""A pane of lines with a cursor: each line is made when it is drawn, so a million of them cost no more than a screen.
-
-Text goes to the terminal as segments, of which nothing is read as markup.
-"""
+"""A piece of a line: a text in a style of a pane."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -15,7 +12,13 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from .pieces import StyledText
+
+class StyledText(NamedTuple):
+    """A text in a style of the panes; it is escaped."""
+
+    text: str
+    style: str = ""
+
 
 STYLES = {
     "dim": "color: $text-muted;",

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import endpoint
-from ...exchanges.messages.steps import went_wrong
+from ...exchanges.messages.rejection import went_wrong
 from ...protocol.wire.readings.outline import Outline, parts
-from ...protocol.wire.readings.topic_names import NamesThen
+from ...protocol.wire.readings.topics import NamesThen
 from .index import COLUMNS, HALF, NOTHING, WRONG, Batch, Names, Who
 from .spool import SpoolWriter
 

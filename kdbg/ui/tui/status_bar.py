@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ...protocol.findings.amounts import count
 from ...views.render.values import cut, escape
-from .branches import Branch
+from .fields import Branch
 from .keys import FOOT, SHORT
 
 NAMED = 3

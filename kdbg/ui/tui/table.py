@@ -1,18 +1,155 @@
-"""The pane of exchanges: a line for each that is shown, and the heading above them."""
+"""The rows of the table as texts: what stands in each column, in a width, and what an exchange was about."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from rich.text import Text
 from textual.events import Click
 from textual.message import Message
 from textual.widget import Widget
 
-from .index import Order
-from .lines import Column, RowTexts, columns
-from .pane import Pane
-from .pieces import StyledText
+from ...views.render.clock import Clock
+from ...views.render.style import Look
+from ...views.render.summary import short, size
+from ...views.render.values import cells, cut, escape
+from .feed import ExchangeFeed
+from .index import NOTHING, Order, Who
+from .pane import Pane, StyledText
+
+KEPT = 4096
+"""Rows whose last column is remembered."""
+
+
+class Column(NamedTuple):
+    """A column: its name, by which rows are sorted, its title, its width, and whether it stands at the right."""
+
+    name: str
+    title: str
+    width: int
+    right: bool = False
+
+
+def columns(width: int) -> list[Column]:
+    """Return the columns that there is room for; the last, what an exchange was about, takes what is left."""
+    found = [Column("number", "#", 6, True), Column("time", "time UTC", 12)]
+    if width >= 150:
+        found.append(Column("ends", "client → broker", 43))
+    else:
+        found.append(Column("ends", "conn", 4))
+    if width >= 110:
+        found.append(Column("client id", "client id", 14))
+    found += [
+        Column("api", "API", 20 if width < 110 else 24),
+        Column("request", "req", 4, True),
+        Column("response", "resp", 4, True),
+        Column("latency", "lat", 5, True),
+    ]
+    left = width - 1 - sum(column.width + 1 for column in found)
+    return [*found, Column("flags", "about", max(left, 8))]
+
+
+class RowTexts:
+    """Makes the texts of rows; exchanges are read for the last column alone: `about` says what stands there."""
+
+    feed: ExchangeFeed
+    look: Look
+
+    def __init__(self, feed: ExchangeFeed, look: Look, about: Callable[[int], list[StyledText]]) -> None:
+        self.feed, self.look, self._read = feed, look, about
+        self.clock: Clock = Clock(local=look.local)
+        self._about: OrderedDict[int, list[StyledText]] = OrderedDict()
+
+    def cells(self, position: int, layout: list[Column]) -> list[list[StyledText]]:
+        """Return what stands in each column, cut to its width."""
+        found = [[StyledText(_fitted(WRITE[one.name](self, position, one), one))] for one in layout[:-1]]
+        return [*found, fitted(self.about(position), layout[-1].width)]
+
+    def about(self, position: int) -> list[StyledText]:
+        """Return what an exchange was about: what went wrong first."""
+        found = self._about.get(position)
+        if found is None:
+            if len(self._about) >= KEPT:
+                self._about.popitem(last=False)
+            found = self._about[position] = self._read(position)
+        return found
+
+    def row(self, number: int, file: int) -> list[StyledText]:
+        """Return what the row of an exchange says, in a few words, by its number in a file."""
+        position = self.feed.index.find(number, file)
+        if position is None:
+            return [StyledText("not loaded", "dim")]
+        who = self.who(position)
+        what = [StyledText(self.time(position), "dim"), StyledText(f"{who.api} v{who.version}"), *self.about(position)]
+        return [each for piece in what for each in (StyledText(" "), piece)][1:]
+
+    def time(self, position: int) -> str:
+        """Return when an exchange began."""
+        return self.clock.times[self.feed.index.value("time", position) // 1_000_000]
+
+    def who(self, position: int) -> Who:
+        """Return who spoke."""
+        return self.feed.index.who_of(position)
+
+    def bytes(self, name: str, position: int) -> str:
+        """Return the size of a message."""
+        count = self.feed.index.value(name, position)
+        return "–" if count == NOTHING else size(count)
+
+    def latency(self, position: int) -> str:
+        """Return how late the answer was."""
+        latency, answered = self.feed.index.value("latency", position), self.feed.index.value("response", position)
+        return short(None if answered == NOTHING or latency == NOTHING else latency)
+
+
+def _ends(texts: RowTexts, position: int, column: Column) -> str:
+    who = texts.who(position)
+    if column.width <= 4:
+        return f"c{who.connection}"
+    return f"{who.client} → {who.broker}"
+
+
+def _api(texts: RowTexts, position: int, column: Column) -> str:
+    who = texts.who(position)
+    version = f" v{who.version}" if who.api != "?" else ""
+    return cut(who.api, column.width - len(version)) + version
+
+
+Write = Callable[[RowTexts, int, Column], str]
+WRITE: dict[str, Write] = {
+    "number": lambda texts, position, column: str(texts.feed.index.value("number", position)),
+    "time": lambda texts, position, column: texts.time(position),
+    "ends": _ends,
+    "client id": lambda texts, position, column: escape(texts.who(position).client_id or ""),
+    "api": _api,
+    "request": lambda texts, position, column: texts.bytes("request", position),
+    "response": lambda texts, position, column: texts.bytes("response", position),
+    "latency": lambda texts, position, column: texts.latency(position),
+}
+"""What stands in the columns, but for the last."""
+
+
+def _fitted(text: str, column: Column) -> str:
+    text = cut(text, column.width)
+    space = " " * (column.width - cells(text))
+    return f"{space}{text}" if column.right else f"{text}{space}"
+
+
+def fitted(pieces: list[StyledText], width: int) -> list[StyledText]:
+    """Return as much of pieces as there is room for, with a space between them, in exactly so many columns."""
+    found, left = list[StyledText](), width
+    for piece in pieces:
+        if found and left > 1:
+            found.append(StyledText(" "))
+            left -= 1
+        text = cut(piece.text, left)
+        if left <= 0 or not text:
+            break
+        found.append(StyledText(text, piece.style))
+        left -= cells(text)
+    return [*found, StyledText(" " * max(left, 0))]
 
 
 class Exchanges(Pane):

@@ -15,8 +15,8 @@ from ...protocol.findings.kinds import Severity
 from .causes import CausePane
 from .contents import Contents
 from .feed import ExchangeFeed
-from .lines import RowTexts
 from .panes import Bytes, Fields
+from .table import RowTexts
 
 Found = TypeVar("Found", bound=Widget)
 When: TypeAlias = Literal["shown", "moved", "filtered", "told"]

@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 
 from ...exchanges.messages import exchange as captured
-from ...protocol.wire.readings.topic_names import names_by_then
+from ...protocol.wire.readings.topics import names_by_then
 from ..render.jsonlines import json_line
 from ..render.style import Look
 from ..render.text import html, render

@@ -97,7 +97,7 @@ def engine_of(
     engine = engine or Engine(ports=ports, watch=watch, reads=reads, keys=keys)
     if not (timed or filters.timed):
         return engine
-    from ...analysis.ledgers.timed import Timed
+    from ...analysis.ledgers.latency import Timed
 
     return Timed(engine)
 

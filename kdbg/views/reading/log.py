@@ -10,9 +10,8 @@ import orjson
 
 from ...capture.source import Source
 from ...errors import CaptureError, InputError
-from ...exchanges.filters.filter import ValueForm
+from ...exchanges.filters.filter import ValueForm, matcher, pattern
 from ...exchanges.filters.filter_set import Filters
-from ...exchanges.filters.names import matcher, pattern
 from ...exchanges.filters.table import FILTERS
 from ...exchanges.messages.message import Message
 from ...payloads.segments import File, SegmentPiece

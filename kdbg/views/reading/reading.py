@@ -12,8 +12,7 @@ from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture
 from ...errors import CaptureError
 from ...exchanges.engine.driver import PAUSE, Drive, Pairing
-from ...exchanges.filters.filter_set import Filters
-from ...exchanges.filters.tally import FilterTally, Unmatched
+from ...exchanges.filters.filter_set import Filters, FilterTally, Unmatched
 from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding
 from .exchange import Exchange

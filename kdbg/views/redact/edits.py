@@ -9,8 +9,8 @@ from typing import NamedTuple
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.quirks import is_spare
 from ...protocol.wire.nodes import Fixed, RemainingBytes, Sized, Varint
-from ...protocol.wire.nodes.der import DerLength, ObjectId
 from ...protocol.wire.nodes.leaves import UuidNode
+from ...protocol.wire.nodes.sasl_tokens import DerLength, ObjectId
 from ...protocol.wire.readings.inspection import Inspection, Span
 from ...protocol.wire.records.node import RecordsNode
 from .fields import Holds, holds, is_kept

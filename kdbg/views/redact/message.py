@@ -15,8 +15,7 @@ from ...exchanges.messages.exchange import CapturedMessage
 from ...exchanges.messages.message import carries_secrets, explain
 from ...exchanges.messages.payloads import open_inspection
 from ...protocol.wire.readings.inspection import Inspection, Span
-from ...protocol.wire.records.checksum import crc32, crc32c
-from ...protocol.wire.records.sets import CODEC_MASK
+from ...protocol.wire.records.sets import CODEC_MASK, crc32, crc32c
 from .edits import Edit, edits
 from .fill import Effort, Plain, Room, refill
 from .replacements import Replaced

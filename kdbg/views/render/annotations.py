@@ -8,12 +8,12 @@ from ipaddress import ip_address
 from typing import Any, NamedTuple
 
 from ...errors import WireError
-from ...payloads.values.read import ReadValue
+from ...payloads.values.value import ReadValue
 from ...protocol.findings.amounts import count
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, RemainingBytes, Sized, UuidNode, WireArray, WireStruct
-from ...protocol.wire.nodes.delimited import Marked
 from ...protocol.wire.nodes.otlp import ResourceMetrics
+from ...protocol.wire.nodes.sasl_tokens import Marked
 from ...protocol.wire.readings.annotate import Span
 from ...protocol.wire.records.node import RecordsNode
 from . import values

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
-from ...exchanges.messages.attempts import Attempts
+from ...exchanges.messages.peers import Attempts
 from ...protocol.findings import Kind
 from ...protocol.findings.amounts import count
 from .clock import Clock

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...analysis.compare.captures import ComparisonRow
+from ...analysis.compare.captures import ComparisonRow, Profile
 from ...analysis.compare.messages import ABSENT, Comparison, Difference
-from ...analysis.compare.profile import Profile
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count, rounded
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node
-from ...protocol.wire.readings.fields import tails
+from ...protocol.wire.readings.layout import tails
 from ...protocol.wire.readings.secrets import Hidden
 from .answers import table
 from .exchange_header import endpoint, latency

@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...exchanges.messages.lines import UNNUMBERED, UNTIMED
 from ...exchanges.messages.message import Message
 from ...exchanges.messages.peers import Peers, Via
 from ...exchanges.messages.peers import endpoint as endpoint
+from ...exchanges.messages.places import UNNUMBERED, UNTIMED
 from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count, rounded
 from ...protocol.wire import Api

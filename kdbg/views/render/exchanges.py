@@ -9,13 +9,13 @@ from typing import Any
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import Message, grammar_of, header_grammar
 from ...exchanges.messages.peers import Peers
-from ...payloads.records.sets import record_sets
+from ...payloads.records.record import record_sets
 from ...protocol.findings import Finding
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.compiled import UNREADABLE
-from ...protocol.wire.readings.topic_names import ALWAYS, Topics
+from ...protocol.wire.readings.topics import ALWAYS, Topics
 from .exchange_header import Headings, encode, findings_of, kind, title_values
 from .findings import finding_line
 from .lines import lines_text

@@ -22,8 +22,8 @@ from ...exchanges.messages.payloads import open_payloads
 from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
 from ...protocol.findings.text import FRAME, Origin
-from ...protocol.wire.readings.fields import walk
-from ...protocol.wire.readings.topic_names import ALWAYS
+from ...protocol.wire.readings.layout import walk
+from ...protocol.wire.readings.topics import ALWAYS
 from .columns import aligned
 from .compact.table import COLOUR
 from .findings import finding_line, finding_object, note

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...protocol.wire.nodes import NO_DEFAULT, Field, Fixed, Node, NullableStruct, Sized, WireArray, WireStruct
-from ...protocol.wire.readings.bnf import head, productions
-from ...protocol.wire.readings.fields import walk
+from ...protocol.wire.readings.layout import head, productions, walk
 from ...protocol.wire.records.node import RecordsNode
 from .columns import aligned, wrap
 from .grammar_pages import Sheet

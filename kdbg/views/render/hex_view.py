@@ -9,13 +9,13 @@ from itertools import chain
 
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import grammar_of, header_grammar
-from ...payloads.records.sets import record_sets
+from ...payloads.records.record import record_sets
 from ...protocol.findings import Finding
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.codegen import UNREADABLE
-from ...protocol.wire.readings.topic_names import ALWAYS, Topics
+from ...protocol.wire.readings.topics import ALWAYS, Topics
 from .exchange_header import Headings, encode, kind, title_values
 from .findings import finding_line
 from .grid import BYTES_AT

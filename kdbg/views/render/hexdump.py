@@ -26,7 +26,7 @@ from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 from ...protocol.wire.nodes import WireStruct
 from ...protocol.wire.readings.annotate import Inspection, Span
-from ...protocol.wire.readings.topic_names import Topics
+from ...protocol.wire.readings.topics import Topics
 from . import values
 from .annotations import ByteLine, Describer
 from .findings import finding_line, style

@@ -32,7 +32,7 @@ from ...protocol.wire.readings import runtime
 from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.batches import Batches
 from ...protocol.wire.readings.codegen import CodeGenerator, Unsuited
-from ...protocol.wire.readings.weight import begin
+from ...protocol.wire.readings.measure import begin
 from ...protocol.wire.records.node import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK
 

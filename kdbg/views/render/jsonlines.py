@@ -21,9 +21,9 @@ import orjson
 from ...exchanges.messages.error_codes import errors_in
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.latency import split_object, tcp_object
-from ...exchanges.messages.lines import UNNUMBERED, UNTIMED
 from ...exchanges.messages.message import Message
 from ...exchanges.messages.peers import connection_object
+from ...exchanges.messages.places import UNNUMBERED, UNTIMED
 from ...protocol.findings import Finding
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct

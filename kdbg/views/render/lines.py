@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.lines import UNTIMED, LogLine
+from ...exchanges.messages.places import UNTIMED, LogLine
 from .exchange_header import iso, latency
 from .values import escape
 

@@ -17,7 +17,7 @@ from ...protocol.grammars.client_names import named
 from ...protocol.grammars.errors import ERRORS, Error
 from ...protocol.grammars.errors import named as error_named
 from ...protocol.wire import Api
-from ...protocol.wire.readings.fields import walk
+from ...protocol.wire.readings.layout import walk
 from .numbers import number_facts, reading
 from .style import Look
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...payloads.values.read import ReadValue
+from ...payloads.values.value import ReadValue
 from ...protocol.findings import amounts
 from ...protocol.wire.nodes import WireStruct
-from ...protocol.wire.readings.bnf import structure
+from ...protocol.wire.readings.layout import structure
 from ...protocol.wire.readings.outline import count_records
 from ...protocol.wire.records.sets import RecordFormat
 from . import values

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...exchanges.messages.message import Message
-from ...exchanges.messages.without_values import entry_without
+from ...exchanges.messages.secrets import entry_without
 from ...payloads.segments import File, SegmentPiece
 from ...payloads.segments.log import IN_FRONT
 from ...protocol.grammars.records import record_format

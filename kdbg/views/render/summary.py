@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.lines import UNTIMED
+from ...exchanges.messages.places import UNTIMED
 from ...protocol.findings import Finding
 from ...protocol.wire import Api
 from ...protocol.wire.readings.outline import Outline

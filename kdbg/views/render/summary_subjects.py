@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from ...exchanges.messages.steps import is_normal_step
+from ...exchanges.messages.rejection import is_normal_step
 from ...protocol.findings import Finding, amounts
 from ...protocol.grammars.errors import error_name
 from ...protocol.wire import Api

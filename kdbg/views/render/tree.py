@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeGuard
 
 from ...exchanges.messages.message import Message
-from ...payloads.values.read import ReadValue
+from ...payloads.values.value import ReadValue
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import (
     TAGGED,

@@ -14,12 +14,12 @@ from ...errors import InputError
 
 if TYPE_CHECKING:
     from ...exchanges.guess.pieces import GuessedSpan
-    from ...exchanges.messages.attempts import Attempts
     from ...exchanges.messages.exchange import Exchange
     from ...exchanges.messages.message import Message
+    from ...exchanges.messages.peers import Attempts
     from ...payloads.segments import File
     from ...payloads.segments import SegmentPiece as FilePiece
-    from ...protocol.wire.readings.topic_names import Topics
+    from ...protocol.wire.readings.topics import Topics
     from .style import Look
 
 Text: TypeAlias = str | bytes

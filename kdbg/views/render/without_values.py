@@ -10,7 +10,7 @@ import re
 from typing import Any, Final
 
 from ...exchanges.messages.message import Message
-from ...exchanges.messages.without_values import headers_without, without_values
+from ...exchanges.messages.secrets import headers_without, without_values
 from ...payloads.records.record import CapturedRecord
 from ...protocol.wire.readings.inspection import Inspection, Span
 from ...protocol.wire.readings.secrets import Hidden

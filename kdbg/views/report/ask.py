@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from ...exchanges.messages.rejection import NORMAL_STEPS
 from ...exchanges.messages.requested_wait import WAITS
-from ...exchanges.messages.steps import NORMAL_STEPS
 from ...protocol.grammars import api_names
 from ...protocol.grammars.errors import error_name
 

@@ -7,13 +7,11 @@ from contextlib import closing
 from functools import partial
 from typing import Protocol
 
-from ...analysis.ledgers.timed import Timed
+from ...analysis.ledgers.latency import Timed
 from ...capture import Capture, Packet
-from ...exchanges.engine.driver import Drive, Fits, Pairing
+from ...exchanges.engine.driver import Drive, Fits, Pairing, seldom_collected
 from ...exchanges.engine.engine import Engine
-from ...exchanges.engine.gc_tuning import seldom_collected
-from ...exchanges.filters.filter_set import Filters
-from ...exchanges.filters.tally import FilterTally
+from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...exchanges.messages.message import Message
 from ...protocol.findings import Kind
-from ...protocol.wire.readings.fields import path_to
+from ...protocol.wire.readings.layout import path_to
 from ...protocol.wire.readings.outline import PartitionContext, outline, parts
 from .partitions import KEPT, OFFSETS, Amount, amount
 from .record_rows import RecordColumns, record_rows

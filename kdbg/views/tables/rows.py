@@ -25,7 +25,7 @@ from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import DIRECTIONS
 from ...protocol.wire.readings.codegen import UNREADABLE
-from ...protocol.wire.readings.topic_names import Topics
+from ...protocol.wire.readings.topics import Topics
 from ..render.exchange_header import endpoint
 from ..render.values import escape
 from .cells import Add, Cells, Shared, TableRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from ...protocol.wire.readings.topic_names import Topics
+from ...protocol.wire.readings.topics import Topics
 
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 """Microseconds from 1970 to the years 1 and 9999: what readers of Parquet can show."""

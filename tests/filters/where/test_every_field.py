@@ -15,7 +15,7 @@ from kdbg.protocol.grammars import apis
 from kdbg.protocol.wire import Api
 from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
 from kdbg.protocol.wire.nodes import WireArray, WireStruct
-from kdbg.protocol.wire.readings.bnf import structure
+from kdbg.protocol.wire.readings.layout import structure
 
 from ...grammars.values import full
 

@@ -40,9 +40,8 @@ from kdbg.protocol.wire.nodes import (
     build,
 )
 from kdbg.protocol.wire.readings.annotate import Inspection, inspect
-from kdbg.protocol.wire.readings.bnf import bnf
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
-from kdbg.protocol.wire.readings.layout import compare, layout
+from kdbg.protocol.wire.readings.layout import bnf, compare, layout
 from kdbg.protocol.wire.readings.secrets import Hidden, hide
 
 from ...cases import for_each

@@ -12,8 +12,7 @@ from kdbg.errors import BadLength, BadValue, BuildError
 from kdbg.protocol.wire import Struct
 from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.nodes import Node, WireStruct, build
-from kdbg.protocol.wire.nodes.delimited import STEP, Each, Marked
-from kdbg.protocol.wire.nodes.der import DerLength, ObjectId
+from kdbg.protocol.wire.nodes.sasl_tokens import STEP, DerLength, Each, Marked, ObjectId
 from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import reader
 

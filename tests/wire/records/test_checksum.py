@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.protocol.wire.records.checksum import crc32, crc32c
+from kdbg.protocol.wire.records.sets import crc32, crc32c
 
 CHECK = b"123456789"
 """The string over which catalogues of CRCs publish their check value."""
@@ -46,6 +46,6 @@ def test_a_view_counts_like_its_bytes_and_the_sum_is_unsigned(function, data, st
 
 
 def test_importing_the_module_leaves_the_heavy_package_alone():
-    script = "import sys, kdbg.protocol.wire.records.checksum; print('fastcrc' in sys.modules)"
+    script = "import sys, kdbg.protocol.wire.records.sets; print('fastcrc' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "False"

@@ -3,8 +3,6 @@
 A `Linter` takes exchanges behind the ledgers, in the same order, and says at the end what it found, by party.
 """
 
-from .linter import Linter
-from .registry import LINTS, Lint
-from .remark import Party, Remark, remark_object
+from .linter import LINTS, Lint, Linter, Party, Remark, remark_object
 
 __all__ = ["LINTS", "Lint", "Linter", "Party", "Remark", "remark_object"]

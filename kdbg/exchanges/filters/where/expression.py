@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ....errors import InputError
-from .closures import Asking, reads_bodies, written
+from .closures import MOST_STEPS, Asking, bound, bound_text, reads_bodies, written
 from .library import compiled
-from .limits import MOST_STEPS, bound, bound_text
 from .meanings import checked
 from .semantics import Undecided
 from .tree import Call, Constant, Loop, Name, Node, Select, decoded, walk

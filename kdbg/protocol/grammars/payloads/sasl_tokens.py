@@ -21,9 +21,8 @@ from ....errors import BadValue
 from ...findings.faults import NoToken
 from ...wire import Bits, Enum, Int8, Int64, SecretRemainder, Struct, UInt16
 from ...wire.language.payload import Payload, PayloadForm
-from ...wire.nodes.delimited import Each, Marked
-from ...wire.nodes.der import DerLength, ObjectId
 from ...wire.nodes.leaves import Fixed
+from ...wire.nodes.sasl_tokens import DerLength, Each, Marked, ObjectId
 
 UInt8: Final = Fixed("UINT8", "B")
 

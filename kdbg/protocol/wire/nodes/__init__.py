@@ -2,6 +2,7 @@
 
 from .composite import (
     NO_DEFAULT,
+    TAGGED,
     Field,
     LengthPrefixed,
     NullableStruct,
@@ -36,7 +37,6 @@ from .leaves import (
     take,
     to_bytes,
 )
-from .tags import TAGGED
 
 __all__ = [
     "BOOLEAN", "COMPACT_LENGTH", "FLOAT64", "INT8", "INT16", "INT32", "INT64", "NO_DEFAULT", "TAGGED", "UINT16",

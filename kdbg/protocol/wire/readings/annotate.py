@@ -45,12 +45,11 @@ from ..nodes import (
     WireStruct,
     join,
 )
-from ..nodes.tags import TagPosition, front_size
+from ..nodes.composite import TagPosition, front_size
 from ..records.node import RecordsNode
-from .byte_coverage import Claims
-from .inspection import Buffer, Inspection, Span
+from .inspection import Buffer, Claims, Inspection, Span
+from .measure import cost_of
 from .span_cache import sound_part
-from .weight import cost_of
 
 __all__ = ["Buffer", "Inspection", "Span", "Walker", "inspect"]
 PENDING: Any = object()

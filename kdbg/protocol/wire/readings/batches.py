@@ -13,9 +13,8 @@ from functools import cache, partial
 
 from ....budget import MEMORY
 from ..nodes import Field, LengthPrefixed, Node, Sized
-from ..records.checksum import castagnoli
 from ..records.compression import decompress
-from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RECORD, RecordFormat
+from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RECORD, RecordFormat, castagnoli
 from .anomalies import Odd
 from .codegen import CodeGenerator
 from .runtime import Unreadable

@@ -14,10 +14,11 @@ from ..nodes import Field, Fixed, LengthPrefixed, Node, NullableStruct, WireArra
 from ..records.node import RecordsNode
 from . import runtime
 from .codegen import UNREADABLE, CodeGenerator, fixed_size
-from .weight import begin
+from .measure import begin
 
 if TYPE_CHECKING:
     from ..records.sets import Readers
+
 
 __all__ = ["UNREADABLE", "Reader", "items_reader", "message_reader", "read_whole", "reader", "record_readers",
            "records_reader"]  # fmt: skip
@@ -240,3 +241,27 @@ class Values(CodeGenerator):
 def _is_number(field: Field) -> bool:
     """Return whether every value of so many bytes is sound, and stands for itself."""
     return isinstance(field.node, Fixed) and bool(fixed_size(field.node))
+
+
+FrontReader = Callable[[bytes], Mapping[str, Any]]
+"""Returns the fields of a sound message up to the last that is wanted, by their names."""
+
+
+@cache
+def front_reader(header: Node, body: WireStruct, names: tuple[str, ...]) -> FrontReader | None:
+    """Return what reads these fields of a body after such a header; None where the body has none of them.
+
+    Tagged fields follow all others, so the complete body is read for one.
+    """
+    wanted = [i for i, field in enumerate(body.fields) if field.name in names]
+    tagged = any(field.name in names for field in (body.tags or {}).values())
+    if not (wanted or tagged) or body.front:
+        return None
+    part = body if tagged else WireStruct(body.fields[: wanted[-1] + 1], None)
+    read_both = message_reader(header, part, shallow=True)
+
+    def read(data: bytes) -> Mapping[str, Any]:
+        (_, fields), _ = read_both(data, 0)
+        return fields  # type: ignore[no-any-return]
+
+    return read

@@ -1,15 +1,40 @@
-"""A grammar as rows of (path, type): for comparing layouts, versions and front ends.
-
-`topics[].partitions[].leader_id` is a field, `topics[].~` the tagged fields of a structure with the tags it knows,
-`topics[].~0:cluster_id` the tagged field 0; optional fields (the draft of KIP-482) have `^` for `~`.
-"""
+"""A grammar as text: paths of fields, rows of (path, type), and the protocol guide's own BNF."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..nodes import LengthPrefixed, Node, NullableStruct, WireArray, WireStruct, join
+from ..nodes import Field, LengthPrefixed, Node, NullableStruct, WireArray, WireStruct, join
+
+
+def walk(struct: WireStruct, path: str = "") -> Iterator[tuple[str, Field, WireStruct]]:
+    """Yield (path, field, structure that it stands in) of every field, tagged ones too, in the order of the wire."""
+    for field in struct.members:
+        here = join(path, field.name)
+        yield here, field, struct
+        inner = structure(field.node)
+        if inner is not None:
+            yield from walk(inner, f"{here}[]" if isinstance(field.node, WireArray) else here)
+
+
+def tails(path: str) -> list[str]:
+    """Return the ends of a path, the shortest first: its name, its name and that of the structure around it, …"""
+    words = path.split(".")
+    return [".".join(words[-count:]) for count in range(1, len(words) + 1)]
+
+
+def path_to(wanted: Any, value: Any, path: str = "") -> str | None:
+    """Return the path of this very structure in a message's value; None if it is not in it."""
+    if value is wanted:
+        return path
+    if isinstance(value, dict):
+        inner = ((join(path, name), each) for name, each in value.items())
+    elif isinstance(value, list):
+        inner = ((f"{path}[{i}]", each) for i, each in enumerate(value))
+    else:
+        return None
+    return next((found for place, each in inner if (found := path_to(wanted, each, place)) is not None), None)
 
 
 class LayoutRow(NamedTuple):
@@ -73,3 +98,65 @@ def compare(old: WireStruct, new: WireStruct) -> list[Change]:
         if before.get(path) != type
     ]
     return changes + [Change("-", path, type) for path, type in before.items() if path not in after]
+
+
+def bnf(title: str, struct: WireStruct) -> str:
+    """Return the whole grammar of one message, one production a line, sub-definitions indented by two."""
+    return "\n".join([f"{title} => {head(struct)}".rstrip(), *productions(struct, "  ")])
+
+
+def head(struct: WireStruct) -> str:
+    """Return the right-hand side of a structure's production: its fields in order, arrays in brackets.
+
+    Tagged or optional fields stand in it as one word: `_tagged_fields` or `_optional_fields`.
+    """
+    words = [word for field in struct.fields for word in _words(field)]
+    if struct.front:
+        words.insert(0, "_optional_fields")
+    elif struct.tags is not None:
+        words.append("_tagged_fields")
+    return " ".join(words)
+
+
+def _words(field: Field) -> list[str]:
+    if isinstance(field.node, WireArray):
+        return [f"[{field.name}]"]
+    return [f"{field.name}_size", field.name] if isinstance(field.node, LengthPrefixed) else [field.name]
+
+
+def productions(struct: WireStruct, indent: str) -> Iterator[str]:
+    """Yield the lines that define a structure's fields, each followed by the fields below it."""
+    for field in struct.members:
+        if isinstance(field.node, LengthPrefixed):
+            yield f"{indent}{field.name}_size => {field.node.length.number.bnf}"
+        tag = "" if field.tag is None else f"<tag: {field.tag}>"
+        yield from _production(field, indent, f"{field.name}{tag}")
+
+
+def _production(field: Field, indent: str, name: str) -> Iterator[str]:
+    inner = structure(field.node)
+    if inner is None:
+        yield f"{indent}{name} => {word(field.node)}"
+        return
+    item = field.node.item if isinstance(field.node, WireArray) else None
+    length = item.length.number.bnf if isinstance(item, LengthPrefixed) else ""
+    yield f"{indent}{name} => {'length ' if length else ''}{head(inner)}".rstrip()
+    if length:
+        yield f"{indent}  length => {length}"
+    yield from productions(inner, indent + "  ")
+
+
+def word(node: Node) -> str:
+    """Return the type's word; an array is named by its item, as the guide does."""
+    return word(node.item) if isinstance(node, WireArray) else node.bnf
+
+
+def structure(node: Node) -> WireStruct | None:
+    """Return the structure that a field holds, once or many times; None for a primitive type."""
+    if isinstance(node, WireArray):
+        return structure(node.item)
+    if isinstance(node, NullableStruct):
+        return node.struct
+    if isinstance(node, LengthPrefixed):
+        return node.item
+    return node if isinstance(node, WireStruct) else None

@@ -18,8 +18,8 @@ from ..records.node import RecordsNode
 from .anomalies import Odd
 from .batches import Batches
 from .codegen import CodeGenerator, Unsuited
+from .measure import begin
 from .outline import KINDS, Outline, best_name, relevant
-from .weight import begin
 
 
 class FactsReader(Protocol):

@@ -1,28 +1,13 @@
-"""Record sets: message sets of magic 0 and 1, record batches of magic 2, mixed, nested, compressed, cut at the end.
-
-A record set is no grammar of its own but a walk over several: the magic byte of each entry names the next one. The
-layouts stand in grammars/records.py and reach this walk as a `RecordFormat`; this module knows only which entry
-follows which, what the checksums cover, and how relative offsets and times become absolute ones. Sources: the 0.8
-guide's "Message sets" and "Compression", KIP-31 and KIP-32 (magic 1), KIP-98 (magic 2), KIP-110 (zstd).
-
-The value of a record set is a list of plain dicts:
-
-    a batch     its header's fields, and "records": [{"offset", "timestamp", "attributes", "key", "value", "headers"}]
-    a message   its fields; a compressed wrapper also has "records", the messages inside
-    {"partial": bytes}    an entry that the end of the set cuts off
-    {"raw": bytes}        bytes that are no entry
-
-Offsets and timestamps are absolute. Lengths, counts and a checksum that was left out are computed when building; a
-checksum that is given is written as given, and `compressed_records` (or a wrapper's `value`) is kept to the byte
-as long as it still says what `records` says.
-"""
+"""Bytes go in, one of Kafka's two checksums comes out as an unsigned 32-bit number; nothing is compared here."""
 
 from __future__ import annotations
 
 import io
 import struct
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 from ....budget import MEMORY
@@ -30,8 +15,26 @@ from ....errors import BadLength, BadValue
 from ...findings.faults import BatchUnfilled, ChecksumWrong, MessageUnfilled, NestedTooDeep, NoEntry, NoMessageInside
 from ..language.types import Array, At, Struct
 from ..nodes import INT32, Field, Node, WireArray, WireStruct
-from .checksum import crc32, crc32c
 from .compression import CODECS, decompress
+
+
+def crc32(data: bytes | memoryview) -> int:
+    """Return the CRC-32 (IEEE 802.3, as in gzip) that messages of magic 0 and 1 carry, over magic to their end."""
+    return zlib.crc32(data)
+
+
+def crc32c(data: bytes | memoryview) -> int:
+    """Return the CRC-32C (Castagnoli) that record batches (magic 2) carry, over attributes to the batch's end."""
+    return castagnoli()(data)
+
+
+@cache
+def castagnoli() -> Callable[[bytes | memoryview], int]:
+    """Import the compiled function when a batch is first checked, so that kdbg starts without it."""
+    from fastcrc.crc32 import iscsi
+
+    return iscsi
+
 
 CODEC_MASK, APPEND_TIME, TRANSACTIONAL, CONTROL = 0x07, 0x08, 0x10, 0x20
 CONTROL_TYPES = {

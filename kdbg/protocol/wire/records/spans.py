@@ -15,7 +15,6 @@ from ...findings.faults import BatchUnfilled, ChecksumWrong, EndsInBatch, Messag
 from ..nodes import INT32, INT64
 from ..readings.inspection import Buffer
 from ..readings.span_cache import sound_records
-from .checksum import crc32, crc32c
 from .compression import decompress
 from .node import RecordsNode
 from .sets import (
@@ -24,6 +23,8 @@ from .sets import (
     RecordFormat,
     RecordSetEntry,
     absolute,
+    crc32,
+    crc32c,
     entries,
     inherit,
     records_weight,

@@ -1,15 +1,89 @@
-"""What was read, file by file: the reports on splits put together, as rows of `files` and of `problems`."""
+"""Packets counted before they are read: what proves that cuts are right, and gives every packet its number.
+
+Only captures that consist of several splits need it. A walk from header to header through each split, a task each; the
+numbers that findings name are then those that `kdbg decode` would have given, in a capture that was never cut.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, BinaryIO
 
+from ....capture.formats import Damaged, open_packets
+from ....capture.pcap import HEADER, PACKET_HEADER
+from ....capture.source import open_source
 from ....protocol.findings import Finding, unpack
 from ....views.tables.cells import TableRow
 from ....views.tables.rows import NO_ENDS, NO_EXCHANGE, problem_columns
 from ....views.tables.values import moment
-from .plan import Plan
+from .cuts import CutPoint, walk
+from .plan import File, Plan, Split, between
+from .store import open_file
+
+
+def uncounted(plan: Plan) -> list[int]:
+    """Return the splits to be counted, by their places in the plan."""
+    parts = Counter(split.capture for split in plan.splits)
+    return [i for i, split in enumerate(plan.splits) if parts[split.capture] > 1]
+
+
+def counted(file: File, split: Split) -> CutPoint:
+    """Walk through one split, and count its packets."""
+    with open_file(file.place) as opened:
+        if file.layout is not None:
+            return walk(opened, file.layout, split.start, split.stop)
+        return CutPoint(_packets(opened), split.stop)
+
+
+def _packets(opened: BinaryIO) -> int:
+    """Count the packets of a file that can only be read from its beginning on."""
+    count = 0
+    try:
+        for _, packets in open_packets(open_source(opened), lambda problem: None):
+            count += len(packets)
+    except Damaged:  # the reader of the split tells of it
+        return count
+    return count
+
+
+def missed(plan: Plan, walks: Mapping[int, CutPoint]) -> list[int]:
+    """Return the files in which a walk did not end where the next split begins."""
+    landed = ((plan.splits[place], found.end) for place, found in walks.items())
+    return list(dict.fromkeys(split.file for split, end in landed if plan.parts(split) and end != split.stop))
+
+
+def recut(plan: Plan, number: int, size: int) -> Plan:
+    """Return the plan with a file cut anew, at places that a walk through all of it has reached."""
+    file = plan.files[number]
+    old = [split for split in plan.splits if split.file == number]
+    assert file.layout is not None
+    cuts = {HEADER: file.time}
+    with open_file(file.place) as opened:
+        place = HEADER
+        while (end := walk(opened, file.layout, place, place + size).end) >= place + size and end < file.size:
+            opened.seek(end)
+            cuts[end], place = file.layout.time(opened.read(PACKET_HEADER)), end
+    i = plan.splits.index(old[0])
+    splits = [*plan.splits[:i], *between(old[0].capture, number, file, cuts), *plan.splits[i + len(old) :]]
+    return replace(plan, splits=splits)
+
+
+def numbered(plan: Plan, walks: Mapping[int, CutPoint]) -> Plan:
+    """Return the plan with the number of packets in front of each split."""
+    splits: list[Split] = []
+    before = shift = 0
+    for i, split in enumerate(plan.splits):
+        last = splits[-1] if splits else split
+        if split.capture != last.capture:
+            before = shift = 0
+        elif split.file != last.file:
+            before, shift = 0, shift + before
+        splits.append(split._replace(before=before, shift=shift))
+        before += walks[i].packets if i in walks else 0
+    return replace(plan, splits=splits)
+
 
 COUNTED = ("packets", "tcp_packets", "other_packets", "passed_over", "packet_bytes")
 

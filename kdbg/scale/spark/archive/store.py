@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 import pyarrow as pa
 from pyarrow import fs
 
-from ....capture.find import GLOB, glob, is_hidden, root_of
+from ....capture.source import GLOB, glob, is_hidden, root_of
 from ....errors import CaptureRefused
 
 URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")

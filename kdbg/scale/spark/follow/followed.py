@@ -27,8 +27,8 @@ from ....errors import SparkError
 from ....views.tables.columns import STATE, TABLES
 from ..archive.store import refusals
 from ..commit import HIDDEN, Output
-from ..failures import failure
 from ..pipeline import RUN, Pipeline, PipelineOptions, PipelineOutcome
+from ..session import failure
 from .tail import NAME, Stretch, TailSource, plan_of
 from .unfinished import follow, waited
 

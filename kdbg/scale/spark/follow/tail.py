@@ -19,8 +19,8 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes
 from pyspark.sql.types import StructType
 
-from ....capture.find import natural
 from ....capture.pcap import HEADER, PACKET_HEADER
+from ....capture.source import natural
 from ....errors import SparkError
 from ..archive.cuts import cuttable, walk
 from ..archive.plan import SPLIT, File, Plan, Split, whole

@@ -19,21 +19,19 @@ import pyarrow as pa
 
 from ....capture import Packet
 from ....capture.packet import ACK, SYN, endpoint, reverse
+from ....exchanges.engine.driver import quiescent_at
 from ....exchanges.engine.engine import Engine
-from ....exchanges.engine.split_points import quiescent_at
 from ....exchanges.messages.exchange import Exchange
 from ....exchanges.messages.peers import Peers
 from ....protocol.findings import Finding, Kind, pack, unpack
 from ....protocol.findings.facts import CaptureTrouble
-from ....streams.tcp.connection import Connection
-from ....streams.tcp.reuse import LATE_SYN
+from ....streams.tcp.connection import LATE_SYN, Connection
 from ....streams.tcp.stream import MASK
 from ....views.tables.connections import Connections, ConnectionStatistics
 from ..archive.store import resolve
 from ..stages.making import Making
 from ..stages.pairing import Pairer
-from ..stages.runs import PacketRun, runs
-from ..stages.spill import Claim
+from ..stages.runs import Claim, PacketRun, runs
 from ..stages.tasks import IN_ROW, Stage, at_full_speed, numbers, report, run_batch
 
 OLD = -1

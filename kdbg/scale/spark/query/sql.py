@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....errors import KdbgError
 from .. import session
-from ..failures import failure
+from ..session import failure
 from . import statements
 
 if TYPE_CHECKING:

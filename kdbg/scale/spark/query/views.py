@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ....errors import SparkError
 from ....views.tables.columns import TABLES
 from ..commit import Output
-from ..failures import failure
+from ..session import failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,7 +14,7 @@ from uuid import uuid4
 import orjson
 
 from ....analysis.diagnosis import Case, diagnose
-from ....analysis.diagnosis.case_json import kept
+from ....analysis.diagnosis.text import kept
 from ....analysis.ledgers import Ledgers
 from ....capture import Packet
 from ....capture.keylog import KeyLog

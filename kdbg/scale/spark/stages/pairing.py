@@ -13,12 +13,12 @@ from uuid import UUID
 from ....capture.keylog import KeyLog
 from ....exchanges.engine.engine import Engine
 from ....exchanges.messages.exchange import Exchange
-from ....protocol.wire.readings.topic_names import MOST
+from ....protocol.wire.readings.topics import MOST
 from ....views.tables.connections import Connections, ConnectionStatistics
 from ..parquet import Tables
 from .making import Here, Making
+from .reading import Overheard
 from .runs import PacketRun
-from .secrets import Overheard
 
 
 class Pairer:

@@ -20,20 +20,18 @@ from uuid import UUID
 import orjson
 import pyarrow as pa
 
-from ....exchanges.engine.gc_tuning import seldom_collected
+from ....exchanges.engine.driver import seldom_collected
 from ....protocol.definitions import MessageDefinition, apis
 from ....protocol.grammars import serving
-from ..archive.counting import counted
+from ..archive.files import counted
 from ..archive.plan import Plan
 from ..parquet import Tables
 from .judging import causes_of, write
 from .making import Maker, Making
 from .pairing import Pairer
 from .pieces import exchanges
-from .reading import SplitReading
-from .runs import PacketRun
-from .secrets import Heard
-from .spill import LARGE, Claim, Spill
+from .reading import Heard, SplitReading
+from .runs import LARGE, Claim, PacketRun, Spill
 
 Stage = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 RUNS = pa.schema({

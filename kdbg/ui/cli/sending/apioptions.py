@@ -13,8 +13,7 @@ from typing import Any
 import click
 
 from ....live.client.forms import FORMS
-from ....live.client.partitioner import PARTITIONERS
-from ....live.client.producing import CODECS
+from ....live.client.producing import CODECS, PARTITIONERS
 from ....live.client.producing import FORMATS as RECORD_FORMATS
 from .words import TIMES, Acks, Bytes, Moment, Offset, Pair
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ....errors import InputError
 from ....exchanges.messages.assign import Assignment
 from ....live.client.forms import FORMS, list_offsets
-from ....live.client.partitioner import PARTITIONERS, Partitioner
-from ....live.client.producing import carried_by
+from ....live.client.producing import PARTITIONERS, Partitioner, carried_by
 from ....protocol.wire import Api
 from .apioptions import repeated, required
 from .request import FromBody, FromOptions, Request

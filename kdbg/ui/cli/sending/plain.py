@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ....errors import BuildError
 from ....exchanges.messages.exchange import Exchange
+from ....live.client.bodies import body_bytes
 from ....live.client.defaults import waits
-from ....live.client.writing import body_bytes
 from .request import Request
 
 if TYPE_CHECKING:

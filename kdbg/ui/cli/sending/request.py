@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from ....errors import BuildError, InputError, UnknownVersion
 from ....exchanges.messages.assign import Assignment, assign, in_order
 from ....exchanges.messages.guide_names import guide_names, understood
+from ....live.client.bodies import body_bytes
 from ....live.client.forms import FORMS, Body
-from ....live.client.writing import body_bytes
 from ....protocol.wire import Api
 from ..reencode import guarded
 

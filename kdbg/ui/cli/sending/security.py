@@ -11,9 +11,8 @@ from typing import Any
 import click
 
 from ....errors import InputError
-from ....live.client.properties import read
-from ....live.client.properties import settings as from_properties
-from ....live.client.settings import Sasl, Settings, Tls
+from ....live.client.settings import Sasl, Settings, Tls, read
+from ....live.client.settings import settings as from_properties
 from .options import SendOptions
 
 NOWHERE = "no broker given; use --broker host:9092, KDBG_BROKER, or --broker mock: for a built-in mock cluster"

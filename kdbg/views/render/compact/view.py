@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
 from ....exchanges.messages.message import Message
-from ....exchanges.messages.steps import went_wrong
+from ....exchanges.messages.rejection import went_wrong
 from ....protocol.wire import Api
 from ....protocol.wire.language.api import Direction
 from ....protocol.wire.nodes import Node, WireStruct

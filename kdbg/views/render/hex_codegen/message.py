@@ -14,13 +14,13 @@ from functools import partial
 from itertools import chain
 from typing import Protocol, TypeAlias
 
-from ....exchanges.messages.suspicion import may_hold_secrets
+from ....exchanges.messages.secrets import may_hold_secrets
 from ....protocol.wire.nodes import Node, WireStruct
 from ....protocol.wire.nodes.children import contains
 from ....protocol.wire.readings.anomalies import Odd
 from ....protocol.wire.readings.codegen import Unsuited
+from ....protocol.wire.readings.measure import begin
 from ....protocol.wire.readings.secrets import has_secrets
-from ....protocol.wire.readings.weight import begin
 from ....protocol.wire.records.node import RecordsNode
 from ..annotations import LEFT_OVER
 from ..hexdump import heading

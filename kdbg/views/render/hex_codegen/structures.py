@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ....protocol.wire.nodes import Field, LengthPrefixed, NullableStruct, WireArray, WireStruct
+from ....protocol.wire.nodes.composite import TAGGED
 from ....protocol.wire.nodes.leaves import INT8
-from ....protocol.wire.nodes.tags import TAGGED
 from ....protocol.wire.readings.codegen import Unsuited
 from ..annotations import size_text
 from .leaves import Leaves

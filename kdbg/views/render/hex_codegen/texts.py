@@ -10,7 +10,7 @@ from ....protocol.findings.amounts import count
 from ....protocol.grammars.payloads import SPECIAL
 from ....protocol.wire.nodes import Fixed, Node, Sized, UuidNode
 from ....protocol.wire.readings.runtime import UUIDS, Unreadable, Uuids
-from ....protocol.wire.readings.topic_names import Topics
+from ....protocol.wire.readings.topics import Topics
 from ..annotations import Describer, note_on_length, size_text
 from ..grid import PRINTABLE, Grid, Parts
 from ..hexdump import WIDEST_MEANING

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ....analysis.stats.dimensions import Key
 from ....analysis.stats.measures import named
-from ....analysis.stats.overview import SECTIONS, Overview
+from ....analysis.stats.statistics import SECTIONS, Overview
 from ....analysis.stats.tally import Tally
 from ....protocol.findings import Kind
 from ....protocol.findings.amounts import count, rounded

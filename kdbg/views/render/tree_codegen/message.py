@@ -17,8 +17,8 @@ from ....protocol.wire.nodes import Field, LengthPrefixed, Node, NullableStruct,
 from ....protocol.wire.nodes.children import contains
 from ....protocol.wire.readings.anomalies import Odd
 from ....protocol.wire.readings.codegen import Unsuited, method_of
+from ....protocol.wire.readings.measure import begin
 from ....protocol.wire.readings.secrets import has_secrets
-from ....protocol.wire.readings.weight import begin
 from ....protocol.wire.records.node import RecordsNode
 from ..tree import is_inline, is_plain
 from .leaves import Leaves

@@ -1,0 +1,193 @@
+"""Where records come from: exchanges and log segments; and the outcome of their transactions."""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.message import Message, grammar_of
+from ...protocol.findings import Kind
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import DIRECTIONS, Direction
+from ...protocol.wire.nodes import join
+from ...protocol.wire.readings.layout import path_to
+from ...protocol.wire.readings.outline import PartitionContext, parts
+from ...protocol.wire.readings.topics import Topics
+from ..segments import File
+from .record import (
+    CapturedRecord,
+    Event,
+    Origin,
+    Outcome,
+    RecordSetSource,
+    Shown,
+    TransactionEnd,
+    record_sets,
+    records_in,
+)
+
+MOST, MOST_MARKERS = 10_000, 1000
+"""Producers in partitions that are remembered, and markers of one."""
+OUTCOMES: Mapping[str, Outcome] = {"COMMIT": "committed", "ABORT": "aborted"}
+
+
+class Answered(NamedTuple):
+    """What a fetch says of a partition's transactions: (producer, first offset) of aborted ones, None for nothing."""
+
+    aborted: list[tuple[int, int]] | None = None
+    stable: int = -1
+
+    @classmethod
+    def of(cls, partition: Mapping[str, Any]) -> Answered:
+        """Take it from the structure of a partition in a response."""
+        listed = partition.get("aborted_transactions")
+        if listed is None:
+            return cls()
+        aborted = [(each["producer_id"], each["first_offset"]) for each in listed if "first_offset" in each]
+        return cls(aborted, partition.get("last_stable_offset", -1))
+
+
+class Markers:
+    """The markers seen so far, by partition and producer."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[Any, ...], list[tuple[int, Outcome]]] = {}
+
+    def learn(self, record: CapturedRecord) -> None:
+        """Remember a marker; other records say nothing."""
+        outcome = OUTCOMES.get(record.control or "")
+        if outcome is None or record.producer is None or record.offset is None:
+            return
+        key = (*_place(record), record.producer.id)
+        if key not in self._seen and len(self._seen) >= MOST:
+            del self._seen[next(iter(self._seen))]
+        seen = self._seen.setdefault(key, [])
+        if (record.offset, outcome) not in seen:
+            insort(seen, (record.offset, outcome))
+            del seen[: len(seen) - MOST_MARKERS]
+
+    def outcome(self, record: CapturedRecord, answered: Answered) -> Outcome | None:
+        """Return what became of the transaction of a record with an offset; None where it is in none, or undecided."""
+        producer, offset = record.producer, record.offset
+        if producer is None or not producer.transactional or record.control is not None or offset is None:
+            return None
+        seen = self._seen.get((*_place(record), producer.id), [])
+        at = bisect_right(seen, offset, key=lambda marker: marker[0])
+        if at < len(seen):
+            return seen[at][1]
+        if answered.aborted is None:
+            return None
+        before = seen[at - 1][0] if at else -1
+        if any(who == producer.id and before < first <= offset for who, first in answered.aborted):
+            return "aborted"
+        return "committed" if offset < answered.stable else None
+
+
+def _place(record: CapturedRecord) -> tuple[Any, ...]:
+    return record.topic_id or record.topic, record.partition
+
+
+ENDS = "EndTxn"
+
+
+class Records:
+    """Takes exchanges in their order and yields their records; remembers the markers of transactions.
+
+    `topics` tells the names of topic ids; `secrets` shows the contents of records that may be secret.
+    """
+
+    def __init__(self, topics: Topics, *, secrets: bool = False) -> None:
+        self.shown = Shown(topics, secrets)
+        self.markers: Markers = Markers()
+
+    def of(self, exchange: Exchange) -> Iterator[Event]:
+        """Yield the records of an exchange, and the end of a transaction that it asked for."""
+        api = exchange.api
+        if api is None:
+            return
+        if api.name == ENDS:
+            yield from self._end(exchange)
+        for direction in carriers(api, exchange.version):
+            half = exchange.request if direction == "request" else exchange.response
+            message = self._readable(half)
+            if half is not None and message is not None:
+                produced = direction == "request"
+                origin = Origin("produced" if produced else "fetched", exchange.client_id, exchange.number,
+                                exchange.peers.number, half.first_time)  # fmt: skip
+                yield from self._produced(message, exchange, origin) if produced else self._fetched(message, origin)
+
+    def _readable(self, half: CapturedMessage | None) -> Message | None:
+        """Return the message, unless a secret may stand anywhere in it."""
+        message = half.message() if half is not None else None
+        return None if message is not None and message.misaligned and not self.shown.secrets else message
+
+    def _produced(self, message: Message, exchange: Exchange, origin: Origin) -> Iterator[CapturedRecord]:
+        """Yield what a producer sent; offsets count from the one that the broker answered for the first record."""
+        answer = self._readable(exchange.response)
+        answers = {(part.topic, part.partition): part.value for part in parts(answer.grammar)(answer.body)} \
+            if answer is not None else {}  # fmt: skip
+        for part in parts(message.grammar)(message.body):
+            said = answers.get((part.topic, part.partition), {})
+            base = said.get("base_offset", -1)
+            for count, record in enumerate(self._records(message, part, origin)):
+                yield record._replace(offset=base + count if base >= 0 else None, error=said.get("error_code"))
+
+    def _fetched(self, message: Message, origin: Origin) -> Iterator[CapturedRecord]:
+        """Yield what was fetched; markers behind a record in the same answer tell of its transaction."""
+        for part in parts(message.grammar)(message.body):
+            answered, found = Answered.of(part.value), list(self._records(message, part, origin))
+            if not any(record.producer is not None and record.producer.transactional for record in found):
+                yield from found
+                continue
+            for record in found:
+                self.markers.learn(record)
+            for record in found:
+                yield record._replace(outcome=self.markers.outcome(record, answered))
+
+    def _records(self, message: Message, part: PartitionContext, origin: Origin) -> Iterator[CapturedRecord]:
+        """Yield the records of one partition in a message, with the offsets that stand in them."""
+        wrong = frozenset(finding.path for finding in message.findings if finding.kind is Kind.CRC_MISMATCH)
+        place = RecordSetSource(part.topic, part.partition)
+        for name in record_sets(message.grammar) & part.value.keys():
+            path = join(path_to(part.value, message.body) or "", name) if wrong else ""
+            yield from records_in(part.value[name] or (), place, origin, self.shown, wrong, path)
+
+    def _end(self, exchange: Exchange) -> Iterator[TransactionEnd]:
+        """Yield the end of a transaction, if the broker has accepted it."""
+        asked, answer = self._readable(exchange.request), self._readable(exchange.response)
+        if asked is None or answer is None or answer.body.get("error_code") != 0:
+            return
+        body: dict[str, Any] = asked.body
+        if "committed" not in body:
+            return
+        assert exchange.request is not None
+        origin = Origin("produced", exchange.client_id, exchange.number, exchange.peers.number,
+                        exchange.request.first_time)  # fmt: skip
+        outcome: Outcome = "committed" if body["committed"] else "aborted"
+        who = body["transactional_id"], body["producer_id"], body["producer_epoch"]
+        yield TransactionEnd(origin, *who, outcome)
+
+
+@lru_cache(maxsize=4096)
+def carriers(api: Api, version: int) -> tuple[Direction, ...]:
+    """Return the directions whose messages carry records."""
+    return tuple(each for each in DIRECTIONS if record_sets(grammar_of(api, version, each)))
+
+
+def tells(exchange: Exchange) -> bool:
+    """Return whether an exchange can have records, or end a transaction."""
+    api = exchange.api
+    return api is not None and (api.name == ENDS or bool(carriers(api, exchange.version)))
+
+
+STORED = Origin("stored")
+
+
+def records_of_piece(file: File, message: Message, *, secrets: bool = False) -> Iterator[CapturedRecord]:
+    """Yield the records of a piece of a log segment; topic and partition are those in the file's path."""
+    wrong = frozenset(f"[0].{finding.path}" for finding in message.findings if finding.kind is Kind.CRC_MISMATCH)
+    place = RecordSetSource(file.place.topic, file.place.partition)
+    yield from records_in(message.body.get("records") or (), place, STORED, Shown({}, secrets), wrong)

@@ -1,0 +1,87 @@
+"""The tables of a database: captures, decoded as far as a question names them, and a pipeline's Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any
+
+import pyarrow as pa
+
+from ...capture import Capture
+from ...errors import InputError
+from ...exchanges.filters.filter_set import Filters
+from ...views.tables.arrow import batch
+from ...views.tables.cells import LAYOUTS, WIDTHS, Cells
+from ...views.tables.decoding import Decoding
+from ...views.tables.message_columns import WantedRows
+from ..spark.commit import Output
+from .database import Database
+from .schemas import SCHEMAS
+
+ROWS = 1 << 14
+"""Rows that are added to a table at once."""
+SIZE = 16 << 20
+"""Bytes of large values that wait at most."""
+SEVERITY = LAYOUTS["problems"].index("severity")
+
+
+class Decoded(Decoding):
+    """Takes captures one by one, and puts the rows of `tables` into a database.
+
+    `timed`: exchanges say where their time went. `undecoded` says whether there was anything that could not be decoded.
+    """
+
+    undecoded: bool
+
+    def __init__(
+        self, database: Database, tables: Set[str], filters: Filters, *, secrets: bool = False, timed: bool = False
+    ) -> None:
+        super().__init__(filters, WantedRows.of(tables, show_secrets=secrets, timed=timed))
+        self.database, self.tables, self.undecoded = database, tables, False
+        self._waiting: dict[str, list[Any]] = {table: [] for table in tables}
+        self._size = 0
+
+    def capture(self, capture: Capture, filters: Filters | None = None) -> None:
+        """Decode a capture to its end; `filters` are those for it, where not those for all."""
+        super().capture(capture, filters)
+        for table in self.tables:
+            self._write(table)
+
+    def add(self, table: str, time: int | None, cells: Cells, size: int, /) -> None:
+        """Take rows, as `tables.rows.Rows` gives them."""
+        if table == "problems" and cells[SEVERITY] == "error":
+            self.undecoded = True
+        waiting = self._waiting.get(table)
+        if waiting is None:
+            return
+        waiting += cells
+        self._size += size
+        if len(waiting) >= ROWS * WIDTHS[table] or self._size >= SIZE:
+            self._write(table)
+
+    def _write(self, table: str) -> None:
+        waiting = self._waiting[table]
+        if waiting:
+            self.database.insert(table, pa.Table.from_batches([batch(waiting, table)]))
+            waiting.clear()
+        if table == "records":
+            self._size = 0
+
+
+def show(database: Database, folder: str, tables: Set[str]) -> None:
+    """Put some of the tables in a folder into a database. Raise `InputError` where the folder holds no tables."""
+    import pyarrow as pa
+    from pyarrow import dataset
+
+    output = Output(folder)
+    runs = output.runs()
+    if not runs:
+        raise InputError(f"{output.out}: no complete tables; create them with kdbg pipeline")
+    days = dataset.partitioning(pa.schema([("date", pa.date32())]), flavor="hive")
+    for table in tables:
+        files = output.files_of(table, runs)
+        if files:
+            schema = SCHEMAS[table].append(pa.field("date", pa.date32()))
+            database.show(table, dataset.dataset(
+                files, schema, "parquet", output.system, days, partition_base_dir=f"{output.root}/{table}"
+            ))  # fmt: skip

@@ -276,8 +276,9 @@ def test_a_proxy_that_is_killed_leaves_nobody_waiting(stack: ExitStack) -> None:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "kdbg", "proxy", "-b", there.address, "-l", f"127.0.0.1:{port}", "--no-decode"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        stack.callback(process.kill)
         assert process.stderr is not None
-        assert "stands for" in process.stderr.readline()
+        assert f":{port} → {there.address}" in process.stderr.readline()
         sock = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
         sock.settimeout(PATIENCE)
         sock.sendall(sent)

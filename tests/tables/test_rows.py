@@ -161,7 +161,7 @@ def test_offsets_of_groups_and_ends_of_logs() -> None:
     tables = tables_of(talk)
     commit, end = tables["partitions"]
     assert some(commit, "group_id", "topic", "offset", "error") == ["billing", "orders", 40, "ILLEGAL_GENERATION"]
-    assert some(end, "group_id", "offset", "asked_timestamp") == [None, 55, -1]
+    assert some(end, "group_id", "offset", "requested_timestamp", "asked_timestamp") == [None, 55, -1, -1]
     [event] = tables["groups"]
     assert some(event, "event", "group_id", "member_id", "generation_id") == ["commit", "billing", "m", 4]
     assert some(event, "error_code", "error") == [22, "ILLEGAL_GENERATION"]

@@ -212,8 +212,9 @@ class Pipeline:
         carried_packets = counts.pop("packets", 0)
         for found in read.values():
             counts.update(found.counts)
-        if counts["packets"] != counts["other_packets"] + counts["passed_over"] + carried_packets:
+        if counts["packets"] != counts["other_packets"] + counts["skipped_packets"] + carried_packets:
             raise SparkError(f"read {count(counts['packets'], 'packet')}, but {carried_packets:,} arrived")
+        counts["passed_over"] = counts["skipped_packets"]  # the old name
         counts["outside_connections"] = carried_packets - counts["connection_packets"]
 
     def _empty(self, outcome: PipelineOutcome) -> None:
@@ -226,11 +227,13 @@ class Pipeline:
 
     def _state_of_run(self, plan: Plan, outcome: PipelineOutcome) -> dict[str, Any]:
         """Return what `_kdbg.json` is to say of the run."""
+        skipped = [{"file": name, "problem": problem} for name, problem in plan.refused]
         return {
             "options": self.options.said,
             "captures": plan.captures,
             "files": {file.place: file.size for file in plan.files},
-            "passed_over": [{"file": name, "problem": problem} for name, problem in plan.refused],
+            "skipped_files": skipped,
+            "passed_over": skipped,  # the old name
             "counts": dict(outcome.counts),
             "findings": dict(outcome.findings),
             "rows": dict(outcome.rows),

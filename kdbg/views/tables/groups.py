@@ -31,8 +31,8 @@ Body = Mapping[str, Any]
 
 def event_rows(
     api: str, request: Body, answer: Message | None, client_id: str | None
-) -> Iterator[tuple[tuple[Any, ...], tuple[list[str] | None, bool | None]]]:
-    """Yield the columns of `groups` from `event` to `error`, and `member_ids` and `newcomer`.
+) -> Iterator[tuple[tuple[Any, ...], tuple[list[str] | None, bool | None, bool | None]]]:
+    """Yield the columns of `groups` from `event` to `error`, `member_ids`, and `new_member` by both of its names.
 
     There are several rows where several members leave at once.
     """
@@ -40,7 +40,7 @@ def event_rows(
     asked, told = _first(GENERATIONS, request), _first(GENERATIONS, response)
     joined = response.get("members") if api == "JoinGroup" else None
     event = _event(api, asked)
-    newcomer = (api != "JoinGroup" or not request.get("member_id")) if event == "join" else None
+    new_member = (api != "JoinGroup" or not request.get("member_id")) if event == "join" else None
     ids = [text(member.get("member_id")) or "" for member in joined] if joined else None
     whole = request.get("members") or (request,)
     for who, error in zip(whole, _errors(answer, len(whole)), strict=True):
@@ -62,7 +62,7 @@ def event_rows(
                 error,
                 None if error is None else error_name(error),
             ),
-            (ids, newcomer),
+            (ids, new_member, new_member),
         )
 
 

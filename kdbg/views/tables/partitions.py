@@ -18,7 +18,7 @@ KEPT: dict[str, dict[str, dict[str, str]]] = {
         },
     },
     "ListOffsets": {
-        REQUEST: {"timestamp": "asked_timestamp"}, RESPONSE: {"offset": "offset", "old_style_offsets": "offset"},
+        REQUEST: {"timestamp": "requested_timestamp"}, RESPONSE: {"offset": "offset", "old_style_offsets": "offset"},
     },
     "OffsetCommit": {REQUEST: {"committed_offset": "offset"}},
     "OffsetFetch": {RESPONSE: {"committed_offset": "offset"}},
@@ -32,7 +32,7 @@ KEPT: dict[str, dict[str, dict[str, str]]] = {
 """API by API, the fields of both messages that become columns; a partition's error and record set always do."""
 
 
-OFFSETS = ("offset", "high_watermark", "last_stable_offset", "log_start_offset", "asked_timestamp")
+OFFSETS = ("offset", "high_watermark", "last_stable_offset", "log_start_offset", "requested_timestamp")
 """The columns that `KEPT` fills."""
 
 

@@ -261,7 +261,7 @@ class Rows:
                 last = base + last if base >= 0 else None
             cells += (
                 shared, number, time, name, topic_id, partition, group, code,
-                None if code is None else error_name(code), *offsets, size, count, last, codec,
+                None if code is None else error_name(code), *offsets, size, count, last, codec, offsets[-1],
             )  # fmt: skip
             if count and records:
                 self._records(records, base, (shared, number, time, name or topic_id, partition), time)

@@ -85,7 +85,7 @@ def numbered(plan: Plan, walks: Mapping[int, CutPoint]) -> Plan:
     return replace(plan, splits=splits)
 
 
-COUNTED = ("packets", "tcp_packets", "other_packets", "passed_over", "packet_bytes")
+COUNTED = ("packets", "tcp_packets", "other_packets", "skipped_packets", "packet_bytes")
 
 
 class Read:
@@ -132,6 +132,7 @@ def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, T
         yield first, (
             plan.captures[split.capture], file.name, file.size, *found.counts.values(), split.shift + 1, first, last,
             None if first is None or end is None else first - end, found.problem,
+            found.counts["skipped_packets"],
         )  # fmt: skip
 
 

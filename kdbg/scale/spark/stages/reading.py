@@ -98,13 +98,13 @@ class SplitReading:
     file: File
     split: Split
     ports: frozenset[int]
-    passed_over: int
+    skipped_packets: int
 
     def __init__(
         self, plan: Plan, split: Split, ports: frozenset[int] = frozenset(), keys: KeyLog | None = None
     ) -> None:
         self.file, self.split, self.ports, self.keys = plan.files[split.file], split, ports, keys
-        self.passed_over = 0
+        self.skipped_packets = 0
         self.report: dict[str, Any] = {}
 
     def __iter__(self) -> Iterator[PacketRun]:
@@ -128,7 +128,7 @@ class SplitReading:
             return
         for packets in capture.blocks():
             wanted = [packet for packet in packets if self._has_port(packet[2])] if self.ports else packets
-            self.passed_over += len(packets) - len(wanted)
+            self.skipped_packets += len(packets) - len(wanted)
             if wanted:
                 yield [cast(Packet, (number + shift, _storable(time), *rest)) for number, time, *rest in wanted]
 
@@ -142,7 +142,7 @@ class SplitReading:
             "packets": packets,
             "tcp_packets": packets - capture.other,
             "other_packets": capture.other,
-            "passed_over": self.passed_over,
+            "skipped_packets": self.skipped_packets,
             "packet_bytes": capture.bytes,
             "first_time": _storable(capture.first_time),
             "last_time": _storable(capture.last_time),

@@ -16,7 +16,7 @@ from ..summary import size
 from .table import ANY_WIDTH, Lines, lines
 
 SHOWN = {
-    "clients": ("exchanges", "errors", "request_bytes", "response_bytes", "connections", "unanswered"),
+    "clients": ("exchanges", "errors", "request_bytes", "response_bytes", "connections", "no_response"),
     "brokers": ("exchanges", "errors", "p50_ms", "p95_ms", "p99_ms", "request_bytes", "response_bytes", "connections"),
     "apis": (
         "exchanges",
@@ -27,7 +27,7 @@ SHOWN = {
         "request_bytes",
         "response_bytes",
         "max_ms",
-        "unanswered",
+        "no_response",
     ),
     "errors": ("errors", "first_time", "last_time"),
 }
@@ -88,7 +88,7 @@ def _tail(found: Overview, findings: Mapping[str, int], look: Look) -> list[str]
     """Return what was not answered, what is odd, the normal steps, and what the times are."""
     lines, total = [], found.total
     if total.unanswered:
-        by_api = [(str(key[0] or "unknown"), tally.unanswered) for key, tally in found["apis"].sorted("unanswered")]
+        by_api = [(str(key[0] or "unknown"), tally.unanswered) for key, tally in found["apis"].sorted("no_response")]
         listed = ", ".join(f"{name} {count:,}" for name, count in by_api if count)
         lines.append(f"{look.paint('note', 'no response')}  {total.unanswered:,}: {listed}")
     odd = sorted(

@@ -18,11 +18,11 @@ from ..values import cells, cut
 from .values import measure_text, value_text
 
 WEIGHTS = (
-    "exchanges", "errors", "p99_ms", "p50_ms", "request_bytes", "response_bytes", "p95_ms", "unanswered", "findings",
+    "exchanges", "errors", "p99_ms", "p50_ms", "request_bytes", "response_bytes", "p95_ms", "no_response", "findings",
     "expected_errors", "records", "max_ms", "connections", "first_time", "last_time",
 )  # fmt: skip
 """The measures shown, the last of which go first where there is no room."""
-IF_ANY = ("errors", "unanswered", "findings", "expected_errors", "records")
+IF_ANY = ("errors", "no_response", "findings", "expected_errors", "records")
 """Those that are left out where they are 0 in every row."""
 CUT = ("client", "software", "host", "topic", "group", "file", "api")
 """Dimensions whose values may be cut."""

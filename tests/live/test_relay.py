@@ -319,7 +319,7 @@ def test_a_rule_for_a_topic_fits_requests_that_name_its_id() -> None:
         ("Fetch colour=red: drop", f"invalid filter 'colour=red'; {FILTER}"),
         ("Fetch topic: drop", f"invalid filter 'topic'; {FILTER}"),
         ("Fetch limit=1: drop", f"invalid filter 'limit=1'; {FILTER}"),
-        ("Fetch where=\"(\": drop", "--where: column 2: Syntax error: mismatched input the end"),
+        ("Fetch where=\"(\": drop", "--where: column 2: the expression ends where a value is expected"),
         ("Fetch: set 'x=1", "no closing quotation"),
         ("Fetch partition=x: drop", "invalid value ['x'] of partition: expected one or several integers"),
         ("Fetch: set topics",

@@ -21,6 +21,25 @@ WORDS = {"@in": "in", "!_": "!", "-_": "-", "_?_:_": "? :", "_[_]": "[ ]"}
 SAID = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
 UNKNOWN = re.compile(r"undeclared reference to '([^']*)'")
 MISMATCH = re.compile(r"found no matching overload for '([^']*)' applied to '(.*)'")
+SYNTAX = [
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"mismatched input '<EOF>' expecting ('[^']*')$", "the expression ends where {} is expected"),
+        (r"mismatched input '<EOF>'", "the expression ends where a value is expected"),
+        (r"missing ('[^']*') at '<EOF>'", "the expression ends where {} is expected"),
+        (r"missing ('[^']*') at ('.*')", "expected {} before {}"),
+        (r"recognition error at: '[\"']", "unclosed quotation mark, or an invalid escape sequence after it"),
+        (r"recognition error at: '= *'", "unexpected '='; compare with =="),
+        (r"recognition error at: '=~'", "unexpected '=~'; compare with matches(), as in client_id.matches('shop.*')"),
+        (r"input ('(?i:and|or|not|is|like)') ", "unexpected {}; the operators are &&, ||, !, ==, != and in"),
+        (r"no viable alternative at input ('.')", "expected a name after {}"),
+        (r"no viable alternative at input ('.*')", "no valid expression at {}"),
+        (r"(?:input|recognition error at:) ('.*?')(?: expecting|$)", "unexpected {}"),
+        (r"reserved identifier: (.*)", "{} is a reserved word"),
+        (r"invalid int literal", "the number is not a 64-bit integer"),
+    )
+]
+"""What the library says of a mistake, and what is said of it here."""
 
 
 def compiled(text: str, types: Mapping[str, str]) -> bytes:
@@ -120,9 +139,11 @@ def _error_line(error: str, names: Mapping[str, str]) -> str:
     if mismatch := MISMATCH.search(text):
         operator = WORDS.get(mismatch[1], mismatch[1].strip("_"))
         kinds = re.sub(r"wrapper\((\w+)\)", r"\1", mismatch[2][1:-1]).replace(", ", " and ")
-        return f"{where}: {operator} is not for {kinds}"
-    said = text.partition(" expecting ")[0].replace("'<EOF>'", "the end")
-    return f"{where}: {said}"
+        return f"{where}: {operator} does not apply to {kinds}"
+    for pattern, words in SYNTAX:
+        if said := pattern.search(text):
+            return f"{where}: {words.format(*said.groups())}"
+    return f"{where}: {text}"
 
 
 def _unknown(name: str, names: Mapping[str, str]) -> str:

@@ -51,7 +51,7 @@ class TestViews:
         status, out, err = cli("decode", MONEY, "-f", "summary")
         assert (status, err) == (0, "5 batches · 8 records · 453 bytes · 0 findings\n")
         assert out.splitlines() == [
-            "       at offsets       time                v codec  recs  size about",
+            "       at offsets       time                v codec  recs  size details",
             "        0 0–1           2026-11-21 03:23:39 2 none      2    99 txn p0/0/0 e0",
             "       99 2             2026-11-21 03:23:39 2 none      1    78 COMMIT p0/0/-1 e0",
             "      177 3–4           2026-11-21 03:23:39 2 none      2    99 txn p0/0/2 e0",

@@ -184,7 +184,7 @@ def test_what_fits_the_terminal_is_shown_at_once() -> None:
 
 def test_output_of_80_columns_is_not_wrapped() -> None:
     shown = on_terminal("guide", "tutorial", lines=500, pager="false").splitlines()
-    assert "    # time UTC     conn api                 req resp   lat about · 2026-11-21" in shown
+    assert "    # time UTC     conn api                 req resp   lat details (2026-11-21)" in shown
 
 
 def test_links_to_topics_are_commands_on_a_terminal() -> None:

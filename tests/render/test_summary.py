@@ -49,10 +49,10 @@ def produce(*topics: tuple[str, list[int]], **fields: Any) -> Talk:
 
 def test_the_columns_stand_under_their_names() -> None:
     (line,) = lines(Talk(client_id="me").ask("Metadata", 1, topics=[{"name": "orders"}]).answer())
-    names = "    # time UTC     conn api                 req resp   lat about"
+    names = "    # time UTC     conn api                 req resp   lat details"
     assert header(PIPE, None) == f"{names}\n"
-    assert header(PIPE, START * 10**9) == f"{names} · 2026-11-21\n"
-    assert header(Look(width=70, full=False), START * 10**9) == f"{names} · 20…\n"
+    assert header(PIPE, START * 10**9) == f"{names} (2026-11-21)\n"
+    assert header(Look(width=70, full=False), START * 10**9) == f"{names} (2…\n"
     assert line == "    1 12:30:00.002 c1   Metadata v1          28   20 1.0ms orders"
 
 

@@ -209,7 +209,7 @@ def test_a_click_on_a_title_sorts_by_its_column() -> None:
     heading = Heading(order)  # type: ignore[arg-type]
 
     async def steps(app: Screen, pilot: Pilot[None]) -> None:
-        line = "      # time UTC↑    conn API                   req resp   lat about"
+        line = "      # time UTC↑    conn API                   req resp   lat details"
         assert str(heading.render()).rstrip() == line
         for column in (0, 1, 6, 7, 8, 20, 21, 24, 25, 26, 78):
             await pilot.click(heading, offset=(column, 0))
@@ -217,7 +217,7 @@ def test_a_click_on_a_title_sorts_by_its_column() -> None:
         names = ["number"] * 3 + ["number", "time", "time", "ends", "ends", "ends", "api", "flags"]
         assert app.heard == names
         order.by, order.descending = "latency", True
-        assert "  lat↓ about" in str(heading.render())
+        assert "  lat↓ details" in str(heading.render())
 
     on_screen(heading, steps)
 

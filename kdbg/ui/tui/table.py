@@ -48,7 +48,7 @@ def columns(width: int) -> list[Column]:
         Column("latency", "lat", 5, True),
     ]
     left = width - 1 - sum(column.width + 1 for column in found)
-    return [*found, Column("flags", "about", max(left, 8))]
+    return [*found, Column("flags", "details", max(left, 8))]
 
 
 class RowTexts:

@@ -19,7 +19,7 @@ from .values import timestamp as dated
 
 def header(look: Look) -> str:
     """Return the line with the names of the columns."""
-    names = f"{'at':>9} {'offsets':<13} {'time':<19} v {'codec':<6} {'recs':>4} {'size':>5} about"
+    names = f"{'at':>9} {'offsets':<13} {'time':<19} v {'codec':<6} {'recs':>4} {'size':>5} details"
     return look.paint("dim", names) + "\n"
 
 

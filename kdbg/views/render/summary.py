@@ -66,8 +66,8 @@ def header(look: Look, time: int | None) -> str:
     clock, second = Clock(local=look.local), None if time is None else time // 1_000_000_000
     names = columns(look.width).text("client", "broker", "client id", "api")
     zone = f"time {clock.zone(second)}"
-    line = f"{'#':>5} {zone:<12} {'conn':<4} {names}{'req':>4} {'resp':>4} {'lat':>5} about"
-    line = line if second is None else f"{line} · {clock.day(second)}"
+    line = f"{'#':>5} {zone:<12} {'conn':<4} {names}{'req':>4} {'resp':>4} {'lat':>5} details"
+    line = line if second is None else f"{line} ({clock.day(second)})"
     return look.paint("dim", line if look.full else cut(line, look.width)) + "\n"
 
 

@@ -307,6 +307,6 @@ def _unequal(kind: int) -> str:
 def _untimely(number: int, name: str) -> str:
     called = f" ({name[:NAME]!a})" if name else ""
     return (
-        f"interface {number}{called} gives a packet a time outside of the years 1970 to 2262, "
-        "and it is shown with the time of the packet before it"
+        f"interface {number}{called}: a packet's timestamp is outside the years 1970 to 2262; "
+        "kdbg uses the time of the previous packet"
     )

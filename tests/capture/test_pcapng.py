@@ -144,7 +144,7 @@ def test_pcapng_a_forged_block_length_takes_memory_only_as_bytes_come() -> None:
     assert problems(data) == ["the file ends inside the block after packet 3"]
 
 
-UNTIMELY = "a time outside of the years 1970 to 2262, and it is shown with the time of the packet before it"
+UNTIMELY = "a packet's timestamp is outside the years 1970 to 2262; kdbg uses the time of the previous packet"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_pcapng_a_time_that_no_calendar_has_is_told_and_replaced(options: bytes,
     data = section() + interface(RAW) + enhanced(PACKETS[0], 7) + odd + enhanced(PACKETS[2], 8)
     packets, _ = read(data)
     assert [found[1] for found in packets] == [7000, 7000, 7000, 8000]
-    assert problems(data) == [f"interface 1 gives a packet {UNTIMELY} (2 times)"]
+    assert problems(data) == [f"interface 1: {UNTIMELY} (2 times)"]
 
 
 def test_pcapng_the_last_time_that_is_believed() -> None:
@@ -178,7 +178,7 @@ def test_pcapng_a_problem_names_the_interface_and_escapes_its_name() -> None:
     data = section() + interface(RAW, options=name) + enhanced(PACKETS[0], (1 << 64) - 1)
     assert read(data)[0][0][1] == 0
     called = r"'\x1b[2J\nn\xf6\ufffd" + "x" * 32 + "'"
-    assert problems(data) == [f"interface 0 ({called}) gives a packet {UNTIMELY}"]
+    assert problems(data) == [f"interface 0 ({called}): {UNTIMELY}"]
 
 
 @pytest.mark.parametrize("view", ["tree", "summary", "hex", "json"])

@@ -125,7 +125,7 @@ def test_records_that_were_accepted_are_counted_apart_from_those_refused(asking:
     found = report(asking(CAPTURES / "errors.pcap"))
     [topics] = [section for section in found.sections if section.id == "topics"]
     [orders] = [row for row in rows(topics.tables[0]) if row["topic"] == "orders"]
-    counts = [orders[f"records {fate}"] for fate in ("accepted", "rejected", "unanswered")]
+    counts = [orders[f"records {fate}"] for fate in ("accepted", "rejected", "unacknowledged")]
     assert counts == ["3", "3", "1"]
 
 

@@ -69,7 +69,7 @@ def _lenient(finding: Finding, frame: bytes) -> bytes | None:
     at = finding.facts.at if isinstance(finding.facts, Stopped) else finding.start
     if isinstance(fault, NoBoolean) and at is not None:
         return frame[:at] + b"\1" + frame[at + 1 :]
-    if isinstance(fault, NegativeLength) and at is not None and "VARINT" not in fault.type and fault.type != "PREFIXED":
+    if isinstance(fault, NegativeLength) and at is not None and "VARINT" not in fault.type and fault.type != "RECORD":
         width = 2 if fault.type.endswith("STRING") else 4
         return frame[:at] + b"\xff" * width + frame[at + width :]
     return None

@@ -198,7 +198,7 @@ def errors_by_topic(ask: Ask) -> Listing:
 MOVED = {
     "accepted": "api = 'Produce' AND error_code = 0",
     "rejected": "api = 'Produce' AND error_code <> 0",
-    "unanswered": "api = 'Produce' AND error_code IS NULL",
+    "unacknowledged": "api = 'Produce' AND error_code IS NULL",
     "fetched": "api = 'Fetch'",
 }
 """What becomes of records, in SQL: of what nobody answered for (acks=0, or no answer in the capture) none can tell."""

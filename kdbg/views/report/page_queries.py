@@ -148,7 +148,7 @@ ANSWERS_OVER, POLLS_OVER = (
     ChartQuery("percentiles", those("exchanges", which), "latency_us") for which in (ANSWERS, POLLS)
 )
 IN_NUMBERS = (
-    TableQuery("exchanges", {}, {"exchanges": ONE, "on the wire": (SUM, EITHER), "unanswered": (SUM, UNANSWERED)}),
+    TableQuery("exchanges", {}, {"exchanges": ONE, "on the wire": (SUM, EITHER), "no response": (SUM, UNANSWERED)}),
     TableQuery("exchanges", {}, {"connections": (DISTINCT, CONNECTION)}),
     TableQuery(BESIDE, {}, {"client hosts": (DISTINCT, "of_host")}),
     TableQuery(f"(SELECT DISTINCT {CONNECTION}, request_packet, response_packet, correlation_id, request_time, "
@@ -158,7 +158,7 @@ IN_NUMBERS = (
 )  # fmt: skip
 BY_API = (
     TableQuery("exchanges", API, {"exchanges": ONE, "requests": (SUM, "request_bytes"),
-                             "responses": (SUM, "response_bytes"), "unanswered": (SUM, UNANSWERED)}),
+                             "responses": (SUM, "response_bytes"), "no response": (SUM, UNANSWERED)}),
     TableQuery(ERRORS, API, {"errors": ONE}),
 )  # fmt: skip
 LATENCY = (TableQuery(those("exchanges", ANSWERS), API, {"responses": ONE, "longest": (MAX, "latency_us")}),)

@@ -68,7 +68,7 @@ def report(ask: Ask, judged: ReportedCauses | None = None) -> Report:
 
 def in_numbers(total: facts.Total, undecoded: int) -> ReportTable:
     """Return a table of one row: all in numbers."""
-    columns = dict.fromkeys(("exchanges", "on the wire", "connections", "client hosts", "with errors", "unanswered",
+    columns = dict.fromkeys(("exchanges", "on the wire", "connections", "client hosts", "with errors", "no response",
                              "not decoded"), "count") | {"on the wire": "bytes"}  # fmt: skip
     row = (total.exchanges, total.bytes, total.connections, total.clients, total.erroneous, total.unanswered, undecoded)
     return table("Summary", columns, [row], page_queries.IN_NUMBERS)
@@ -88,7 +88,7 @@ def traffic(ask: Ask, bins: Bins) -> Section:
     step = f"per {duration(bins.width)}"
     sizes = "SUM(COALESCE(request_bytes, 0) + COALESCE(response_bytes, 0))"
     columns = {"API": "text", "exchanges": "count", "requests": "bytes", "responses": "bytes", "errors": "count",
-               "unanswered": "count"}  # fmt: skip
+               "no response": "count"}  # fmt: skip
     exchanges = facts.over_time(ask, bins, "api", "COUNT(*)", "exchanges")
     counts = charts.stacked(
         "exchanges", f"Exchanges {step}, by API", exchanges, "count", moved=page_queries.EXCHANGES_OVER
@@ -220,7 +220,7 @@ def rebalances(bins: Bins, found: facts.Listing, named: list[Named]) -> Section:
 def topics(ask: Ask) -> Section:
     columns = {"topic": "text", "partitions": "count", "records accepted": "count", "bytes accepted": "bytes",
                "records rejected": "count", "bytes rejected": "bytes",
-               "records unanswered": "count", "bytes unanswered": "bytes",
+               "records unacknowledged": "count", "bytes unacknowledged": "bytes",
                "records fetched": "count", "bytes fetched": "bytes", "errors": "count"}  # fmt: skip
     return Section(
         "topics",

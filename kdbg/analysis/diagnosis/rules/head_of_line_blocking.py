@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ....protocol.findings.kinds import Severity
 from ..case import Case, Rule
 from ..queries import MS, api_name, evidence, who
+from ..text import duration
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers
@@ -49,7 +50,8 @@ def find(book: Ledgers) -> Iterator[Case]:
             who(session), pairs[0][0].start, pairs[-1][0].end, len(pairs),
             evidence([mark for first, second in pairs[:3] for mark in (second.mark, first.mark)], "latency"),
             facts={"longest": one.first - one.start, "api": api_name(one.api_key),
-                   "first": api_name(other.api_key), "held": other.held},
+                   "first": api_name(other.api_key),
+                   "hold": f", which the broker may hold for {duration(other.held)}" if other.held else ""},
             weight=2.0, severity=Severity.WARNING if one.first - one.start >= WORTH else Severity.NOTE,
         )  # fmt: skip
 
@@ -57,11 +59,10 @@ def find(book: Ledgers) -> Iterator[Case]:
 rule: Rule = Rule(
     "head-of-line-blocking",
     Severity.WARNING,
-    "requests blocked by an earlier long poll",
+    "requests blocked by an earlier request",
     (
         "{count:request} of client {client_id} waited up to {longest!d} for an earlier request on the "
-        "same connection ({api} after {first}, which the broker may hold for {held!d}): a broker "
-        "responds in request order"
+        "same connection ({api} after {first}{hold}): a broker responds in request order"
     ),
     (
         "Use separate connections for long polls and other requests (most clients do), or lower "

@@ -219,7 +219,7 @@ class NullableStruct(Node):
 class LengthPrefixed(Node):
     """A length, then one item that fills it to the last byte."""
 
-    bnf = "PREFIXED"
+    bnf = "RECORD"
     length: Length
     item: WireStruct
 

@@ -116,7 +116,7 @@ class Proxy:
         sock = self._ports.bound(broker, strict=strict)
         self._listeners[broker] = Listener(sock, partial(self._take, broker), self._has_room, self._refuse)
         told = self._ports.told(sock)
-        self._say(f"{show(told)} → {show(broker)}")
+        self._say(f"listening on {show(told)} for broker {show(broker)}")
         return told
 
     def _open(self, broker: Address) -> Address | None:
@@ -248,7 +248,9 @@ class Proxy:
     def _ended(self, session: ProxySession) -> None:
         self._sessions.discard(session)
         if session.relay.unread and not self.unread:
-            self._say("a response could not be decoded; its broker addresses are unchanged")
+            self._say(
+                "a response could not be decoded; its broker addresses are unchanged, and clients may bypass the proxy"
+            )
         self.unread += session.relay.unread
 
     def _spawn(self, coroutine: Coroutine[None, None, None]) -> None:

@@ -257,7 +257,7 @@ def test_the_proxy_authenticates_for_clients_that_speak_in_the_clear(
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as proxy:  # fmt: skip
         assert proxy.stderr is not None
-        assert " → 127.0.0.1:" in proxy.stderr.readline()
+        assert " for broker 127.0.0.1:" in proxy.stderr.readline()
         sent = [sys.executable, "-m", "kdbg", "send", "metadata", "-b", f"127.0.0.1:{first}", "-f", "json"]
         answer = subprocess.run(sent, capture_output=True, text=True, timeout=PATIENCE, check=False)
         proxy.send_signal(signal.SIGINT)

@@ -122,7 +122,7 @@ def test_through_the_proxy(broker_4: Broker, tmp_path: Path, how: str) -> None:
         subprocess.Popen(command, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as proxy,
     ):
         assert proxy.stderr is not None
-        assert " → 127.0.0.1:" in proxy.stderr.readline()
+        assert " for broker 127.0.0.1:" in proxy.stderr.readline()
         connect_again_and_again(port, free_port(), name, resets)
         by_broker = logged(broker_4, before, name, expected)
         proxy.send_signal(signal.SIGINT)

@@ -39,7 +39,7 @@ def proxying(*arguments: str) -> Iterator[Proxying]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     line = process.stderr.readline()
-    found = re.match(r"kdbg: (127\.0\.0\.1:\d+) → 127\.0\.0\.1:\d+$", line)
+    found = re.match(r"kdbg: listening on (127\.0\.0\.1:\d+) for broker 127\.0\.0\.1:\d+$", line)
     try:
         assert found, line + process.stderr.read()
         yield Proxying(process, found[1])
@@ -89,7 +89,7 @@ def test_the_brokers_addresses_are_shown_and_the_proxys_told() -> None:
         told = {broker["port"] for broker in json.loads(answered.stdout)["response"]["body"]["brokers"]}
         _, out, err = proxy.end()
     shown = {broker["port"] for broker in json.loads(out.splitlines()[-1])["response"]["body"]["brokers"]}
-    stands = dict(re.findall(r"127\.0\.0\.1:(\d+) → 127\.0\.0\.1:(\d+)", f"{proxy.address} {err}"))
+    stands = dict(re.findall(r"127\.0\.0\.1:(\d+) for broker 127\.0\.0\.1:(\d+)", err))
     assert int(proxy.address.rpartition(":")[2]) in told
     assert told.isdisjoint(shown)
     assert {int(port) for port in stands} <= told | shown

@@ -52,7 +52,7 @@ def mocking(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
     found = re.match(r"kdbg: listening on (127\.0\.0\.1:\d+) for broker", line)
     try:
         assert found, line + process.stderr.read()
-        assert re.search(r"\d+ recorded responses? of \d+ APIs?", process.stderr.readline())
+        assert re.search(r"\d+ recorded responses? for \d+ APIs?", process.stderr.readline())
         yield process, found[1]
     finally:
         if process.poll() is None:

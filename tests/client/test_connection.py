@@ -211,7 +211,7 @@ async def test_asking_and_getting_rubbish(rubbish: bytes) -> None:
         await peer.silence()
 
     async with connected(serve) as connection:
-        with pytest.raises(WrongAnswer, match=r"its response to Metadata v1 cannot be decoded: .*is a Kafka broker"):
+        with pytest.raises(WrongAnswer, match=r"the response to Metadata v1 cannot be decoded: .*is a Kafka broker"):
             await connection.ask(METADATA, 1, {})
 
 

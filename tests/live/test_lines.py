@@ -53,7 +53,10 @@ def test_a_running_proxy_is_asked_what_was_said(kdbg_proxy: Callable[..., Runnin
             ("Metadata", number, "Metadata: delay 1ms") for number in (1, 2)]  # fmt: skip
         assert [exchange.correlation_id for exchange in proxy.exchanges()] == [1, 2]
         assert proxy.exchanges(api="fetch") == []
-        assert proxy.said == [f"{proxy.address} → {show(peer)}", f"{show(told)} → kafka:9092"]
+        assert proxy.said == [
+            f"listening on {proxy.address} for broker {show(peer)}",
+            f"listening on {show(told)} for broker kafka:9092",
+        ]
         proxy.close()
         proxy.close()
         assert proxy.capture.startswith(b"\x4d\x3c\xb2\xa1")
@@ -110,7 +113,9 @@ def test_a_response_that_cannot_be_rewritten_is_said_once() -> None:
             stage.wait(lambda count=count: stage.proxy.unread == count)
         stage.wait_until_empty()
         assert len(stage.said) == 2
-        assert stage.said[1] == "a response could not be decoded; its broker addresses are unchanged"
+        assert stage.said[1] == (
+            "a response could not be decoded; its broker addresses are unchanged, and clients may bypass the proxy"
+        )
 
 
 def test_that_memory_is_short_is_said_with_the_number_of_messages() -> None:

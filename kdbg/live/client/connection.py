@@ -185,7 +185,7 @@ class Connection(asyncio.Protocol):
         assert message is not None, "only an exchange with acks=0 lacks a response"
         for finding in message.findings:
             if finding.kind.breaks or finding.kind is Kind.UNEXPECTED_NULL:
-                text = f"its response to {api.name} v{version} cannot be decoded: {finding.text}"
+                text = f"the response to {api.name} v{version} cannot be decoded: {finding.text}"
                 raise WrongAnswer(show(self.address), text, "check that this is a Kafka broker")
         return message.body
 

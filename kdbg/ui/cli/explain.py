@@ -56,7 +56,7 @@ class NumbersToo(click.Command):
     "--api",
     "-a",
     shell_complete=api_names,
-    help="Set the API by name, alias or key; or a payload, or a type of stored data (see above).",
+    help="Set the API by name, alias or key; a payload, or a type of stored data.",
 )
 @click.option(
     "--version",

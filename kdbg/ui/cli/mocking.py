@@ -102,7 +102,7 @@ async def serve(
             f"warning: any host that can reach {escape(options.listening.host)} gets responses; use --listen "
             "127.0.0.1 for local use only"
         )
-    say(f"{count(recording.answers, 'recorded response')} of {count(len(recording.offered), 'API')}")
+    say(f"{count(recording.answers, 'recorded response')} for {count(len(recording.offered), 'API')}")
     await over.wait()
     await mock.close()
     answers = mock.answers

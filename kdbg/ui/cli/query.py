@@ -16,13 +16,13 @@ from .pipeline import Setting
 
 MOST = 100
 """Rows of a table, unless more are asked for."""
-READY = "\b\nBuilt-in questions:\n" + "\n".join(f"  {name:<14}{question.about}" for name, question in QUESTIONS.items())
+READY = "\b\nBuilt-in queries:\n" + "\n".join(f"  {name:<14}{question.about}" for name, question in QUESTIONS.items())
 
 
 @click.command(context_settings={"max_content_width": 100}, epilog=READY)
 @click.argument("arguments", nargs=-1, required=True, metavar="DIR|CAPTURE… [SQL]", type=click.Path(allow_dash=True))
 @click.option("--ask", multiple=True, type=click.Choice(list(QUESTIONS)), metavar="NAME",
-              help="Run a built-in question (listed below). Repeatable.")  # fmt: skip
+              help="Run a built-in query (listed below). Repeatable.")  # fmt: skip
 @click.option("--show-sql", is_flag=True, help="Print the SQL without running it.")
 @click.option("--format", "-f", "form", type=click.Choice(["table", "csv", "json"]), default="table",
               help="Set the output format (default: table).")  # fmt: skip
@@ -45,7 +45,7 @@ def command(
     arguments: tuple[str, ...], ask: tuple[str, ...], show_sql: bool, form: str, raw: bool, hide_values: bool,
     limit: int | None, full: bool, color: str, **options: Any,
 ) -> int:  # fmt: skip
-    """Query captures or tables with SQL or built-in questions.
+    """Query captures or tables with SQL or built-in queries.
 
     Captures (files, folders and globs) and the tables that `kdbg pipeline` wrote to DIR have the same tables:
     exchanges, partitions, records, connections, groups, problems, files. DESCRIBE TABLE lists the columns of a table.

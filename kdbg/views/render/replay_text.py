@@ -62,7 +62,7 @@ def _about(outcome: ReplayedRequest) -> str:
     parts += [f"without {', '.join(map(escape, outcome.lost))}"] if outcome.lost else []
     parts += [escape(outcome.why)] if outcome.why else []
     parts += [f"sent {times(outcome.tries)}"] if outcome.tries > 1 else []
-    parts += ["no wait, unlike in the capture"] if outcome.sooner else []
+    parts += ["succeeded at once, unlike in the capture"] if outcome.sooner else []
     return " · ".join(parts)
 
 

@@ -56,7 +56,7 @@ ALL: tuple[Lint, ...] = (
     Lint("deprecated-version", WARNING, "client sends API versions that Kafka 4 removed", "KIP-896"),
     Lint("encoding-mistake", ERROR, "program encoded the message incorrectly", PROTOCOL, Kind.ENCODING_MISTAKE),
     Lint("fetch-session-epoch", ERROR, "fetch session epoch does not increase", "KIP-227"),
-    Lint("heartbeat-interval-too-long", WARNING, "heartbeat interval is longer than a third of the session timeout",
+    Lint("heartbeat-interval-too-long", WARNING, "heartbeat interval is longer than half the session timeout",
          "Consumer configs: heartbeat.interval.ms"),
     Lint("invalid-length", ERROR, "impossible length or count", PROTOCOL, Kind.INVALID_LENGTH),
     Lint("invalid-utf8", ERROR, "string is not valid UTF-8", PROTOCOL, Kind.INVALID_UTF8),
@@ -158,7 +158,7 @@ NEW = "4.0"
 NEW_FORMAT = 3
 """The first version of Produce with record batches."""
 SLACK = 1.5
-"""How many times longer than a third of the session timeout heartbeats are apart before it is told."""
+"""How many times longer than half the session timeout heartbeats are apart before it is told."""
 
 
 class Linter:

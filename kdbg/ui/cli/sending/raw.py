@@ -61,7 +61,7 @@ class Raw:
         broker = endpoint(connection.broker)
         if answer:
             short = len(answer) < 4 or len(answer) - 4 < int.from_bytes(answer[:4], "big", signed=True)
-            whole = ", fewer than the size field" if short else ""
+            whole = " (fewer than the size field declares)" if short else ""
             screen.say(f"broker {broker} responded with {count(len(answer), 'byte')}{whole} after {latency(took)}")
         else:
             screen.say(f"broker {broker} {GONE if connection.ended else SILENT} ({latency(took)})")

@@ -173,7 +173,7 @@ class TestRead:
         assert {exchange.peers.broker[1] for exchange in kdbg.read(path, port=9093)} == {9093}
         late = list(kdbg.read(path, where=lambda exchange: exchange.number > 50))
         assert [exchange.number for exchange in late] == list(range(51, 59))
-        with pytest.raises(InputError, match="no filter 'colour'"):
+        with pytest.raises(InputError, match="unknown filter 'colour'"):
             next(kdbg.read(path, colour="red"))  # type: ignore[call-arg]
         with pytest.raises(UnknownApi):
             next(kdbg.read(path, api="fetsh"))

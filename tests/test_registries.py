@@ -134,7 +134,7 @@ class TestEveryFilter:
             ({"topic": 1.5}, "invalid value 1.5 of topic"),
             ({"slower_than": "soon"}, "invalid value 'soon' of slower_than: expected a number of milliseconds"),
             ({"since": "noon"}, "invalid value 'noon' of since"),
-            ({"client": "a"}, "no filter 'client'; did you mean client_id"),
+            ({"client": "a"}, "unknown filter 'client'; did you mean client_id"),
         ],
     )
     def test_a_wrong_value_is_refused(self, given: dict[str, object], problem: str) -> None:

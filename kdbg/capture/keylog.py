@@ -164,5 +164,7 @@ def _opened(path: str, *, live: bool) -> KeyFile:
         problem = getattr(error, "strerror", None) or str(error)
         raise CaptureRefused(path, f"cannot read the TLS keys: {problem}") from None
     if not found.secrets.count and not (live and not Path(path).stat().st_size):
-        raise CaptureError(path, "holds no TLS secrets", "expected lines such as CLIENT_RANDOM … (see kdbg tls-keys)")
+        raise CaptureError(
+            path, "contains no TLS secrets", "expected lines such as CLIENT_RANDOM … (see kdbg tls-keys)"
+        )
     return found

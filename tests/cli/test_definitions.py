@@ -276,7 +276,7 @@ class TestKnownApis:
             capture = write(Talk().ask("Heartbeat", 3, mood=4).ask("Heartbeat", 3, mood=5))
         outcome = cli("decode", capture, "--definitions", path, "-f", "json")
         assert [line["request"]["body"]["mood"] for line in outcome.lines] == [4, 5]
-        note = f"kdbg: {path}: version 3 of Heartbeat requests: other than kdbg's own, so the file is followed"
+        note = f"kdbg: {path}: version 3 of Heartbeat requests: differs from kdbg's own definition; the file is used"
         assert outcome.err.splitlines().count(note) == 1
 
     def test_the_same_is_not_worth_a_word(self, cli: Cli, tmp_path: Path) -> None:

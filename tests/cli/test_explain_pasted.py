@@ -33,7 +33,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "45": ("ApiVersions response v3", "an odd number of hex digits"),
     "47": ("Message of magic 0, without offset and size", '"hi"', "null"),
     "49": ("Record batch", "80 of 94 bytes", "Implausible base_timestamp", "records_count"),
-    "51": ("1666657", '00 19 "na"', "a STRING of 25 bytes", "another layout"),
+    "51": ("1666657", "00 19 6e 61", 'a STRING of 25 bytes that begins with "na"', "another layout"),
     "53": ("842019120", '"2010"', "read as a length", "inside a string"),
     "55": ("SyncGroup v3 request", "group_instance_id", "SyncGroupRequestAssignment"),
     "59": ("Produce v8 · correlation id 6 · 2.42 ms", '"customerOrders"', "127.0.0.1:61040"),

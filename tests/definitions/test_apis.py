@@ -135,7 +135,7 @@ class TestBesideKdbgsOwn:
     def test_a_version_laid_out_otherwise_is_followed_and_noted(self) -> None:
         found = given(self.request(field("Mood", "int8", "2-3"), valid="0-4"))
         (heartbeat,) = found.apis
-        note = "0.json: versions 2-3 of Heartbeat requests: other than kdbg's own, so the file is followed"
+        note = "0.json: versions 2-3 of Heartbeat requests: differs from kdbg's own definition; the file is used"
         assert found.notes == (note,)
         lengths = [len(heartbeat.at("request", version).fields) for version in range(5)]
         assert lengths == [3, 3, 4, 5, 4]

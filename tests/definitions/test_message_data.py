@@ -204,7 +204,7 @@ class TestStructs:
             RULES(limit=3).to_struct(0)
 
     def test_a_struct_of_another_message_is_refused(self) -> None:
-        with pytest.raises(BuildError, match="a struct of FooResponse is none of RulesRequest"):
+        with pytest.raises(BuildError, match="a structure of FooResponse is not one of RulesRequest"):
             RULES().from_struct(FOO().to_struct(9))
 
 

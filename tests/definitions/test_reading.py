@@ -187,25 +187,25 @@ WRONG_FIELDS: list[tuple[str, str, str]] = [
     # (the field on line 4, path, problem)
     (field(name=None), "fields[0]", '"name" is missing'),
     (field(name=7), "fields[0]", '"name" is a string, not 7'),
-    (field(name="b-r"), "fields[0]", 'a name is letters and digits, "b-r" is none'),
+    (field(name="b-r"), "fields[0]", 'invalid name "b-r"; use letters and digits'),
     (field(name="TaggedFields"), "TaggedFields",
-     '"TaggedFields" is where kdbg keeps the tagged fields that it does not know'),
+     '"TaggedFields" is reserved: kdbg stores unknown tagged fields under this name'),
     (field(type=None), "Bar", '"type" is missing'),
     (field(type="int31"), "Bar", 'unknown type "int31"; did you mean "int32"?'),
     (field(type="[]int31"), "Bar", 'unknown type "int31"; did you mean "int32"?'),
     (field(type="[][]int32"), "Bar", "an array of arrays is not supported; put the inner array into a structure"),
     (field(type="money"), "Bar", 'unknown type "money"'),
     (field(type="Foo"), "Bar", 'no structure "Foo": neither "fields" here nor in commonStructs'),
-    (field(fields=[]), "Bar", '"int32" has no fields, structures have'),
+    (field(fields=[]), "Bar", '"fields" requires a structure; the type is "int32"'),
     (field(versions=None), "Bar", '"versions" is missing'),
     (field(versions="3-1"), "Bar",
      '"versions" is a range of versions from 0 to 32767: "3", "3+", "0-5" or "none", not "3-1"'),
     (field(versions=3), "Bar", '"versions" is a range of versions from 0 to 32767: "3", "3+", "0-5" or "none", not 3'),
-    (field(versions="5+"), "Bar", "versions 5+ are none of the 0-4 around the field"),
-    (field(versions="none"), "Bar", "versions none are none of the 0-4 around the field"),
-    (field(version="0+"), "Bar", 'there is no key "version"; did you mean "versions"?'),
-    (field(colour=1), "Bar", 'there is no key "colour"'),
-    (field(nullable=True), "Bar", 'there is no key "nullable"; did you mean "nullableVersions"?'),
+    (field(versions="5+"), "Bar", "versions 5+ are outside versions 0-4 of the structure"),
+    (field(versions="none"), "Bar", "versions none are outside versions 0-4 of the structure"),
+    (field(version="0+"), "Bar", 'unknown key "version"; did you mean "versions"?'),
+    (field(colour=1), "Bar", 'unknown key "colour"'),
+    (field(nullable=True), "Bar", 'unknown key "nullable"; did you mean "nullableVersions"?'),
     (field(nullableVersions="0+"), "Bar", '"int32" can never be null'),
     (field(type="bool", nullableVersions="1"), "Bar", '"bool" can never be null'),
     (field(type="uuid", nullableVersions="1"), "Bar", '"uuid" can never be null'),
@@ -215,20 +215,20 @@ WRONG_FIELDS: list[tuple[str, str, str]] = [
     (field(mapKey=True), "Bar", "mapKey is only allowed in a structure in an array"),
     (field(zeroCopy=True), "Bar", 'only "bytes" can be zeroCopy'),
     (field(type="[]bytes", zeroCopy=True), "Bar", 'only "bytes" can be zeroCopy'),
-    (field(entityType="topic"), "Bar", 'there is no entityType "topic"; did you mean "topicName"?'),
+    (field(entityType="topic"), "Bar", 'unknown entityType "topic"; did you mean "topicName"?'),
     (field(entityType="topicName"), "Bar", 'a topicName is of type "string", not "int32"'),
-    (field(tag=0), "Bar", '"tag" needs "taggedVersions" beside it'),
-    (field(taggedVersions="2+"), "Bar", '"taggedVersions" needs "tag" beside it'),
+    (field(tag=0), "Bar", '"tag" requires "taggedVersions"'),
+    (field(taggedVersions="2+"), "Bar", '"taggedVersions" requires "tag"'),
     (field(tag=-1, taggedVersions="2+"), "Bar", '"tag" is a number from 0 to 32767, not -1'),
     (field(tag="one", taggedVersions="2+"), "Bar", '"tag" is a number from 0 to 32767, not "one"'),
     (field(tag=True, taggedVersions="2+"), "Bar", '"tag" is a number from 0 to 32767, not true'),
-    (field(tag=0, taggedVersions="2-3"), "Bar", 'taggedVersions are open, such as "2+": tags are never used again'),
-    (field(tag=0, taggedVersions="2+", versions="3+"), "Bar", "taggedVersions 2+ are not all among versions 3+"),
+    (field(tag=0, taggedVersions="2-3"), "Bar", 'taggedVersions must not end, as in "2+": tags are never reused'),
+    (field(tag=0, taggedVersions="2+", versions="3+"), "Bar", "taggedVersions 2+ exceed versions 3+"),
     (field(tag=0, taggedVersions="1+"), "Bar", "taggedVersions 1+ are not all flexible: flexibleVersions are 2+"),
     (field(type="string", tag=0, taggedVersions="2+", nullableVersions="3+"), "Bar",
      "a tagged field may be null in all taggedVersions or in none"),
     (field(flexibleVersions="none"), "Bar", 'only "string" and "bytes" have flexibleVersions of their own'),
-    (field(type="string", flexibleVersions="1+"), "Bar", "flexibleVersions 1+ are not all among the message's, 2+"),
+    (field(type="string", flexibleVersions="1+"), "Bar", "flexibleVersions 1+ exceed those of the message, 2+"),
     (field(default="1.5"), "Bar",
      '"1.5" cannot be the default of "int32": expected an integer from -2147483648 to 2147483647'),
     (field(type="int8", default="128"), "Bar",
@@ -252,12 +252,12 @@ WRONG_FIELDS: list[tuple[str, str, str]] = [
      "null cannot be the default: the field is not nullable in all its versions"),
     (field(type="string", default="null", nullableVersions="1+"), "Bar",
      "null cannot be the default: the field is not nullable in all its versions"),
-    (field(optionalFields=[]), "Bar", '"int32" has no fields, structures have'),
+    (field(optionalFields=[]), "Bar", '"optionalFields" requires a structure; the type is "int32"'),
     (field(type="Foo", optionalFields=[]), "Bar", 'optionalFields need "versionsWithOptional" at the top'),
-    (field() + ",\n" + field(name="bar"), "bar", "line 4 has a field of this name"),
+    (field() + ",\n" + field(name="bar"), "bar", "line 4 already has a field of this name"),
     (field(tag=0, taggedVersions="2+") + ",\n" + field(name="Baz", tag=0, taggedVersions="2+"), "Baz",
-     "tag 0 is that of Bar on line 4"),
-    (field(tag=1, taggedVersions="2+"), "Bar", "tag 1, but none is 0: tags begin at 0 and leave none out"),
+     "tag 0 is already used by Bar on line 4"),
+    (field(tag=1, taggedVersions="2+"), "Bar", "tag 1 without a tag 0: tags must be consecutive from 0"),
 ]  # fmt: skip
 
 
@@ -279,7 +279,7 @@ def test_a_field_inside_is_named_with_its_path() -> None:
 def test_a_field_inside_belongs_to_the_versions_around_it() -> None:
     inner = '"fields": [ { "name": "Baz", "type": "int8", "versions": "3+" } ]'
     outer = f'{{ "name": "Bar", "type": "Bar", "versions": "0-2", {inner} }}'
-    with pytest.raises(DefinitionError, match=r"Bar.Baz: versions 3\+ are none of the 0-2 around the field"):
+    with pytest.raises(DefinitionError, match=r"Bar.Baz: versions 3\+ are outside versions 0-2 of the structure"):
         read(message(outer), "Foo.json")
 
 
@@ -302,13 +302,13 @@ WRONG_MESSAGES: list[tuple[str, str]] = [
     (TOP.replace("0-4", "0+"), ":1: validVersions must have a highest version"),
     (TOP.replace(', "fields": []', ""), ':1: "fields" is missing'),
     (TOP.replace("[]", "{}"), ':1: "fields" is a list [ … ], not an object'),
-    (TOP.replace('"fields"', '"field"'), ':1: there is no key "field"; did you mean "fields"?'),
+    (TOP.replace('"fields"', '"field"'), ':1: unknown key "field"; did you mean "fields"?'),
     (message(fields="7"), ":3: fields[0]: expected an object { … } here"),
     (message(top='"listeners": [1],'), ":3: listeners are strings"),
     (message(top='"optionalFields": [],'), ':3: optionalFields need "versionsWithOptional" at the top'),
     (message(top='"versionsWithOptional": "2+",'),
      ":3: a version has tagged fields (flexibleVersions) or the optional fields of their draft, not both"),
-    (message().replace("2+", "2-3"), ':2: flexibleVersions are open, such as "2+", or none'),
+    (message().replace("2+", "2-3"), ':2: flexibleVersions must not end, as in "2+", or be "none"'),
     (message(top='"latestVersionUnstable": 7,'), ':3: "latestVersionUnstable" is true or false, not 7'),
     (message(top=common("7")), ":3: commonStructs[0]: expected an object { … } here"),
     (message(top=common(struct("Bar"), struct("Bar"))), ':3: Bar: there is another structure "Bar" on line 3'),
@@ -317,9 +317,9 @@ WRONG_MESSAGES: list[tuple[str, str]] = [
     (message(top=common(struct("Bar")), fields=field(type="Bar", fields=[])),
      ':4: Bar: "Bar" has its fields in commonStructs already'),
     (message(top=common(struct("Bar", field(name="Again", type="[]Bar")))),
-     ":3: Bar: a structure cannot hold itself: Bar → Bar"),
+     ":3: Bar: a structure cannot contain itself: Bar → Bar"),
     (message(top=common(struct("One", field(type="Two")), struct("Two", field(type="One")))),
-     ":3: One: a structure cannot hold itself: One → Two → One"),
+     ":3: One: a structure cannot contain itself: One → Two → One"),
 ]  # fmt: skip
 
 
@@ -334,15 +334,15 @@ DRAFT = '{ "name": "Bar", "type": "string", "tag": "0xffff" }'
 WRONG_OPTIONAL: list[tuple[str, str]] = [
     (DRAFT.replace(', "tag": "0xffff"', ""), '"tag" is missing'),
     (DRAFT.replace("ffff", "10000"), '"tag" is a number from 0 to 65535, not "0x10000"'),
-    (DRAFT.replace('"tag"', '"versions": "0+", "tag"'), 'there is no key "versions"'),
+    (DRAFT.replace('"tag"', '"versions": "0+", "tag"'), 'unknown key "versions"'),
     (DRAFT.replace("string", "[]Foo"), 'no structure "Foo": neither "fields" here nor in commonStructs'),
     (DRAFT.replace('"string"', '"[]Foo", "fields": []'),
      "an optional field can be of any type but an array of structures"),
     (DRAFT.replace('"string"', '"int32", "nullable": true'), '"int32" can never be null'),
     (DRAFT.replace('"tag"', '"default": "null", "tag"'),
      "null cannot be the default: the field is not nullable in all its versions"),
-    (f'{DRAFT}, {DRAFT.replace("Bar", "Baz")}', "tag 65535 is that of Bar on line 2"),
-    (f'{DRAFT}, {DRAFT.replace("0xffff", "1")}', "line 2 has a field of this name"),
+    (f'{DRAFT}, {DRAFT.replace("Bar", "Baz")}', "tag 65535 is already used by Bar on line 2"),
+    (f'{DRAFT}, {DRAFT.replace("0xffff", "1")}', "line 2 already has a field of this name"),
 ]  # fmt: skip
 
 

@@ -66,11 +66,11 @@ def test_a_list_has_the_first_example_of_each() -> None:
 
 def test_how_a_string_stands_on_the_wire() -> None:
     assert [found.about for found in types() if found.name.endswith("STRING")] == [
-        "The length as INT16, then so many bytes of UTF-8.",
+        "The length as INT16, then that many bytes of UTF-8.",
         "As STRING, or null: a length of -1.",
-        "The length plus 1 as UNSIGNED_VARINT, then so many bytes of UTF-8. Of flexible versions (KIP-482).",
+        "The length plus 1 as UNSIGNED_VARINT, then that many bytes of UTF-8. Of flexible versions (KIP-482).",
         "As COMPACT_STRING, or null: a 0 in place of the length. Of flexible versions (KIP-482).",
-        "The length as VARINT, then so many bytes of UTF-8. In records of magic 2.",
+        "The length as VARINT, then that many bytes of UTF-8. In records of magic 2.",
     ]
 
 

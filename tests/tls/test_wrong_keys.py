@@ -50,4 +50,4 @@ def test_a_file_that_is_no_key_log_is_one_line(tmp_path: Path, capsys: pytest.Ca
     assert run(["decode", str(FOLDER / "real-tls-1.3.pcap"), "--tls-keys", str(keys)]) == 2
     out, err = capsys.readouterr()
     assert (out, len(err.splitlines())) == ("", 1)
-    assert "holds no TLS secrets" in err
+    assert "contains no TLS secrets" in err

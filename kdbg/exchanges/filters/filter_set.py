@@ -109,7 +109,7 @@ class Filters:
     def __getattr__(self, name: str) -> Any:
         if name in FILTERS:
             return self.given.get(name)
-        raise AttributeError(f"no filter {name!r}")
+        raise AttributeError(f"unknown filter {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("filters do not change: `but` makes others")

@@ -18,7 +18,7 @@ def parse_value(name: str, value: Any) -> Any:
 
         near = difflib.get_close_matches(name, FILTERS, n=1)
         raise InputError(
-            f"no filter {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(FILTERS)}")
+            f"unknown filter {name!r}; " + (f"did you mean {near[0]}?" if near else f"use one of {', '.join(FILTERS)}")
         )
     one = FILTERS[name]
     try:

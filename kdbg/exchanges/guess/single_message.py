@@ -92,12 +92,10 @@ def files() -> tuple[Alone, ...]:
         laid("Records of a batch, without its header", repeated("records", record_format.records.item), name="Record"),
         laid("Message of magic 0, without offset and size", old, name="Message"),
         laid("Message of magic 1, without offset and size", new, name="Message"),
+        laid("Offset index entries", repeated("entries", _entry(log_files.offset_index_entry)), name="OffsetIndex"),
+        laid("Time index entries", repeated("entries", _entry(log_files.time_index_entry)), name="TimeIndex"),
         laid(
-            "Offset index, its entries", repeated("entries", _entry(log_files.offset_index_entry)), name="OffsetIndex"
-        ),
-        laid("Time index, its entries", repeated("entries", _entry(log_files.time_index_entry)), name="TimeIndex"),
-        laid(
-            "Aborted transactions, entries of their index",
+            "Transaction index entries",
             repeated("entries", _entry(log_files.aborted_transaction)),
             name="TransactionIndex",
         ),

@@ -179,7 +179,7 @@ class Snapshot(_Structured):
 
 
 offset_index: Final = Entries(
-    "index", "offset index", alone("OffsetIndexEntry", log_files.offset_index_entry), 8, offsets_grow,
+    "index", "segment offset index", alone("OffsetIndexEntry", log_files.offset_index_entry), 8, offsets_grow,
     lambda entry: entry["relative_offset"] >= 0 and entry["position"] > 0,
 )  # fmt: skip
 time_index: Final = Entries(

@@ -116,11 +116,11 @@ checkpoint: Final = Text(
     (COUNT, EPOCH, OFFSET), counted=True,
 )  # fmt: skip
 properties: Final = Text(
-    "properties", "file of properties",
+    "properties", "properties file",
     re.compile(rb"(#[^\n]*\n)*((version|node\.id|broker\.id|cluster\.id|directory\.id|topic_id)\s*[=:])"),
     (COMMENT, PAIR),
 )  # fmt: skip
 quorum_state: Final = Text(
-    "quorum-state", "KRaft quorum's state",
+    "quorum-state", "KRaft quorum state file",
     re.compile(rb'\s*\{[^{}]*"(leaderId|votedId|leaderEpoch)"'), (MEMBER,), parts=MEMBERS,
 )  # fmt: skip

@@ -146,7 +146,9 @@ class Pair:
             theirs = {v for v in given.versions if given.reads(direction, v) and not _alike(own, given, direction, v)}
             if changed := mine & theirs:
                 where = f"{_listed(changed)} of {own.name} {direction}s"
-                notes.append(f"{self.sides[direction].file}: {where}: other than kdbg's own, so the file is followed")
+                notes.append(
+                    f"{self.sides[direction].file}: {where}: differs from kdbg's own definition; the file is used"
+                )
             uses += [(own, mine - theirs), (given, theirs)]
             structs[direction] = Joined(
                 (_side(own, direction), mine - theirs), (_side(given, direction), theirs), secret=_any_secret(own)

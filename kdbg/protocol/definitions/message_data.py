@@ -324,5 +324,5 @@ class MessageData:
     def from_struct(self, struct: MessageStruct) -> None:
         """Take every field from a struct, which stays as it is; fields that its version lacks become default."""
         if struct.type != self.type:
-            raise BuildError("", f"a struct of {struct.type.name} is none of {self.type.name}")
+            raise BuildError("", f"a structure of {struct.type.name} is not one of {self.type.name}")
         self.__dict__["_values"] = self.type.members.complete(struct.values)

@@ -65,7 +65,7 @@ def plain_field(keys: Keys, around: Around, resolve: Resolve) -> FieldDefinition
     tagged = keys.versions("taggedVersions", NO_VERSIONS)
     versions = keys.versions("versions", tagged or None)
     if not versions or versions.first > around.versions.last:  # earlier ones may have been dropped from the message
-        raise keys.error(f"versions {versions} are none of the {around.versions} around the field", "versions")
+        raise keys.error(f"versions {versions} are outside versions {around.versions} of the structure", "versions")
     here = versions & around.versions
     type = _type(keys, around._replace(versions=here), resolve)
     nullable = keys.versions("nullableVersions", NO_VERSIONS)
@@ -101,9 +101,9 @@ def optional_field(keys: Keys, around: Around, resolve: Resolve) -> FieldDefinit
 def name(keys: Keys) -> str:
     found = keys.text("name")
     if not NAME.fullmatch(found):
-        raise keys.error(f"a name is letters and digits, {shown(found)} is none", "name")
+        raise keys.error(f"invalid name {shown(found)}; use letters and digits", "name")
     if snake_case(found) == TAGGED:
-        raise keys.error(f'"{found}" is where kdbg keeps the tagged fields that it does not know', "name")
+        raise keys.error(f'"{found}" is reserved: kdbg stores unknown tagged fields under this name', "name")
     return found
 
 
@@ -118,7 +118,7 @@ def _type(keys: Keys, around: Around, resolve: Resolve) -> Type:
     if item in PRIMITIVES:
         for key in ("fields", "optionalFields"):
             if keys.has(key):
-                raise keys.error(f'"{given}" has no fields, structures have', key)
+                raise keys.error(f'"{key}" requires a structure; the type is "{given}"', key)
         return Type(item, array, None)
     if item.startswith("[]"):
         raise keys.error("an array of arrays is not supported; put the inner array into a structure", "type")
@@ -153,15 +153,15 @@ def _tag(keys: Keys, around: Around, versions: Versions, nullable: Versions) -> 
     tag, tagged = keys.number("tag", LARGEST_TAG), keys.versions("taggedVersions", NO_VERSIONS)
     if (tag is None) != (not tagged):
         there, missing = ("tag", "taggedVersions") if tag is not None else ("taggedVersions", "tag")
-        raise keys.error(f'"{there}" needs "{missing}" beside it', there)
+        raise keys.error(f'"{there}" requires "{missing}"', there)
     if not tagged:
         return None
     if tagged.last != NEWEST:
         raise keys.error(
-            f'taggedVersions are open, such as "{tagged.first}+": tags are never used again', "taggedVersions"
+            f'taggedVersions must not end, as in "{tagged.first}+": tags are never reused', "taggedVersions"
         )
     if not tagged.within(versions):
-        raise keys.error(f"taggedVersions {tagged} are not all among versions {versions}", "taggedVersions")
+        raise keys.error(f"taggedVersions {tagged} exceed versions {versions}", "taggedVersions")
     if not (tagged & around.versions).within(around.flexible):
         raise keys.error(
             f"taggedVersions {tagged} are not all flexible: flexibleVersions are {around.flexible}", "taggedVersions"
@@ -180,7 +180,7 @@ def _override(keys: Keys, around: Around, type: Type) -> Versions | None:
         raise keys.error('only "string" and "bytes" have flexibleVersions of their own', "flexibleVersions")
     if not (flexible & around.versions).within(around.flexible):
         raise keys.error(
-            f"flexibleVersions {flexible} are not all among the message's, {around.flexible}", "flexibleVersions"
+            f"flexibleVersions {flexible} exceed those of the message, {around.flexible}", "flexibleVersions"
         )
     return flexible
 
@@ -200,7 +200,7 @@ def _zero_copy(keys: Keys, type: Type) -> bool:
 def _entity(keys: Keys, type: Type) -> str:
     entity = keys.text("entityType", "")
     if entity and entity not in ENTITIES:
-        raise keys.error(f"there is no entityType {shown(entity)}{suggestion(entity, ENTITIES)}", "entityType")
+        raise keys.error(f"unknown entityType {shown(entity)}{suggestion(entity, ENTITIES)}", "entityType")
     if entity and ENTITIES[entity] != type.item:
         raise keys.error(f'a {entity} is of type "{ENTITIES[entity]}", not "{type.item}"', "entityType")
     return entity
@@ -269,7 +269,7 @@ class _Reading:
             raise keys.error("validVersions must have a highest version", "validVersions")
         if self.flexible and self.flexible.last != NEWEST:
             raise keys.error(
-                f'flexibleVersions are open, such as "{self.flexible.first}+", or none', "flexibleVersions"
+                f'flexibleVersions must not end, as in "{self.flexible.first}+", or be "none"', "flexibleVersions"
             )
         if self.valid & self.flexible & self.with_optional:
             raise keys.error(
@@ -291,7 +291,7 @@ class _Reading:
         """Return a structure of `commonStructs`, read when first named; `DefinitionError` if it holds itself."""
         keys = self.common[title]
         if title in self.open:
-            raise keys.error(f"a structure cannot hold itself: {' → '.join([*self.open, title])}")
+            raise keys.error(f"a structure cannot contain itself: {' → '.join([*self.open, title])}")
         if title not in self.structs:
             if len(self.open) >= DEEPEST:
                 raise keys.error(f"structures nested more than {DEEPEST} deep")
@@ -351,7 +351,7 @@ class _Reading:
         for field in fields:
             other = seen.setdefault(snake_case(field.name), field)
             if other is not field:
-                raise self.wrong(keys, field, f"line {other.line} has a field of this name")
+                raise self.wrong(keys, field, f"line {other.line} already has a field of this name")
 
     def check_tags(self, keys: Keys, fields: tuple[FieldDefinition, ...]) -> None:
         """Refuse a tag used twice; tagged fields also need tags from 0 on without gaps, optional ones do not."""
@@ -359,9 +359,9 @@ class _Reading:
         for i, field in enumerate(tagged):
             before = tagged[i - 1] if i else None
             if before is not None and before.tag == field.tag:
-                raise self.wrong(keys, field, f"tag {field.tag} is that of {before.name} on line {before.line}")
+                raise self.wrong(keys, field, f"tag {field.tag} is already used by {before.name} on line {before.line}")
             if field.tag != i and not field.optional:
-                raise self.wrong(keys, field, f"tag {field.tag}, but none is {i}: tags begin at 0 and leave none out")
+                raise self.wrong(keys, field, f"tag {field.tag} without a tag {i}: tags must be consecutive from 0")
 
     def wrong(self, keys: Keys, field: FieldDefinition, problem: str) -> DefinitionError:
         """Make the error for a field of a structure, with the field's own line and path."""

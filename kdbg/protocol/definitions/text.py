@@ -29,7 +29,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 _WORDS = {"true": True, "false": False, "null": None}
-_UNENDED = {'"': "the string that begins here does not end on its line", "/": "a comment that does not end"}
+_UNENDED = {'"': "the string that begins here is not closed on this line", "/": "unclosed comment"}
 _END = "the end of the file"
 
 
@@ -142,7 +142,7 @@ class _TextReader:
             self.take(":", f"after {key!r}")
             value = self.value(depth + 1)
             if entries.setdefault(key, value) != value:  # one of Kafka's own says the same twice
-                raise self.error(f"{key!r} has another value on line {entries.lines[key]}", line)
+                raise self.error(f"{key!r} is already set on line {entries.lines[key]}", line)
             entries.lines.setdefault(key, line)
             if self.token != "}":
                 self.take(",", f"after the value of {key!r}")
@@ -178,7 +178,7 @@ class Keys:
             raise self.error("expected an object { … } here")
         for key in entries:
             if key not in known:
-                raise self.error(f"there is no key {shown(key)}{suggestion(key, known)}", key)
+                raise self.error(f"unknown key {shown(key)}{suggestion(key, known)}", key)
 
     def error(self, problem: str, key: str = "") -> DefinitionError:
         """Make the error for the object, or for one of its keys, with file, line and path."""

@@ -86,7 +86,7 @@ class HeldList(Pane):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.messages: list[HeldMessage] = []
-        self.border_title = "held: V change a field, B bytes, F pass on, A all, D drop"
+        self.border_title = "held: V change a field, B bytes, F forward, A forward all, D drop"
 
     @property
     def count(self) -> int:

@@ -56,7 +56,7 @@ class LogEntry:
         """Return it in one of the views of `kdbg decode`."""
         show = view(format).piece
         if show is None:
-            raise InputError(f"the format {format!r} cannot show {self.file.kind.title}s")
+            raise InputError(f"the format {format!r} cannot show a {self.file.kind.title}")
         message = self.message if not self.file.is_log or self.message is None else self._read_anew()
         text = show(look or Look(width=100), self.file, self.name)(self.number, self.piece, message)
         return text.decode() if isinstance(text, bytes) else text

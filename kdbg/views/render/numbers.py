@@ -47,7 +47,7 @@ def number_facts(value: int, read_as: str = "a number", limit: int | None = None
     """Return (what a number is, what to do, whether it could be explained); `limit` is what a size must not exceed."""
     found, head = sense(value), f"{value} = 0x{bytes_of(value).hex()}"
     if isinstance(found, Foreign):
-        less = f" less {found.less}, which older readers (librdkafka) subtract from a size" if found.less else ""
+        less = f"; older readers (librdkafka) subtract {found.less} from a size" if found.less else ""
         at = f", {found.less} less than the bytes" if found.less else ", the bytes"
         return f"{head}{at}{_bytes(value + found.less)}: {found.found.what}{less}", found.found.advice, True
     words = _words(found, value, read_as, limit)
@@ -95,7 +95,7 @@ def _words(found: Sense, value: int, read_as: str, limit: int | None) -> tuple[s
     if isinstance(found, StringAhead):
         begins = f'a STRING of {count(found.length, "byte")} that begins with "{found.text}", read as {read_as}'
         advice = f"The reader is at the start of a string, at least two bytes off. {OTHER_LAYOUT}"
-        return f'{found.length >> 8:02x} {found.length & 255:02x} "{found.text}": {begins}', advice
+        return begins, advice
     if isinstance(found, NullAhead):
         what = f"the INT16s {found.first} and -1 (null), read as {read_as}"
         return what, f"The reader is at other fields: an INT16, then a null. {OTHER_LAYOUT}"

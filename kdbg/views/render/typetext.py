@@ -93,9 +93,9 @@ def _texts() -> Iterator[WireType]:
         ("BYTES", Bytes, "INT32", "bytes", b"\x01\x02\x03"),
     ):
         null = type(sample)()
-        yield _one(word, f"The length as {number}, then so many {content}.", of, sample, null)
+        yield _one(word, f"The length as {number}, then that many {content}.", of, sample, null)
         yield _one(f"NULLABLE_{word}", f"As {word}, or null: a length of -1.", Nullable(of), sample, None)
-        about = f"The length plus 1 as UNSIGNED_VARINT, then so many {content}. {COMPACT}"
+        about = f"The length plus 1 as UNSIGNED_VARINT, then that many {content}. {COMPACT}"
         yield _one(f"COMPACT_{word}", about, of, sample, null, at=FLEXIBLE)
         about = f"As COMPACT_{word}, or null: a 0 in place of the length. {COMPACT}"
         yield _one(f"COMPACT_NULLABLE_{word}", about, Nullable(of), sample, None, at=FLEXIBLE)
@@ -138,9 +138,9 @@ def _composed() -> Iterator[WireType]:
 
 
 def _in_records() -> Iterator[WireType]:
-    about = "The length as VARINT, then so many bytes of UTF-8. In records of magic 2."
+    about = "The length as VARINT, then that many bytes of UTF-8. In records of magic 2."
     yield _one("VARINT_STRING", about, VarintString, "trace")
-    about = "The length as VARINT, then so many bytes. In records of magic 2."
+    about = "The length as VARINT, then that many bytes. In records of magic 2."
     yield _one("VARINT_BYTES", about, VarintBytes, b"\x01\x02")
     yield _one(
         "NULLABLE_VARINT_BYTES", "As VARINT_BYTES, or null: a length of -1.", Nullable(VarintBytes), b"\x01", None

@@ -158,7 +158,7 @@ NEW = "4.0"
 NEW_FORMAT = 3
 """The first version of Produce with record batches."""
 SLACK = 1.5
-"""How many times longer than half the session timeout heartbeats are apart before it is told."""
+"""How many times longer than a third of the session timeout heartbeats are apart before it is told."""
 
 
 class Linter:

@@ -105,7 +105,7 @@ def test_of_very_many_names_only_the_near_ones_are_told() -> None:
     with pytest.raises(BuildError) as caught:
         kdbg.encode({"error_code": "not_leader"}, api="heartbeat", version=0, direction="response")
     said = str(caught.value)
-    assert f"is not one of the {len(ERRORS)} known names; like it: " in said
+    assert f"is not one of the {len(ERRORS)} known names; similar: " in said
     assert "NOT_LEADER_OR_FOLLOWER" in said
     assert len(said) < 250
 
@@ -117,6 +117,6 @@ def test_forty_names_are_all_told_and_of_more_those_that_are_like_it() -> None:
         return str(caught.value)
 
     assert said(40).endswith(", LAMP_38, LAMP_39")
-    assert said(41).startswith("x: 'lamp_1' is not one of the 41 known names; like it: LAMP_")
-    assert len(said(41).partition("like it: ")[2].split(", ")) == 5
-    assert all(word.startswith("LAMP_") for word in said(41).partition("like it: ")[2].split(", "))
+    assert said(41).startswith("x: 'lamp_1' is not one of the 41 known names; similar: LAMP_")
+    assert len(said(41).partition("similar: ")[2].split(", ")) == 5
+    assert all(word.startswith("LAMP_") for word in said(41).partition("similar: ")[2].split(", "))

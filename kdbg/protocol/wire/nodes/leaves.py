@@ -62,7 +62,7 @@ def _number(names: Mapping[int, str], given: str, path: str) -> int:
     import difflib
 
     near = difflib.get_close_matches(_plain(given), known, n=5)
-    like = f"; like it: {', '.join(names[known[word]] for word in near)}" if near else ""
+    like = f"; similar: {', '.join(names[known[word]] for word in near)}" if near else ""
     raise BuildError(path, f"{given!r} is not one of the {len(names)} known names{like}")
 
 

@@ -97,7 +97,7 @@ def test_times_may_be_local(monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         look = Look(local=True)
         assert header(look, (START + 12 * 3600) * 10**9)[6:].startswith("time JST     ")
-        assert header(look, (START + 12 * 3600) * 10**9).endswith(" · 2026-11-22\n")
+        assert header(look, (START + 12 * 3600) * 10**9).endswith(" details (2026-11-22)\n")
         assert lines(Talk().ask("ApiVersions", 0), look=look)[0][6:18] == "21:30:00.002"
     finally:
         monkeypatch.undo()

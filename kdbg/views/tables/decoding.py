@@ -86,7 +86,7 @@ class Decoding:
         first, last = (None if time is None else moment(time) for time in (capture.first_time, capture.last_time))
         self.add("files", first, (
             name, name, None, capture.packets, capture.packets - capture.other, capture.other, None, capture.bytes, 1,
-            first, last, None, "; ".join(finding.text for finding in problems) or None,
+            first, last, None, "; ".join(finding.text for finding in problems) or None, None,
         ), 0)  # fmt: skip
 
 

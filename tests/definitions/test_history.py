@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.protocol.definitions import compatible as history
-from kdbg.protocol.definitions import read
+from kdbg.protocol.definitions import history, read
 
 Told = tuple[str, str, str, str]
 """The files compared, the rule and the field."""

@@ -223,7 +223,7 @@ WRONG_FIELDS: list[tuple[str, str, str]] = [
     (field(tag="one", taggedVersions="2+"), "Bar", '"tag" is a number from 0 to 32767, not "one"'),
     (field(tag=True, taggedVersions="2+"), "Bar", '"tag" is a number from 0 to 32767, not true'),
     (field(tag=0, taggedVersions="2-3"), "Bar", 'taggedVersions must not end, as in "2+": tags are never reused'),
-    (field(tag=0, taggedVersions="2+", versions="3+"), "Bar", "taggedVersions 2+ exceed versions 3+"),
+    (field(tag=0, taggedVersions="2+", versions="3+"), "Bar", "taggedVersions 2+ are outside versions 3+"),
     (field(tag=0, taggedVersions="1+"), "Bar", "taggedVersions 1+ are not all flexible: flexibleVersions are 2+"),
     (field(type="string", tag=0, taggedVersions="2+", nullableVersions="3+"), "Bar",
      "a tagged field may be null in all taggedVersions or in none"),

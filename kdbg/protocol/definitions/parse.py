@@ -161,7 +161,7 @@ def _tag(keys: Keys, around: Around, versions: Versions, nullable: Versions) -> 
             f'taggedVersions must not end, as in "{tagged.first}+": tags are never reused', "taggedVersions"
         )
     if not tagged.within(versions):
-        raise keys.error(f"taggedVersions {tagged} exceed versions {versions}", "taggedVersions")
+        raise keys.error(f"taggedVersions {tagged} are outside versions {versions}", "taggedVersions")
     if not (tagged & around.versions).within(around.flexible):
         raise keys.error(
             f"taggedVersions {tagged} are not all flexible: flexibleVersions are {around.flexible}", "taggedVersions"

@@ -51,7 +51,7 @@ def test_columns_have_the_room_that_there_is() -> None:
     assert shown(150) == [*wide, ("flags", 150 - 1 - 112 - 8)]
     assert [shown(width)[-1] for width in (71, 72, 40)] == [("flags", 8), ("flags", 9), ("flags", 8)]
     assert [column.title for column in columns(150)] == [
-        "#", "time UTC", "client → broker", "client id", "API", "req", "resp", "lat", "about",
+        "#", "time UTC", "client → broker", "client id", "API", "req", "resp", "lat", "details",
     ]  # fmt: skip
     assert columns(80)[2].title == "conn"
     assert [column.name for column in columns(150) if column.right] == ["number", "request", "response", "latency"]

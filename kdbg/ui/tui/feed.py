@@ -144,7 +144,9 @@ class ExchangeFeed:
             self.notes.append(what.text)
 
     def _has_room(self) -> bool:
-        return self._closed or self.most is None or len(self.index) - self.index.first < STALLED * self.most
+        """Whether more may come: the last parcel is never forgotten, however much it holds."""
+        held = len(self.index) - self.index.first
+        return self._closed or self.most is None or held < STALLED * self.most or len(self.index.parcels) < 2
 
     def _take_answers(self) -> None:
         parts: dict[int, list[bytes]] = {}

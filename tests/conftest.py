@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+from collections.abc import Generator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if nightly:
         config.hook.pytest_deselected(items=nightly)
         items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+
+
+RUN = count(1)
+COLLECTED_EVERY = 100
+"""Tests after which the garbage of all of them is collected."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, bool, bool]:
+    """Hide what earlier tests keep from the garbage collector: a test that collects would look through a gigabyte."""
+    gc.freeze()
+    done = yield
+    gc.unfreeze()
+    if next(RUN) % COLLECTED_EVERY == 0:
+        gc.collect()
+    return done
 
 
 @pytest.fixture(scope="session")

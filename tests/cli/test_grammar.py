@@ -14,9 +14,8 @@ import pytest
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.payloads import payloads
 from kdbg.ui.cli import run
-from kdbg.views.render.grammar_pages import frame_sheets, header_sheets, message_sheets, record_sheets
-from kdbg.views.render.grammartext import sheet_text
-from kdbg.views.render.payloadtext import payload_sheet
+from kdbg.views.render.grammar import frame_sheets, header_sheets, message_sheets, record_sheets, sheet_text
+from kdbg.views.render.grammar_versions import payload_sheet
 from kdbg.views.render.style import Look
 
 Kdbg = Callable[[str], str]

@@ -10,7 +10,7 @@ import pytest
 
 from kdbg.protocol.definitions.compatible import history
 from kdbg.ui.cli.compatible import the_one
-from kdbg.views.render.compatibility import history_text
+from kdbg.views.render.grammar_versions import history_text
 from kdbg.views.render.style import Look
 
 from .calls import Outcome

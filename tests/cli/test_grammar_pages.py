@@ -15,7 +15,7 @@ from kdbg.protocol.wire.language.api import DIRECTIONS
 from kdbg.protocol.wire.nodes import Node, WireArray, WireStruct, build
 from kdbg.protocol.wire.readings.layout import walk
 from kdbg.protocol.wire.records.node import RecordsNode
-from kdbg.views.render.grammar_pages import frame_sheets, header_sheets, record_sheets
+from kdbg.views.render.grammar import frame_sheets, header_sheets, record_sheets
 from kdbg.views.render.typetext import NOTATION, WireType, type_named, types
 
 from ..cases import for_each

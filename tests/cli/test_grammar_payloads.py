@@ -10,7 +10,7 @@ import pytest
 
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.payloads import known, payloads
-from kdbg.views.render.grammar_pages import special_sheets
+from kdbg.views.render.grammar import special_sheets
 from kdbg.views.render.typetext import types
 
 from .calls import Outcome

@@ -11,7 +11,7 @@ from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.records.node import build_set
 from kdbg.ui.cli import COMMANDS, commands
 from kdbg.ui.cli.output import without_values
-from kdbg.views.render.records.views import FORMATS
+from kdbg.views.render.record_views import FORMATS
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS
 

@@ -17,7 +17,7 @@ from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.records.node import build_set
 from kdbg.protocol.wire.records.sets import RecordFormat
 from kdbg.ui.cli import COMMANDS
-from kdbg.views.render.records.views import FORMATS as RECORD_FORMATS
+from kdbg.views.render.record_views import FORMATS as RECORD_FORMATS
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS
 from kdbg.views.tables.columns import TABLES

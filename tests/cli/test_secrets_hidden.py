@@ -18,7 +18,7 @@ from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.language.api import Direction
 from kdbg.views.render.style import Look
-from kdbg.views.render.tree import Tree
+from kdbg.views.render.tree.tree import Tree
 from kdbg.views.render.views import view
 
 from ..cases import for_each

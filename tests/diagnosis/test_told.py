@@ -9,7 +9,7 @@ import pytest
 
 from kdbg.analysis.diagnosis import diagnose
 from kdbg.analysis.diagnosis.text import kept, stored_case
-from kdbg.views.render.causes import CaseView, case_line
+from kdbg.views.render.diagnosis import CaseView, case_line
 from kdbg.views.render.style import Look
 
 from ..cases import for_each

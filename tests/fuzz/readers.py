@@ -42,7 +42,7 @@ from kdbg.scale.signals.prometheus import text
 from kdbg.scale.signals.sinks import line
 from kdbg.scale.signals.traces import Traces
 from kdbg.ui.cli import Modules
-from kdbg.views.render.causes import CaseView
+from kdbg.views.render.diagnosis import CaseView
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS
 

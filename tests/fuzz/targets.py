@@ -73,7 +73,7 @@ TARGETS: dict[str, Target] = {
     "messages": Target(
         readers.message,
         seeds.messages,
-        ("protocol/wire/readings/annotate.py", "views/render/tree_codegen", "views/tables/straight.py"),
+        ("protocol/wire/readings/annotate.py", "views/render/tree", "views/tables/straight.py"),
     ),
     "payloads": Target(
         readers.payload, seeds.payloads, ("protocol/wire/readings/annotate.py", "protocol/wire/language/payload.py")

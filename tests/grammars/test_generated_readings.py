@@ -21,15 +21,15 @@ from kdbg.protocol.wire.readings.compiled import UNREADABLE
 from kdbg.protocol.wire.readings.outline import outline
 from kdbg.protocol.wire.readings.outline_codegen import facts_reader
 from kdbg.protocol.wire.readings.topics import ALWAYS
-from kdbg.views.render.hex_codegen import Texts as DumpTexts
-from kdbg.views.render.hex_codegen import dumping
-from kdbg.views.render.hexdump import hexdump
+from kdbg.views.render.hex.blocks import Texts as DumpTexts
+from kdbg.views.render.hex.hexdump import hexdump
+from kdbg.views.render.hex.source import dumping
 from kdbg.views.render.json_source import json_writer
 from kdbg.views.render.jsonlines import as_json, json_body, plain
 from kdbg.views.render.style import Look
-from kdbg.views.render.tree import Tree
-from kdbg.views.render.tree_codegen import drawing
-from kdbg.views.render.tree_codegen.texts import Texts
+from kdbg.views.render.tree.lines import Texts
+from kdbg.views.render.tree.source import drawing
+from kdbg.views.render.tree.tree import Tree
 from kdbg.views.tables.message_columns import WantedRows, message_columns
 from kdbg.views.tables.straight import reader_of
 

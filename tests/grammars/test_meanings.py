@@ -20,7 +20,7 @@ from kdbg.protocol.wire.language.payload import Payload
 from kdbg.protocol.wire.language.types import rules_of
 from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.protocol.wire.readings.layout import walk
-from kdbg.views.render.grammartext import nullable
+from kdbg.views.render.grammar import nullable
 
 from ..cases import for_each
 from ..facts import copied, quoted

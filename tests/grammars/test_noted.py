@@ -23,12 +23,12 @@ from kdbg.protocol.findings.facts import MessageMistake
 from kdbg.protocol.findings.quirks import Sure
 from kdbg.protocol.wire.language.api import DIRECTIONS, Api
 from kdbg.protocol.wire.nodes import UnreadStruct
-from kdbg.views.render.exchanges import TreeView
-from kdbg.views.render.hex_view import HexView
+from kdbg.views.render.hex.view import HexView
 from kdbg.views.render.json_view import JsonView
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.style import Look
 from kdbg.views.render.summary import Summary
+from kdbg.views.render.tree.view import TreeView
 
 from ..cases import for_each
 from .subjects import Spoken, full, variants

@@ -11,7 +11,7 @@ from kdbg.exchanges.mistakes import examine
 from kdbg.exchanges.mistakes.finder import LONGEST
 from kdbg.exchanges.mistakes.search import STEPS, Budget, Search
 from kdbg.protocol import grammars
-from kdbg.views.render.mistakes import mistake_lines
+from kdbg.views.render.explanation import mistake_lines
 from kdbg.views.render.style import Look
 
 from .messages import batch, with_records, zigzag

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.views.reading.merge import Merged
-from kdbg.views.reading.places import grouped
+from kdbg.views.reading.files import Merged, grouped
 
 from .sites import CAPTURES, MILLISECOND, Seen, Way, pcap, places, written
 

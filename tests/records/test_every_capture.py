@@ -16,7 +16,7 @@ from kdbg.payloads.records.sources import Records
 from kdbg.payloads.values.chosen import PLAIN
 from kdbg.views.reading.files import open_any
 from kdbg.views.render.jsonlines import json_line
-from kdbg.views.render.records.rows import JsonRecords
+from kdbg.views.render.record_views import JsonRecords
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = sorted(

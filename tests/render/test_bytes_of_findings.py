@@ -11,7 +11,7 @@ from kdbg.exchanges.messages.exchange import CapturedMessage
 from kdbg.protocol.findings import Finding
 from kdbg.protocol.wire.readings.topics import ALWAYS
 from kdbg.views.render.findings import finding_object
-from kdbg.views.render.hexdump import hexdump
+from kdbg.views.render.hex.hexdump import hexdump
 from kdbg.views.render.style import Look
 
 from ..mistakes.making import ANY, cases

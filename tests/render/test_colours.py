@@ -8,10 +8,9 @@ from collections.abc import Callable
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.protocol.grammars.payloads import payloads
-from kdbg.views.render import coverage, errortext, grammardiff, payloadtext, typetext
-from kdbg.views.render.grammar_pages import header_sheets, message_sheets, record_sheets
-from kdbg.views.render.grammartext import sheet_text
-from kdbg.views.render.hexdump import hexdump
+from kdbg.views.render import coverage, errortext, grammar_versions, typetext
+from kdbg.views.render.grammar import header_sheets, message_sheets, record_sheets, sheet_text
+from kdbg.views.render.hex.hexdump import hexdump
 from kdbg.views.render.numbers import number_text
 from kdbg.views.render.style import Look
 
@@ -27,12 +26,12 @@ PAGES: dict[str, Callable[[Look], str]] = {
     "what lacks a proof": lambda look: coverage.missing(grammars.apis(), "brokers", look),
     "an error": lambda look: errortext.one(ERRORS[6], look),
     "errors": lambda look: errortext.several(ERRORS.values(), look),
-    "an API": lambda look: grammardiff.overview(PRODUCE, ("request", "response"), look),
-    "two versions": lambda look: grammardiff.diff_text(OLD, NEW, look),
+    "an API": lambda look: grammar_versions.overview(PRODUCE, ("request", "response"), look),
+    "two versions": lambda look: grammar_versions.diff_text(OLD, NEW, look),
     "a grammar": lambda look: sheet_text(NEW, look),
     "headers": lambda look: "".join(sheet_text(sheet, look) for sheet in [*header_sheets(), *record_sheets()]),
-    "a payload": lambda look: payloadtext.payload_overview(next(iter(payloads())), look),
-    "payloads": lambda look: "".join(payloadtext.payload_listing(look)),
+    "a payload": lambda look: grammar_versions.payload_overview(next(iter(payloads())), look),
+    "payloads": lambda look: "".join(grammar_versions.payload_listing(look)),
     "a type": lambda look: typetext.type_page(typetext.types()[0], look),
     "types": typetext.type_listing,
     "the notation": typetext.notation_page,

@@ -16,9 +16,9 @@ from kdbg.protocol import grammars
 from kdbg.protocol.grammars.payloads import TOPICS
 from kdbg.protocol.wire.language.api import Api, Direction
 from kdbg.protocol.wire.readings.topics import Topics
-from kdbg.views.render.exchanges import TreeView
 from kdbg.views.render.style import Look
-from kdbg.views.render.tree_codegen import Drawing
+from kdbg.views.render.tree.source import Drawing
+from kdbg.views.render.tree.view import TreeView
 from kdbg.views.render.values import quote
 
 from ..cases import for_each

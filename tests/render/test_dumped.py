@@ -17,8 +17,8 @@ from kdbg.protocol.wire.language.api import Api, Direction
 from kdbg.protocol.wire.readings.topics import NamesThen, Topics
 from kdbg.ui.cli.decoding import DecodeRun
 from kdbg.ui.cli.output import Writer
-from kdbg.views.render.hex_codegen import Dumping
-from kdbg.views.render.hex_view import HexView
+from kdbg.views.render.hex.source import Dumping
+from kdbg.views.render.hex.view import HexView
 from kdbg.views.render.style import Look
 from kdbg.views.render.values import quote
 from kdbg.views.render.views import LONG

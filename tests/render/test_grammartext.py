@@ -7,7 +7,7 @@ from typing import Any
 from kdbg.protocol.wire import Array, Default, Int8, Int16, Nullable, Secret, String, Struct, Tag
 from kdbg.protocol.wire.language.primitives import ApiKey, Boolean, Bytes, Duration, ErrorCode, Timestamp
 from kdbg.protocol.wire.language.types import At, Bits, Enum, Holds
-from kdbg.views.render.grammartext import note
+from kdbg.views.render.grammar import note
 
 from ..cases import for_each
 

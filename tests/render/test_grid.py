@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kdbg.views.render.grid import FEW, MOST, SEGMENT, Grid
+from kdbg.views.render.hex.grid import FEW, MOST, SEGMENT, Grid
 from kdbg.views.render.style import Look
 
 GRIDS = [Grid(Look(width=width), text=True) for width in (80, 120)]

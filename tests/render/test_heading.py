@@ -6,11 +6,13 @@ import io
 
 import kdbg
 from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.peers import endpoint
 from kdbg.protocol.findings import Finding, Kind
 from kdbg.protocol.findings.facts import Foreign
-from kdbg.views.render.exchange_header import Headings, endpoint, findings_of, latency, moment
+from kdbg.views.render.exchange_header import Headings, findings_of
 from kdbg.views.render.findings import finding_line
 from kdbg.views.render.style import Look
+from kdbg.views.render.times import latency, moment
 
 from ..cases import for_each
 from ..traffic import Talk, framed, pcap

@@ -9,8 +9,8 @@ import pytest
 
 import kdbg
 from kdbg.protocol import grammars
-from kdbg.views.render.hex_view import HexView
-from kdbg.views.render.hexdump import hexdump, plain_hexdump, shortened, size_finding
+from kdbg.views.render.hex.hexdump import hexdump, plain_hexdump, shortened, size_finding
+from kdbg.views.render.hex.view import HexView
 from kdbg.views.render.style import Look
 
 from ..cases import for_each

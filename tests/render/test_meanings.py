@@ -17,7 +17,7 @@ from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.protocol.wire.readings.layout import structure
 from kdbg.views.render.meanings import named
 from kdbg.views.render.style import Look
-from kdbg.views.render.tree import Tree
+from kdbg.views.render.tree.tree import Tree
 from kdbg.views.render.views import view
 
 CAPTURES = Path(__file__).parents[2] / "captures"

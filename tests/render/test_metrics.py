@@ -11,7 +11,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from kdbg.protocol.grammars.payloads.telemetry import metrics_data
 from kdbg.views.render.style import Look
-from kdbg.views.render.tree import Tree
+from kdbg.views.render.tree.tree import Tree
 
 from ..cases import for_each
 

@@ -10,9 +10,9 @@ from kdbg.protocol.wire.language.api import Api
 from kdbg.protocol.wire.language.primitives import Int8, Int16, String
 from kdbg.protocol.wire.language.types import Array, Nullable, Optional, Struct
 from kdbg.protocol.wire.nodes import TAGGED, build
-from kdbg.views.render.hexdump import hexdump
+from kdbg.views.render.hex.hexdump import hexdump
 from kdbg.views.render.style import Look
-from kdbg.views.render.tree import Tree
+from kdbg.views.render.tree.tree import Tree
 
 RESPONSE = Struct(
     "agent" / Optional(1, Nullable(String)),

@@ -11,7 +11,7 @@ import kdbg
 from kdbg.exchanges.messages.message import read
 from kdbg.protocol import grammars
 from kdbg.views.render.style import Look
-from kdbg.views.render.tree import Tree
+from kdbg.views.render.tree.tree import Tree
 
 PIPE, TERMINAL = Look(), Look(width=80, full=False)
 

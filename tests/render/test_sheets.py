@@ -7,14 +7,7 @@ import pytest
 from kdbg.protocol import grammars
 from kdbg.protocol.wire import Int8, Struct, Tag
 from kdbg.protocol.wire.language.types import At
-from kdbg.views.render.grammar_pages import (
-    FLEXIBLE,
-    OPTIONAL,
-    frame_sheets,
-    header_sheets,
-    message_sheet,
-    message_sheets,
-)
+from kdbg.views.render.grammar import FLEXIBLE, OPTIONAL, frame_sheets, header_sheets, message_sheet, message_sheets
 
 
 def test_the_frame_and_what_is_in_it() -> None:

@@ -17,7 +17,7 @@ from kdbg.protocol.wire.language.primitives import Int16, Int32, String
 from kdbg.protocol.wire.language.types import Array, At, Nullable, Struct
 from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.views.render.style import Look
-from kdbg.views.render.tree import Tree
+from kdbg.views.render.tree.tree import Tree
 
 from ..cases import for_each
 

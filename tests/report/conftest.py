@@ -11,10 +11,10 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.views.report.ask import Ask
 from kdbg.views.report.collector import Collected
 from kdbg.views.report.page import page
 from kdbg.views.report.page_data import moving
+from kdbg.views.report.queries import Ask
 from kdbg.views.report.sections import report
 
 from .browser import chromium

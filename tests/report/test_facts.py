@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.views.report import facts
-from kdbg.views.report.ask import LONGEST, MOST_BINS, WIDTHS, Bins, rounded
+from kdbg.views.report import facts, queries
 from kdbg.views.report.collector import Collected
-from kdbg.views.report.lag import lag
+from kdbg.views.report.facts import MOST_BINS, WIDTHS, Bins, lag
+from kdbg.views.report.queries import LONGEST, rounded
 from kdbg.views.report.sections import report
 from tests.cli.calls import SHIPPED
 
@@ -42,9 +42,9 @@ def test_the_whole_in_numbers(asking: Asking, capture: Path) -> None:
 
 
 def test_latencies_of_1_to_100_ms_have_the_percentiles_that_one_expects(asking: Asking, capture: Path) -> None:
-    found = {row[0]: row[1:] for row in facts.latency_by_api(asking(capture)).rows}
-    assert found["Heartbeat"] == (HEARTBEATS, 50 * MS, 95 * MS, 99 * MS, 100 * MS, 100 * MS)
-    assert found["ApiVersions"] == (1, MS, MS, MS, MS, MS)
+    found = {row[0]: row[1:] for row in facts.latency_by_api(asking(capture), queries.LATENCY).rows}
+    assert found["Heartbeat"] == (HEARTBEATS, 50 * MS, 95 * MS, 99 * MS, 100 * MS)
+    assert found["ApiVersions"] == (1, MS, MS, MS, MS)
     assert "Metadata" not in found
 
 
@@ -54,7 +54,7 @@ def test_every_answer_is_in_the_heat_map_once(asking: Asking, capture: Path) -> 
     assert sum(map(sum, heat.counts)) == 1 + HEARTBEATS + 4 + 2 + 2
     assert sum(rows[50 * MS]) == 50  # heartbeats after 50 to 99 ms
     assert sum(rows[100 * MS]) == 1
-    _, heat = facts.latencies(asking(capture), SECONDS, facts.POLLS)
+    _, heat = facts.latencies(asking(capture), SECONDS, queries.POLLS)
     rows = dict(zip(heat.edges, heat.counts, strict=True))
     assert sum(map(sum, heat.counts)) == 2 + 4  # a Fetch and a JoinGroup; of the hostile client two of each
     assert sum(rows[500 * MS]) == 1  # the JoinGroup
@@ -62,7 +62,7 @@ def test_every_answer_is_in_the_heat_map_once(asking: Asking, capture: Path) -> 
 
 def test_traffic_over_time_adds_up(asking: Asking, capture: Path) -> None:
     ask = asking(capture)
-    series = facts.over_time(ask, SECONDS, "api", "COUNT(*)", "exchanges")
+    series = facts.over_time(ask, SECONDS, queries.EXCHANGES_OVER)
     assert list(series.lines)[:2] == ["Heartbeat", "OffsetCommit"]
     assert sum(series.lines["Heartbeat"]) == HEARTBEATS  # type: ignore[arg-type]
     assert len(series.lines) == facts.MOST_SERIES + 1
@@ -74,17 +74,17 @@ def test_traffic_over_time_adds_up(asking: Asking, capture: Path) -> None:
 
 def test_errors_by_code_and_by_topic(asking: Asking, capture: Path) -> None:
     ask = asking(capture)
-    assert [row[:3] for row in facts.errors_by_api(ask).rows] == [
+    assert [row[:3] for row in facts.listed(ask, queries.ERRORS_BY_API).rows] == [
         ("NOT_LEADER_OR_FOLLOWER", "Fetch", 2),
         ("SASL_AUTHENTICATION_FAILED", "SaslAuthenticate", 1),
     ]
-    assert sorted(facts.errors_by_topic(ask).rows) == [
+    assert sorted(facts.listed(ask, queries.ERRORS_BY_TOPIC).rows) == [
         (topic, "NOT_LEADER_OR_FOLLOWER", "Fetch", 1, 1) for topic in (ESCAPES, HOSTILE)
     ]
 
 
 def test_normal_steps_of_protocols_stand_apart(asking: Asking, capture: Path) -> None:
-    steps = facts.errors_by_api(asking(capture), facts.STEPS)
+    steps = facts.listed(asking(capture), queries.EXPECTED)
     assert [row[:3] for row in steps.rows] == [("REBALANCE_IN_PROGRESS", "Heartbeat", FAILED)]
 
 
@@ -133,12 +133,12 @@ def test_every_exchange_of_a_shipped_capture_is_counted(asking: Asking, path: Pa
     total = facts.total(ask)
     assert total is not None
     bins = Bins.over(total.first, total.last)
-    series = facts.over_time(ask, bins, "api", "COUNT(*)", "exchanges")
+    series = facts.over_time(ask, bins, queries.EXCHANGES_OVER)
     assert sum(value or 0 for line in series.lines.values() for value in line) == total.exchanges
-    assert sum(row[1] for row in facts.by_api(ask).rows) == total.exchanges
-    for which in (facts.ANSWERS, facts.POLLS):
+    assert sum(row[1] for row in facts.listed(ask, queries.APIS).rows) == total.exchanges
+    for which, of_apis in ((queries.ANSWERS, queries.LATENCY), (queries.POLLS, queries.LONG_POLLS)):
         _, heat = facts.latencies(ask, bins, which)
-        assert sum(map(sum, heat.counts)) == sum(row[1] for row in facts.latency_by_api(ask, which).rows)
+        assert sum(map(sum, heat.counts)) == sum(row[1] for row in facts.latency_by_api(ask, of_apis).rows)
 
 
 @given(st.integers(-(10**16), 10**16), st.integers(0, 10**17))

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from kdbg.views.report.cells import ReportTable
-from kdbg.views.report.opening import Point, command, worth_looking
-from kdbg.views.report.outstanding import Worth
+from kdbg.views.report.opening import Point, Worth, command, worth_looking
 from kdbg.views.report.sections import Report, report
 from tests.cli.calls import CAPTURES
 from tests.traffic import Talk, pcap

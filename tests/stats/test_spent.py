@@ -18,7 +18,8 @@ from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.scale.query.database import Database
 from kdbg.views.report.collector import Collected
-from kdbg.views.report.facts import spent
+from kdbg.views.report.facts import listed
+from kdbg.views.report.queries import SPENT as BREAKDOWNS
 from kdbg.views.tables.columns import TIMES
 
 from ..cases import for_each
@@ -106,11 +107,12 @@ def test_tables_and_a_report_have_the_same_sums(path: Path) -> None:
     with closing(Collected(Filters())) as collected:
         with open_capture(path) as capture:
             collected.capture(capture)
-        listed = {row[0]: dict(zip(TIMES, row[2:], strict=True)) for row in spent(collected.ask).rows}
+        rows = listed(collected.ask, BREAKDOWNS[0]).rows
+        by_api = {row[0]: dict(zip(TIMES, row[2:], strict=True)) for row in rows}
     for api, parts in every.items():
         for part, column in zip(PARTS, TIMES, strict=True):
             times = parts[part]
-            assert asked[api][column] == listed[api][column]
+            assert asked[api][column] == by_api[api][column]
             if times:
                 assert asked[api][column] == pytest.approx(sum(times) * 1000, abs=len(times))
             else:

@@ -7,7 +7,7 @@ from typing import Any
 from kdbg.protocol.wire.language.payload import OpenedPayload, Sealed
 from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.views.tables.columns import TABLES, WHAT, WHO
-from kdbg.views.tables.record_rows import record_rows
+from kdbg.views.tables.message_columns import record_rows
 
 from ..cases import for_each
 

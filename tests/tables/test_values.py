@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdbg.views.tables.values import moment, timestamp
+from kdbg.views.tables.cells import moment, timestamp
 
 from ..cases import for_each
 

@@ -14,7 +14,7 @@ from kdbg.ui.tui.causes import CauseLine, CausePane
 from kdbg.ui.tui.intercept import HeldList, HeldMessage, _value
 from kdbg.ui.tui.pane import StyledText
 from kdbg.ui.tui.processes import Causes
-from kdbg.views.render.clock import Clock
+from kdbg.views.render.times import Clock
 
 from .test_pieces import CAPTURES
 

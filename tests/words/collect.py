@@ -12,7 +12,9 @@ from string import Formatter
 from .texts import Hole, Kind, Text
 
 TOP = Path(__file__).resolve().parents[2]
-CODE_WRITERS = "kdbg/views/render/tree_codegen/", "kdbg/views/render/hex_codegen/"
+CODE_WRITERS = tuple(
+    f"kdbg/views/render/{name}.py" for name in ("text_source", "tree/lines", "tree/source", "hex/rows", "hex/source")
+)
 """Their texts are source code, which is compiled."""
 PAGES_LEFT = {"changelog.md"}
 """Old words are the subject of the changelog."""

@@ -43,7 +43,7 @@ def listing(look: Look, json: bool) -> Iterator[str | bytes]:
     """Yield the table of APIs, or with `json` an object a line."""
     from ...protocol.grammars import apis
     from ...views.render.columns import aligned
-    from ...views.render.grammardiff import api_object, span
+    from ...views.render.grammar_versions import api_object, span
     from ...views.render.jsonlines import dump
 
     if json:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...analysis.diagnosis import Case, diagnose
 from ...analysis.ledgers import Ledgers
 from ...protocol.findings.kinds import Severity
-from ...views.render.causes import CaseView, case_line
+from ...views.render.diagnosis import CaseView, case_line
 from ...views.render.style import Look
 from .output import Writer
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def check(files: tuple[str, ...], look: Look, json: bool) -> tuple[str | bytes, int]:
     """Compare definition files, oldest first; return what is printed, and the exit status: 1 where a rule is broken."""
     from ...protocol.definitions.compatible import history
-    from ...views.render.compatibility import comparison_object, history_text
+    from ...views.render.grammar_versions import comparison_object, history_text
     from ...views.render.jsonlines import dump
 
     if len(files) < 2:

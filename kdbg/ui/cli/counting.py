@@ -22,8 +22,8 @@ from ...exchanges.jobs.forks import Show
 from ...exchanges.jobs.pool import ExchangePool
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count
-from ...views.render.stats.screen import screen
-from ...views.render.stats.table import ANY_WIDTH, lines
+from ...views.render.stats_screen import screen
+from ...views.render.stats_table import ANY_WIDTH, lines
 from ...views.render.style import Look
 from . import INTERRUPTED
 from .output import Writer
@@ -129,7 +129,7 @@ class StatsRun(Captures):
             if self.timed:
                 yield from self._spent((), [((), self.overview.total)], width)
         elif self.overview is not None:
-            from ...views.render.stats.rows import json_row
+            from ...views.render.stats_table import json_row
 
             yield json_row((), (), self.overview.total, {"table": "total"}, timed=self.timed)
             for name, table in self.overview.items():
@@ -156,7 +156,7 @@ class StatsRun(Captures):
             if self.timed:
                 yield from self._spent(by, rows, width)
             return
-        from ...views.render.stats.rows import csv_head, csv_row, json_row
+        from ...views.render.stats_table import csv_head, csv_row, json_row
 
         if self.asked.format == "json":
             yield from (json_row(by, key, tally, timed=self.timed) for key, tally in rows)
@@ -168,7 +168,7 @@ class StatsRun(Captures):
         self, by: Sequence[Dimension], rows: Sequence[tuple[Key | str, Tally]], width: int
     ) -> Iterator[str | bytes]:
         """Yield where the time went, below the other numbers; what no packets tell has no lines."""
-        from ...views.render.stats.spent import spent_lines
+        from ...views.render.stats_table import spent_lines
 
         table = spent_lines(by, rows, self.look, width)
         if table.rows:

@@ -15,8 +15,7 @@ from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.rejection import went_wrong
 from ...protocol.findings.amounts import count
 from ...protocol.wire.readings.topics import NamesThen
-from ...views.reading.files import BrokerFile
-from ...views.reading.merge import Merged
+from ...views.reading.files import BrokerFile, Merged
 from ...views.render.style import Look
 from ...views.render.values import escape
 from ...views.render.views import VIEWS, ExchangeView, Text, View, texts, view

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...protocol.definitions import Declared
     from ...protocol.wire import Api
     from ...protocol.wire.language.payload import Payload
-    from ...views.render.grammar_pages import Sheet
+    from ...views.render.grammar import Sheet
     from ...views.render.style import Look
 
 
@@ -114,7 +114,7 @@ def pieces(
 ) -> Iterator[str | bytes]:
     """Yield what is printed, piece by piece."""
     from ...protocol.grammars import plain
-    from ...views.render.grammar_pages import special_sheets
+    from ...views.render.grammar import special_sheets
     from .apis import listing
 
     if api is None:
@@ -216,8 +216,8 @@ def sheets_of(thing: Api | Payload | Declared, version: int, direction: str | No
     """Return the sheets of one version of an API, a payload, or a message that is neither."""
     from ...protocol.wire import Api
     from ...protocol.wire.language.payload import Payload
-    from ...views.render.grammar_pages import message_sheet, message_sheets
-    from ...views.render.payloadtext import payload_sheet
+    from ...views.render.grammar import message_sheet, message_sheets
+    from ...views.render.grammar_versions import payload_sheet
 
     if isinstance(thing, Payload):
         return [payload_sheet(thing, version)]
@@ -230,22 +230,22 @@ def summary(thing: Api | Payload, direction: str | None, look: Look, json: bool)
     """Return the overview of an API or payload: what it is for, and what each version changed."""
     from ...protocol.wire.language.api import DIRECTIONS
     from ...protocol.wire.language.payload import Payload
-    from ...views.render import grammardiff, payloadtext
+    from ...views.render import grammar_versions as versions
     from ...views.render.jsonlines import dump
 
     if isinstance(thing, Payload):
-        return dump(payloadtext.overview_object(thing)) if json else payloadtext.payload_overview(thing, look)
+        return dump(versions.payload_overview_object(thing)) if json else versions.payload_overview(thing, look)
     directions = [side for side in DIRECTIONS if direction in (None, side) and thing.reads(side, thing.versions[-1])]
     if json:
-        return dump(grammardiff.overview_object(thing, directions))
-    return grammardiff.overview(thing, directions, look)
+        return dump(versions.overview_object(thing, directions))
+    return versions.overview(thing, directions, look)
 
 
 def every_payload(look: Look, json: bool) -> Iterator[str | bytes]:
     """Yield the list of payloads, or with `json` an object a line."""
     from ...protocol.grammars.payloads import payloads
+    from ...views.render.grammar_versions import payload_listing, payload_object
     from ...views.render.jsonlines import dump
-    from ...views.render.payloadtext import payload_listing, payload_object
 
     if json:
         yield from (dump(payload_object(found)) for found in payloads())
@@ -256,7 +256,7 @@ def every_payload(look: Look, json: bool) -> Iterator[str | bytes]:
 
 def printed(sheets: list[Sheet], look: Look, json: bool) -> Iterator[str | bytes]:
     """Yield whole grammars, with a blank line between them."""
-    from ...views.render.grammartext import sheet_object, sheet_text
+    from ...views.render.grammar import sheet_object, sheet_text
     from ...views.render.jsonlines import dump
 
     for i, sheet in enumerate(sheets):
@@ -268,7 +268,7 @@ def compared(old: list[Sheet], new: list[Sheet], look: Look, json: bool) -> Iter
 
     Raise `UsageError` where they have no side in common.
     """
-    from ...views.render.grammardiff import diff_object, diff_text
+    from ...views.render.grammar_versions import diff_object, diff_text
     from ...views.render.jsonlines import dump
 
     pairs = [(one, other) for one in old for other in new if one.direction == other.direction]

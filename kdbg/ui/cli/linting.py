@@ -12,7 +12,7 @@ from ...exchanges.engine.driver import Drive
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.kinds import Severity
-from ...views.render.lint import LintView
+from ...views.render.diagnosis import LintView
 from ...views.render.style import Look
 from . import UNDECODED
 from .ledger_run import LedgerRun

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.peers import Peers, Process
+from ...exchanges.messages.peers import Peers, Process, endpoint
 from ...live.socket_processes import Owners, SocketProcess
 from ...streams.tcp.connection import Connection
-from ...views.render.exchange_header import endpoint
 from ...views.render.values import escape
 
 MOST = 1 << 16

@@ -9,7 +9,7 @@ from ...analysis.ledgers import Ledgers
 from ...errors import InputError
 from ...exchanges.filters.filter_set import Filters
 from ...protocol.grammars import releases
-from ...views.render.readiness import ReadinessView
+from ...views.render.diagnosis import ReadinessView
 from ...views.render.style import Look
 from . import UNDECODED
 from .ledger_run import LedgerRun

@@ -21,8 +21,8 @@ from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import CaptureTrouble
 from ...views.reading.files import BrokerFile
 from ...views.reading.log import PieceSelection
-from ...views.render.records.contents import text
-from ...views.render.records.views import record_view
+from ...views.render.record_values import plain_text
+from ...views.render.record_views import record_view
 from ...views.render.style import Look
 from ...views.render.values import escape
 from ...views.render.without_values import record_without
@@ -137,7 +137,7 @@ class RecordsRun(Captures):
     def _keys(self, record: CapturedRecord) -> Iterator[str]:
         """Yield the ways to write the key of a record; null has none."""
         if record.key is not None:
-            yield text(self._read(record.key, ValueContext("key", record.topic_text, record.headers)))
+            yield plain_text(self._read(record.key, ValueContext("key", record.topic_text, record.headers)))
             yield f"0x{record.key.hex()}"
 
     def close(self) -> None:

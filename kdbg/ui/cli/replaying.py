@@ -24,7 +24,7 @@ from ...live.client.settings import Settings
 from ...live.replaying.plan import Plan, ReplayStep
 from ...live.replaying.replay import How, Replay
 from ...live.replaying.request_adapter import wanted
-from ...views.render import replay_text
+from ...views.render import comparison
 from ...views.render.style import Look
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED, UNDECODED, printable
@@ -114,7 +114,7 @@ class Shown:
         self.writer = Writer(live=True)
         self._files = gathered.files_read
         names = [self._name(step) for step in gathered.plan.steps]
-        self._render = replay_text.VIEWS[format](look, max(map(len, names), default=0))
+        self._render = comparison.replay_view(format, look, max(map(len, names), default=0))
         self._counts: Counter[Verdict] = Counter()
         self._talks = {step.talk for step in gathered.plan.steps}
 
@@ -146,7 +146,7 @@ class Shown:
         if not status and (self._counts[Verdict.DIFFERS] or self._counts[Verdict.FAILED]):
             status = UNDECODED
         if self._counts or status != UNDECODED:
-            self.writer.say(replay_text.closing(self._counts, len(self._talks), monotonic() - begun))
+            self.writer.say(comparison.closing(self._counts, len(self._talks), monotonic() - begun))
         return status
 
 

@@ -22,8 +22,8 @@ from .inputs import InputFiles
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from ...views.report.ask import Ask
     from ...views.report.causes import ReportedCauses
+    from ...views.report.queries import Ask
 
 NEEDED = ("jinja2",)
 

@@ -24,11 +24,8 @@ from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Encrypted
 from ...protocol.findings.kinds import ATTEMPTS
 from ...streams.tcp.connection import Connection
-from ...views.reading.files import BrokerFile, Named, chosen, engine_of, open_any
-from ...views.reading.merge import Merged
-from ...views.reading.places import grouped
-from ...views.render.exchange_header import endpoint
-from ...views.render.places import clock_lines
+from ...views.reading.files import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
+from ...views.render.exchange_header import clock_lines, endpoint
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .counts_line import finding_parts, findings_of
@@ -309,7 +306,7 @@ class Captures:
 
         Where exchanges were asked for they are counted in the closing line alone.
         """
-        from ...views.render.attempts import attempts_text
+        from ...views.render.findings import attempts_text
 
         for found in () if self.filters.asks else self.tried.found:
             self.say(f"{name}: {attempts_text(found)}")

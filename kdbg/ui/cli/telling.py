@@ -10,7 +10,7 @@ from ...analysis.diagnosis.stories import subjects, tell
 from ...analysis.diagnosis.stories.text import event_object
 from ...analysis.ledgers import Ledgers
 from ...exchanges.filters.filter_set import Filters
-from ...views.render.stories import StoryView
+from ...views.render.diagnosis import StoryView
 from ...views.render.style import Look
 from ...views.render.values import escape
 from . import REFUSED

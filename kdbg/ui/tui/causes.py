@@ -12,8 +12,8 @@ from textual.message import Message
 
 from ...protocol.findings.amounts import count
 from ...protocol.findings.kinds import Severity
+from ...views.render.findings import MARKS
 from ...views.render.values import cut, escape
-from ...views.render.weights import MARKS, seen
 from .pane import Pane, StyledText
 from .processes import Causes
 from .table import RowTexts
@@ -132,7 +132,7 @@ class CausePane(Pane):
             yield CauseLine(cause, [head, StyledText(said)])
             return
         since, until = (round(told[name] * 1e6) * 1000 for name in ("since", "until"))
-        when = escape(seen(self._texts.clock.times, since, until, told["count"]))
+        when = escape(self._texts.clock.seen(since, until, told["count"]))
         yield CauseLine(
             cause, [head, StyledText(cut(f"  {told['certainty']}  {when}", max(width - len(head.text), 1)), "dim")]
         )

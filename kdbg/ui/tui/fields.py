@@ -17,10 +17,10 @@ from ...exchanges.messages.payloads import open_inspection
 from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
 from ...protocol.wire.readings.annotate import Buffer, Inspection, Span
-from ...views.render.annotations import ByteLine, Describer
 from ...views.render.exchange_header import why_missing
 from ...views.render.findings import note
-from ...views.render.hexdump import size_finding, unknown_spans
+from ...views.render.hex.annotations import ByteLine, Describer
+from ...views.render.hex.hexdump import size_finding, unknown_spans
 from ...views.render.meanings import by_path, general
 from ...views.render.style import Look
 from ...views.render.without_values import conceal_values

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ...analysis.stats.statistics import Overview, Statistics
 from ...exchanges.filters.filter_set import Filters
-from ...views.render.stats.screen import screen
+from ...views.render.stats_screen import screen
 from ...views.render.style import Look
 from .index import Start
 from .spool import Chunk, SpoolWalk

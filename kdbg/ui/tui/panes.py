@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from textual.message import Message
 
-from ...views.render.grid import PRINTABLE
+from ...views.render.hex.grid import PRINTABLE
 from ...views.render.values import cells, cut, escape
 from .fields import Branch, Branches, ByteRange, OpenedExchange, OpenedField
 from .pane import FIELD_COLOURS, Pane, StyledText

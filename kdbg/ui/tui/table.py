@@ -11,9 +11,9 @@ from textual.events import Click
 from textual.message import Message
 from textual.widget import Widget
 
-from ...views.render.clock import Clock
 from ...views.render.style import Look
 from ...views.render.summary import short, size
+from ...views.render.times import Clock
 from ...views.render.values import cells, cut, escape
 from .feed import ExchangeFeed
 from .index import NOTHING, Order, Who

@@ -1,22 +1,33 @@
-"""A file that was named: a capture, or a file of a broker's disk; found out by what it holds."""
+"""A file that was named: a capture, a file of a broker's disk or a log; found out by what it holds.
+
+Several captures that were recorded at several places of the same connections are one: packets of all of them come out
+once each, as those of a capture do.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 from ...analysis.logs.log import ApplicationLog, has_lines
-from ...capture import Capture
+from ...capture import Capture, Packet
+from ...capture.files import Lost
+from ...capture.keylog import KeyLog
 from ...capture.source import Source, open_source
-from ...errors import InputError
+from ...errors import CaptureError, InputError
 from ...exchanges.filters.filter_set import Filters
+from ...protocol.findings import Finding
 
 if TYPE_CHECKING:
     from ...exchanges.engine.direction import Depth
     from ...exchanges.engine.driver import Pairing
-    from ...exchanges.engine.engine import Watch
+    from ...exchanges.engine.engine import Engine, Watch
+    from ...exchanges.multipoint.common import PacketMatcher, Together
     from ...payloads.segments import File
+
 
 CAPTURES = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
 """How pcap, in both orders of bytes and with micro- and nanoseconds, and pcapng begin."""
@@ -88,13 +99,11 @@ def engine_of(
 
     keys = opened.secrets(filters.tls_keys) if isinstance(opened, Capture) else NO_KEYS
     ports, watch = filters.port or (), watch or nobody_watches
-    engine: Pairing | None = None
-    if type(opened) is not Capture and isinstance(opened, Capture):
-        from .merge import Merged
-
-        if isinstance(opened, Merged):
-            engine = opened.engine(ports=ports, watch=watch, reads=reads, keys=keys)
-    engine = engine or Engine(ports=ports, watch=watch, reads=reads, keys=keys)
+    engine: Pairing = (
+        opened.engine(ports=ports, watch=watch, reads=reads, keys=keys)
+        if isinstance(opened, Merged)
+        else Engine(ports=ports, watch=watch, reads=reads, keys=keys)
+    )
     if not (timed or filters.timed):
         return engine
     from ...analysis.ledgers.latency import Timed
@@ -112,3 +121,175 @@ def recognised(source: Source) -> File | None:
         if head == seen:
             break
     return open_file(source.name, head, source.stream.read1)
+
+
+class Merged(Capture):
+    """The captures of several places as one, which has every byte once; its times are by the clock of the first.
+
+    `files` are their names, the one nearest to the clients first. `merger` is what makes one of them.
+    """
+
+    files: tuple[str, ...]
+
+    def __init__(self, names: Sequence[str], together: Together) -> None:
+        from ...exchanges.multipoint.merge import Merger
+
+        self.files = tuple(names[capture] for capture in together.captures)
+        self.keys = KeyLog()
+        with ExitStack() as opened:
+            self._captures = [opened.enter_context(Capture(open_source(name), keys=self.keys)) for name in self.files]
+            opened.pop_all()
+        self.name = " + ".join(self.files)
+        self.source = self._captures[0].source
+        self.first_time = self.last_time = None
+        self._blocks_of: list[Iterator[list[Packet]]] = [self._read(capture) for capture in self._captures]
+        self.merger: Merger = Merger(together.feeds(self._blocks_of))
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def packets(self) -> int:  # type: ignore[override]  # those of all places
+        """How many packets were read, of all places."""
+        return sum(capture.packets for capture in self._captures)
+
+    @property
+    def bytes(self) -> int:  # type: ignore[override]
+        """How many bytes these have."""
+        return sum(capture.bytes for capture in self._captures)
+
+    @property
+    def other(self) -> int:  # type: ignore[override]
+        """How many of them are no TCP."""
+        return sum(capture.other for capture in self._captures)
+
+    @property
+    def lost(self) -> Lost | None:
+        """How many packets are missing, where one of the captures says so."""
+        found = [lost for capture in self._captures if (lost := capture.lost) is not None]
+        return Lost(*map(sum, zip(*found, strict=True))) if found else None
+
+    @property
+    def problems(self) -> list[Finding]:
+        """What is wrong with any of the captures."""
+        return [problem for capture in self._captures for problem in capture.problems]
+
+    def __iter__(self) -> Iterator[Packet]:
+        return (packet for block in self.blocks() for packet in block)
+
+    def blocks(self, *, pause: float | None = None, singly: bool = False) -> Iterator[list[Packet]]:
+        """Return an iterator of the packets, as many at a time as are told; `singly`: one at a time."""
+        for block in self.merger.blocks(singly=singly):
+            if self.first_time is None:
+                self.first_time = block[0][1]
+            self.last_time = block[-1][1]
+            yield block
+
+    def _read(self, capture: Capture) -> Iterator[list[Packet]]:
+        yield from capture.blocks()
+
+    def engine(self, **given: Any) -> Engine:
+        """Return what makes exchanges of its packets, given what any `Engine` is given."""
+        from ...exchanges.multipoint.annotate import PlacedEngine
+
+        return PlacedEngine(**given).placed(self.merger, self.files)
+
+    def close(self) -> None:
+        """End the iteration, and close all captures."""
+        for capture in self._captures:
+            capture.close()
+
+
+MOST_FILES = 16
+"""Files that are compared unasked, at most: more are an archive."""
+LOOK = 100_000
+"""Packets of each file that are looked at unasked."""
+TURN = 4_096
+"""Packets of a file that are looked at before the next file has its turn."""
+
+
+def grouped(files: Sequence[str], merge: bool | None) -> Sequence[str | Merged]:
+    """Return the files as they are to be read: each by itself, or those of several places merged.
+
+    Unasked (`merge` is None) these are such as have the same connections among their first packets. Asked, the files
+    are read through for that; raise `InputError` where none belong together. The others keep their order.
+    """
+    if merge is False or len(files) < 2 or (merge is None and len(files) > MOST_FILES):
+        return files
+    captures = [file for file in dict.fromkeys(files) if _is_capture(file)]
+    found = _compared(captures, None if merge else LOOK) if len(captures) > 1 else []
+    if merge and not found:
+        raise InputError("--merge: these captures have no connection in common")
+    groups = [one for one in found if merge or not one.same]
+    leaders = {captures[min(one.captures)]: one for one in groups}
+    members = {captures[at] for one in groups for at in one.captures}
+    return [
+        Merged(captures, leaders[file]) if file in leaders else file
+        for file in files
+        if file in leaders or file not in members
+    ]
+
+
+def merged(files: Sequence[str]) -> Merged:
+    """Return captures of several places as one; raise `InputError` where not all of them belong together."""
+    found = grouped(files, True)
+    if len(found) == 1 and isinstance(found[0], Merged):
+        return found[0]
+    for one in found:
+        if isinstance(one, Merged):
+            one.close()
+    alone = ", ".join(one for one in found if isinstance(one, str))
+    raise InputError(f"--merge: captures without a connection in common: {alone or 'there are several groups'}")
+
+
+def _is_capture(file: str) -> bool:
+    """Return whether a file is a capture that can be read twice."""
+    if file == "-" or numbered(file) is not None:
+        return False
+    try:
+        source = open_source(file)
+    except CaptureError:
+        return False
+    try:
+        return source.pipe is None and source.feed.ahead(4).startswith(CAPTURES)
+    finally:
+        source.close()
+
+
+def _compared(files: Sequence[str], most: int | None) -> list[Together]:
+    """Return which files belong together, by `most` packets of each, or all where that is None."""
+    from ...exchanges.multipoint.common import PacketMatcher
+
+    comparison = PacketMatcher(len(files))
+    with ExitStack() as opened:
+        turns = [(at, turn) for at, file in enumerate(files) if (turn := _turns(opened, file, most)) is not None]
+        while turns and not comparison.enough():
+            turns = [(at, turn) for at, turn in turns if _take(comparison, at, turn)]
+    return comparison.together()
+
+
+def _turns(opened: ExitStack, file: str, most: int | None) -> Iterator[list[Packet]] | None:
+    """Return an iterator of so many packets of a file; None where it cannot be read, which is told when it is."""
+    try:
+        capture = opened.enter_context(Capture(open_source(file)))
+    except CaptureError:
+        return None
+    return _first(capture, most)
+
+
+def _first(capture: Capture, most: int | None) -> Iterator[list[Packet]]:
+    for block in capture.blocks():
+        yield block
+        if most is not None and capture.packets >= most:
+            return
+
+
+def _take(comparison: PacketMatcher, at: int, turn: Iterator[list[Packet]]) -> bool:
+    """Let a file have its turn; return whether it has more."""
+    taken = 0
+    for block in turn:
+        comparison.take(at, block)
+        taken += len(block)
+        if taken >= TURN:
+            return True
+    return False

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 from uuid import UUID
 
 from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture
-from ...errors import CaptureError
+from ...errors import CaptureError, InputError
 from ...exchanges.engine.driver import PAUSE, Drive, Pairing
 from ...exchanges.filters.filter_set import Filters, FilterTally, Unmatched
+from ...exchanges.messages import exchange as captured
 from ...exchanges.messages.peers import Peers
+from ...extras import install
 from ...protocol.findings import Finding
 from .exchange import Exchange
-from .files import BrokerFile, chosen, engine_of, open_any
+from .files import BrokerFile, chosen, engine_of, merged, open_any
 from .log import LogEntry, entries
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+    from ..tables.cells import Cells
+
 
 Read = TypeVar("Read", covariant=True)
 TABLE = "exchanges"
@@ -117,7 +123,6 @@ class Reading(Iterator[Read], Generic[Read]):
 
     def to_arrow(self, table: str = TABLE) -> pa.Table:
         """Read the rest, and return it as one of the tables of `kdbg pipeline` (tables/columns.py), in memory."""
-        from .frames import arrow
 
         if not isinstance(self._opened, Capture):
             raise CaptureError(self.name, "not a capture, so it has no tables", "iterate over it instead")
@@ -158,14 +163,40 @@ def open_reading(
 ) -> Reading[Any]:
     """Open a capture, a log or a broker's file; raise `CaptureError` where that fails, or filters cannot be asked."""
     if isinstance(source, Sequence) and not isinstance(source, str):
-        from .places import merged
-
         together = merged([os.fspath(each) for each in source])
         filters.dated(0).checks()
         return Reading(together, filters, where)
     source, filters = chosen(source, filters)
     filters.dated(0).checks()  # an unknown API is refused before anything is read
     return Reading(open_any(source), filters, where)
+
+
+TOLD = ("exchanges", "partitions", "records", "groups", "problems")
+"""The tables that exchanges tell of; the others are about files and connections."""
+
+
+def arrow(name: str, exchanges: Iterable[captured.Exchange], topics: dict[UUID, str], table: str) -> pa.Table:
+    """Return a table of the exchanges of a capture; raise `InputError` for no such table, or without pyarrow."""
+    if table not in TOLD:
+        raise InputError(f"unknown table {table!r}; use one of {', '.join(TOLD)}")
+    if find_spec("pyarrow") is None:
+        raise InputError(f"tables need the package pyarrow; {install('spark')}")
+    import pyarrow as pa
+
+    from ..tables.arrow import batch
+    from ..tables.message_columns import WantedRows
+    from ..tables.rows import Rows
+
+    found: list[Any] = []
+
+    def add(kind: str, time: int | None, cells: Cells, size: int) -> None:
+        if kind == table:
+            found.extend(cells)
+
+    make = Rows(add, WantedRows.of({table}), topics)
+    for exchange in exchanges:
+        make.exchange(name, exchange)
+    return pa.Table.from_batches([batch(found, table)])
 
 
 __all__ = ["Exchange", "LogEntry", "Reading", "open_reading"]

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from .style import Look
 
 GAP = 2
-LEAST = 24
-"""Columns that the last column gets, however narrow the terminal is."""
+LEAST, NARROWEST = 24, 40
+"""Columns that the last column of a table gets, and a paragraph, however narrow the terminal is."""
 
 
 def aligned(
@@ -46,8 +46,22 @@ def wrap(text: str, width: int) -> list[str]:
 
     Words are never broken, nor is a line broken at a no-break space; these come out as plain spaces.
     """
-    lines = textwrap.wrap(text, max(width, LEAST), break_long_words=False, break_on_hyphens=False)
-    return [line.replace("\xa0", " ") for line in lines]
+    return [line.replace("\xa0", " ") for line in paragraph(text, width, least=LEAST)]
+
+
+def paragraph(text: str, width: int, *, hanging: str = "", least: int = NARROWEST) -> list[str]:
+    """Wrap the text into lines of at most `width` columns, but no narrower than `least`; no word is broken.
+
+    All lines but the first begin with `hanging`.
+    """
+    return textwrap.wrap(
+        text, max(width, least), subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def beside(text: str, look: Look, indent: str, *, hanging: str = "") -> list[str]:
+    """Return the lines of a text that stands behind an indent; one where the look wants long lines."""
+    return [text] if look.long_lines else paragraph(text, look.width - len(indent), hanging=hanging)
 
 
 def _paint(look: Look, styles: Sequence[str], column: int, word: str) -> str:

@@ -1,23 +1,25 @@
-"""Comparisons as text and as JSON Lines: two exchanges field by field, two captures row by row."""
+"""Comparisons as text and as JSON Lines: two exchanges field by field, two captures row by row, requests sent again."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ...analysis.compare.answers import ReplayedRequest, Verdict
 from ...analysis.compare.captures import ComparisonRow, Profile
 from ...analysis.compare.messages import ABSENT, Comparison, Difference
 from ...exchanges.messages.exchange import Exchange
-from ...protocol.findings.amounts import count, rounded
+from ...exchanges.messages.peers import connection_object, endpoint
+from ...protocol.findings.amounts import count, rounded, times
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node
 from ...protocol.wire.readings.layout import tails
 from ...protocol.wire.readings.secrets import Hidden
 from .answers import table
-from .exchange_header import endpoint, latency
 from .jsonlines import dump
 from .style import Look
+from .times import latency
 from .values import cells, content, cut, escape, number, octets, quote
 
 MOST_VALUES = 4
@@ -171,3 +173,92 @@ def _listed(values: Mapping[Any, int] | None) -> list[dict[str, Any]] | None:
     if values is None:
         return None
     return [{"value": value, "count": times} for value, times in sorted(values.items(), key=lambda item: -item[1])]
+
+
+FEW = 3
+"""Fields that differ that a summary names."""
+STYLES: Mapping[Verdict, str] = {
+    Verdict.SAME: "good", Verdict.DIFFERS: "bad", Verdict.FAILED: "bad", Verdict.UNCOMPARED: "dim",
+}  # fmt: skip
+WIDEST_API, WIDEST_VERDICT = 32, 12
+"""Columns of an API with its version, and of a verdict."""
+Render = Callable[[ReplayedRequest, str], "str | bytes"]
+
+
+REPLAY_FORMATS = ("summary", "tree", "json")
+
+
+def replay_view(format: str, look: Look, width: int) -> Render:
+    """Return what renders an outcome and the name of its exchange, which has `width` letters at most.
+
+    A summary has only the first fields that differ.
+    """
+    if format == "json":
+        return lambda outcome, name: json_outcome(outcome, name, look)
+    most = FEW if format == "summary" else None
+    return lambda outcome, name: _lines(outcome, name.rjust(width), look, most)
+
+
+def _lines(outcome: ReplayedRequest, name: str, look: Look, most: int | None) -> str:
+    exchange = outcome.exchange
+    api = f"{exchange.api.name} v{exchange.version}" if exchange.api is not None else "unknown API"
+    verdict = look.paint(STYLES[outcome.verdict], f"{outcome.verdict:<{WIDEST_VERDICT}}")
+    head = f"{name}  {api:<{WIDEST_API}}  {verdict}  {_about(outcome)}".rstrip()
+    differences = outcome.differences[:most]
+    lines = [head, *(_difference(one, look) for one in differences)]
+    if more := len(outcome.differences) - len(differences):
+        lines.append(look.paint("dim", f"{'':8}and {count(more, 'more field')} (-f tree)"))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _about(outcome: ReplayedRequest) -> str:
+    """Return what is to be said beside the verdict."""
+    parts = [f"as v{outcome.version}"] if outcome.version != outcome.exchange.version else []
+    parts += [f"without {', '.join(map(escape, outcome.lost))}"] if outcome.lost else []
+    parts += [escape(outcome.why)] if outcome.why else []
+    parts += [f"sent {times(outcome.tries)}"] if outcome.tries > 1 else []
+    parts += ["succeeded at once, unlike in the capture"] if outcome.sooner else []
+    return " · ".join(parts)
+
+
+def _difference(one: Difference, look: Look) -> str:
+    """Return a field that differs, with its value in the capture and the one of now; below it where that is long."""
+    path, (a, b) = escape(one.path), (value_text(one.node, side, look.max_text) for side in (one.a, one.b))
+    line = f"{'':8}{path}  {a} → {b}"
+    if len(line) > look.max_line:
+        line = f"{'':8}{path}\n{'':10}{a}\n{'':8}→ {b}"
+    return "\n".join(part if look.full else cut(part, look.width) for part in line.split("\n"))
+
+
+def json_outcome(outcome: ReplayedRequest, name: str, look: Look) -> bytes:
+    """Return an outcome as a line of JSON."""
+    exchange, answer = outcome.exchange, outcome.answer
+    return dump({
+        "name": name,
+        "number": exchange.number,
+        "connection": connection_object(exchange.peers),
+        "api": exchange.api.name if exchange.api is not None else None,
+        "api_version": exchange.version,
+        "sent_version": outcome.version,
+        "verdict": str(outcome.verdict),
+        "why": outcome.why or None,
+        "tries": outcome.tries,
+        "sooner": outcome.sooner,
+        "left_out": outcome.lost,
+        "latency_ms": {"captured": exchange.latency_ms, "replayed": answer.latency_ms if answer is not None else None},
+        "differences": [_object(one) for one in outcome.differences],
+    }, show_secrets=look.show_secrets)  # fmt: skip
+
+
+def _object(one: Difference) -> dict[str, Any]:
+    """Return a difference; a side that has not got the field has no member."""
+    sides = {name: value for name, value in (("captured", one.a), ("replayed", one.b)) if value is not ABSENT}
+    return {"path": one.path, **sides}
+
+
+def closing(counts: Counter[Verdict], connections: int, seconds: float) -> str:
+    """Return the closing line."""
+    parts = [count(counts.total(), "request")]
+    parts += [f"{counts[verdict]:,} {verdict}" for verdict in Verdict]
+    parts += [count(connections, "connection"), f"{rounded(seconds)} s"]
+    return " · ".join(parts)

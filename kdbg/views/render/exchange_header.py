@@ -1,42 +1,36 @@
-"""The lines around the two halves of an exchange: who spoke to whom, what, when, how long it took, what was odd."""
+"""The lines around the two halves of an exchange: who spoke to whom, what, when, how long, where the time went.
+
+Where logs, or captures of several places, tell of the exchange too, a line says what they tell.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.latency import Split, Tcp
 from ...exchanges.messages.message import Message
-from ...exchanges.messages.peers import Peers, Via
-from ...exchanges.messages.peers import endpoint as endpoint
-from ...exchanges.messages.places import UNNUMBERED, UNTIMED
+from ...exchanges.messages.peers import Peers, Via, endpoint
+from ...exchanges.messages.places import UNNUMBERED, UNTIMED, Bounds, Half, LogLine, PointView
 from ...protocol.findings import Finding
-from ...protocol.findings.amounts import count, rounded
+from ...protocol.findings.amounts import count
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import DIRECTIONS
-from .clock import Clock
+from .findings import finding_line
 from .style import Look
-from .values import Memo, escape, quote
+from .times import SECOND, Clock, latency, moment
+from .values import SECONDS, Memo, escape, quote
 
-_seconds = Memo(lambda second: f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}")
-clocks = Memo(lambda millisecond: f"{_seconds[millisecond // 1000][11:]}.{millisecond % 1000:03d}")
-_moments = Memo(lambda second: _seconds[second].encode())
+if TYPE_CHECKING:
+    from ...exchanges.multipoint.clocks import ClockOffset
+
+
+_moments = Memo(lambda second: SECONDS[second].encode())
 HalfValues: TypeAlias = tuple[bytes, bytes, int, bytes]
 _sizes = Memo(lambda size: f"{size:,}".encode())
 _latencies: Memo[bytes] = Memo(lambda between: b"" if between is None else f" · {latency(between)}".encode())
-BEYOND = 253_402_300_800 * 1_000_000_000
-"""Nanoseconds from 1970 to the end of the year 9999, the last that a calendar here has."""
-SECOND = 1_000_000_000
-"""Nanoseconds of a second."""
-iso_seconds = Memo(lambda second: _seconds[second].replace(" ", "T").encode())
-"""Seconds since 1970 in ISO 8601, as bytes, without the zone."""
-
-
-def iso(time: int) -> str:
-    """Return a time in nanoseconds since 1970 in ISO 8601, in UTC, to the nanosecond."""
-    return f"{iso_seconds[time // SECOND].decode()}.{time % SECOND:09d}Z"
 
 
 @lru_cache
@@ -46,23 +40,12 @@ def _local_moment(second: int) -> tuple[bytes, bytes]:
     return f"{clock.at(second):%Y-%m-%d %H:%M:%S}".encode(), f" {clock.zone(second)}".encode()
 
 
-def has_date(time: int) -> bool:
-    """Return whether a time in nanoseconds since 1970 has a date: not before that, nor beyond the year 9999."""
-    return 0 <= time < BEYOND
-
-
-def moment(time: int) -> str:
-    """Return a time in nanoseconds since 1970 as date and time of day in UTC, to the microsecond."""
-    return f"{_seconds[time // 1_000_000_000]}.{time // 1000 % 1_000_000:06d}"
-
-
-def latency(nanoseconds: int | None) -> str:
-    """Return a duration in nanoseconds as text in s, ms or µs; a dash for None."""
-    if nanoseconds is None:
-        return "–"
-    size = abs(nanoseconds)
-    unit, scale = ("s", 1e9) if size >= 999_500_000 else ("ms", 1e6) if size >= 999_500 else ("µs", 1e3)
-    return f"{rounded(nanoseconds / scale)} {unit}"
+def remarks(exchange: Exchange, look: Look) -> list[str]:
+    """Return the lines below the title of an exchange: its findings, what logs and other places tell, its times."""
+    found = [finding_line(finding, look) for finding in exchange.findings]
+    if exchange.lines:
+        found.append(look.paint("dim", lines_text(exchange)))
+    return [*found, *places_lines(exchange, look), *timing_lines(exchange, look)]
 
 
 class Headings:
@@ -190,3 +173,162 @@ def encode(text: str) -> bytes:
 def findings_of(half: CapturedMessage, message: Message) -> list[Finding]:
     """Return the findings of a message, without those of a cut end that the exchange reports already."""
     return [finding for finding in message.findings if not (half.missing and finding.kind.cut)]
+
+
+def lines_text(exchange: Exchange) -> str:
+    """Return the lines of an exchange in words: `log of librdkafka: request line 12, response line 13 (+0.3 ms)`.
+
+    Beside a captured message stands by how much later than its last byte the line was written.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in exchange.lines:
+        half = "" if line.half == "both" else f"{line.half} "
+        found.setdefault((line.dialect, line.log), []).append(f"{half}line {line.number}{_late(line, exchange)}")
+    names = {key: " ".join(filter(None, ["log of", key[0], escape(key[1])])) for key in found}
+    return " · ".join(f"{names[key]}: {', '.join(each)}" for key, each in found.items())
+
+
+def _late(line: LogLine, exchange: Exchange) -> str:
+    half = exchange.request if line.half == "request" else exchange.response
+    if half is None or not half.data or line.time == UNTIMED:
+        return ""
+    apart = line.time - half.last_time
+    return f" ({'+' * (apart >= 0)}{latency(apart)})"
+
+
+def line_words(exchange: Exchange) -> str:
+    """Return the same for a summary: `log 12,13`."""
+    return f"log {','.join(str(line.number) for line in exchange.lines)}"
+
+
+def places_lines(exchange: Exchange, look: Look) -> list[str]:
+    """Return the lines on the places: where the time went, then the files with their packets, and their clocks."""
+    places = exchange.places
+    if places is None:
+        return []
+    names = names_of([place.file for place in places.seen])
+    if len(names) == 1:
+        return [look.paint("note", f"only in {names[0]}")]
+    lines = [" → ".join(map(_where, names, places.seen))]
+    if places.network is not None:
+        time = f"network {latency(places.network)}"
+        if places.there is not None and places.back is not None:
+            there, back = places.there, places.back
+            time += (
+                f" (to broker {latency(there.middle)}, to client {latency(back.middle)}, each ± {latency(there.slack)})"
+            )
+        lines = [f"{time} · broker {latency(places.broker)}", *lines]
+    if not places.certain:
+        lines.append("addresses differ (NAT?); matched by sequence numbers and payload")
+    if places.ahead is not None:
+        lines.append(f"the clock of {names[-1]} {_ahead(places.ahead)} the clock of {names[0]}")
+    return [look.paint("dim", line) for line in lines]
+
+
+def names_of(files: Sequence[str]) -> list[str]:
+    """Return the names of files, without folders where these do not tell them apart."""
+    names = [file.rpartition("/")[2] for file in files]
+    return [*map(escape, names if len(set(names)) == len(names) else files)]
+
+
+def clock_lines(clocks: Mapping[tuple[int, int], ClockOffset], files: Sequence[str]) -> list[str]:
+    """Return what is said of the clocks once captures were read, by the pairs of places."""
+    names = names_of(files)
+    lines = []
+    for (first, second), clock in clocks.items():
+        if (bounds := clock.bounds) is not None:
+            set_at = ", and one clock was adjusted during the capture" if clock.steps else ""
+            lines.append(f"clock of {names[second]} {_ahead(bounds)} that of {names[first]}{set_at}")
+    return lines
+
+
+def _where(name: str, place: PointView) -> str:
+    """Return the name and the packets of a place."""
+    packets = [_packets(half) if half is not None else "not captured" for half in (place.request, place.response)]
+    ends = f" ({place.client} → {place.broker})" if place.client else ""
+    return f"{name}{ends} {', '.join(packets)}"
+
+
+def _packets(half: Half) -> str:
+    first, last = half.first_packet, half.last_packet
+    return f"{first}" if first == last else f"{first}–{last}"
+
+
+def _ahead(ahead: Bounds) -> str:
+    """Return how far a clock is ahead of another, or behind it, to what is known."""
+    words = "ahead of" if ahead.middle >= 0 else "behind"
+    return f"is {exact(abs(ahead.middle), ahead.slack)} ± {latency(ahead.slack)} {words}"
+
+
+def exact(nanoseconds: int, slack: int) -> str:
+    """Return a duration in seconds or milliseconds, to as many places as are known."""
+    unit, scale, name = (9, 1e9, "s") if nanoseconds >= 1_000_000_000 else (6, 1e6, "ms")
+    places = max(0, min(unit, unit - len(str(max(slack, 1))) + 1))
+    return f"{nanoseconds / scale:,.{places}f} {name}"
+
+
+def places_words(exchange: Exchange) -> str:
+    """Return the same for a summary: `net 2.1 ms`; "" where nothing is known of the network."""
+    places = exchange.places
+    if places is None:
+        return ""
+    if len(places.seen) == 1:
+        return f"only in {names_of([places.seen[0].file])[0]}"
+    return "" if places.network is None else f"net {latency(places.network).replace(' ', '')}"
+
+
+LEAST: Final = 1_000
+"""Nanoseconds below which a part is not worth a word."""
+ON_PURPOSE: Final = {
+    0: "until replicas acknowledged", 1: "by long polling (max_wait_ms)", 78: "by long polling (max_wait_ms)",
+    11: "until the group was complete", 14: "until the leader's assignment",
+}  # fmt: skip
+"""What a broker waits for, by API key."""
+
+
+def timing_lines(exchange: Exchange, look: Look) -> list[str]:
+    """Return a line on where the time went, and one on TCP; none where nobody asked."""
+    timing = exchange.timing
+    if timing is None:
+        return []
+    key = exchange.api.key if exchange.api is not None else -1
+    lines = [split_text(timing.split, key)] if timing.split.broker is not None else []
+    if timing.tcp is not None:
+        lines.append(f"tcp: {tcp_text(timing.tcp)}")
+    return [look.paint("dim", line) for line in lines]
+
+
+def split_text(split: Split, api_key: int) -> str:
+    """Return where the time went, in order: `behind #3 1.1 s · network 0.2 ms · broker 2 ms · then sent for 3 ms`."""
+    said = []
+    if split.waiting:
+        said.append(f"queued behind #{split.behind} {latency(split.waiting)}")
+    if split.throttle:
+        said.append(f"throttled {latency(split.throttle)}")
+    if split.network is not None:
+        said.append(f"network {latency(split.network)}")
+    if split.held:
+        said.append(f"held {ON_PURPOSE.get(api_key, 'by long polling')} {latency(split.held)}")
+    if split.broker is not None:
+        said.append(f"broker{' and replicas' * (split.held is None)} {latency(split.broker)}")
+    after = []
+    if (split.sending or 0) >= LEAST:
+        late = f" (client did not read for {latency(split.reading)})" if (split.reading or 0) >= LEAST else ""
+        after.append(f"last byte {latency(split.sending)} later{late}")
+    if split.acknowledged is not None:
+        after.append(f"acknowledged after {latency(split.acknowledged)}")
+    return "time: " + " · ".join(said) + (f"; {', '.join(after)}" if after else "")
+
+
+def tcp_text(tcp: Tcp) -> str:
+    """Return what TCP tells: `round trip 0.1 ms · sent again: 2 by the broker · closed by the client`."""
+    said = ["handshake not in the capture" if tcp.round_trip is None else f"round trip {latency(tcp.round_trip)}"]
+    if tcp.syns > 1:
+        said.append(f"{tcp.syns} SYNs")
+    for name, pair in (("retransmissions", tcp.resent), ("zero windows", tcp.shut)):
+        by = [f"{count} by the {end}" for count, end in zip(pair, ("client", "broker"), strict=True) if count]
+        if by:
+            said.append(f"{name}: {', '.join(by)}")
+    if tcp.closed is not None:
+        said.append(f"{'reset' if tcp.reset else 'closed'} by the {tcp.closed}")
+    return " · ".join(said)

@@ -1,14 +1,23 @@
-"""Findings as views show them: a line with the mark of its weight, a style, an object of JSON."""
+"""Findings as views show them: marks by severity, lines, objects of JSON; failed connection attempts in a line each."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any, Final
 
+from ...exchanges.messages.peers import Attempts, endpoint
 from ...protocol.findings import Finding, Kind
+from ...protocol.findings.amounts import count
+from ...protocol.findings.kinds import Severity
 from ...protocol.findings.quirks import quirk_of
 from ...protocol.findings.text import Origin, text_of
 from .style import Look
+from .times import Clock
 from .values import escape
+
+MARKS: Final = {Severity.ERROR: ("✗", "bad"), Severity.WARNING: ("!", "note"), Severity.NOTE: ("·", "dim")}
+"""The mark and the style of each severity."""
 
 
 def finding_line(finding: Finding, look: Look, origin: Origin | None = None) -> str:
@@ -46,3 +55,27 @@ def finding_object(finding: Finding, origin: Origin | None = None) -> dict[str, 
         "kind": finding.kind.value, "old_kind": finding.kind.old_name, "severity": finding.severity.value,
         "side": finding.side, "path": finding.path, "offset": offset, "text": escape(text_of(finding, origin)), **quirk,
     }  # fmt: skip
+
+
+def attempts_text(found: Attempts) -> str:
+    """Return who tried to connect: `10.0.0.1 → 10.0.0.2:9092: 2 connections refused (c3, from packet 7 on)`."""
+    again = f", {count(found.tries, 'attempt')}" if found.tries > found.connections else ""
+    outcome = "refused" if found.kind is Kind.CONNECTION_REFUSED else "timed out"
+    which = f"c{found.number}, first packet {found.first_packet}"
+    return (
+        f"{escape(found.host)} → {escape(endpoint(found.broker))}: {count(found.connections, 'connection')} {outcome}"
+        f"{again} ({which})"
+    )
+
+
+def attempts_lines(found: Sequence[Attempts], look: Look) -> str:
+    """Return a line on each, with its kind and when it was, as views for people have it."""
+    clock = Clock(local=look.local)
+    lines = []
+    for one in found:
+        since, until = (clock.times[time // 1_000_000] for time in (one.since, one.until))
+        when = since if since == until else f"{since} to {until}"
+        text = f"! {one.kind}: {attempts_text(one)} · {when}"
+        pieces = [text] if look.full or look.long_lines else wrap(text, look.width, subsequent_indent="    ")
+        lines += [look.paint("note", piece) + "\n" for piece in pieces]
+    return "".join(lines)

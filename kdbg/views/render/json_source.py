@@ -35,6 +35,7 @@ from ...protocol.wire.readings.codegen import CodeGenerator, Unsuited
 from ...protocol.wire.readings.measure import begin
 from ...protocol.wire.records.node import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK
+from .values import Memo
 
 
 class JsonWriter(Protocol):
@@ -44,8 +45,8 @@ class JsonWriter(Protocol):
 
 
 WriteSet = Callable[[bytes, int, int, list[bytes], "list[Odd] | None"], None]
-MOST, LONGEST = 20_000, 200
-"""Texts that are remembered, and bytes of one of them."""
+LONGEST = 200
+"""Bytes of a text that is remembered."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -63,29 +64,10 @@ def json_writer(header: Node, body: WireStruct) -> JsonWriter | None:
         return None
 
 
-class Quoted(dict[bytes, bytes]):
-    """Strings as JSON has them, by their UTF-8 bytes; those that are short are remembered."""
-
-    def __missing__(self, data: bytes) -> bytes:
-        text = dumps(data.decode())
-        if len(data) <= LONGEST:
-            if len(self) >= MOST:
-                self.clear()
-            self[data] = text
-        return text
-
-
-class Uuids(dict[bytes, bytes]):
-    """UUIDs as JSON has them, by their bytes."""
-
-    def __missing__(self, data: bytes) -> bytes:
-        if len(self) >= MOST:
-            self.clear()
-        text = self[data] = b'"%b"' % str(UUID(bytes=data)).encode()
-        return text
-
-
-QUOTED, UUIDS = Quoted(), Uuids()
+QUOTED = Memo(lambda data: dumps(data.decode()), longest=LONGEST)
+"""Strings as JSON has them, by their UTF-8 bytes."""
+UUIDS = Memo(lambda data: b'"%b"' % str(UUID(bytes=data)).encode())
+"""UUIDs as JSON has them, by their bytes."""
 
 
 def octets(data: bytes) -> bytes:

@@ -17,12 +17,11 @@ from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.codegen import UNREADABLE
-from .exchange_header import SECOND, iso_seconds
 from .findings import finding_object, note
 from .json_source import JsonWriter, json_writer
-from .jsonlines import DELETE, Topics, dump, errors_of, has_uuids, json_line, printable, record_sets
-from .places import places_object
+from .jsonlines import DELETE, Topics, dump, errors_of, has_uuids, json_line, places_object, printable, record_sets
 from .style import Look
+from .times import SECOND, iso_seconds
 
 MOST = 4096
 """Beginnings of lines that are remembered."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 from uuid import UUID
@@ -22,8 +22,8 @@ from ...exchanges.messages.error_codes import errors_in
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.latency import split_object, tcp_object
 from ...exchanges.messages.message import Message
-from ...exchanges.messages.peers import connection_object
-from ...exchanges.messages.places import UNNUMBERED, UNTIMED
+from ...exchanges.messages.peers import Attempts, connection_object, endpoint
+from ...exchanges.messages.places import UNNUMBERED, UNTIMED, Bounds, Half, LogLine, PointView
 from ...protocol.findings import Finding
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct
@@ -32,15 +32,15 @@ from ...protocol.wire.readings.layout import layout
 from ...protocol.wire.readings.outline import outline
 from ...protocol.wire.readings.secrets import Hidden, veil
 from ...protocol.wire.records.node import RecordsNode
-from .exchange_header import findings_of, iso
+from .exchange_header import findings_of
 from .findings import finding_object, note
-from .lines import line_object
-from .places import places_object
 from .style import Look
+from .times import iso
 from .values import Escapes
 from .without_values import shown_body
 
 Path = tuple[str, ...]
+Json = dict[str, Any]
 Topics = Mapping[UUID, str]
 NO_TOPICS: Topics = {}
 HIDDEN = Look()
@@ -77,6 +77,24 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, look: Look = HIDDE
     }, show_secrets=look.show_secrets)  # fmt: skip
 
 
+def attempts_json(found: Sequence[Attempts]) -> bytes:
+    """Return one object per line: as for exchanges, with `attempts` in place of the messages."""
+    return b"".join(dump(_attempts_object(one)) for one in found)
+
+
+def _attempts_object(one: Attempts) -> dict[str, Any]:
+    return {
+        "connection": {"client": one.host, "broker": endpoint(one.broker), "id": one.number},
+        "api": None, "api_key": None, "api_version": None, "number": None, "correlation_id": None, "client_id": None,
+        "latency_ms": None, "errors": [], "notes": [note(one.finding)], "findings": [finding_object(one.finding)],
+        "attempts": {
+            "outcome": one.kind.value, "old_outcome": one.kind.old_name, "connections": one.connections,
+            "tries": one.tries, "since": one.since / 1e9, "until": one.until / 1e9, "first_packet": one.first_packet,
+        },
+        "request": None, "response": None,
+    }  # fmt: skip
+
+
 def _correlation_id(exchange: Exchange) -> int | None:
     """Return the correlation id; None of SASL tokens without header, and where nobody says."""
     spoken = exchange.api is None or exchange.api.key >= 0
@@ -102,6 +120,57 @@ def _half(
     if half.data or message.body:  # of a half without bytes a log may tell no field at all
         shown["body"] = json_body(message, look)
     return shown, findings_of(half, message), names
+
+
+def line_object(line: LogLine) -> dict[str, Any]:
+    """Return a line as JSON has it."""
+    when = iso(line.time) if line.time != UNTIMED else None
+    said = {"dialect": line.dialect, "line": line.number, "half": line.half, "time_utc": when}
+    return {"file": line.log, **said} if line.log else said
+
+
+def places_object(exchange: Exchange) -> Json:
+    """Return where an exchange was seen, and what became of its time; durations are milliseconds."""
+    places = exchange.places
+    assert places is not None, "not merged"
+    there, back, ahead = places.there, places.back, places.ahead
+    return {
+        "times": [_place_object(place) for place in places.seen],
+        "identity": "certain" if places.certain else "likely",
+        "network_ms": _ms(places.network),
+        "broker_ms": _ms(places.broker),
+        "there_ms": _bounds(there),
+        "back_ms": _bounds(back),
+        "clock_ahead_ms": _bounds(ahead),
+    }
+
+
+def _place_object(place: PointView) -> Json:
+    ends = {"client": place.client, "broker": place.broker} if place.client else {}
+    return {
+        "file": place.file, **ends, "latency_ms": _ms(place.latency),
+        "request": _half_object(place.request), "response": _half_object(place.response),
+    }  # fmt: skip
+
+
+def _half_object(half: Half | None) -> Json | None:
+    if half is None:
+        return None
+    return {
+        "first_utc": iso(half.first_time), "last_utc": iso(half.last_time),
+        "packets": (half.first_packet, half.last_packet),
+    }  # fmt: skip
+
+
+def _bounds(bounds: Bounds | None) -> Json | None:
+    """Return what is likely, and what is certain of it."""
+    if bounds is None:
+        return None
+    return {"likely": bounds.middle / 1e6, "at_least": bounds.low / 1e6, "at_most": bounds.high / 1e6}
+
+
+def _ms(nanoseconds: int | None) -> float | None:
+    return None if nanoseconds is None else nanoseconds / 1e6
 
 
 def errors_of(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from ...exchanges.guess.numbers import (
     sense,
 )
 from ...protocol.findings.amounts import count
-from .grid import printable
+from .hex.grid import printable
 from .style import Look
 
 OTHER_LAYOUT = (

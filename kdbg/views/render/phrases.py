@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from ...protocol.grammars.errors import ERRORS, Error
 from ...protocol.grammars.errors import named as error_named
 from ...protocol.wire import Api
 from ...protocol.wire.readings.layout import walk
+from .columns import paragraph
 from .numbers import number_facts, reading
 from .style import Look
 
@@ -247,5 +247,4 @@ def _api_names(words: set[str]) -> Iterator[str]:
 
 
 def _wrapped(text: str, look: Look, style: str) -> list[str]:
-    lines = textwrap.wrap(text, max(look.width, 40), break_long_words=False, break_on_hyphens=False)
-    return [look.paint(style, line) if style else line for line in lines]
+    return [look.paint(style, line) if style else line for line in paragraph(text, look.width)]

@@ -42,15 +42,17 @@ def _json(header: Node, body: WireStruct) -> Generated:
 
 @reading("tree")
 def _tree(header: Node, body: WireStruct) -> Generated:
-    from .tree import Tree
-    from .tree_codegen import Texts, drawing
+    from .tree.lines import Texts
+    from .tree.source import drawing
+    from .tree.tree import Tree
 
     return drawing(Texts(Tree(Look(), {})), header, body, "")
 
 
 @reading("hex")
 def _hex(header: Node, body: WireStruct) -> Generated:
-    from .hex_codegen import Texts, gathering
+    from .hex.blocks import Texts
+    from .hex.source import gathering
 
     return gathering(Texts(Look(), {}), header, body)
 

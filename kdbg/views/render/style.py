@@ -6,6 +6,7 @@ colour has empty sequences, and every view must read well with it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ STYLES = {
     "field5": "bright_white",
 }
 FIELD_COLOURS = 6
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+"""What switches styles on and off."""
 
 
 @cache

@@ -37,13 +37,14 @@ Made = TypeVar("Made", str, bytes)
 class Memo(dict[Any, Made]):
     """Texts that were made once and are likely to be wanted again: no long ones, and not too many."""
 
-    def __init__(self, make: Callable[[Any], Made]) -> None:
+    def __init__(self, make: Callable[[Any], Made], *, longest: int = LONGEST_KEPT) -> None:
         super().__init__()
         self.make: Callable[[Any], Made] = make
+        self.longest = longest
 
     def __missing__(self, key: Any) -> Made:
         text: Made = self.make(key)
-        if len(text) <= LONGEST_KEPT:
+        if len(text) <= self.longest:
             if len(self) >= MOST_KEPT:
                 self.clear()
             self[key] = text
@@ -147,14 +148,15 @@ def content(data: bytes | None, most: int = 1 << 62) -> str:
     return quote(text, most)
 
 
-_seconds = Memo(lambda second: f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}")
+SECONDS = Memo(lambda second: f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}")
+"""Seconds since 1970 -> date and time of day, in UTC."""
 
 
 def timestamp(value: int) -> str:
     """Return milliseconds since 1970 with date and time in UTC; alone if negative or beyond the year 9999."""
     if not 0 <= value < 253_402_300_800_000:
         return f"{value}"
-    return f"{value}  {_seconds[value // 1000]}.{value % 1000:03d} UTC"
+    return f"{value}  {SECONDS[value // 1000]}.{value % 1000:03d} UTC"
 
 
 def duration(value: int) -> str:

@@ -41,7 +41,7 @@ def texts(render: ExchangeView, exchange: Exchange) -> Iterable[Text]:
 
 
 def _attempts(look: Look, found: Sequence[Attempts]) -> Text:
-    from .attempts import attempts_lines
+    from .findings import attempts_lines
 
     return attempts_lines(found, look)
 
@@ -72,21 +72,21 @@ class View:
 
 
 def _attempts_json(look: Look, found: Sequence[Attempts]) -> Text:
-    from .attempts import attempts_json
+    from .jsonlines import attempts_json
 
     return attempts_json(found)
 
 
 def _tree(look: Look, topics: Topics) -> ExchangeView:
     if look.only_errors:
-        from .compact.view import FailuresView
+        from .tree.compact import FailuresView
 
         return FailuresView(look, topics)
     if look.compact or look.depth is not None:
-        from .compact.view import CompactView
+        from .tree.compact import CompactView
 
         return CompactView(look, topics)
-    from .exchanges import TreeView
+    from .tree.view import TreeView
 
     return TreeView(look, topics)
 
@@ -116,20 +116,19 @@ def _summary_header(look: Look, time: int | None) -> str:
 
 
 def _summary_pieces(look: Look, file: File, name: str) -> PieceView:
-    from .segments import Trees
-    from .segmentsummary import LogSummary
+    from .segments import LogSummary, Trees
 
     return LogSummary(look) if file.is_log else Trees(look, file)
 
 
 def _summary_pieces_header(look: Look, file: File) -> str:
-    from .segmentsummary import header
+    from .segments import header
 
     return header(look) if file.is_log else ""
 
 
 def _hex(look: Look, topics: Topics) -> ExchangeView:
-    from .hex_view import HexView
+    from .hex.view import HexView
 
     return HexView(look, topics)
 
@@ -165,13 +164,13 @@ def _json_explained(data: bytes, piece: GuessedSpan, look: Look) -> tuple[Text, 
 
 
 def _tree_message(message: Message, look: Look, topics: Topics) -> Text:
-    from .tree import message_tree
+    from .tree.tree import message_tree
 
     return message_tree(message, look, topics)
 
 
 def _hex_message(message: Message, look: Look, topics: Topics) -> Text:
-    from .hexdump import message_hexdump
+    from .hex.hexdump import message_hexdump
 
     return message_hexdump(message, look, topics)
 

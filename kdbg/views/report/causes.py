@@ -20,7 +20,7 @@ from ...analysis.diagnosis.text import advice, alternatives, sentence
 from ...analysis.ledgers import Ledgers
 from ...exchanges.messages.peers import endpoint
 from ...protocol.findings.kinds import Severity
-from ..render.causes import command, evidence_text
+from ..render.diagnosis import command, evidence_text
 from ..render.values import escape
 from .cells import duration, shown, when
 

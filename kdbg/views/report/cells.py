@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from ..render.exchange_header import latency
+from ..render.times import latency
 from ..render.values import escape
-from ..tables.values import FIRST, LAST
-from .facts import Listing
-from .page_queries import TableQuery
+from ..tables.cells import FIRST, LAST
+from .queries import PERCENTILES, SPENT_TITLES, ListQuery, TableQuery
 
+Row = tuple[Any, ...]
 EPOCH = datetime(1970, 1, 1)
 LONGEST = 200
 """Characters of a text in a cell."""
 LONGEST_COMMAND = 5000
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+
+
+@dataclass
+class Listing:
+    """The first rows of a table in its own order, and how many more there are."""
+
+    rows: list[Row]
+    left: int = 0
 
 
 class TableCell(NamedTuple):
@@ -56,14 +64,27 @@ class ReportTable:
 
 
 def table(
-    caption: str, columns: dict[str, str], listing: Listing | Iterable[Sequence[Any]], apart: Sequence[TableQuery] = (),
-    histogram: str = "",
+    caption: str, columns: Mapping[str, str] | Iterable[str], listing: Listing | Iterable[Sequence[Any]],
+    apart: Sequence[TableQuery] = (), histogram: str = "",
 ) -> ReportTable:  # fmt: skip
-    """Make a table of rows; `columns` are the titles in the order of the values, each with its kind."""
+    """Make a table of rows; `columns` are the titles in the order of the values, with kinds that are not the usual."""
     listing = listing if isinstance(listing, Listing) else Listing([tuple(row) for row in listing])
-    kinds = [KINDS[kind] for kind in columns.values()]
-    rows = [[_cell(show, value) for show, value in zip(kinds, row, strict=False)] for row in listing.rows]
-    return ReportTable(caption, [Column(*column) for column in columns.items()], rows, listing.left, apart, histogram)
+    kinds = columns if isinstance(columns, Mapping) else {}
+    heads = [Column(title, kinds.get(title) or usual_kind(title)) for title in columns]
+    shows = [KINDS[column.kind] for column in heads]
+    rows = [[_cell(show, value) for show, value in zip(shows, row, strict=False)] for row in listing.rows]
+    return ReportTable(caption, heads, rows, listing.left, apart, histogram)
+
+
+def list_table(one: ListQuery, listing: Listing) -> ReportTable:
+    """Make the table of a list, given its rows."""
+    columns = {title: one.kinds.get(title, "") for title in one.titles}
+    return table(one.caption, columns, listing, one.asked, one.histogram)
+
+
+def usual_kind(title: str) -> str:
+    """Return the kind of a column: what its title, or the first word of that, has elsewhere."""
+    return TITLES.get(title) or TITLES.get(title.split()[0], "text")
 
 
 def _cell(show: Callable[[Any], TableCell], value: Any) -> TableCell:
@@ -117,3 +138,19 @@ KINDS: dict[str, Callable[[Any], TableCell]] = {
     "command": lambda value: TableCell(shown(value, LONGEST_COMMAND)),
 }
 """How values are shown, by kind: durations and times are in microseconds."""
+TITLES: dict[str, str] = {
+    title: kind
+    for kind, titles in {
+        "count": ("exchanges", "connections", "client hosts", "hosts", "with errors", "errors", "no response",
+                  "responses", "not decoded", "times", "partitions", "records", "log end", "committed", "lag",
+                  "members", "packets"),
+        "bytes": ("on the wire", "bytes"),
+        "duration": (*PERCENTILES, "longest", "maximum excess latency", *SPENT_TITLES, "took"),
+        "time": ("time", "first", "last", "began"),
+        "id": ("generation", "partition"),
+        "exchange": ("exchange",),
+        "command": ("command",),
+    }.items()
+    for title in titles
+}  # fmt: skip
+"""What stands in columns, by their titles, or by the first word of these; texts in all others."""

@@ -9,28 +9,56 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from ..tables.columns import TIMES
-from .ask import POLL, STEP, Ask, Bins, rounded
+from .cells import Listing, shown
+from .queries import ANSWERS, COMMITS, ERRORS, Ask, ChartQuery, ListQuery, rounded, unknown_first
 
-FactRow = tuple[Any, ...]
 MOST_ROWS = 200
 """Rows of a table; what is left out is said."""
 MOST_SERIES = 6
 """Lines or colours of a chart; the rest are "others"."""
 OTHERS = "others"
 PERCENTS = (50, 95, 99)
-COMMITS = ("OffsetCommit", "OffsetFetch", "TxnOffsetCommit")
-"""The APIs that tell what a group committed."""
+SECOND = 1_000_000
+MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
+WIDTHS = (
+    *(step * 10**power for power in range(3, 6) for step in (1, 2, 5)),
+    *(step * SECOND for step in (1, 2, 5, 10, 15, 30)), *(step * MINUTE for step in (1, 2, 5, 10, 15, 30)),
+    *(step * HOUR for step in (1, 2, 3, 6, 12)), *(step * 10**power * DAY for power in range(7) for step in (1, 2, 5)),
+)  # fmt: skip
+"""What a bar of a chart over time may stand for, in microseconds: from a millisecond on, and nothing odd."""
+MOST_BINS = 120
 
 
-@dataclass
-class Listing:
-    """The first rows of a table in its own order, and how many more there are."""
+class Bins(NamedTuple):
+    """Time cut into `many` pieces of `width` microseconds, from `start` on."""
 
-    rows: list[FactRow]
-    left: int = 0
+    start: int
+    width: int
+    many: int
+
+    @classmethod
+    def over(cls, first: int, last: int) -> Bins:
+        """Return at most MOST_BINS bins that cover this span; the first begins at a multiple of the width."""
+        for width in WIDTHS:
+            start = first - first % width
+            if (last - start) // width < MOST_BINS:
+                break
+        return cls(start, width, (last - start) // width + 1)
+
+    def of(self, column: str) -> str:
+        """Return the SQL for the number of the bin that a point in time lies in.
+
+        Spark's `/` gives a fraction, SQLite's does not: of whole multiples both are exact.
+        """
+        since = f"({column} - {self.start})"
+        return f"CAST(({since} - {since} % {self.width}) / {self.width} AS BIGINT)"
+
+    @property
+    def times(self) -> list[int]:
+        """Return when each begins."""
+        return [self.start + i * self.width for i in range(self.many)]
 
 
 @dataclass
@@ -65,14 +93,6 @@ class Heat(NamedTuple):
 
 
 EDGES = (0, *(step * 10**power for power in range(1, 9) for step in (1, 2, 5)))
-_ANSWERED = "latency_us IS NOT NULL AND request_time IS NOT NULL"
-ANSWERS, POLLS = f"{_ANSWERED} AND NOT {POLL}", f"{_ANSWERED} AND {POLL}"
-"""SQL: answers that come as soon as they can, and those to long polls, which brokers hold back."""
-TIMED = "broker_us IS NOT NULL"
-"""SQL: exchanges of which it is known where their time went."""
-ERRORS = f"(SELECT * FROM errors WHERE NOT {STEP}) AS wrong"
-STEPS = f"(SELECT * FROM errors WHERE {STEP}) AS steps"
-"""SQL: errors but normal steps of protocols, and those steps, to ask for."""
 
 
 def total(ask: Ask) -> Total | None:
@@ -100,15 +120,29 @@ def listing(ask: Ask, sql: str, order: str, most: int = MOST_ROWS) -> Listing:
     return Listing([row[:-1] for row in rows], rows[0][-1] - len(rows) if rows else 0)
 
 
-def over_time(ask: Ask, bins: Bins, name: str, amount: str, source: str) -> Series:
-    """Return `amount` by `name` in each bin; all but the largest few names are put together."""
-    where, bin = "request_time IS NOT NULL", bins.of("request_time")
-    largest = ask(f"SELECT {name}, {amount} AS amount FROM {source} WHERE {where} GROUP BY {name} "
-                  f"ORDER BY amount DESC, {name} LIMIT {MOST_SERIES + 1}")  # fmt: skip
+def listed(ask: Ask, one: ListQuery) -> Listing:
+    """Return the first rows of a list, all traffic together."""
+    lead, *others = one.asked
+    found, many = listing(ask, lead.whole(one.weight), one.by), len(lead.keys)
+    known = [(query, {row[:many]: row[many:-1] for row in ask(query.whole())}) for query in others]
+    rows = []
+    for *row, _ in found.rows:
+        told = dict(zip((*lead.keys, *lead.amounts), row, strict=True))
+        for query, answers in known:
+            told |= zip(query.amounts, answers.get(tuple(row[:many]), (0,) * len(query.amounts)), strict=True)
+        rows.append(tuple(told[title] for title in one.titles if title in told))
+    return Listing(rows, found.left)
+
+
+def over_time(ask: Ask, bins: Bins, query: ChartQuery) -> Series:
+    """Return the amounts of a chart in each bin; all but the largest few names are put together."""
+    name, source, amount = query.name, query.source, query.aggregate
+    largest = ask(f"SELECT {name} AS name, {amount} AS amount FROM {source} GROUP BY 1 "
+                  f"ORDER BY amount DESC, {unknown_first('name')} LIMIT {MOST_SERIES + 1}")  # fmt: skip
     names = [row[0] for row in largest]
     named = names if len(names) <= MOST_SERIES else names[:MOST_SERIES]
     series = Series(bins, {label(each): [0] * bins.many for each in named})
-    for each, i, value in ask(f"SELECT {name}, {bin}, {amount} FROM {source} WHERE {where} GROUP BY 1, 2"):
+    for each, i, value in ask(f"SELECT {name}, {bins.of('request_time')}, {amount} FROM {source} GROUP BY 1, 2"):
         line = series.lines.setdefault(label(each) if each in named else OTHERS, [0] * bins.many)
         line[i] = (line[i] or 0) + (value or 0)
     return series
@@ -131,25 +165,15 @@ def percentiles(counts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def by_api(ask: Ask) -> Listing:
-    """Return rows of (API, exchanges, request bytes, response bytes, error codes, unanswered)."""
-    errors: dict[Any, int] = dict(ask(f"SELECT api, COUNT(*) FROM {ERRORS} GROUP BY api"))
-    found = ask("""
-        SELECT api, COUNT(*) AS exchanges, SUM(request_bytes), SUM(response_bytes),
-               SUM(CASE WHEN answered IS NULL THEN 1 ELSE 0 END)
-        FROM exchanges GROUP BY api ORDER BY exchanges DESC, api""")
-    return Listing([(label(api), *amounts, errors.get(api, 0), unanswered) for api, *amounts, unanswered in found])
-
-
-def latency_by_api(ask: Ask, which: str = ANSWERS) -> Listing:
-    """Return rows of (API, answered, PERCENTS of latency, longest, longest beyond what was asked to wait)."""
+def latency_by_api(ask: Ask, one: ListQuery) -> Listing:
+    """Return rows of (API, answered, PERCENTS of latency, longest …)."""
     taken: dict[Any, list[tuple[int, int]]] = defaultdict(list)
-    where = f"FROM exchanges WHERE {which}"
-    for api, latency, count in ask(f"SELECT api, {rounded('latency_us', 3)}, COUNT(*) {where} GROUP BY 1, 2"):
+    [query] = one.asked
+    sql = f"SELECT {query.keys['API']}, {rounded('latency_us', 3)}, COUNT(*) FROM {query.source} GROUP BY 1, 2"
+    for api, latency, count in ask(sql):
         taken[api].append((latency, count))
-    found = ask(f"SELECT api, COUNT(*) AS times, MAX(latency_us), MAX(late_us) {where} GROUP BY api "
-                "ORDER BY times DESC, api")  # fmt: skip
-    return Listing([(label(api), times, *percentiles(taken[api]), *longest) for api, times, *longest in found])
+    rows = listed(ask, one).rows
+    return Listing([(api, times, *percentiles(taken[api]), *longest) for api, times, *longest in rows])
 
 
 def latencies(ask: Ask, bins: Bins, which: str = ANSWERS) -> tuple[Series, Heat]:
@@ -167,56 +191,6 @@ def latencies(ask: Ask, bins: Bins, which: str = ANSWERS) -> tuple[Series, Heat]
     full = [edge for edge in EDGES if any(counts[edge])]
     edges = [edge for edge in EDGES if full and full[0] <= edge <= full[-1]]
     return lines, Heat(edges, [counts[edge] for edge in edges])
-
-
-def spent(ask: Ask, by: str = "api") -> Listing:
-    """Return rows of (API, or `by` that, answered, then the microseconds in all of each of TIMES)."""
-    sums = ", ".join(f"SUM({column}) AS {column}" for column in TIMES)
-    found = ask(f"SELECT {by}, COUNT(*) AS times, {sums} FROM exchanges WHERE {TIMED} GROUP BY {by} "
-                f"ORDER BY SUM(latency_us) DESC, {by}")  # fmt: skip
-    rows = [(label(name), *rest) for name, *rest in found]
-    return Listing(rows[:MOST_ROWS], len(rows[MOST_ROWS:]))
-
-
-def errors_by_api(ask: Ask, source: str = ERRORS) -> Listing:
-    """Return rows of (error, API, how often, first, last)."""
-    return listing(ask, "SELECT error, api, COUNT(*) AS times, MIN(request_time) AS first_time, MAX(request_time) AS "
-                   f"last_time FROM {source} GROUP BY error, api", "times DESC, error, api")  # fmt: skip
-
-
-def errors_by_topic(ask: Ask) -> Listing:
-    """Return rows of (topic, error, API, how often, partitions)."""
-    return listing(
-        ask,
-        f"""
-        SELECT COALESCE(topic, topic_id) AS topic, error, api, COUNT(*) AS times, COUNT(DISTINCT partition)
-        FROM partitions WHERE error_code <> 0 AND NOT {STEP} GROUP BY 1, 2, 3""",
-        "times DESC, topic, error, api",
-    )
-
-
-MOVED = {
-    "accepted": "api = 'Produce' AND error_code = 0",
-    "rejected": "api = 'Produce' AND error_code <> 0",
-    "unacknowledged": "api = 'Produce' AND error_code IS NULL",
-    "fetched": "api = 'Fetch'",
-}
-"""What becomes of records, in SQL: of what nobody answered for (acks=0, or no answer in the capture) none can tell."""
-
-
-def topics(ask: Ask) -> Listing:
-    """Return rows of (topic, partitions, records and bytes of each of MOVED, errors)."""
-    columns = ", ".join(f"SUM(CASE WHEN {which} THEN {amount} END) AS {amount}_{name}"
-                        for name, which in MOVED.items() for amount in ("records", "bytes"))  # fmt: skip
-    return listing(
-        ask,
-        f"""
-        SELECT COALESCE(topic, topic_id) AS topic, COUNT(DISTINCT partition) AS partitions, {columns},
-               SUM(CASE WHEN error_code <> 0 AND NOT {STEP} THEN 1 ELSE 0 END) AS errors,
-               SUM(COALESCE(bytes, 0)) AS all_bytes
-        FROM partitions GROUP BY 1""",
-        "all_bytes DESC, topic",
-    )
 
 
 def clients(ask: Ask) -> Listing:
@@ -247,14 +221,6 @@ def rebalances(ask: Ask) -> Listing:
     return Listing(sorted(found.rows, key=lambda row: row[2]), found.left)
 
 
-def problems(ask: Ask) -> Listing:
-    """Return rows of (severity, kind, what, API, how often, first)."""
-    return listing(ask, "SELECT severity, kind, text, api, COUNT(*) AS times, MIN(request_time) FROM problems "
-                   "GROUP BY severity, kind, text, api",
-                   "CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, times DESC, kind, text, api",
-                   )  # fmt: skip
-
-
 def undecoded(ask: Ask) -> int:
     """Count the problems that say that something could not be decoded."""
     [(count,)] = ask("SELECT COUNT(*) FROM problems WHERE severity = 'error'")
@@ -265,3 +231,101 @@ def files(ask: Ask) -> Listing:
     """Return rows of (file, packets, bytes, first, last, what is wrong with it)."""
     return listing(ask, "SELECT file, packets, packet_bytes, first_time, last_time, problem FROM files",
                    "first_time, file")  # fmt: skip
+
+
+Changes: TypeAlias = dict[tuple[str, ...], list[tuple[int, str, int]]]
+"""By group, topic and partition, as the page shows them: (bin, group, by how much the lag grows)."""
+MOST_CHANGES = 50_000
+
+
+class Lag(NamedTuple):
+    """Consumer lag: by group over time, and (group, topic, partition, end of the log, committed, lag) at the end.
+
+    `changes` are those of each partition over time; None where there were too many of them.
+    """
+
+    groups: Series
+    partitions: Listing
+    changes: Changes | None = None
+
+
+def lag(ask: Ask, bins: Bins) -> Lag:
+    """How far behind the groups are: the end of the log, as far as it is known, less what was committed last.
+
+    The end of a log is a high watermark fetched, the offset behind what was produced, or the answer of ListOffsets for
+    the latest; between two sightings it is taken to stand still.
+    """
+    series = Series(bins)
+    last: dict[tuple[Any, ...], tuple[int, int, int]] = {}
+    behind: dict[str, int] = defaultdict(int)
+    changes: Changes = defaultdict(list)
+    now = many = 0
+    for i, group, topic, partition, end, committed in ask(_lag_sql(bins.of("request_time"))):
+        if i != now:
+            _mark(series, now, i, behind)
+            now = i
+        place, amount = (group, topic, partition), max(end - committed, 0)
+        grown = amount - last.get(place, (0, 0, 0))[2]
+        behind[label(group)] += grown
+        changed = grown or place not in last
+        many += bool(changed)
+        if changed and many <= MOST_CHANGES:
+            changes[shown(group), shown(topic), str(partition)].append((i, label(group), grown))
+        last[place] = end, committed, amount
+    _mark(series, now, bins.many, behind)
+    largest = sorted(series.lines, key=lambda name: -max(value or 0 for value in series.lines[name]))[:MOST_SERIES]
+    series.lines = {name: series.lines[name] for name in largest}
+    rows = sorted(
+        ((*place, *numbers) for place, numbers in last.items()),
+        key=lambda row: (-row[-1], str(row[0]), str(row[1]), row[2]),
+    )
+    listing = Listing(rows[:MOST_ROWS], max(len(rows) - MOST_ROWS, 0))
+    return Lag(series, listing, changes if many <= MOST_CHANGES else None)
+
+
+def _mark(series: Series, start: int, stop: int, behind: dict[str, int]) -> None:
+    """Note the lag at the end of a bin; it stands until something else is heard."""
+    for group, amount in behind.items():
+        for i in range(start, stop):
+            series.at(group, i, amount)
+
+
+def _lag_sql(bin: str) -> str:
+    """(bin, group, topic, partition, end of the log, committed), in the order of bins.
+
+    Where a group committed nothing in a bin, its last commit still stands: commits are counted, and each row takes the
+    offset that stands in the row where its count was reached.
+    """
+    topic = "COALESCE(topic, topic_id) AS topic, partition"
+    return f"""
+        WITH ends AS (
+            SELECT {topic}, {bin} AS bin,
+                   MAX(CASE api WHEN 'Fetch' THEN high_watermark
+                                WHEN 'Produce' THEN last_offset + 1 ELSE offset END) AS log_end
+            FROM partitions
+            WHERE request_time IS NOT NULL AND (api = 'Fetch' AND high_watermark >= 0
+                OR api = 'Produce' AND last_offset >= 0 OR api = 'ListOffsets' AND asked_timestamp = -1 AND offset >= 0)
+            GROUP BY 1, 2, 3),
+        commits AS (
+            SELECT group_id, {topic}, {bin} AS bin, MAX_BY(offset, request_time) AS committed
+            FROM partitions
+            WHERE request_time IS NOT NULL AND api IN ({", ".join(map(repr, COMMITS))}) AND offset >= 0
+                AND COALESCE(error_code, 0) = 0 AND group_id IS NOT NULL
+            GROUP BY 1, 2, 3, 4),
+        followed AS (SELECT DISTINCT group_id, topic, partition FROM commits),
+        seen AS (
+            SELECT group_id, ends.topic, ends.partition, bin, log_end, CAST(NULL AS BIGINT) AS committed
+            FROM ends JOIN followed ON ends.topic = followed.topic AND ends.partition = followed.partition
+            UNION ALL
+            SELECT group_id, topic, partition, bin, CAST(NULL AS BIGINT), committed FROM commits),
+        merged AS (
+            SELECT group_id, topic, partition, bin, MAX(log_end) AS log_end, MAX(committed) AS committed
+            FROM seen GROUP BY 1, 2, 3, 4),
+        known AS (
+            SELECT merged.*, MAX(log_end) OVER so_far AS end_so_far, COUNT(committed) OVER so_far AS commits_so_far
+            FROM merged WINDOW so_far AS (PARTITION BY group_id, topic, partition ORDER BY bin)),
+        carried AS (
+            SELECT bin, group_id, topic, partition, end_so_far,
+                   MAX(committed) OVER (PARTITION BY group_id, topic, partition, commits_so_far) AS committed_last
+            FROM known)
+        SELECT * FROM carried WHERE end_so_far IS NOT NULL AND committed_last IS NOT NULL ORDER BY bin"""

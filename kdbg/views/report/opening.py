@@ -1,25 +1,147 @@
-"""How the page opens: what stands out, in a few lines each, and the exchanges that are worth looking at."""
+"""How the page opens: what stands out, in a few lines each, and the exchanges that are worth looking at.
+
+Normal steps of protocols are no errors here, and what a request asked the broker to wait is no delay.
+"""
 
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ...protocol.findings import Kind
 from ...protocol.findings.amounts import count
-from . import facts, outstanding
-from . import page_queries as moves
-from .ask import Ask
-from .cells import ReportTable, duration, shown, table
-from .outstanding import LATE, Named, Worth
-from .page_queries import TableQuery
+from ..tables.questions import FENCED
+from . import queries
+from .cells import Listing, ReportTable, Row, duration, shown, table
+from .facts import label, listed
+from .queries import ERRORS, Ask, TableQuery
+
+LATE = 100_000
+"""Microseconds beyond what was asked to wait, from which on an answer stands out."""
+MOST_WORTH = 15
+"""Exchanges of one kind that are worth looking at."""
+MOST_EVENTS = 5000
+"""Of groups, looked through for names."""
+WHERE = "number, capture, connection_id, connection, client_id, api, request_time, latency_us"
+
+
+class Worth(NamedTuple):
+    """An exchange worth looking at, and why; what tables do not tell is None."""
+
+    why: str
+    number: int | None
+    capture: str
+    connection_id: int
+    connection: str | None
+    client_id: str | None
+    api: str | None
+    time: int
+    latency: int | None
+
+
+class Erring(NamedTuple):
+    """Errors of one kind that a client got; `places` are topics, each with its partitions."""
+
+    client_id: str | None
+    host: str
+    error: str
+    api: str | None
+    times: int
+    first: int
+    last: int
+    places: dict[str, list[int]]
+
+
+def errors_by_client(ask: Ask) -> tuple[list[Erring], int]:
+    """Return who gets which errors, the most frequent first, and how many kinds more there are."""
+    found = listed(ask, queries.ERRORS_BY_CLIENT)
+    places: dict[Row, dict[str, list[int]]] = defaultdict(dict)
+    for client_id, host, error, api, topic, partition in ask("""
+        SELECT DISTINCT partitions.client_id, host, error, api, COALESCE(topic, topic_id) AS topic, partition
+        FROM partitions JOIN connections ON partitions.capture = connections.capture
+                                        AND partitions.connection_id = connections.connection_id
+        WHERE error_code <> 0 ORDER BY 5, 6"""):
+        places[client_id, host, error, api].setdefault(label(topic), []).append(partition)
+    return [Erring._make((*row, places[row[:4]])) for row in found.rows], found.left
+
+
+def latest(ask: Ask, most: int = MOST_WORTH) -> list[tuple[int, Worth]]:
+    """Return the latest answers beyond what was asked to wait, each with the microseconds that it was late."""
+    rows = ask(f"SELECT late_us, {WHERE} FROM exchanges WHERE late_us IS NOT NULL AND request_time IS NOT NULL "
+               f"ORDER BY late_us DESC, request_time, number LIMIT {most}")  # fmt: skip
+    return [(row[0], Worth("", *row[1:])) for row in rows]
+
+
+def firsts(ask: Ask, why: str, source: str) -> list[Worth]:
+    """Return the first exchange of each kind of trouble: `why` of an API and a client; the most frequent kinds."""
+    rows = ask(f"""
+        SELECT why, {WHERE} FROM (
+            SELECT {why} AS why, {WHERE},
+                   ROW_NUMBER() OVER (PARTITION BY {why}, api, client_id ORDER BY request_time, number) AS nth,
+                   COUNT(*) OVER (PARTITION BY {why}, api, client_id) AS times
+            FROM {source}) AS numbered
+        WHERE nth = 1 ORDER BY times DESC, request_time, why LIMIT {MOST_WORTH}""")
+    return [Worth(*row) for row in rows]
+
+
+class Named(NamedTuple):
+    """A generation of a group, with the names of who joined it, in their order, and of who had gone before."""
+
+    group: str | None
+    generation: int
+    began: int
+    ended: int
+    members: int
+    reason: str | None
+    joined: list[str]
+    gone: list[str]
+
+
+def named(ask: Ask, rebalances: Listing) -> list[Named]:
+    """Return rebalances with names; what went before a generation is taken to have led to it."""
+    joined = _joined(ask)
+    gone: dict[Any, list[tuple[int, str]]] = defaultdict(list)
+    for group, time, said in _gone(ask):
+        gone[group].append((time, said))
+    found, before = [], dict[Any, int]()
+    for row in rebalances.rows:
+        group, generation, _, ended = row[:4]
+        since = before.get(group, 0)
+        words = [said for time, said in gone[group] if since < time <= ended]
+        before[group] = max(since, ended)
+        found.append(Named._make((*row, joined.get((group, generation), []), list(dict.fromkeys(words)))))
+    return found
+
+
+def _joined(ask: Ask) -> dict[tuple[Any, int], list[str]]:
+    """Return client ids by group and generation, in the order in which they joined."""
+    found: dict[tuple[Any, int], list[str]] = defaultdict(list)
+    for group, generation, client_id, _ in ask(f"""
+        SELECT group_id, generation_id, client_id, MIN(time) AS since FROM groups
+        WHERE event IN ('join', 'sync') AND generation_id > 0 AND time IS NOT NULL
+        GROUP BY group_id, generation_id, client_id ORDER BY since, client_id LIMIT {MOST_EVENTS}"""):
+        found[group, generation].append(label(client_id))
+    return found
+
+
+def _gone(ask: Ask) -> list[tuple[Any, int, str]]:
+    """Return (group, time, what is to say) of members that left, were fenced or forgotten by the coordinator."""
+    rows = ask(f"""
+        SELECT group_id, time, client_id, event, reason, error FROM groups
+        WHERE time IS NOT NULL AND (event = 'leave' OR error IN ({", ".join(map(repr, FENCED))}))
+        ORDER BY time, group_id, client_id LIMIT {MOST_EVENTS}""")
+    return [
+        (group, time, f"{label(client_id)} left{f': {reason}' if reason else ''}" if event == "leave"
+         else f"{label(client_id)} was rejected: {error}")
+        for group, time, client_id, event, reason, error in rows
+    ]  # fmt: skip
+
 
 MOST_LINES = 30
 """Of one point, for filters to choose among; the page shows the first few, and says where the rest is."""
 MOST_NAMES = 4
-KEY_KINDS = {"connection": "text", "time": "time", "times": "count"}
 NAME = 60
 """Characters of a name in a line."""
 
@@ -63,36 +185,38 @@ def points(ask: Ask, rebalances: Sequence[Named], unanswered: int) -> list[Point
 
 def erring(ask: Ask) -> Point | None:
     """Tell who gets errors."""
-    rows, left = outstanding.errors_by_client(ask)
+    rows, left = errors_by_client(ask)
     if not rows:
         return None
     lines = [
         OpeningLine(f"{_name(row.client_id)} ({row.host}): {row.error} × ", row.times,
-             f" in {facts.label(row.api)}{_places(row.places)}")
+             f" in {label(row.api)}{_places(row.places)}")
         for row in rows[:MOST_LINES]
     ]  # fmt: skip
     whole = sum(row.times for row in rows)
     title = f"{'more than ' if left else ''}{count(whole, 'error')} from brokers"
-    of = _rows(moves.ERRORS_BY_CLIENT, ((row.client_id, row.host, row.error, row.api, row.times) for row in rows))
+    of = _rows(
+        queries.ERRORS_BY_CLIENT.asked[0], ((row.client_id, row.host, row.error, row.api, row.times) for row in rows)
+    )
     return Point("error", title, "errors", of, "error from a broker", "errors from brokers", lines,
                  len(rows) + left - len(lines))  # fmt: skip
 
 
 def late(ask: Ask) -> Point | None:
     """Tell of the latest answers."""
-    rows = outstanding.latest(ask)
+    rows = latest(ask)
     found = [(time, row) for time, row in rows if time >= LATE]
     if not found:
         return None
     lines = [
         OpeningLine(
-            f"{facts.label(row.api)} of {_name(row.client_id)}{_where(row)}: {duration(time)}{_in_all(row, time)}"
+            f"{label(row.api)} of {_name(row.client_id)}{_where(row)}: {duration(time)}{_in_all(row, time)}"
         )
         for time, row in found[:MOST_LINES]
     ]  # fmt: skip
     title = f"Slow responses, up to {duration(found[0][0])} above the allowed wait"
     [(many,)] = ask(f"SELECT COUNT(*) FROM exchanges WHERE request_time IS NOT NULL AND late_us >= {LATE}")
-    of = _rows(moves.LATE, ((row.connection, facts.label(row.api), row.time, 1) for _, row in found))
+    of = _rows(queries.LATE, ((row.connection, label(row.api), row.time, 1) for _, row in found))
     return Point("warning", title, "latency", of, "of the slowest responses", "of the slowest responses", lines,
                  many - len(lines))  # fmt: skip
 
@@ -122,7 +246,7 @@ def moved(rebalances: Sequence[Named]) -> Point | None:
                                    _who("", (name for each in found for name in each.gone))) if words]  # fmt: skip
         said = f", up to {duration(longest)}; {'; '.join(who)}"
         lines.append(OpeningLine(f"{_name(found[0].group)}: ", len(found), said))
-    of = _rows(moves.MOVED_GROUPS, ((each[0].group, len(each)) for each in busiest))
+    of = _rows(queries.MOVED_GROUPS, ((each[0].group, len(each)) for each in busiest))
     return Point("warning", count(len(rebalances), "rebalance"), "rebalances", of, "rebalance", "rebalances", lines,
                  len(busiest) - len(lines))  # fmt: skip
 
@@ -131,56 +255,51 @@ def missing(ask: Ask, unanswered: int) -> Point | None:
     """Tell which requests got no answer."""
     if not unanswered:
         return None
-    found = list(ask("SELECT api, client_id, COUNT(*) AS times FROM exchanges WHERE answered IS NULL "
-                     "GROUP BY api, client_id ORDER BY times DESC, api, client_id"))  # fmt: skip
-    lines = [
-        OpeningLine(f"{facts.label(api)} of {_name(client)}: ", times) for api, client, times in found[:MOST_LINES]
-    ]
+    found = listed(ask, queries.UNANSWERED_REQUESTS)
+    lines = [OpeningLine(f"{label(api)} of {_name(client)}: ", times) for api, client, times in found.rows[:MOST_LINES]]
     what = ("request without a response", "requests without a response")
     return Point("warning", f"{count(unanswered, 'request')} without a response", "traffic",
-                 _rows(moves.UNANSWERED_REQUESTS, found), *what, lines, len(found) - len(lines))  # fmt: skip
+                 _rows(queries.UNANSWERED_REQUESTS.asked[0], found.rows), *what, lines,
+                 len(found.rows) + found.left - len(lines))  # fmt: skip
 
 
 def odd(ask: Ask) -> Point | None:
-    """Tell what was odd, but for answers that are missing, which have their own point."""
-    found = [row for row in outstanding.findings(ask).rows if Kind.named(row[0]) is not Kind.NO_RESPONSE]
+    """Tell what was odd, but for answers that are missing, which have their own point, and mere notes."""
+    found = listed(ask, queries.ABOVE_NOTES).rows
     if not found:
         return None
     lines = [OpeningLine(f"{kind} × ", times, f": {shown(text)}") for kind, _, times, text in found[:MOST_LINES]]
     level = "error" if any(severity == "error" for _, severity, *_ in found) else "warning"
-    of = _rows(moves.FINDINGS, ((kind, severity, times) for kind, severity, times, _ in found))
+    of = _rows(queries.ABOVE_NOTES.asked[0], ((kind, severity, times) for kind, severity, times, _ in found))
     many, what = sum(row[2] for row in found), ("finding above a note", "findings above a note")
     return Point(level, f"{many:,} {what[many != 1]}", "problems", of, *what, lines, len(found) - len(lines))
 
 
-def _rows(apart: Sequence[TableQuery], rows: Iterable[Sequence[Any]]) -> ReportTable:
-    """Return the rows behind a point's lines, by the questions that filters ask: keys, then how often."""
-    columns = {title: KEY_KINDS.get(title, "text") for title in (*apart[0].keys, "times")}
-    times = [replace(each, amounts={"times": each.amounts["times"]}) for each in apart]
-    return table("", columns, list(rows)[:MOST_LINES], times)
+def _rows(query: TableQuery, rows: Iterable[Sequence[Any]]) -> ReportTable:
+    """Return the rows behind a point's lines, by the question that filters ask: keys, then how often."""
+    times = replace(query, amounts={"times": query.amounts["times"]})
+    return table("", (*query.keys, "times"), list(rows)[:MOST_LINES], [times])
 
 
 def worth_looking(ask: Ask) -> ReportTable:
     """List exchanges that are worth looking at, in the order of time, each with the command that shows it."""
-    late = (
-        _because(row, f"{duration(time)} above the allowed wait")
-        for time, row in outstanding.latest(ask)
-        if time >= LATE
-    )
-    every = [*outstanding.firsts(ask, "error", facts.ERRORS), *outstanding.odd(ask), *late]
+    late = (_because(row, f"{duration(time)} above the allowed wait") for time, row in latest(ask) if time >= LATE)
+    odd = firsts(
+        ask, "kind", f"(SELECT {WHERE.removesuffix('latency_us')} CAST(NULL AS BIGINT) AS latency_us, kind "
+        "FROM problems WHERE severity <> 'note' AND request_time IS NOT NULL) AS odd",
+    )  # fmt: skip
+    every = [*firsts(ask, "error", ERRORS), *odd, *late]
     merged: dict[object, Worth] = {}
     for row in every:
         key = row[1:8]
         merged[key] = _because(row, f"{merged[key].why}, {row.why}") if key in merged else row
-    columns = {"exchange": "exchange", "command": "command", "why": "text", "client": "text",
-               "connection": "text", "API": "text", "time": "time"}  # fmt: skip
+    titles = ("exchange", "command", "why", "client", "connection", "API", "time")
     rows = sorted(merged.values(), key=lambda row: (row.time, row.number or 0, row.why))
-    cells = [(row.number, command(row), row.why, facts.label(row.client_id), row.connection, facts.label(row.api),
+    cells = [(row.number, command(row), row.why, label(row.client_id), row.connection, label(row.api),
               row.time) for row in rows]  # fmt: skip
     if all(row.number is None for row in rows):  # a pipeline's tables do not number exchanges
-        columns = dict(list(columns.items())[2:])
-        return table("Notable exchanges", columns, [cell[2:] for cell in cells], moves.WORTH)
-    return table("Notable exchanges", columns, cells, moves.WORTH)
+        return table("Notable exchanges", titles[2:], [cell[2:] for cell in cells], [queries.WORTH])
+    return table("Notable exchanges", titles, cells, [queries.WORTH])
 
 
 def _because(row: Worth, why: str) -> Worth:
@@ -198,7 +317,7 @@ def command(row: Worth) -> str | None:
 
 
 def _name(name: object) -> str:
-    return shown(facts.label(name), NAME)
+    return shown(label(name), NAME)
 
 
 def _who(words: str, names: Iterable[str]) -> str:

@@ -11,9 +11,8 @@ from ...exchanges.messages.software import software_of
 from ...protocol.findings import Finding
 from ...protocol.grammars import api
 from ...streams.tcp.connection import Connection
-from .cells import AddRow, TableRow
+from .cells import AddRow, TableRow, moment, text
 from .rows import NO_EXCHANGE, problem_columns, who_columns
-from .values import moment, text
 
 API_VERSIONS = api("ApiVersions").key
 

@@ -16,11 +16,10 @@ from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding
 from ..render.values import escape
-from .cells import Cells
+from .cells import Cells, moment
 from .connections import Connections
 from .message_columns import WantedRows
 from .rows import NO_ENDS, NO_EXCHANGE, Rows, problem_columns
-from .values import moment
 
 
 class Making(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 from ...exchanges.messages.message import Message
 from ...protocol.grammars.errors import error_name
 from ...protocol.wire.readings.outline import outline
-from .values import integer, text
+from .cells import integer, text
 
 EVENTS = {
     "JoinGroup": "join",

@@ -1,21 +1,155 @@
-"""What a message tells the tables: what it is about, and the columns of every partition in it.
+"""What a message tells the tables: what it is about, and the columns of every partition and record in it.
 
 `message_columns` takes it from a message's value; straight.py takes the same straight from the bytes of a clean one.
+What a request and its response tell of partitions is put together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...exchanges.messages.message import Message
 from ...protocol.findings import Kind
+from ...protocol.wire.language.payload import OpenedPayload, Sealed
 from ...protocol.wire.readings.layout import path_to
-from ...protocol.wire.readings.outline import PartitionContext, outline, parts
-from .partitions import KEPT, OFFSETS, Amount, amount
-from .record_rows import RecordColumns, record_rows
-from .values import integer, text
+from ...protocol.wire.readings.outline import PartitionContext, count_records, outline, parts
+from ...protocol.wire.records.sets import CONTROL, TRANSACTIONAL, codec_of
+from .cells import integer, text, timestamp
+
+REQUEST, RESPONSE = "request", "response"
+KEPT: dict[str, dict[str, dict[str, str]]] = {
+    "Produce": {RESPONSE: {"base_offset": "offset", "log_start_offset": "log_start_offset"}},
+    "Fetch": {
+        REQUEST: {"fetch_offset": "offset"},
+        RESPONSE: {
+            "high_watermark": "high_watermark", "last_stable_offset": "last_stable_offset",
+            "log_start_offset": "log_start_offset",
+        },
+    },
+    "ListOffsets": {
+        REQUEST: {"timestamp": "requested_timestamp"}, RESPONSE: {"offset": "offset", "old_style_offsets": "offset"},
+    },
+    "OffsetCommit": {REQUEST: {"committed_offset": "offset"}},
+    "OffsetFetch": {RESPONSE: {"committed_offset": "offset"}},
+    "DeleteRecords": {REQUEST: {"offset": "offset"}, RESPONSE: {"low_watermark": "log_start_offset"}},
+    "OffsetForLeaderEpoch": {RESPONSE: {"end_offset": "offset"}},
+    "TxnOffsetCommit": {REQUEST: {"committed_offset": "offset"}},
+    "OffsetDelete": {},
+    "ShareFetch": {},
+    "ShareAcknowledge": {},
+}  # fmt: skip
+"""API by API, the fields of both messages that become columns; a partition's error and record set always do."""
+
+
+OFFSETS = ("offset", "high_watermark", "last_stable_offset", "log_start_offset", "requested_timestamp")
+"""The columns that `KEPT` fills."""
+
+
+class Amount(NamedTuple):
+    """A record set in numbers; `last_offset` counts from 0 in a produce request."""
+
+    bytes: int | None = None
+    records: int | None = None
+    last_offset: int | None = None
+    codec: str | None = None
+
+
+def amount(entries: Any) -> Amount:
+    """Return bytes that are there, number of records, last offset and codec of a record set; no numbers without one."""
+    if not isinstance(entries, list):
+        return Amount()
+    whole = [entry for entry in entries if "magic" in entry]
+    held = entries[-1].get("bytes") if entries else None  # of a set of which the end is missing
+    size = sum(_entry_size(entry) for entry in entries) if held is None else int(held)
+    if not whole:
+        return Amount(size, 0)
+    return Amount(size, count_records(entries), _last_offset(whole[-1]), codec_of(whole[0]))
+
+
+def _entry_size(entry: dict[str, Any]) -> int:
+    """Return the bytes of one entry, its offset and its length included."""
+    if "magic" in entry:
+        return int(entry["batch_length"] if entry["magic"] == 2 else entry["message_size"]) + 12
+    return sum(len(piece) for piece in entry.values())
+
+
+def _last_offset(entry: dict[str, Any]) -> int:
+    if entry["magic"] == 2:
+        return int(entry["base_offset"] + entry["last_offset_delta"])
+    inner = (record["offset"] for record in reversed(entry.get("records") or ()) if "offset" in record)
+    return int(next(inner, entry["offset"]))  # the last of them may have broken off
+
+
+TableRow = tuple[Any, ...]
+RecordColumns = TableRow
+"""The columns of `records` from `offset` on."""
+
+
+def record_rows(entries: Any, wrong: set[str], path: str, *, values: bool, secrets: bool) -> Iterator[RecordColumns]:
+    """Yield the columns of `records` from `offset` on, for each record of a record set.
+
+    Offsets are those in the records. `wrong` are the paths of entries whose checksum does not match, `path` is the
+    set's. `values` adds keys and values, those that hold secrets only with `secrets`.
+    """
+    show = _Shown(values, secrets)
+    for i, entry in enumerate(entries if isinstance(entries, list) else ()):
+        here = f"{path}[{i}]"
+        sound = not any(where == here or where.startswith((f"{here}.", f"{here}[")) for where in wrong)
+        for record in _records(entry):
+            yield record["offset"], *show(entry, record), *_producer(entry, record), sound
+
+
+def _records(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the records of a batch or of a compressed message; a plain message is its own record."""
+    if "magic" not in entry:
+        return []
+    if "records" in entry or entry["magic"] == 2:
+        return [record for record in entry.get("records") or () if "offset" in record]  # the last may have broken off
+    return [entry]
+
+
+def _producer(entry: dict[str, Any], record: dict[str, Any]) -> TableRow:
+    """Return codec, producer id, epoch, sequence, control type, and whether it is part of a transaction."""
+    if entry["magic"] != 2:
+        return codec_of(entry), None, None, None, None, False
+    idempotent = entry["producer_id"] >= 0
+    sequence = entry["base_sequence"] + record["offset"] - entry["base_offset"] if entry["base_sequence"] >= 0 else None
+    return (
+        codec_of(entry),
+        entry["producer_id"] if idempotent else None,
+        entry["producer_epoch"] if idempotent else None,
+        None if sequence is None else sequence & 0x7FFFFFFF,  # sequences wrap to 0 (KIP-98)
+        record.get("control") if entry["attributes"] & CONTROL else None,
+        bool(entry["attributes"] & TRANSACTIONAL),
+    )
+
+
+class _Shown:
+    """Makes the columns of a record that hold its content, as far as that is asked for."""
+
+    def __init__(self, values: bool, secrets: bool) -> None:
+        self.values, self.secrets = values, secrets
+
+    def __call__(self, entry: dict[str, Any], record: dict[str, Any]) -> TableRow:
+        """Return timestamp, sizes of key and value, key, value and headers."""
+        key, value, headers = record["key"], record["value"], record.get("headers")
+        when = timestamp(record.get("timestamp"))
+        return when, _size(key), _size(value), self._bytes(key), self._bytes(value), self._headers(headers)
+
+    def _bytes(self, data: bytes | None) -> bytes | None:
+        if data is None or not self.values:
+            return None
+        hidden = isinstance(data, Sealed) or (isinstance(data, OpenedPayload) and data.secret)
+        return None if hidden and not self.secrets else bytes(data)
+
+    def _headers(self, headers: Any) -> list[tuple[str | None, bytes | None]]:
+        return [(text(each["key"]) or "", each["value"] if self.values else None) for each in headers or ()]
+
+
+def _size(data: bytes | None) -> int | None:
+    return None if data is None else len(data)
 
 
 @dataclass(frozen=True)
@@ -100,11 +234,56 @@ def _partition(message: Message, part: PartitionContext, wanted: WantedRows) -> 
     held = amount(entries) if isinstance(entries, list) else None
     return PartitionColumns(
         _shown(part.group), _shown(part.topic), part.partition, integer(value.get("error_code")), (*columns.values(),),
-        held, _records(message, value, wanted) if wanted.records and held is not None else None,
+        held, _record_columns(message, value, wanted) if wanted.records and held is not None else None,
     )  # fmt: skip
 
 
-def _records(message: Message, value: dict[str, Any], wanted: WantedRows) -> list[RecordColumns]:
+def _record_columns(message: Message, value: dict[str, Any], wanted: WantedRows) -> list[RecordColumns]:
     wrong = {finding.path for finding in message.findings if finding.kind is Kind.CRC_MISMATCH}
     path = f"{path_to(value, message.body)}.records" if wrong else ""
     return list(record_rows(value["records"], wrong, path, values=wanted.values, secrets=wanted.show_secrets))
+
+
+NOTHING, UNTOLD, NO_OFFSETS = Amount(), MessageColumns((), (), (), None, None, ()), (None,) * len(OFFSETS)
+Place = tuple[Any, int, str | None]
+"""Topic, partition and group."""
+
+
+def partitions_of(
+    asked: MessageColumns | None, answer: MessageColumns | None
+) -> Iterator[tuple[Place, PartitionColumns | None, PartitionColumns | None]]:
+    """Yield what both messages tell of each partition, in the order of the request, then of the response."""
+    *_, around, _, parts = asked or UNTOLD
+    of_request: dict[Place, PartitionColumns] = {}
+    for part in parts:
+        around = part[0] or around
+        of_request[part[1], part[2], around] = part
+    *_, parts = answer or UNTOLD
+    of_response: dict[Place, PartitionColumns] = {}
+    for part in parts:
+        around = part[0] or around  # a response does not repeat the group
+        of_response[part[1], part[2], around] = part
+    for place, part in of_request.items():
+        yield place, part, of_response.pop(place, None)
+    for place, part in of_response.items():
+        yield place, None, part
+
+
+def merged(
+    asked: PartitionColumns | None, answer: PartitionColumns | None
+) -> tuple[int | None, Sequence[int | None], Amount, Sequence[RecordColumns] | None]:
+    """Return (error, offsets, amount, records) of a partition, as both messages tell of it."""
+    if answer is None:
+        assert asked is not None
+        *_, offsets, held, records = asked
+        return None, offsets, held or NOTHING, records
+    _, _, _, code, offsets, held, records = answer
+    if asked is None:
+        return code, offsets, held or NOTHING, records
+    _, _, _, _, of_request, amount, in_request = asked
+    if not (held and held[0]) or (amount and amount[0]):
+        held, records = amount, in_request
+    if of_request != NO_OFFSETS:
+        pairs = zip(of_request, offsets, strict=True)
+        offsets = tuple([one if other is None else other for one, other in pairs])
+    return code, offsets, held or NOTHING, records

@@ -17,7 +17,7 @@ from ...exchanges.messages.error_codes import errors_in
 from ...exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from ...exchanges.messages.latency import Split
 from ...exchanges.messages.message import Message
-from ...exchanges.messages.peers import Peers
+from ...exchanges.messages.peers import Peers, endpoint
 from ...exchanges.messages.requested_wait import WAITS, beyond_wait
 from ...protocol.findings import Finding
 from ...protocol.grammars.errors import error_name
@@ -26,17 +26,21 @@ from ...protocol.wire import Api
 from ...protocol.wire.language.api import DIRECTIONS
 from ...protocol.wire.readings.codegen import UNREADABLE
 from ...protocol.wire.readings.topics import Topics
-from ..render.exchange_header import endpoint
 from ..render.values import escape
-from .cells import Add, Cells, Shared, TableRow
+from .cells import Add, Cells, Shared, TableRow, micros, moment, text, topic_name
 from .columns import TIMES, WHO
 from .groups import EVENTS, event_rows
-from .merging import UNTOLD, merged, partitions_of
-from .message_columns import MessageColumns, WantedRows, message_columns
-from .partitions import KEPT
-from .record_rows import RecordColumns
+from .message_columns import (
+    KEPT,
+    UNTOLD,
+    MessageColumns,
+    RecordColumns,
+    WantedRows,
+    merged,
+    message_columns,
+    partitions_of,
+)
 from .straight import ToldReader, names_by_id, reader_of
-from .values import micros, moment, text, topic_name
 
 MOST = 1 << 16
 """Kinds of exchanges that are remembered."""

@@ -15,9 +15,8 @@ from ....capture.formats import Damaged, open_packets
 from ....capture.pcap import HEADER, PACKET_HEADER
 from ....capture.source import open_source
 from ....protocol.findings import Finding, unpack
-from ....views.tables.cells import TableRow
+from ....views.tables.cells import TableRow, moment
 from ....views.tables.rows import NO_ENDS, NO_EXCHANGE, problem_columns
-from ....views.tables.values import moment
 from .cuts import CutPoint, walk
 from .plan import File, Plan, Split, between
 from .store import open_file

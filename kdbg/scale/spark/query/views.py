@@ -70,7 +70,7 @@ def without_values(records: DataFrame) -> DataFrame:
 
 
 def asking(spark: SparkSession, out: str) -> Callable[[str], Iterator[tuple[Any, ...]]]:
-    """Return a function that answers the SQL of reports (kdbg/views/report/ask.py) about a folder's tables, row by row.
+    """Return a function that answers the SQL of reports (views/report/queries.py) about a folder's tables, row by row.
 
     It raises `SparkError` where Spark refuses.
     """

@@ -16,7 +16,7 @@ from ....capture import Capture, Packet
 from ....capture.keylog import KeyLog
 from ....capture.source import open_source
 from ....protocol.findings import pack
-from ....views.tables.values import NEVER
+from ....views.tables.cells import NEVER
 from ..archive.plan import File, Plan, Split
 from ..archive.store import open_file, resolve
 from .runs import ROOM, PacketRun, runs

@@ -10,10 +10,10 @@ from ....errors import InputError
 from ....exchanges.engine.requests import RequestHeader, begins
 from ....exchanges.guess.pieces import pieces
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
-from ....exchanges.messages.peers import Peers
+from ....exchanges.messages.peers import Peers, endpoint
 from ....protocol.findings.amounts import count
 from ....views.render import explanation
-from ....views.render.exchange_header import endpoint, latency
+from ....views.render.times import latency
 from ..encode import text
 from .screen import Screen
 

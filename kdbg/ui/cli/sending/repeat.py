@@ -15,8 +15,8 @@ from ....errors import KdbgError
 from ....exchanges.messages.exchange import Exchange
 from ....protocol.findings.amounts import count
 from ....views.render.columns import aligned
-from ....views.render.exchange_header import latency
 from ....views.render.jsonlines import dump
+from ....views.render.times import latency
 from .plain import PlainRequest, written
 from .request import Request
 from .screen import Screen, errors_of

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ....exchanges.messages.exchange import Exchange
+from ....exchanges.messages.peers import endpoint
 from ....protocol.findings.amounts import count
 from ....protocol.grammars.errors import error_name
 from ....protocol.wire.readings.outline import outline
-from ....views.render.exchange_header import endpoint, latency
 from ....views.render.style import Look
 from ....views.render.summary import Summary
+from ....views.render.times import latency
 from ....views.render.views import ExchangeView, View, texts, view
 from .. import UNDECODED, printable
 from ..output import Writer, look, on_screen, without_values

@@ -10,8 +10,8 @@ from ....errors import ClientError, Closed, InputError, TimedOut
 from ....exchanges.messages.exchange import Exchange
 from ....live.client.routes import RETRY
 from ....views.render.columns import aligned
-from ....views.render.exchange_header import latency
 from ....views.render.jsonlines import dump
+from ....views.render.times import latency
 from .. import UNDECODED
 from .plain import send_once
 from .request import Request

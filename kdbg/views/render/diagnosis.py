@@ -1,0 +1,227 @@
+"""What analysis found, for people: causes with their evidence, lint, stories, readiness for another release."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ...analysis.diagnosis.text import advice, alternatives, case_object, sentence
+from ...protocol.findings import amounts
+from ...protocol.findings.kinds import Severity
+from .columns import beside
+from .findings import MARKS
+from .style import Look
+from .times import Clock
+from .values import escape
+
+if TYPE_CHECKING:
+    from ...analysis.diagnosis import Case
+    from ...analysis.diagnosis.lint import Party, Remark
+    from ...analysis.diagnosis.readiness import Client, Missing
+    from ...analysis.diagnosis.stories import Event, Subject
+
+INDENT = "    "
+
+
+class CaseView:
+    """Writes cases; `file` is the capture as a command takes it, for those that show the evidence; "" where none is."""
+
+    def __init__(self, look: Look, file: str) -> None:
+        self.look, self.file = look, file
+        self.clock = Clock(local=look.local)
+
+    def lines(self, cases: Sequence[Case]) -> Iterator[str]:
+        """Yield the lines of all cases: causes one by one, after-effects and notes in a line each behind them."""
+        loud = [case for case in cases if case.severity is not Severity.NOTE]
+        if not loud:
+            yield self.look.paint("good", "no root cause found") + "\n"
+        for case in loud:
+            yield from self.one(case)
+        for case in cases:
+            if case.severity is Severity.NOTE:
+                yield from self._note(case)
+
+    def one(self, case: Case) -> Iterator[str]:
+        """Yield the lines of a cause."""
+        mark, style = MARKS[case.severity]
+        paint = self.look.paint
+        head = f"{paint(style, f'{mark} {case.code}')}  {paint('dim', case.certainty)}"
+        yield f"{head}  {paint('dim', escape(self.clock.seen(case.since, case.until, case.count)))}\n"
+        yield from self._text("", f"{sentence(case)}.", "")
+        yield from self._text("fix", advice(case), "good")
+        if shown := evidence_text(case, self.file):
+            yield from self._text("evidence", shown, "name", whole=True)
+        if others := alternatives(case):
+            yield from self._text("alternatively", "; ".join(others), "dim")
+        yield from self._text("see", case.rule.document, "dim")
+        yield "\n"
+
+    def _note(self, case: Case) -> Iterator[str]:
+        mark, style = MARKS[case.severity]
+        after = f" (after-effect of {case.because})" if case.because else ""
+        yield from self._text("", f"{mark} {case.code}{after}: {sentence(case)}", style, indent="")
+
+    def _text(self, label: str, text: str, style: str, *, whole: bool = False, indent: str = INDENT) -> Iterator[str]:
+        """Yield a text in lines that fit; `whole` is never broken."""
+        said = escape(f"{label}: {text}" if label else text)
+        for line in [said] if whole else beside(said, self.look, indent, hanging="  " if label else ""):
+            yield f"{indent}{self.look.paint(style, line) if style else line}\n"
+
+
+def command(case: Case, file: str) -> str:
+    """Return the command that shows the first exchange of the evidence; "" where there is none, or no file."""
+    numbers = case.evidence.exchanges
+    return f"kdbg decode {shlex.quote(file)}#{numbers[0]}" if numbers and file else ""
+
+
+def evidence_text(case: Case, file: str) -> str:
+    """Return the command that shows an exchange of the evidence, and where else to look."""
+    numbers, packets, shown = case.evidence.exchanges, case.evidence.packets, command(case, file)
+    parts = []
+    if numbers:
+        others = ", ".join(f"#{number}" for number in numbers[1 if shown else 0 :])
+        parts.append(" ".join(filter(None, (shown, f"(and {others})" if shown and others else others))))
+    if packets:
+        parts.append(f"packet{'s' * (len(packets) > 1)} {', '.join(map(str, packets))}")
+    if case.evidence.fields and numbers:
+        parts.append(f"fields {', '.join(case.evidence.fields)}")
+    return " · ".join(parts)
+
+
+def case_line(case: Case, file: str | None = None) -> bytes:
+    """Return a case as a line of JSON; `file` names the capture where there are several."""
+    import orjson  # which texts do without
+
+    found = dict(case_object(case))
+    if file is not None:
+        found["file"] = file
+    return orjson.dumps(found) + b"\n"
+
+
+REMARK_INDENT = "  "
+
+
+class LintView:
+    """Writes remarks."""
+
+    def __init__(self, look: Look) -> None:
+        self.look = look
+        self.clock = Clock(local=look.local)
+
+    def lines(self, remarks: Sequence[Remark]) -> Iterator[str]:
+        """Yield the lines: a heading for each party, a line for each remark."""
+        if not remarks:
+            yield self.look.paint("good", "no violations found") + "\n"
+        for party, some in groupby(remarks, key=lambda remark: remark.party):
+            yield self.look.paint("heading", escape(named(party))) + "\n"
+            for remark in some:
+                yield from self._remark(remark)
+
+    def _remark(self, remark: Remark) -> Iterator[str]:
+        mark, style = MARKS[remark.lint.severity]
+        times = amounts.times(remark.seen.count)
+        first = remark.first
+        at = ""
+        if first is not None:
+            at = f", first #{first.number}" + (f" at {self.clock.times[first.time // 1_000_000]}" if first.time else "")
+        about = f" ({escape(remark.about)})" if remark.about else ""
+        what = remark.lint.what if remark.mistake is None else escape(remark.mistake.text)
+        said = f"{mark} {remark.lint.code}: {what}{about}; {times}{at} · {remark.lint.document}"
+        for line in beside(said, self.look, REMARK_INDENT, hanging="  "):
+            yield f"{REMARK_INDENT}{self.look.paint(style, line)}\n"
+
+
+def named(party: Party) -> str:
+    """Return who did it; not escaped."""
+    if party.broker:
+        return f"broker {party.broker}"
+    name = f"client {party.client_id}" if party.client_id else "client without client.id"
+    return f"{name} · {party.host} · {party.software or 'unknown software'}"
+
+
+class StoryView:
+    """Writes stories, and lists of them."""
+
+    def __init__(self, look: Look) -> None:
+        self.look = look
+        self.clock = Clock(local=look.local)
+
+    def lines(self, events: Sequence[Event]) -> Iterator[str]:
+        """Yield the lines of a story."""
+        from ...analysis.diagnosis.stories.text import sentence  # which other views do without
+
+        for event in events:
+            at = self.clock.times[event.time // 1_000_000] if event.time > 0 else "            "
+            yield from self._event(at, event, escape(sentence(event)))
+
+    def _event(self, at: str, event: Event, text: str) -> Iterator[str]:
+        numbers = " ".join(f"#{number}" for number in event.exchanges[:1])
+        style = MARKS[event.case.severity][1] if event.case is not None else "bad" if event.kind == "error" else ""
+        whole = f"{text}  {numbers}" if numbers else text
+        indent = " " * (len(at) + 1)
+        for number, piece in enumerate(beside(whole, self.look, indent)):
+            head = self.look.paint("dim", at) + " " if not number else indent
+            yield f"{head}{self.look.paint(style, piece) if style else piece}\n"
+
+    def listing(self, subjects: Iterable[tuple[str, Subject]]) -> Iterator[str]:
+        """Yield a line for everything there is a story of, as the option that tells it."""
+        from ...analysis.diagnosis.stories.text import about
+
+        rows = [(f"--{kind} {escape(subject.name)}", about(subject)) for kind, subject in subjects]
+        widest = min(max((len(option) for option, _ in rows), default=0), 48)
+        for option, what in rows:
+            yield f"{self.look.paint('name', option.ljust(widest))}  {self.look.paint('dim', what)}\n"
+
+
+VERDICT_MARKS = {"stops": ("✗", "bad"), "unclear": ("?", "note")}
+VERDICTS = {"stops": "breaks", "unclear": "may break"}
+
+
+class ReadinessView:
+    """Writes clients; `release` is what they are held against."""
+
+    def __init__(self, look: Look, release: str) -> None:
+        self.look, self.release = look, release
+        self.clock = Clock(local=look.local)
+
+    def lines(self, clients: Sequence[Client]) -> Iterator[str]:
+        """Yield the lines: those that stop, those that may, then how many are fine."""
+        for client in clients:
+            if client.verdict in VERDICT_MARKS:
+                yield from self._client(client)
+        counts = {verdict: sum(client.verdict == verdict for client in clients) for verdict in ("fine", "broker")}
+        clients_fine = f"{amounts.count(counts['fine'], 'client')} compatible with Kafka {self.release}"
+        brokers = f", {amounts.count(counts['broker'], 'broker')} not checked" if counts["broker"] else ""
+        yield self.look.paint("good" if counts["fine"] else "dim", f"{clients_fine}{brokers}") + "\n"
+
+    def _client(self, client: Client) -> Iterator[str]:
+        mark, style = VERDICT_MARKS[client.verdict]
+        name = f"client {client.client_id}" if client.client_id else "client without client.id"
+        where = f"{client.host} · {client.software or 'unknown software'}"
+        count = amounts.count(client.connections, "connection")
+        text = self.look.paint(style, f"{mark} {escape(name)} {VERDICTS[client.verdict]}")
+        yield f"{text}  {self.look.paint('dim', escape(f'{where} · {count}'))}\n"
+        for one in client.missing:
+            for line in beside(self.said(one), self.look, INDENT, hanging="  "):
+                yield f"{INDENT}{line}\n"
+
+    def said(self, one: Missing) -> str:
+        """Return what is missing, in a line."""
+        if one.lowest is None:
+            has = f"Kafka {self.release} does not have {one.api}"
+        elif one.lowest == one.highest:
+            has = f"Kafka {self.release} supports only v{one.lowest}"
+        else:
+            has = f"Kafka {self.release} supports v{one.lowest} to v{one.highest}"
+        last = f"; Kafka {one.until} is the last that supports v{one.version}" if one.until else ""
+        came = f"; Kafka {one.since} is the first that supports v{one.version}" if one.since and not one.until else ""
+        first = self.clock.times[one.first.time // 1_000_000] if one.first.time > 0 else "an unknown time"
+        more = ""
+        if one.negotiable:
+            above = one.highest is not None and one.version > one.highest
+            more = "; the client negotiates versions and may support a lower one" if above else (
+                "; its broker offered no higher version, so the client may support one"
+            )  # fmt: skip
+        return f"{one.api} v{one.version}: {has}{last}{came}; first #{one.first.number} at {first}{more}"

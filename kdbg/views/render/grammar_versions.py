@@ -1,0 +1,347 @@
+"""What versions changed: of an API or a payload at a glance, two of them line by line, two definitions by rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from ...errors import UnknownVersion
+from ...protocol.definitions.compatible import RULES, DefinitionDiff, Difference
+from ...protocol.findings.quirks import QUIRKS
+from ...protocol.grammars import about, aliases
+from ...protocol.grammars.payloads import about as payload_about
+from ...protocol.grammars.payloads import aliases as payload_aliases
+from ...protocol.grammars.payloads import payloads
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import DIRECTIONS, Direction
+from ...protocol.wire.language.payload import Payload
+from ...protocol.wire.nodes import WireStruct
+from ...protocol.wire.readings.layout import Change, compare, layout
+from .columns import aligned, wrap
+from .grammar import Sheet, message_sheet
+from .style import Look
+from .values import escape
+
+FLEXIBLE = "flexible (KIP-482)"
+OPTIONAL = "optional fields (draft of KIP-482)"
+FORMS = "strings, bytes and arrays compact, tagged fields after each structure (KIP-482)"
+TAGS = ("tagged_fields", "optional_fields")
+"""What the sections of tagged fields are called in a layout."""
+SIGNS = {"+": "good", "-": "bad", "~": "note"}
+
+
+class VersionStep(NamedTuple):
+    """What one version of a message changed against the one before; `same`: not a byte of the body."""
+
+    version: int
+    same: bool
+    changes: list[str]
+
+
+def steps(api: Api, direction: Direction) -> list[VersionStep]:
+    """Return what each version but the first changed against the one before it."""
+    return [_step(api, direction, version) for version in api.versions[1:]]
+
+
+def _step(api: Api, direction: Direction, version: int) -> VersionStep:
+    return step(version, api.at(direction, version - 1), api.at(direction, version))
+
+
+def step(version: int, old: WireStruct, new: WireStruct) -> VersionStep:
+    """Return what `version`, laid out as `new`, changed against the one before it, laid out as `old`."""
+    changes = [FLEXIBLE] if _flexible(new) and not _flexible(old) else []
+    changes += [OPTIONAL] if new.front and not old.front else []
+    return VersionStep(version, list(layout(old)) == list(layout(new)), changes + brief(old, new))
+
+
+def brief(old: WireStruct, new: WireStruct) -> list[str]:
+    """Return the changes of substance, one phrase each.
+
+    Left out are the compact types of flexible versions, and the fields inside a structure that is itself new or
+    dropped.
+    """
+    shown: list[Change] = []
+    for change in compare(old, new):
+        inside = any(change.sign == it.sign and re.match(re.escape(it.path) + r"[.\[]", change.path) for it in shown)
+        form = change.type in TAGS or _classic(change.type) == _classic(change.former)
+        if not inside and not form:
+            shown.append(change)
+    return [f"{change.sign} {readable(change.path)}{_how(change)}" for change in shown]
+
+
+def _classic(type: str) -> str:
+    return type.removeprefix("compact_")
+
+
+def _how(change: Change) -> str:
+    if change.sign != "~":
+        return ""
+    old, new = _classic(change.former), _classic(change.type)
+    if new == f"nullable_{old}":
+        return " may be null"
+    return " never null" if old == f"nullable_{new}" else f" {change.former.upper()} → {change.type.upper()}"
+
+
+def readable(path: str) -> str:
+    """Return a path with tagged and optional fields named as in the BNF."""
+    named = re.sub(r"[~^](\d+):(\w+)", r"\2<tag: \1>", path)
+    return named.replace("~", "_tagged_fields").replace("^", "_optional_fields")
+
+
+def overview(api: Api, directions: Sequence[Direction], look: Look) -> str:
+    """Return the page of an API: what it is for, its versions, and what each of them changed."""
+    rows = [row for version in api.versions for row in _rows(api, version, directions)]
+    return page(about(api), facts(api), rows, look)
+
+
+def page(text: str, facts: list[tuple[str, str]], rows: Sequence[Sequence[str]], look: Look) -> str:
+    """Return a page: the first paragraph of `text` as heading, the others, the facts, and the rows of the versions."""
+    first, *paragraphs = (escape(" ".join(part.split())) for part in re.split(r"\n\s*\n", text))
+    lines = [look.paint("heading", line) for line in wrap(first, look.width)]
+    for paragraph in paragraphs:
+        lines += ["", *wrap(paragraph, look.width)]
+    lines += ["", *aligned(facts, look, ("name",))]
+    return "\n".join([*lines, "", *aligned(rows, look, ("name", "dim"))]) + "\n"
+
+
+def facts(api: Api) -> list[tuple[str, str]]:
+    """Return (name, text) of what holds for the whole API: versions, aliases, header versions."""
+    flexible = f", flexible from {api.flexible}" if api.flexible in api.versions else ", none flexible"
+    optional = f", optional fields (draft of KIP-482) from {api.optional[0]}" if api.optional else ""
+    rows = [("versions", f"{span(api.versions)}{flexible}{optional}")]
+    if names := aliases(api):
+        rows.append(("aliases", ", ".join(names)))
+    return [*rows, *((f"{d} header", _headers(api, d)) for d in DIRECTIONS)]
+
+
+def span(versions: range) -> str:
+    """Return versions as a range: `0 to 4`."""
+    first, last = versions[0], versions[-1]
+    return f"{first}" if first == last else f"{first} to {last}"
+
+
+def _headers(api: Api, direction: Direction) -> str:
+    """Return the header versions of one direction: `v1; v2 from version 9`."""
+    words: list[str] = []
+    for version in api.versions:
+        number = api.header_version(direction, version)
+        if not words or number != api.header_version(direction, version - 1):
+            words.append(f"v{number} from version {version}" if words else f"v{number}")
+    return "; ".join(words)
+
+
+def _rows(api: Api, version: int, directions: Sequence[Direction]) -> list[tuple[str, str, str]]:
+    """Return the rows of one version: one if both directions are unchanged or it is the first, else one a direction."""
+    if version == api.versions[0]:
+        return [(f"v{version}", "", "first version")]
+    found = [(direction, _step(api, direction, version)) for direction in directions]
+    if all(step.same for _, step in found):
+        return [(f"v{version}", "", f"= v{version - 1}")]
+    texts = [(d, changes_text(step)) for d, step in found]
+    rows = [(direction, text or f"= v{version - 1}") for direction, text in texts]
+    return [(f"v{version}" if i == 0 else "", *row) for i, row in enumerate(rows)]
+
+
+def changes_text(step: VersionStep) -> str:
+    """Return the changes on one line, with no-break spaces so that none of them is split by wrapping."""
+    return ", ".join(change.replace(" ", "\xa0") for change in step.changes)
+
+
+def overview_object(api: Api, directions: Sequence[Direction]) -> dict[str, Any]:
+    """Return the page of an API as a JSON object."""
+    return api_object(api) | {
+        "about": about(api),
+        "changes": [
+            {"version": step.version, "direction": direction, "same_layout": step.same, "changes": step.changes}
+            for direction in directions
+            for step in steps(api, direction)
+        ],
+    }
+
+
+def api_object(api: Api) -> dict[str, Any]:
+    """Return an API as a JSON object: key, name, versions, aliases and, if it was given, its definition files."""
+    return {
+        "api_key": api.key, "api": api.name, "min_version": api.versions[0], "max_version": api.versions[-1],
+        "flexible_from": api.flexible if api.flexible in api.versions else None,
+        "aliases": list(aliases(api)),
+    } | ({"defined_by": list(api.given)} if api.given else {})  # fmt: skip
+
+
+def diff_object(old: Sheet, new: Sheet) -> dict[str, Any]:
+    """Return every field that differs between two versions of one message, and how, as a JSON object."""
+    return {
+        "old": old.title, "new": new.title, "direction": new.direction or None,
+        "header_version": [old.header_version, new.header_version],
+        "changes": [
+            {"sign": it.sign, "path": readable(it.path), "type": it.type.upper(), "former": it.former.upper() or None}
+            for it in compare(old.struct, new.struct)
+        ],
+    }  # fmt: skip
+
+
+def diff_text(old: Sheet, new: Sheet, look: Look) -> str:
+    """Return the differences of two versions as lines: + for what is new, - for what is gone, ~ for what changed."""
+    changes = [change for change in compare(old.struct, new.struct) if change.type not in TAGS]
+    rows = [*_frame(old, new), *map(_row, merged(changes))]
+    lines = aligned(rows, replace(look, colors=""), indent=2) if rows else ["  no difference"]
+    shown, style = [look.paint("heading", _title(old.title, new.title))], "dim"
+    for line in lines:
+        style = SIGNS.get(line[2], style)
+        shown.append(look.paint(style, line))
+    return "\n".join(shown) + "\n"
+
+
+def _title(old: str, new: str) -> str:
+    """Return `Fetch Request (Version: 1 → 2)`, or both titles if they are of different messages."""
+    one, other = old.rpartition(" "), new.rpartition(" ")
+    return f"{one[0]} {one[2].removesuffix(')')} → {other[2]}" if one[0] == other[0] else f"{old} → {new}"
+
+
+def _frame(old: Sheet, new: Sheet) -> list[tuple[str, str]]:
+    """Return rows for what changed around the fields: the header version, and whether the version is flexible."""
+    rows = []
+    if old.header_version != new.header_version:
+        rows.append(("~ header", f"v{old.header_version} → v{new.header_version}"))
+    flexible, optional = _flexible(new.struct) - _flexible(old.struct), new.struct.front - old.struct.front
+    if flexible:
+        text = FORMS if new.header_version is not None else "tagged fields at the end (KIP-482)"
+        rows.append((f"{'+' if flexible > 0 else '-'} flexible", text))
+    if optional:
+        text = "optional fields before each structure (draft of KIP-482)"
+        rows.append((f"{'+' if optional > 0 else '-'} optional", text))
+    return rows
+
+
+def _flexible(struct: WireStruct) -> bool:
+    return struct.tags is not None and not struct.front
+
+
+def merged(changes: list[Change]) -> list[Change]:
+    """Return the changes with a new or dropped array of a primitive type as one change instead of two."""
+    shown: list[Change] = []
+    for change in changes:
+        last = shown[-1] if shown else None
+        if last and change.sign != "~" and (change.sign, change.path) == (last.sign, f"{last.path}[]"):
+            shown[-1] = last._replace(type=f"{last.type} of {change.type}")
+        else:
+            shown.append(change)
+    return shown
+
+
+def _row(change: Change) -> tuple[str, str]:
+    words = change.type.upper().replace(" OF ", " of ")
+    text = f"{change.former.upper()} → {words}" if change.former else words
+    return f"{change.sign} {readable(change.path)}", text
+
+
+def payload_sheet(found: Payload, version: int) -> Sheet:
+    """Return the grammar of one version with what stands in front of it, and its older forms as notes.
+
+    Raises `UnknownVersion` for a version that the payload does not have.
+    """
+    if version not in found.versions:
+        raise UnknownVersion(found.name, version, found.versions[0], found.versions[-1])
+    sheet = message_sheet(found.name, version, found.framed(version))
+    notes = [f"Also seen: {form.note}{_by(form.quirk)}." for form in found.reading(version).former]
+    return sheet._replace(notes=(*sheet.notes, *notes))
+
+
+def _by(quirk: str) -> str:
+    """Return who is known for a quirk, as the end of a sentence; "" where it is none."""
+    names = [one.name for one in QUIRKS[quirk].senders] if quirk else []
+    return f", by {', '.join(names[:-1])} or {names[-1]}" if names else ""
+
+
+def payload_steps(found: Payload) -> list[VersionStep]:
+    """Return what each version but the first changed against the one before it."""
+    return [step(version, found.at(version - 1), found.at(version)) for version in found.versions[1:]]
+
+
+def payload_overview(found: Payload, look: Look) -> str:
+    """Return the page of a payload: what its family is for, its versions, and what each of them changed."""
+    rows = [(f"v{found.versions[0]}", "first version")]
+    rows += [
+        (f"v{one.version}", f"= v{one.version - 1}" if one.same else changes_text(one)) for one in payload_steps(found)
+    ]
+    facts = [("name", found.name), ("versions", _versions(found))]
+    if payload_aliases(found):
+        facts.append(("aliases", ", ".join(payload_aliases(found))))
+    return page(payload_about(found), facts, rows, look)
+
+
+def _versions(found: Payload) -> str:
+    return span(found.versions) + (f", flexible from {found.flexible}" if found.flexible in found.versions else "")
+
+
+def payload_object(found: Payload) -> dict[str, Any]:
+    """Return a payload as a JSON object: name, versions, aliases and what it is for."""
+    return {
+        "payload": found.name, "min_version": found.versions[0], "max_version": found.versions[-1],
+        "flexible_from": found.flexible if found.flexible in found.versions else None,
+        "aliases": payload_aliases(found), "about": payload_about(found),
+    }  # fmt: skip
+
+
+def payload_overview_object(found: Payload) -> dict[str, Any]:
+    """Return the page of a payload as a JSON object, changes included."""
+    changes = [{"version": it.version, "same_layout": it.same, "changes": it.changes} for it in payload_steps(found)]
+    return payload_object(found) | {"changes": changes}
+
+
+def payload_listing(look: Look) -> Iterator[str]:
+    """Yield a text for each family of payloads: what the family is for, and a line for each payload."""
+    families = groupby(payloads(), lambda found: payload_about(found).partition("\n\n")[0])
+    for i, (text, family) in enumerate(families):
+        rows = [(found.name, _versions(found), ", ".join(payload_aliases(found))) for found in family]
+        lines = [look.paint("heading", line) for line in wrap(text, look.width)]
+        yield "\n".join([*[""] * (i > 0), *lines, *aligned(rows, look, ("name", "", "dim"), indent=2)]) + "\n"
+
+
+def history_text(found: Sequence[DefinitionDiff], look: Look) -> str:
+    """Return the comparisons one after the other; where there are several, each is headed by its two files."""
+    if len(found) == 1:
+        return comparison_text(found[0], look)
+    return "\n".join(comparison_text(it, look, f" {escape(it.old.file)} → {escape(it.new.file)}:") for it in found)
+
+
+def comparison_text(found: DefinitionDiff, look: Look, files: str = "") -> str:
+    """Return the verdict, the broken rules with file, line and field, and the compatible changes."""
+    broken, changes = found.broken, found.changes
+    verdict = f"not compatible: {rules(broken)} broken" if broken else "compatible"
+    style = "bad" if broken else "good"
+    lines = [f"{look.paint('heading', found.new.name)}{files} {look.paint(style, verdict)}"]
+    if broken:
+        lines += aligned(map(_difference_row, broken), look, ("dim", "bad"), indent=2, widest=24)
+        lines += [""] * bool(changes)
+    if changes:
+        lines += wrap("Changes that are compatible:" if broken else "Changed:", look.width)
+        lines += aligned(map(_difference_row, changes), look, ("dim", "dim"), indent=2, widest=24)
+    return "\n".join(lines) + "\n"
+
+
+def rules(broken: list[Difference]) -> str:
+    """Return how many rules are broken, and their names: `2 rules (…, …)`."""
+    names = list(dict.fromkeys(difference.rule for difference in broken))
+    return f"{len(names)} rule{'s' * (len(names) != 1)} ({', '.join(names)})"
+
+
+def _difference_row(it: Difference) -> tuple[str, str]:
+    said = f"{it.path}: {it.text}" if it.path else it.text
+    return escape(f"{it.file}:{it.line}"), said + (f" ({RULES[it.rule]})" if it.rule else "")
+
+
+def comparison_object(found: DefinitionDiff) -> dict[str, Any]:
+    """Return the verdict, the broken rules and the compatible changes as a JSON object."""
+    return {
+        "message": found.new.name, "old": found.old.file, "new": found.new.file, "compatible": not found.broken,
+        "broken": [{"rule": it.rule, "says": RULES[it.rule]} | _difference_object(it) for it in found.broken],
+        "changes": [_difference_object(it) for it in found.changes],
+    }  # fmt: skip
+
+
+def _difference_object(it: Difference) -> dict[str, Any]:
+    return {"field": it.path or None, "text": it.text, "file": it.file, "line": it.line}

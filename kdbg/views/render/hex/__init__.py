@@ -1,0 +1,14 @@
+"""The view of exchanges as explained hexdumps: a line a field, its bytes, name, meaning and type.
+
+    hexdump.py      any message, as an inspection of it says
+    grid.py         how lines are laid out
+    annotations.py  what stands beside the bytes of a field
+    view.py         exchanges
+
+Clean messages in bulk are dumped straight from their bytes, by generated source. It asks a `Grid` and a `Describer` how
+a line looks and what a value means:
+
+    blocks.py       what stands beside the bytes of values, remembered; rows that are one template
+    rows.py         rows while they are gathered; which of them there are may depend on choices
+    source.py       the rows of messages and of record sets; `dumping` makes the function of a layout
+"""

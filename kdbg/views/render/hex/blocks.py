@@ -1,0 +1,277 @@
+"""What is filled into the rows of a hexdump: what stands beside the bytes of values, and rows as one template.
+
+Rows that stand together are filled with one `%`; how wide their columns must be is known when all are.
+"""
+
+from __future__ import annotations
+
+from binascii import hexlify
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter, mod
+from typing import Any, NamedTuple, TypeAlias
+
+from ....protocol.findings.amounts import count
+from ....protocol.wire.nodes import Fixed, Node, Sized, UuidNode
+from ....protocol.wire.readings.topics import Topics
+from .. import values
+from ..style import Look
+from ..text_source import Encoded, ValueTexts, encoded
+from ..values import MOST_KEPT, Memo
+from .annotations import Describer, note_on_length, size_text
+from .grid import PRINTABLE, Grid, GridLines, Parts, widest
+from .hexdump import WIDEST_MEANING, WIDEST_NAME
+
+LONGEST = 64
+"""Bytes of a string whose parts are remembered, and of a value that is put in quotes before it is written."""
+PLAINLY = PRINTABLE.replace(b"\\", b".")
+"""Changes whatever does not stand in quotes as it is, for `translate`."""
+SHORTEST_NOTE, LEAST_BESIDE = 28, 20
+"""Columns of the shortest type with a note on a length, and of what stands in front of it at least."""
+
+
+class Cells(dict[bytes, tuple[bytes, bytes]]):
+    """The hex digits and the text of bytes that fit on a line, not too many."""
+
+    def __missing__(self, data: bytes) -> tuple[bytes, bytes]:
+        if len(self) >= MOST_KEPT:
+            self.clear()
+        found = self[data] = hexlify(data, b" "), data.translate(PRINTABLE)
+        return found
+
+
+class Quoted:
+    """The bytes of `data` from `start` to `stop` in quotes, put there when they are asked for."""
+
+    __slots__ = ("data", "start", "stop")
+
+    def __init__(self, data: bytes, start: int, stop: int) -> None:
+        self.data, self.start, self.stop = data, start, stop
+
+    def __bytes__(self) -> bytes:
+        return b'"%b"' % self.data[self.start : self.stop]
+
+
+Octets: TypeAlias = Callable[[bytes, int, int, list[bytes]], "bytes | Quoted"]
+
+
+class Texts(ValueTexts):
+    """What is said of values in a look that shows all and has no colours; what is remembered serves all layouts."""
+
+    def __init__(self, look: Look, topics: Topics) -> None:
+        self.grid: Grid = Grid(look, text=True)
+        self.describe: Describer = Describer(look, topics, self.grid.room)
+        super().__init__(self.describe.text)
+        self.noted: bool = self.grid.room >= SHORTEST_NOTE + LEAST_BESIDE
+        """Whether there may be room for notes on lengths."""
+        self.parts: Callable[[bytes, int, int, int], Parts] = self.grid.parts
+        self.cells: Cells = Cells()
+        self.counts: Memo[bytes] = Memo(encoded(lambda size: count(size, "byte")))
+        """What is said of bytes that are not told but by their number."""
+        self._parts: dict[tuple[bytes, int], Parts] = {}
+
+    def parts_of_string(self, data: bytes, place: int) -> Parts:
+        """Return the parts of a string with its length in front, of which many are the same at the same place."""
+        key = data, place
+        found = self._parts.get(key)
+        if found is None:
+            found = self.parts(data, 0, len(data), place)
+            if len(data) <= LONGEST:
+                if len(self._parts) >= MOST_KEPT:
+                    self._parts.clear()
+                self._parts[key] = found
+        return found
+
+    def number(self, node: Node) -> Memo[bytes] | Encoded | None:
+        """Return the texts of numbers by value, or what makes them; None for those that are shown as digits."""
+        show = self.describe.number(node)
+        if show is None:
+            return encoded(str) if isinstance(node, Fixed) and node.code == "d" else None
+        return self.numbers(node, show)
+
+    def size(self, node: Node) -> Memo[bytes]:
+        """Return the texts of lengths and counts by their number; -1 is null."""
+        return self.memo(("size", type(node)), lambda size: size_text(node, None if size < 0 else size))
+
+    def note(self, node: Sized) -> Memo[bytes]:
+        """Return the notes on lengths by the length; -1 is null."""
+        return self.memo(("note", node.length.bias), lambda size: note_on_length(node, None if size < 0 else size))
+
+    def uuids(self, node: UuidNode) -> Encoded:
+        """Return what makes the texts of UUIDs from their bytes; the names of topics are looked up each time."""
+        ids, describe = self.ids, self.describe
+        return lambda raw: describe.value(node, ids[raw]).encode()
+
+    def null(self, node: Sized) -> bytes:
+        """Return what a null is said to be."""
+        return self.describe.value(node, None).encode()
+
+    def octets(self, node: Sized) -> Octets:
+        """Return what says the meaning of bytes.
+
+        It takes the data, where the bytes begin and end in it, and a list of meanings that count for the width of their
+        column: to those it adds its own, if it is short enough.
+        """
+        describe, plain = self.describe, node.kind != "address"
+
+        def octets(data: bytes, start: int, stop: int, meanings: list[bytes]) -> bytes | Quoted:
+            value = data[start:stop]
+            if plain and value.translate(PLAINLY) == value != b"":
+                if stop - start > LONGEST:
+                    return Quoted(data, start, stop)
+                meaning = b'"%b"' % value
+            else:
+                meaning = describe.value(node, value).encode()
+            if len(meaning) <= WIDEST_MEANING or not meaning.isascii():
+                meanings.append(meaning)
+            return meaning
+
+        return octets
+
+
+MOST = 256
+"""Templates that are remembered of a block below paths of one length."""
+Filling: TypeAlias = bytes | GridLines | Quoted
+Widths: TypeAlias = tuple[int, int]
+Taking: TypeAlias = Callable[[tuple[Filling, ...]], Sequence[Any]]
+MOST_DIGITS = len("-9223372036854775808")
+"""Columns of the longest number."""
+
+
+class HexRow(NamedTuple):
+    """What is known of a row when its layout is: `name` is the end of its path, behind that of the item it is in.
+
+    `size` is how many bytes it has, None if that varies. `rest`: there may be lines
+    below, which are filled in. `noted`: what is said of its length is filled in behind the type.
+
+    `said`: its meaning counts for the width of the column; of others whoever gathers the rows tells those that do.
+    `digits`: it is a number in digits, which counts only where nothing that is said is wider than those are.
+    """
+
+    name: str
+    type: str
+    size: int | None = None
+    rest: bool = False
+    noted: bool = False
+    said: bool = True
+    digits: bool = False
+
+
+class Block(dict[int, "Placed"]):
+    """Rows of one item, by the columns of its path; `inside` says that there is one, and its path in front of names.
+
+    Of each row these are filled in: place, bytes in hex and as text, path, meaning, note, and lines below.
+    """
+
+    def __init__(self, grid: Grid, rows: Sequence[HexRow], *, inside: bool) -> None:
+        super().__init__()
+        self.grid, self.inside = grid, inside
+        self.rows: list[HexRow] = [row._replace(name=values.escape(row.name)) for row in rows]
+        meanings = list(self._meanings())
+        rows_at = list(zip(meanings, self.rows, strict=True))
+        self.said: Taking = _several([at for at, row in rows_at if row.said and not row.digits])
+        """What takes the meanings that count out of what is filled in."""
+        self.digits: Taking = _several([at for at, row in rows_at if row.digits])
+        self.notes: list[tuple[int, int, int]] = [
+            (at + 1, len(row.name), len(row.type)) for at, row in rows_at if row.noted
+        ]
+        """Where notes are filled in, and the columns of names behind the path, and of types."""
+
+    def _meanings(self) -> Iterator[int]:
+        """Yield where the meaning of each row is filled in."""
+        at = 0
+        for row in self.rows:
+            at += 3 + self.inside
+            yield at
+            at += 1 + row.noted + row.rest
+
+    def __missing__(self, path: int) -> Placed:
+        found = self[path] = Placed(self, path)
+        return found
+
+    def template(self, path: int, names: int, meanings: int) -> bytes:
+        """Return the template of the rows behind a path of so many columns, for columns of these widths."""
+        return "".join(self._line(row, path, names, meanings) for row in self.rows).encode()
+
+    def _line(self, row: HexRow, path: int, names: int, meanings: int) -> str:
+        name = "%s" * self.inside + row.name.replace("%", "%%")
+        type = row.type + "%s" * row.noted
+        beside = self.grid.beside(name, path + len(row.name), f"%-{meanings}s", type, names)
+        cell = self.grid.any_cell if row.size is None else self.grid.cell(row.size, "")
+        return f"{self.grid.line(cell, beside)}\n{'%s' * row.rest}"
+
+
+class Placed(dict[Widths, bytes]):
+    """The templates of a block behind a path of so many columns, by the widths of the columns for names and meanings.
+
+    `widest` are the columns of its widest name, of those within the limit.
+    """
+
+    def __init__(self, block: Block, path: int) -> None:
+        super().__init__()
+        self.block, self.path, self.said = block, path, block.said
+        self.widest: int = widest((path + len(row.name) for row in block.rows), WIDEST_NAME)
+
+    def __missing__(self, columns: Widths) -> bytes:
+        if len(self) >= MOST:
+            self.clear()
+        found = self[columns] = self.block.template(self.path, *columns)
+        return found
+
+    def with_notes(self, filled: tuple[Filling, ...], columns: Widths) -> tuple[Filling, ...]:
+        """Return what is filled in, without the notes for which there is no room."""
+        parts, left, (names, meanings) = list(filled), self.block.grid.left, columns
+        for at, name, type in self.block.notes:
+            meaning = len(bytes(parts[at - 1]).decode())
+            if type + len(bytes(parts[at])) > left(self.path + name, names, meaning, meanings):
+                parts[at] = b""
+        return tuple(parts)
+
+
+def _several(places: Sequence[int]) -> Taking:
+    """Return what takes several parts out of a tuple."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return itemgetter(slice(places[0], places[0] + 1)) if places else itemgetter(slice(0))
+
+
+Filled: TypeAlias = "tuple[Placed, tuple[Filling, ...]]"
+"""A block behind the path of its item, and what is filled in."""
+
+
+class Buffer(NamedTuple):
+    """The rows of a message, or of bytes that were decompressed out of it: those have a name, and so many bytes.
+
+    `meanings` are those that count for the width of their column beside those that the blocks tell of.
+    """
+
+    blocks: list[Filled]
+    meanings: list[bytes]
+    name: str = ""
+    size: int = 0
+
+    def lines(self, *, noted: bool) -> Iterator[bytes]:
+        """Return the lines, in pieces; `noted`: there may be room for notes."""
+        blocks, said = self.blocks, self.meanings
+        for one, filled in blocks:
+            said += one.said(filled)
+        ascii = b"".join(said).isascii()
+        meaning = width_of(said if ascii else [part.decode() for part in said])
+        if meaning < MOST_DIGITS:
+            meaning = max([meaning, *[len(digits) for one, filled in blocks for digits in one.block.digits(filled)]])
+        columns = max([one.widest for one, _ in blocks]), meaning
+        templates = [one[columns] for one, _ in blocks]
+        values = [filled for _, filled in blocks]
+        if noted:
+            values = [one.with_notes(filled, columns) for one, filled in blocks]
+        return map(mod if ascii else by_letters, templates, values)
+
+
+def width_of(said: Sequence[bytes | str]) -> int:
+    """Return how wide the column of meanings is; nearly always the longest is within the limit."""
+    found = max(map(len, said), default=0)
+    return found if found <= WIDEST_MEANING else widest(map(len, said), WIDEST_MEANING)
+
+
+def by_letters(template: bytes, filled: tuple[Filling, ...]) -> bytes:
+    """Fill a template, and count the letters of what is padded, not the bytes."""
+    return (template.decode() % tuple(bytes(part).decode() for part in filled)).encode()

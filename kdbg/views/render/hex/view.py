@@ -1,0 +1,113 @@
+"""The view of exchanges as explained hexdumps: clean messages straight from their bytes, all others by inspection."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import chain
+
+from ....exchanges.messages.exchange import CapturedMessage, Exchange
+from ....protocol.findings import Finding
+from ....protocol.wire import Api
+from ....protocol.wire.language.api import Direction
+from ....protocol.wire.readings.anomalies import Odd
+from ....protocol.wire.readings.codegen import UNREADABLE
+from ....protocol.wire.readings.topics import ALWAYS, Topics
+from ..exchange_header import Headings, encode, kind, remarks, title_values
+from ..style import Look
+from ..text_source import layout_of
+from ..values import Memo
+from .blocks import Texts
+from .grid import BYTES_AT
+from .hexdump import note, pieces
+from .source import Dumping, dumping
+
+NO_BYTES = "      log files contain no bytes: use --format tree"
+SIZE = 4
+"""Bytes of the size in front of a message, with which places begin in a hexdump."""
+
+
+class HexView:
+    """Renders exchanges: one heading, then the hexdumps of request and response."""
+
+    def __init__(self, look: Look, topics: Topics) -> None:
+        self.look, self.topics = look, topics
+        self.headings: Headings = Headings(look)
+        self._titles: Memo[bytes] = Memo(lambda kind: self.headings.title_template(*kind) + b"\n")
+        self._halves: dict[str, bytes] = {name: b"\n%b\n" % half for name, half in self.headings.halves.items()}
+        self.texts: Texts = Texts(look, topics)
+        self.dumping: Callable[[Api, int, Direction], Dumping | None] = cache(self.compiled)
+
+    def __call__(self, exchange: Exchange) -> bytes:
+        return b"".join(self.pieces(exchange))
+
+    def pieces(self, exchange: Exchange) -> Iterator[bytes]:
+        """Return the text in pieces."""
+        above = [self._title(exchange)]
+        above += [encode(f"  {line}\n") for line in remarks(exchange, self.look)]
+        parts: list[Iterable[bytes]] = [above]
+        for half, name in ((exchange.request, "request"), (exchange.response, "response")):
+            if half is None or (exchange.lines and not half.data):
+                parts.append([b"\n%b\n" % self.headings.half(half, exchange, name)])
+                if half is not None:
+                    parts.append([encode(f"{self.look.paint('dim', NO_BYTES)}\n")])
+            else:
+                parts += [self._halves[name] % self.headings.values(half)], self.half(half, exchange)
+        parts.append([b"\n"])
+        return chain.from_iterable(parts)
+
+    def _title(self, exchange: Exchange) -> bytes:
+        if exchange.lines:
+            return self.headings.title(exchange) + b"\n"
+        return self._titles[kind(exchange)] % title_values(exchange)
+
+    def half(self, half: CapturedMessage, exchange: Exchange) -> Iterable[bytes]:
+        """Return the lines below the heading of one half, in pieces."""
+        api, version = exchange.api, exchange.version
+        dump = self.dumping(api, version, half.direction) if api is not None and not half.missing else None
+        if dump is not None:
+            odd: list[Odd] = []
+            try:
+                lines = dump(half.data, half.known.topics if half.known is not None else ALWAYS, odd)
+                findings = half.prove(odd)
+            except UNREADABLE:
+                pass
+            else:
+                return self.with_notes(lines, findings) if findings else lines
+        asked = half.data, api, version, half.direction, self.look, self.topics
+        found = pieces(*asked, size=half.size - 4, text=True, context=half.context)
+        return (encode(f"{line}\n") for line in found)
+
+    def with_notes(self, lines: Iterable[bytes], findings: Iterable[Finding]) -> Iterator[bytes]:
+        """Yield the lines of a message, with the findings of a byte below the row that begins there, in pieces.
+
+        Those that belong to no row are below all.
+        """
+        places: dict[int, list[Finding]] = {}
+        for finding in findings:
+            places.setdefault((finding.start or 0) + SIZE, []).append(finding)
+        left = deque(sorted(places))
+        for piece in lines:
+            while left and (row := find_row(piece, left[0])) >= 0:
+                end = piece.index(b"\n", row) + 1
+                yield piece[:end] + self.notes(places[left.popleft()])
+                piece = piece[end:]
+            yield piece
+        for place in left:
+            yield self.notes(places[place])
+
+    def notes(self, findings: Iterable[Finding]) -> bytes:
+        """Return the lines of findings, as they stand below the row of their byte."""
+        return encode("".join(f"{line}\n" for finding in findings for line in note(finding, BYTES_AT, self.look)))
+
+    def compiled(self, api: Api, version: int, direction: Direction) -> Dumping | None:
+        """Return what dumps such messages straight from their bytes; None where nothing does."""
+        found = layout_of(api, version, direction, self.look)
+        return dumping(self.texts, *found) if found is not None else None
+
+
+def find_row(piece: bytes, place: int) -> int:
+    """Return where the row of the byte at `place` begins in lines of a hexdump; -1 if they do not show it."""
+    beginning = b"%04x  " % place
+    return 0 if piece.startswith(beginning) else piece.find(b"\n" + beginning) + 1 or -1

@@ -1,0 +1,93 @@
+"""What generated views have in common: values as the bytes of their text, remembered, and source that looks these up.
+
+How a value looks is asked of what writes the view of any value: of a `Tree`, of a `Describer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeAlias
+
+from ...exchanges.messages.message import grammar_of, header_grammar
+from ...payloads.records.record import record_sets
+from ...protocol.grammars.payloads import SPECIAL
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import Direction
+from ...protocol.wire.nodes import Node, Sized, UuidNode, WireStruct
+from ...protocol.wire.readings.codegen import CodeGenerator
+from ...protocol.wire.readings.runtime import UUIDS, Unreadable, Uuids
+from .style import Look
+from .values import Memo
+
+Encoded: TypeAlias = Callable[[Any], bytes]
+
+
+def encoded(show: Callable[[Any], str]) -> Encoded:
+    """Return a function that gives a text as bytes."""
+    return lambda value: show(value).encode()
+
+
+def layout_of(api: Api, version: int, direction: Direction, look: Look) -> tuple[Node, WireStruct] | None:
+    """Return the grammars of header and body of messages that are written straight from their bytes; None of others."""
+    if version not in api.versions or not api.reads(direction, version) or api.headerless:
+        return None
+    body = grammar_of(api, version, direction)
+    if look.alters_records and record_sets(body):
+        return None
+    return header_grammar(api, version, direction), body
+
+
+class ValueTexts:
+    """The texts of values; `string` gives that of a string. What is remembered serves all layouts."""
+
+    def __init__(self, string: Callable[[str], str]) -> None:
+        self.ids: Uuids = UUIDS
+        self.strings: Memo[bytes] = Memo(lambda raw: string(raw.decode()).encode())
+        self.other_topics: Memo[bytes] = Memo(self._other_topic)
+        """As `strings`, but unreadable for a topic whose records are payloads."""
+        self._shared: dict[Hashable, Memo[bytes]] = {}
+
+    def memo(self, key: Hashable, show: Callable[[Any], str]) -> Memo[bytes]:
+        """Return the texts that are shared under a key, made by `show`."""
+        found = self._shared.get(key)
+        if found is None:
+            found = self._shared[key] = Memo(encoded(show))
+        return found
+
+    def numbers(self, node: Node, show: Callable[[Any], str]) -> Memo[bytes]:
+        """Return the texts of numbers by value: those that mean the same have the same texts."""
+        return self.memo((node.kind, node.bnf == "BOOLEAN", node if node.names else None), show)
+
+    def _other_topic(self, raw: bytes) -> bytes:
+        if raw.decode() in SPECIAL:
+            raise Unreadable
+        return self.strings[raw]
+
+
+class TextSource(CodeGenerator):
+    """Writes a function that looks up texts.
+
+    `records`: the messages hold record sets, which are written here only if they are not those of Kafka's own topics.
+    """
+
+    def __init__(self, texts: ValueTexts, *, records: bool, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.holds_records = records
+        self._strings, self._other_topics = texts.strings, texts.other_topics
+        self.names |= {"ids": texts.ids, "SPECIAL": SPECIAL}
+
+    def text_of(self, texts: Memo[bytes] | Encoded, value: str) -> str:
+        """Return the expression of the text of a value."""
+        name = self.named("texts", texts)
+        return f"{name}[{value}]" if isinstance(texts, Memo) else f"{name}({value})"
+
+    def of_text(self, node: Sized, data: str) -> str:
+        """Return the expression of the text of a string, given that of its bytes."""
+        own = node.kind == "topic" and self.holds_records
+        return self.text_of(self._other_topics if own else self._strings, data)
+
+    def refuse_special(self, node: UuidNode, raw: str, depth: int) -> None:
+        """Write what refuses the id of a topic whose records are payloads."""
+        if node.kind == "topic_id" and self.holds_records:
+            self.flush(depth)
+            self.line(depth, f"if topics.get(ids[{raw}], ids[{raw}]) in SPECIAL: raise Unreadable")

@@ -1,0 +1,308 @@
+"""Source that writes lines of a tree: neighbouring lines become one template, filled with one `%`.
+
+The texts of values are what a `Tree` shows of them, encoded, remembered by the bytes that say it.
+
+What stands in front of a line depends on the branches above it, which are known when a message is drawn: `├──` or
+`└──` for the last item of an array. So a template is made for each prefix that occurs, once, by its `Scope`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from ....protocol.wire.nodes import Node, RemainingBytes, Sized, UuidNode, WireArray
+from ....protocol.wire.readings.anomalies import Odd
+from ....protocol.wire.readings.codegen import Inside
+from ....protocol.wire.readings.compiled import reader
+from ....protocol.wire.readings.runtime import UUIDS, Unreadable
+from ....protocol.wire.records.node import RecordsNode
+from ..text_source import Encoded, TextSource, ValueTexts, encoded
+from ..values import Memo, quote, timestamp, topic_id
+from .tree import Tree
+
+HEAD, BELOW = 0, 1
+"""Parts of a template that are known late: what stands in front of the first line of an item, and of the others."""
+Part: TypeAlias = bytes | int
+Prefixes: TypeAlias = tuple[bytes, bytes]
+"""`HEAD` and `BELOW`."""
+DrawSet: TypeAlias = Callable[[tuple[Any, ...], bytes, int, int, list[bytes], "list[Odd] | None"], None]
+
+PLAIN = bytes(range(0x20, 0x7F)).replace(b"\\", b"")
+"""What stands in quotes as it is."""
+
+
+class Scope:
+    """The templates of lines that have the same prefix in front of them, and the scopes of the items below.
+
+    `at(prefixes)` returns a tuple of what its `names` stand for in generated source.
+    """
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._makers: list[Callable[[Prefixes], Any]] = []
+
+    def add(self, name: str, make: Callable[[Prefixes], Any]) -> None:
+        """Add a name and what makes its value for prefixes."""
+        self.names.append(name)
+        self._makers.append(make)
+
+    def at(self, prefixes: Prefixes) -> tuple[Any, ...]:
+        """Return what the names stand for below these prefixes."""
+        return tuple(make(prefixes) for make in self._makers)
+
+    def items(self, mid: Sequence[Part], mid_below: bytes, last: Sequence[Part], last_below: bytes) -> Any:
+        """Return what makes a pair of this scope's tuples: for items with others behind them, and for the last."""
+
+        def make(prefixes: Prefixes) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+            below = prefixes[BELOW]
+            return (
+                self.at((filled(mid, prefixes), below + mid_below)),
+                self.at((filled(last, prefixes), below + last_below)),
+            )
+
+        return make
+
+
+def filled(parts: Sequence[Part], prefixes: Prefixes) -> bytes:
+    """Return the bytes of a template below these prefixes."""
+    return b"".join(prefixes[part] if isinstance(part, int) else part for part in parts)
+
+
+def literal(text: str) -> bytes:
+    """Return text as it stands in a template."""
+    return text.encode("utf-8", "backslashreplace").replace(b"%", b"%%")
+
+
+class Texts(ValueTexts):
+    """The values of messages as a tree shows them. Make one for a tree."""
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__(tree.string)
+        look = tree.look
+        self.tree = tree
+        self.counts: Memo[bytes] = Memo(lambda count: tree.count(None if count < 0 else count).encode())
+        """What is said of an array in place of its items, by their number; -1 is null."""
+        self.contents: Encoded = encoded(tree.contents)
+        """The key or the value of a record."""
+        self.quotes: tuple[bytes, bytes] = f'{look.on("text")}"'.encode(), f'"{look.off("text")}'.encode()
+        """What stands around such a one if it is nothing but `PLAIN`."""
+        self.names: Memo[bytes] = Memo(lambda raw: quote(raw.decode()).encode())
+        """The name of a header of a record."""
+        self.timestamps: Memo[bytes] = Memo(encoded(timestamp))
+        """Times without a colour, as records have them."""
+        self.record_sets: dict[RecordsNode, tuple[DrawSet, Scope]] = {}
+        """What draws the record sets of fields (records.py)."""
+        self._topic_ids: Memo[bytes] = Memo(lambda known: topic_id(*known).encode())
+
+    def number(self, node: Node) -> Memo[bytes] | Encoded | None:
+        """Return the texts of numbers by value, or what makes them; None for those that are shown as digits.
+
+        Those of doubles are not remembered: 0.0 and -0.0 are one key.
+        """
+        show = self.tree.show(node)
+        if node.bnf == "FLOAT64":
+            return encoded(show)
+        if show is str:
+            return None
+        if show is timestamp:
+            return self.timestamps
+        return self.numbers(node, show)
+
+    def octets(self, node: Sized | RemainingBytes) -> Encoded:
+        """Return what makes the text of bytes; those that may be a payload are unreadable unless there are none."""
+        if node.holds is None:
+            return encoded(self.tree.show(node))
+        return only_empty(self.tree.show(node)(b"").encode())
+
+    def null(self, node: Sized) -> bytes:
+        """Return what a null is shown as."""
+        return self.tree.show(node)(None).encode()
+
+    def uuids(self, node: UuidNode) -> Memo[bytes] | Encoded:
+        """Return the texts of UUIDs by their bytes; the names of topics are looked up each time."""
+        if node.kind != "topic_id":
+            return self.memo("uuid", lambda raw: str(UUIDS[raw]))
+        ids, names, texts = self.ids, self.tree.topics, self._topic_ids
+
+        def text(raw: bytes) -> bytes:
+            topic_id = ids[raw]
+            return texts[topic_id, names.get(topic_id)]
+
+        return text
+
+    def array(self, node: WireArray) -> Memo[bytes] | Encoded:
+        """Return the texts of arrays that stand on one line, by all their bytes from the count on."""
+        show, read = self.tree.show(node), reader(node)
+
+        def text(raw: bytes) -> str:
+            return show(read(raw, 0)[0])
+
+        return encoded(text) if node.item.kind == "topic_id" else self.memo(node, text)
+
+
+def only_empty(text: bytes) -> Encoded:
+    """Return a function that gives the text for no bytes, and finds any others unreadable."""
+
+    def only(raw: bytes) -> bytes:
+        if raw:
+            raise Unreadable
+        return text
+
+    return only
+
+
+class Lines(TextSource):
+    """Writes a function that appends bytes to the list `out` by its `add`."""
+
+    texts: Texts
+    tree: Tree
+    mid: str
+    last: str
+    mid_below: str
+    last_below: str
+
+    def __init__(self, texts: Texts, *, records: bool, **rest: Any) -> None:
+        super().__init__(texts, records=records, **rest)
+        self.texts, self.tree = texts, texts.tree
+        self.names["counts"] = texts.counts
+        tree = self.tree
+        self.mid, self.last = tree.mid, tree.last
+        self.mid_below, self.last_below = tree.mid_below, tree.last_below
+        self.scope: Scope = Scope()
+        self._parts: list[Part] = []
+        self._values: list[str] = []
+        self._outside: list[tuple[Scope, str, int, str | None, str]] = []
+        self._head: str | None = None
+        self._deeper: str = ""
+        self._straight = True
+
+    # Blocks
+
+    def text(self, *texts: str | int) -> None:
+        """Add texts to the block; `HEAD` and `BELOW` stand for prefixes."""
+        for text in texts:
+            if not isinstance(text, int):
+                self._parts.append(literal(text))
+            elif self._head is None:
+                self._parts.append(text)
+            else:
+                self._parts += BELOW, literal(self._head if text == HEAD else self._deeper)
+
+    def put(self, value: str, code: str = "%b") -> None:
+        """Add the value of an expression to the block, formatted by `code`."""
+        self._parts.append(code.encode())
+        self._values.append(value)
+
+    def emit(self, depth: int, to: str = "add({})") -> None:
+        """Write what appends the block's lines, or does with their expression what `to` says; begin a new block."""
+        self.flush(depth)
+        parts, values = tuple(self._parts), self._values
+        self._parts, self._values = [], []
+        if not parts:
+            return
+        name = self.fresh("T")
+        if values:
+            self.scope.add(name, lambda prefixes: filled(parts, prefixes))
+            name = f"{name} % ({', '.join(values)},)"
+        else:
+            self.scope.add(name, lambda prefixes: filled(parts, prefixes) % ())
+        self.line(depth, to.format(name))
+
+    def either(self, condition: str, depth: int, one: Inside, other: Inside) -> None:
+        """Write a choice, and the block at hand at the beginning of both ways; behind it a new block begins."""
+        self.flush(depth)
+        parts, values = self._parts, self._values
+        for line, write in ((f"if {condition}:", one), ("else:", other)):
+            self._parts, self._values = parts[:], values[:]
+            self.line(depth, line)
+            write(depth + 1)
+            self.emit(depth + 1)
+
+    # Scopes
+
+    def enter(self, scope: Scope, source: str) -> None:
+        """Begin the lines of a scope, whose tuple the expression `source` gives."""
+        self._outside.append((self.scope, source, len(self.lines), self._head, self._deeper))
+        self.scope, self._head, self._deeper = scope, None, ""
+
+    def leave(self, depth: int) -> None:
+        """End the lines of the scope."""
+        self.emit(depth)
+        names = ", ".join(self.scope.names)
+        self.scope, source, at, self._head, self._deeper = self._outside.pop()
+        if names:
+            self.lines.insert(at, f"{'    ' * depth}{names}, = {source}")
+
+    def items(self, below: str) -> tuple[Scope, str]:
+        """Return a scope for items below the prefix, and the name of the pair of its tuples: the last item's second."""
+        scope, name, below = Scope(), self.fresh("S"), self._deeper + below
+        pair = scope.items(
+            (BELOW, literal(below + self.mid)), literal(below + self.mid_below),
+            (BELOW, literal(below + self.last)), literal(below + self.last_below),
+        )  # fmt: skip
+        self.scope.add(name, pair)
+        return scope, name
+
+    def below(self, below: str, scope: Scope) -> Callable[[Prefixes], Any]:
+        """Return what makes the tuple of another function's scope, for lines below the prefix."""
+        deeper = literal(self._deeper + below)
+        return lambda prefixes: scope.at((b"", prefixes[BELOW] + deeper))
+
+    def numbered(self, count: str, below: str, depth: int, write: Callable[[str, int], None]) -> None:
+        """Write what draws items; `write` writes the lines of one, given the expression of its index.
+
+        Most arrays have one item: it joins the block at hand, without a loop.
+        """
+        self.no_more_than_shown(count, depth)
+        if not self._straight:
+            self.loop_numbered(count, below, depth, write)
+            return
+
+        def several(depth: int) -> None:
+            self._straight = False
+            self.loop_numbered(count, below, depth, write)
+            self._straight = True
+
+        self.either(f"{count} == 1", depth, lambda depth: self.only(below, depth, write), several)
+
+    def only(self, below: str, depth: int, write: Callable[[str, int], None]) -> None:
+        """Write what draws the only item of an array."""
+        outside = self._head, self._deeper
+        below = self._deeper + below
+        self._head, self._deeper = below + self.last, below + self.last_below
+        write("0", depth)
+        self.emit(depth)
+        self._head, self._deeper = outside
+
+    def loop_numbered(self, count: str, below: str, depth: int, write: Callable[[str, int], None]) -> None:
+        """Write the loop over items."""
+        self.emit(depth)
+        scope, pair = self.items(below)
+        i, last = self.fresh("i"), self.fresh("m")
+        self.line(depth, f"if {count} > len(data): raise Unreadable")
+        self.line(depth, f"{last} = {count} - 1")
+        self.line(depth, f"for {i} in range({count}):")
+        self.enter(scope, f"{pair}[{i} == {last}]")
+        write(i, depth + 1)
+        self.leave(depth + 1)
+
+    def no_more_than_shown(self, count: str, depth: int) -> None:
+        """Write what refuses more items than are shown."""
+        if not self.tree.look.full:
+            self.line(depth, f"if {count} > {self.tree.look.max_items}: raise Unreadable")
+
+    def number(self, index: str) -> None:
+        """Add the beginning of an item's line to the block: its number, the value of an expression."""
+        if index.isdigit():
+            self.text(HEAD, f"[{index}]")
+            return
+        self.text(HEAD, "[")
+        self.put(index, "%d")
+        self.text("]")
+
+    def function(self, arguments: str) -> Any:
+        """Return the function with the lines written so far; its first argument is its scope's tuple, `scope`."""
+        if self.scope.names:
+            self.lines.insert(0, f"    {', '.join(self.scope.names)}, = scope")
+        return self.define(f"draw(scope, {arguments})", "None")

@@ -1,0 +1,106 @@
+"""Metrics of OpenTelemetry as branches of a tree: a line a metric with its kind, unit, value, attributes and time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import values
+
+if TYPE_CHECKING:
+    from .tree import Draw, Tree
+
+
+KINDS = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
+TEMPORALITY = "AGGREGATION_TEMPORALITY_"
+NUMBERS = ("as_int", "as_double")
+ASIDE = ("attributes", "start_time_unix_nano", "time_unix_nano", *NUMBERS)
+"""Fields of a point that have their own place on its line."""
+
+Fields = Mapping[str, Any]
+
+
+class Branch(NamedTuple):
+    """One line of the tree, and the branches below it."""
+
+    text: str
+    below: list[Branch]
+
+
+def metrics_drawer(tree: Tree) -> Draw:
+    """Return the function that draws the `resource_metrics` of MetricsData."""
+
+    def hang(branches: list[Branch], prefix: str) -> None:
+        tree.numbered(branches, prefix, draw)
+
+    def draw(branch: Branch, head: str, below: str) -> None:
+        tree.lines.append(f"{head}  {branch.text}")
+        hang(branch.below, below)
+
+    def metrics(value: list[Fields], head: str, below: str) -> None:
+        tree.lines.append(head)
+        hang([branch for resource in value for branch in _resource(resource, tree)], below)
+
+    return metrics
+
+
+def _resource(found: Fields, tree: Tree) -> list[Branch]:
+    """Return the branches of one resource, below its attributes if it has any; Java clients' metrics have none."""
+    metrics = [branch for scope in found.get("scope_metrics", ()) for branch in _scope(scope, tree)]
+    about = _attributes(found.get("resource", {}), tree)
+    return [Branch(f"resource  {about}", metrics)] if about else metrics
+
+
+def _scope(found: Fields, tree: Tree) -> list[Branch]:
+    metrics = [_metric(metric, tree) for metric in found.get("metrics", ())]
+    scope = found.get("scope", {})
+    about = "  ".join(tree.string(scope[key]) for key in ("name", "version") if scope.get(key))
+    return [Branch(f"scope  {about}", metrics)] if about else metrics
+
+
+def _metric(found: Fields, tree: Tree) -> Branch:
+    kind = next((kind for kind in KINDS if kind in found), "")
+    data = found.get(kind, {})
+    habits = [kind.replace("_", " "), str(data.get("aggregation_temporality", "")).removeprefix(TEMPORALITY).lower()]
+    habits += ["monotonic"] * data.get("is_monotonic", False)
+    unit = f" in {values.escape(found['unit'])}" if found.get("unit") else ""
+    name = tree.look.paint("name", values.escape(found.get("name", "")))
+    about = f"{', '.join(filter(None, habits))}{unit}"
+    text = f"{name}  {tree.look.paint('meaning', about)}" if about else name
+    points = [_point(point, tree) for point in data.get("data_points", ())]
+    return Branch(f"{text}  {points[0].text}", []) if len(points) == 1 else Branch(text, points)
+
+
+def _point(found: Fields, tree: Tree) -> Branch:
+    times = [_time(found[key]) for key in ("start_time_unix_nano", "time_unix_nano") if key in found]
+    more = [f"{key} {_plain(value, tree)}" for key, value in found.items() if key not in ASIDE]
+    number = [str(found[key]) for key in NUMBERS if key in found]
+    words = [*number, *more, _attributes(found, tree), tree.look.paint("dim", " to ".join(times))]
+    return Branch("  ".join(filter(None, words)), [])
+
+
+def _attributes(found: Fields, tree: Tree) -> str:
+    pairs = ((each.get("key", ""), each.get("value", {})) for each in found.get("attributes", ()))
+    return "  ".join(f"{tree.look.paint('name', values.escape(key))} {_any(value, tree)}" for key, value in pairs)
+
+
+def _any(value: Fields, tree: Tree) -> str:
+    """Return the text of an attribute's value; its type is the name of its one field and is not shown."""
+    return "  ".join(_plain(each, tree) for each in value.values()) or tree.null
+
+
+def _plain(value: Any, tree: Tree) -> str:
+    """Return a value as text; what is nested is JSON on one line, escaped and shortened."""
+    if isinstance(value, str):
+        return tree.string(value)
+    return values.cut(values.escape(json.dumps(value, ensure_ascii=False)), tree.look.max_text)
+
+
+def _time(nanoseconds: str) -> str:
+    """Return nanoseconds since 1970, a string in JSON, as date and time in UTC; unchanged if beyond the year 9999."""
+    seconds, rest = divmod(int(nanoseconds), 10**9)
+    if not 0 <= seconds < 253_402_300_800:
+        return nanoseconds
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}.{rest // 10**6:03d} UTC"

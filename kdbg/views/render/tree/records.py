@@ -1,0 +1,213 @@
+"""Record sets in a tree: each batch or message with its header, and the records inside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ....payloads.values.value import ReadValue
+from ....protocol.findings import amounts
+from ....protocol.wire.nodes import WireStruct
+from ....protocol.wire.readings.layout import structure
+from ....protocol.wire.readings.outline import count_records
+from ....protocol.wire.records.sets import RecordFormat
+from .. import values
+
+if TYPE_CHECKING:
+    from .tree import Draw, Tree
+
+
+INSIDE = ("compressed_records", "raw_records", "records")
+AS_TEXT = (bytes, type(None), ReadValue)
+"""What a key or value is if it is no payload that was opened, or sealed."""
+KINDS = {0: "message", 1: "message", 2: "batch"}
+"""Kinds of entries by their magic."""
+NOUNS = {"message": ("message", "messages"), "batch": ("batch", "batches"), "piece": ("piece", "pieces")}
+BATCH, OFFSET, TIMESTAMP, EQUALS = "  batch", "  offset ", "  timestamp ", " = "
+PIECES = {"partial": "the start of a truncated entry", "raw": "bytes that are not an entry"}
+
+
+def records_drawer(tree: Tree, format: RecordFormat) -> Draw:
+    """Return the function that draws a record set into `tree`."""
+    return record_tree(tree, format).draw
+
+
+def entry_drawer(tree: Tree, format: RecordFormat) -> Draw:
+    """Return the function that draws one batch, one message, or bytes that are neither, into `tree`."""
+    return record_tree(tree, format).entry
+
+
+def record_tree(tree: Tree, format: RecordFormat) -> RecordTree:
+    """Return what draws record sets, with the meanings of their fields if the look wants those."""
+    return _ExplainedRecords(tree, format) if tree.look.meanings else RecordTree(tree, format)
+
+
+class RecordTree:
+    """Draws record sets into `tree`. The labels of what stands around values end in front of these."""
+
+    def __init__(self, tree: Tree, format: RecordFormat) -> None:
+        self.tree, self.format = tree, format
+        names = ("key", "value", "headers", "records", "compressed_records", "raw_records")
+        self.labels = labels = {name: tree.look.paint("name", name) for name in names}
+        self.key = f"{tree.mid}{labels['key']}    "
+        self.value, self.last_value = (f"{guide}{labels['value']}  " for guide in (tree.mid, tree.last))
+        self.headers = f"{tree.last}{labels['headers']}  "
+        self.header = tree.struct(format.batch, more=True)
+        self.messages = [tree.struct(_up_to_key(format, magic), more=True) for magic in (0, 1)]
+
+    def draw(self, found: list[dict[str, Any]] | None, head: str, below: str) -> None:
+        """Draw a record set below its name; a single batch or message needs no list."""
+        tree = self.tree
+        if found is None:
+            tree.lines.append(f"{head}  {tree.null}")
+            return
+        tree.lines.append(f"{head}  {self.count(kinds(found), count_records(found))}")
+        tree.numbered(found, below, self.entry)
+
+    def count(self, kinds: Mapping[str, int], records: int) -> str:
+        """Return what is said of a record set in front of its entries: how many there are of each kind, and records."""
+        parts = [number(count, *NOUNS[kind]) for kind, count in kinds.items()]
+        return self.tree.look.paint(
+            "dim", ", ".join([*parts, number(records, "record", "records")]) if parts else "empty"
+        )
+
+    def entry(self, entry: dict[str, Any], head: str, below: str) -> None:
+        """Draw one batch or message, or bytes that are neither."""
+        if entry.get("magic") == 2:
+            self.batch(entry, f"{head}{BATCH}", below)
+        elif "magic" in entry:
+            self.message(entry, f"{head}  message", below)
+        else:
+            name = "partial" if "partial" in entry else "raw"
+            much = (
+                f", {entry['bytes']:,} of {amounts.count(entry['of'], 'byte')} of the record set"
+                if "of" in entry
+                else ""
+            )
+            self.tree.lines.append(f"{head}  {self.piece(name, entry[name], much)}")
+
+    def piece(self, name: str, data: bytes, much: str = "") -> str:
+        """Return the text of bytes that are not an entry, and why; `much` says how much of the set is there."""
+        size = f"  {values.octets(self.tree.veiled(data), self.tree.look.max_text)}" if data or not much else ""
+        return f"{self.tree.look.paint('note', f'{name}: {PIECES[name]}{much}')}{size}"
+
+    def batch(self, batch: dict[str, Any], head: str, below: str) -> None:
+        """Draw a batch of magic 2: its header, then its records or the bytes in their place."""
+        self.header(batch, head, below)
+        inside = [name for name in INSIDE if name in batch]
+        for name in inside:
+            self.inside(name, batch, below, last=name == inside[-1])
+
+    def message(self, message: dict[str, Any], head: str, below: str) -> None:
+        """Draw a message of magic 0 or 1; of a compressed one, the messages inside instead of the value."""
+        lines, show, value = self.tree.lines, self.tree.contents, message["value"]
+        header = {name: item for name, item in message.items() if name not in ("value", "records")}
+        self.messages[message["magic"]](header, head, below)
+        if "records" not in message:
+            self.pair(message, "", below, last=True)
+            return
+        lines.append(f"{below}{self.key}{show(message['key'])}")
+        compressed = self.tree.look.paint("dim", f"{amounts.count(len(value), 'byte')} compressed")
+        lines.append(f"{below}{self.value}{compressed}")
+        self.inside("records", message, below, last=True)
+
+    def inside(self, name: str, entry: dict[str, Any], below: str, *, last: bool) -> None:
+        """Draw the records, or the bytes in their place, under this name."""
+        tree = self.tree
+        guide, under = tree.guides[last]
+        head = f"{below}{guide}{self.labels[name]}"
+        if name != "records":
+            data = tree.veiled(entry[name])
+            raw = name == "raw_records"
+            text = tree.look.paint("dim", values.octets(data, tree.look.max_text)) if raw else self.size(len(data))
+            tree.lines.append(f"{head}  {text}")
+            return
+        records = entry["records"]
+        tree.lines.append(f"{head}  {self.total(len(records))}")
+        tree.numbered(records, below + under, self.record if entry.get("magic") == 2 else self.entry)
+
+    def size(self, size: int) -> str:
+        """Return what is said of compressed records in front of them: how many bytes they take."""
+        return self.tree.look.paint("dim", amounts.count(size, "byte"))
+
+    def total(self, records: int) -> str:
+        """Return what is said of the records of a batch in front of them."""
+        return self.tree.look.paint("dim", f"{records:,}")
+
+    def record(self, record: Mapping[str, Any], head: str, below: str) -> None:
+        """Draw one record of a batch: offset and timestamp on the first line, then key, value and headers."""
+        tree, show = self.tree, self.tree.contents
+        extra = f"  attributes {record['attributes']}" if record["attributes"] else ""
+        if "control" in record:
+            extra += f"  {tree.look.paint('note', 'control: ' + record['control'])}"
+        headers = record["headers"]
+        head = f"{head}{OFFSET}{record['offset']}{self.time(record)}{extra}\n"
+        self.pair(record, head, below, last=not headers)
+        if headers:
+            named = (
+                (values.quote(key) if isinstance(key := item["key"], str) else show(key), item) for item in headers
+            )
+            pairs = (f"{name}{EQUALS}{show(item['value'])}" for name, item in named)
+            tree.lines.append(f"{below}{self.headers}{', '.join(pairs)}")
+
+    def time(self, record: Mapping[str, Any]) -> str:
+        """Return what is said of a record's timestamp behind its offset."""
+        return f"{TIMESTAMP}{values.timestamp(record['timestamp'])}"
+
+    def pair(self, record: Mapping[str, Any], above: str, below: str, *, last: bool) -> None:
+        """Draw key and value below the line `above`: a line each, or a subtree for an opened payload."""
+        tree, show = self.tree, self.tree.contents
+        key, value, head = record["key"], record["value"], self.last_value if last else self.value
+        if type(key) in AS_TEXT and type(value) in AS_TEXT:
+            tree.lines.append(f"{above}{below}{self.key}{show(key)}\n{below}{head}{show(value)}")
+            return
+        under = below + (tree.last_below if last else tree.mid_below)
+        for line, data, inside in (
+            (above + below + self.key, key, below + tree.mid_below),
+            (below + head, value, under),
+        ):
+            if type(data) in AS_TEXT:
+                tree.lines.append(f"{line}{show(data)}")
+            else:
+                tree.payload(data, line.rstrip(), inside)
+
+
+class _ExplainedRecords(RecordTree):
+    """Says behind the key, the value and the headers of a record what they mean."""
+
+    def record(self, record: Mapping[str, Any], head: str, below: str) -> None:
+        start = len(self.tree.lines)
+        super().record(record, head, below)
+        self._explain(start, below, structure(self.format.records))
+
+    def message(self, message: dict[str, Any], head: str, below: str) -> None:
+        start = len(self.tree.lines)
+        super().message(message, head, below)
+        self._explain(start, below, self.format.messages[message["magic"]])
+
+    def _explain(self, start: int, below: str, struct: WireStruct | None) -> None:
+        """Put its meaning behind the line of each field that has one below this prefix, from the line `start` on."""
+        tree = self.tree
+        lines = "\n".join(tree.lines[start:]).split("\n")
+        for field in struct.fields if struct is not None else ():
+            for guide in (tree.mid, tree.last):
+                label = f"{below}{guide}{self.labels.get(field.name, chr(0))} "
+                lines = [f"{line}{tree.tail(field)}" if line.startswith(label) else line for line in lines]
+        tree.lines[start:] = lines
+
+
+def _up_to_key(format: RecordFormat, magic: int) -> WireStruct:
+    """Return a structure of the fields in front of a message's key, offset and size included."""
+    fields = [field for field in format.messages[magic].fields if field.name not in ("key", "value")]
+    return WireStruct((*format.front, *fields), None)
+
+
+def number(count: int, one: str, many: str) -> str:
+    """Return a count with its noun."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def kinds(found: list[dict[str, Any]]) -> Mapping[str, int]:
+    """Return how many entries of each kind a record set has, in the order in which the kinds first come."""
+    return Counter(KINDS.get(entry.get("magic", -1), "piece") for entry in found)

@@ -1,0 +1,135 @@
+"""The view of exchanges as trees: one heading, both halves as branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from ....exchanges.messages.exchange import CapturedMessage, Exchange
+from ....exchanges.messages.message import Message
+from ....exchanges.messages.peers import Peers
+from ....protocol.findings import Finding
+from ....protocol.wire import Api
+from ....protocol.wire.language.api import Direction
+from ....protocol.wire.readings.anomalies import Odd
+from ....protocol.wire.readings.compiled import UNREADABLE
+from ....protocol.wire.readings.topics import ALWAYS, Topics
+from ..exchange_header import (
+    Headings,
+    encode,
+    findings_of,
+    kind,
+    remarks,
+    title_values,
+)
+from ..findings import finding_line
+from ..style import Look
+from ..text_source import layout_of
+from ..values import Memo
+from ..without_values import shown_body
+from .lines import Texts
+from .source import Drawing, drawing
+from .tree import Tree
+
+
+class TreeView:
+    """An exchange under one heading, its halves as branches.
+
+    What is clean is drawn straight from its bytes, and what is not by its value: the text is the same.
+    """
+
+    def __init__(self, look: Look, topics: Topics) -> None:
+        self.look = look
+        self.tree: Tree = Tree(look, topics)
+        self.texts: Texts = Texts(self.tree)
+        self.headings: Headings = Headings(look)
+        self.guides: tuple[bytes, bytes] = encode(f"\n{self.tree.mid}"), encode(self.tree.last)
+        self.drawing: Callable[[Api, int, Direction], Drawing | None] = cache(self.compiled)
+        self._tops: Memo[bytes] = Memo(lambda kind: self.top(*kind))
+        self._answer: bytes = b"%b%b\n" % (self.guides[1], self.headings.halves["response"])
+
+    def __call__(self, exchange: Exchange) -> bytes:
+        request, response = exchange.request, exchange.response
+        if (
+            request is None or response is None or exchange.findings or exchange.lines or exchange.places
+            or exchange.timing
+        ):  # fmt: skip
+            return self.in_parts(exchange)
+        out = [self._tops[kind(exchange)] % (*title_values(exchange), *self.headings.values(request))]
+        self.half(request, out)
+        out.append(self._answer % self.headings.values(response))
+        self.half(response, out)
+        out.append(b"\n")
+        return b"".join(out)
+
+    def top(self, peers: Peers, api: Api | None, version: int, client_id: str | None) -> bytes:
+        """Return the template of all that stands above the lines of a request."""
+        title = self.headings.title_template(peers, api, version, client_id)
+        return b"%b%b%b\n" % (title, self.guides[0], self.headings.halves["request"])
+
+    def in_parts(self, exchange: Exchange) -> bytes:
+        """Return the text of an exchange that has findings of its own, or lacks a half."""
+        headings, (mid, last) = self.headings, self.guides
+        request, response = exchange.request, exchange.response
+        out = [headings.title(exchange)]
+        out += [encode(f"\n  {line}") for line in remarks(exchange, self.look)]
+        out += mid, headings.half(request, exchange, "request"), b"\n"
+        if request is not None:
+            self.half(request, out)
+        out += last, headings.half(response, exchange, "response"), b"\n"
+        if response is not None:
+            self.half(response, out)
+        out.append(b"\n")
+        return b"".join(out)
+
+    def half(self, half: CapturedMessage, out: list[bytes]) -> None:
+        """Add the lines below the heading of one half to `out`."""
+        if half.api is None:
+            return
+        draw = self.drawing(half.api, half.version, half.direction)
+        if draw is not None:
+            odd: list[Odd] = []
+            before = len(out)
+            try:
+                draw(half.data, out, half.known.topics if half.known is not None else ALWAYS, odd)
+                findings = half.prove(odd)
+            except UNREADABLE:
+                del out[before:]
+            else:
+                if findings:
+                    out += self.findings(findings, self.below(half.direction))
+                return
+        out.append(encode(self.by_value(half)))
+
+    def findings(self, findings: Sequence[Finding], below: str) -> list[bytes]:
+        """Return the lines of findings, behind the prefix of their half."""
+        return [encode(f"{below}{finding_line(finding, self.look)}\n") for finding in findings]
+
+    def compiled(self, api: Api, version: int, direction: Direction) -> Drawing | None:
+        """Return what draws such messages straight from their bytes; None where there is no such thing."""
+        found = layout_of(api, version, direction, self.look)
+        return drawing(self.texts, *found, self.below(direction)) if found is not None else None
+
+    def below(self, direction: Direction) -> str:
+        """Return what stands in front of the lines of a half."""
+        return self.tree.mid_below if direction == "request" else self.tree.last_below
+
+    def by_value(self, half: CapturedMessage) -> str:
+        """Return the lines below the heading of one half, drawn by its value; then the findings of that half."""
+        message, below = half.message(), self.below(half.direction)
+        if message is None:
+            return ""
+        body = shown_body(message, self.look)
+        if self.look.read is not None:
+            from ....payloads.records.reading import read_in_place
+
+            read_in_place(message.grammar, body, self.tree.topics, self.look.read)
+        self.drawn(half, message, body, below)
+        return self.tree.take()
+
+    def drawn(self, half: CapturedMessage, message: Message, body: Any, below: str) -> None:
+        """Draw the fields of a half, then what is odd about them."""
+        self.tree.fields(message.grammar, body, below)
+        for finding in findings_of(half, message):
+            self.tree.lines.append(f"{below}{finding_line(finding, self.look)}")

@@ -18,14 +18,14 @@ from ...exchanges.engine.direction import Depth
 from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing, seldom_collected
 from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.peers import Tried
+from ...exchanges.messages.peers import Tried, endpoint
 from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Encrypted
 from ...protocol.findings.kinds import ATTEMPTS
 from ...streams.tcp.connection import Connection
 from ...views.reading.files import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
-from ...views.render.exchange_header import clock_lines, endpoint
+from ...views.render.exchange_header import clock_lines
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED, UNDECODED
 from .counts_line import finding_parts, findings_of

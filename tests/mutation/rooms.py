@@ -19,9 +19,10 @@ class Room(NamedTuple):
 
     @property
     def modules(self) -> list[str]:
-        """The room's files, as paths from the project's top."""
+        """The room's files, as paths from the project's top; a folder below that is a room itself is left out."""
         folders = {*(TOP / "kdbg").glob(self.name), *(TOP / "kdbg").glob(f"*/{self.name}")}
-        found = sorted(path for folder in folders for path in folder.rglob("*.py"))
+        found = sorted(path for folder in folders for path in folder.rglob("*.py")
+                       if not ROOMS.keys() & set(path.relative_to(folder).parts))  # fmt: skip
         return [str(path.relative_to(TOP)) for path in found if path.name != "__init__.py"]
 
     @property
@@ -151,6 +152,7 @@ ROOMS = {
         Room("diagnosis", apart=DIAGNOSES),
         Room("ledgers", ("tests/diagnosis",), apart=DIAGNOSES),
         Room("live", apart=WATCHES),
+        Room("client"),
         Room("redact", apart=REDACTIONS),
         Room("tls"),
         Room("logs", ("tests/cli/test_judged.py",)),

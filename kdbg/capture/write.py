@@ -51,7 +51,7 @@ class Talks:
         self._plain = plain
         self._ticks = 0
 
-    def said(
+    def packets(
         self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int = 0,
         connection: int = 0,
     ) -> Iterator[bytes]:  # fmt: skip
@@ -126,7 +126,7 @@ class CaptureWriter:
         `time_ns` is nanoseconds since the epoch; `connection` is as in `Talks`. Raise `CaptureError` where the file
         cannot be written any further; the next call does nothing.
         """
-        self._write(self._talks.said(client, broker, from_client, data, time_ns, connection), time_ns)
+        self._write(self._talks.packets(client, broker, from_client, data, time_ns, connection), time_ns)
 
     def ended(self, client: Endpoint, broker: Endpoint, time_ns: int, connection: int = 0) -> None:
         """End a connection; do nothing for one that nothing was written of, or after `close`."""

@@ -112,5 +112,5 @@ class RunningProxy:
             faults=(lambda peers: meddle(self._rules, peers)) if meddle is not None else (lambda peers: None),
             say=self.said.append,
         )
-        self._told = self._proxy.addresses.told
+        self._told = self._proxy.addresses.stand_ins
         return ",".join(map(show, self._proxy.listen(self._brokers)))

@@ -176,7 +176,7 @@ class Faults:
                 continue
             if (left := self._left[i]) is not None:
                 self._left[i] = left - 1
-            self._told(turn, rule)
+            self._report(turn, rule)
         return turn
 
     def learn(self, exchange: Exchange) -> None:
@@ -188,7 +188,7 @@ class Faults:
         """Return whether an action is done to messages of this direction; an error is put in either, once."""
         return action.direction == turn.direction or (isinstance(action, Refuse) and turn.exchange.response is not None)
 
-    def _told(self, turn: Turn, rule: Rule) -> None:
+    def _report(self, turn: Turn, rule: Rule) -> None:
         exchange = turn.exchange
         name = exchange.api.name if exchange.api is not None else ""
         self._tell(Applied(time.time_ns(), exchange.peers.client, name, exchange.correlation_id, rule.text))

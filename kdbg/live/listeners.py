@@ -47,20 +47,20 @@ class Addresses:
         full: Callable[[Address], None] = lambda broker: None, clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self._open, self._close, self._most, self._full, self._clock = open, close, most, full, clock
-        self._told: dict[Address, Address] = {}
+        self._stand_ins: dict[Address, Address] = {}
         self._ours: set[Address] = set()
         self._advertised: dict[Address, dict[Address, float]] = {}
         """For each broker that the user named, the brokers of its cluster, and when they were advertised last."""
 
     @property
-    def told(self) -> Mapping[Address, Address]:
+    def stand_ins(self) -> Mapping[Address, Address]:
         """Each broker, with the address that clients get in its place."""
-        return self._told
+        return self._stand_ins
 
-    def add(self, broker: Address, told: Address) -> None:
+    def add(self, broker: Address, stand_in: Address) -> None:
         """Take note of a listener for a broker that the user named; it stays."""
         self._advertised.setdefault(broker, {})
-        self._note(broker, told)
+        self._note(broker, stand_in)
 
     def change(self, host: str, port: int, via: Address | None = None) -> Address:
         """Return what clients get in place of an address that the broker `via` advertised.
@@ -70,14 +70,14 @@ class Addresses:
         address = (host, port)
         if not host or port <= 0 or address in self._ours:
             return address
-        told = self._told.get(address)
-        if told is None:
-            told = self._new(address)
-        if told is None:
+        stand_in = self._stand_ins.get(address)
+        if stand_in is None:
+            stand_in = self._new(address)
+        if stand_in is None:
             return address
         for brokers in self._clusters(via):
             brokers[address] = self._clock()
-        return told
+        return stand_in
 
     def listed(self, brokers: Set[Address], via: Address | None = None) -> None:
         """Take note of a list of all brokers that the broker `via` advertised; close the listeners of others."""
@@ -86,23 +86,23 @@ class Addresses:
             for gone in [one for one, last in known.items() if one not in brokers and last <= latest]:
                 del known[gone]
         kept = set(self._advertised).union(*self._advertised.values())
-        for broker in [broker for broker in self._told if broker not in kept]:
-            self._ours.discard(self._told.pop(broker))
+        for broker in [broker for broker in self._stand_ins if broker not in kept]:
+            self._ours.discard(self._stand_ins.pop(broker))
             self._close(broker)
 
     def _new(self, broker: Address) -> Address | None:
         """Open a listener for a broker, if there is room for it."""
-        if len(self._told) >= self._most:
+        if len(self._stand_ins) >= self._most:
             self._full(broker)
             return None
-        told = self._open(broker)
-        if told is not None:
-            self._note(broker, told)
-        return told
+        stand_in = self._open(broker)
+        if stand_in is not None:
+            self._note(broker, stand_in)
+        return stand_in
 
-    def _note(self, broker: Address, told: Address) -> None:
-        self._told[broker] = told
-        self._ours.add(told)
+    def _note(self, broker: Address, stand_in: Address) -> None:
+        self._stand_ins[broker] = stand_in
+        self._ours.add(stand_in)
 
     def _clusters(self, via: Address | None) -> list[dict[Address, float]]:
         """Return the brokers of each cluster that a broker belongs to; of all clusters for one that none has."""
@@ -170,7 +170,7 @@ class Ports:
         while len(self._had) > REMEMBERED:
             del self._had[next(iter(self._had))]
 
-    def told(self, sock: socket.socket) -> Address:
+    def advertised(self, sock: socket.socket) -> Address:
         """Return the address that clients are told of a socket."""
         host = self._listening.host
         return self._listening.advertised or ("127.0.0.1" if is_everywhere(host) else host), sock.getsockname()[1]

@@ -92,11 +92,11 @@ class PipeTap:
         self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int, connection: int
     ) -> None:
         """Take note of bytes that went over a connection."""
-        said = client, broker, from_client, data, time_ns, connection
+        passed = client, broker, from_client, data, time_ns, connection
         if len(data) < LARGE:
-            self._give(self._talks.said(*said), time_ns)
+            self._give(self._talks.packets(*passed), time_ns)
         elif not self._closed:
-            self._out.borrow(0, time_ns, self._talks.parted(*said))
+            self._out.borrow(0, time_ns, self._talks.parted(*passed))
             self._pump()
 
     def ended(self, client: Endpoint, broker: Endpoint, time_ns: int, connection: int) -> None:

@@ -87,7 +87,7 @@ class Proxy:
         self._descriptors.begin()
         for broker in brokers:
             self.addresses.add(broker, self._listen(broker, strict=True))
-        return [self.addresses.told[broker] for broker in brokers]
+        return [self.addresses.stand_ins[broker] for broker in brokers]
 
     async def close(self) -> None:
         """Take no more connections, end those that there are."""
@@ -115,7 +115,7 @@ class Proxy:
         """Listen for a broker; return the address that clients get."""
         sock = self._ports.bound(broker, strict=strict)
         self._listeners[broker] = Listener(sock, partial(self._take, broker), self._has_room, self._refuse)
-        told = self._ports.told(sock)
+        told = self._ports.advertised(sock)
         self._say(f"listening on {show(told)} for broker {show(broker)}")
         return told
 
@@ -177,7 +177,7 @@ class Proxy:
 
         return lambda session: Relay(
             change, self._faults(lambda: session.peers), singly=self._desk is not None,
-            own=lambda frame: session.told(True, frame), listed=listed,
+            own=lambda frame: session.report_bytes(True, frame), listed=listed,
         )  # fmt: skip
 
     def _made(self, session: ProxySession, broker: Address, number: int) -> None:

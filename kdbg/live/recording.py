@@ -26,7 +26,7 @@ class Recorded:
         self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int, connection: int
     ) -> None:
         """Take bytes that went over a connection."""
-        self._add(self._talks.said(client, broker, from_client, data, time_ns, connection), time_ns)
+        self._add(self._talks.packets(client, broker, from_client, data, time_ns, connection), time_ns)
 
     def ended(self, client: Endpoint, broker: Endpoint, time_ns: int, connection: int) -> None:
         """Take note that a connection has ended."""

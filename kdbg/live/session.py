@@ -70,7 +70,7 @@ class ProxySession:
         self.tap = tap
         self._room = memoryview(room if room is not None else bytearray(ROOM))
         self._load = load if load is not None else Load()
-        self.client = End(self, relayed.to_client, lambda data: self.told(False, data))
+        self.client = End(self, relayed.to_client, lambda data: self.report_bytes(False, data))
         self.broker = End(self, relayed.to_broker)
         self._made, self._done = made, done
         self._over = self._reset = self._waited = False
@@ -96,7 +96,7 @@ class ProxySession:
         if count < LARGE or other.transport is None or other.out or self.relay.singly:
             data = bytes(data)
         if end is self.client:
-            self.told(True, data)
+            self.report_bytes(True, data)
             self.relay.from_client(data)
         else:
             self.relay.from_broker(data)
@@ -112,7 +112,7 @@ class ProxySession:
             end.has_ended = True
             (self.relay.client_ended if end is self.client else self.relay.broker_ended)()
 
-    def told(self, from_client: bool, data: Buffer) -> None:
+    def report_bytes(self, from_client: bool, data: Buffer) -> None:
         """Give bytes to the tap."""
         if self.tap is not None:
             number, client, broker, *_ = self.peers

@@ -443,7 +443,7 @@ def test_packets_in_parts_are_those_that_are_written_and_plain_ones_are_fewer(
     """kdbg reads both the same, though the length of a long one stands nowhere in it."""
     sent = b"".join(ask(number) for number in range(9000)) + ask(9000, "t" * 200)
     assert len(sent) > MOST_LONG
-    whole = list(Talks(plain=plain).said(client, broker, True, sent))
+    whole = list(Talks(plain=plain).packets(client, broker, True, sent))
     parts = list(Talks(plain=plain).parted(client, broker, True, memoryview(sent)))
     assert [head + payload for head, payload in parts] == whole
     assert len(whole) == 3 + -(-len(sent) // (MOST_LONG if plain else MOST))

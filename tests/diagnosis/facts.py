@@ -46,7 +46,7 @@ class Held:
     def all(self) -> Iterator[Path]:
         return iter(self.paths)
 
-    def begun_by(self, first_packet: int) -> Path | None:
+    def path_of(self, first_packet: int) -> Path | None:
         return next((path for path in self.paths if path.first_packet == first_packet), None)
 
 

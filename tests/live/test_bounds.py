@@ -241,7 +241,7 @@ def test_what_means_no_broker_stays() -> None:
     stays = [("", 9092), ("kafka", 0), ("kafka", -1), ("proxy", 7)]
     assert addresses.change("kafka", 1) == ("proxy", 7)
     assert [addresses.change(*each) for each in stays] == stays
-    assert dict(addresses.told) == {("kafka", 1): ("proxy", 7)}
+    assert dict(addresses.stand_ins) == {("kafka", 1): ("proxy", 7)}
 
 
 def test_a_broker_is_gone_after_a_minute_and_not_before() -> None:
@@ -257,9 +257,9 @@ def test_a_broker_is_gone_after_a_minute_and_not_before() -> None:
     addresses.listed({("kafka", 2)})
     assert not closed
     addresses.listed({("kafka", 3)})
-    assert (closed, list(addresses.told)) == ([("kafka", 2)], [("named", 1)])
+    assert (closed, list(addresses.stand_ins)) == ([("kafka", 2)], [("named", 1)])
     assert addresses.change("proxy", 2) == ("proxy", 2), "it may be a broker now"
-    assert ("proxy", 2) in addresses.told
+    assert ("proxy", 2) in addresses.stand_ins
 
 
 def test_a_thousand_brokers_are_followed_by_default() -> None:
@@ -267,7 +267,7 @@ def test_a_thousand_brokers_are_followed_by_default() -> None:
     addresses = Addresses(lambda broker: ("proxy", broker[1]), full=full.append)
     for port in range(1, 1003):
         addresses.change("kafka", port)
-    assert (len(addresses.told), full) == (1000, [("kafka", 1001), ("kafka", 1002)])
+    assert (len(addresses.stand_ins), full) == (1000, [("kafka", 1001), ("kafka", 1002)])
     (option,) = (each for each in command.params if each.name == "max_brokers")
     assert option.default == 1000
 
@@ -280,7 +280,7 @@ def test_listeners_take_a_quarter_of_the_descriptors(monkeypatch: pytest.MonkeyP
             monkeypatch.setattr(stage.proxy.addresses, "_open", lambda address: address)
             for port in range(1, 21):
                 stage.proxy.addresses.change("kafka", port)
-            assert len(stage.proxy.addresses.told) == followed
+            assert len(stage.proxy.addresses.stand_ins) == followed
             (line,) = (line for line in stage.said if "--max-brokers" in line)
             assert line == (
                 f"advertised brokers exceed {followed}: clients connect to kafka:{followed} and others "

@@ -239,7 +239,7 @@ def test_what_is_listened_on_and_what_clients_are_told() -> None:
     ):
         ports = Ports(listening)
         with ports.bound(strict=True) as sock:
-            host, port = ports.told(sock)
+            host, port = ports.advertised(sock)
             told.append(host)
             assert port == sock.getsockname()[1] > 0
     assert told == ["127.0.0.1", "127.0.0.1", "::1", "outside"]

@@ -115,10 +115,10 @@ def ids(lines: Lines, data: str, *, end: bool = False) -> list[tuple[int, int | 
 def test_lines_are_counted_from_one() -> None:
     lines = Lines()
     assert ids(lines, f"no\n{SENT.format(5)}\n\n{SENT.format(6)}") == [(2, 5)]
-    assert (lines.count, lines.told) == (3, 1)
+    assert (lines.count, lines.understood) == (3, 1)
     assert ids(lines, "\n") == [(4, 6)]
     assert ids(lines, SENT.format(7), end=True) == [(5, 7)]
-    assert (lines.count, lines.told) == (5, 3)
+    assert (lines.count, lines.understood) == (5, 3)
     assert ids(lines, "", end=True) == []
     assert lines.count == 5
 
@@ -131,10 +131,10 @@ def test_of_a_long_line_the_beginning_is_read(monkeypatch: pytest.MonkeyPatch) -
     assert ids(lines, " ") == [(1, 5)]
     assert ids(lines, " " * 999 + SENT.format(6)) == []
     assert ids(lines, SENT.format(7) + "\n" + SENT.format(8) + "\n") == [(2, 8)]
-    assert (lines.count, lines.told) == (2, 2)
+    assert (lines.count, lines.understood) == (2, 2)
     cut = Lines()
     assert ids(cut, " " * 21 + line) == [], "what is beyond is not read"
-    assert (cut.count, cut.told) == (1, 0)
+    assert (cut.count, cut.understood) == (1, 0)
     assert ids(cut, "\n" + SENT.format(9) + " " * 30) == [(2, 9)]
     assert ids(cut, "x\nx\n") == []
     assert cut.count == 3
@@ -150,7 +150,7 @@ def test_blocks_are_the_lines_that_came_together() -> None:
         [told.number for told in block]
         for block in blocks(stream(f"x\n{SENT.format(1)}\n" * 2 + SENT.format(2)), lines)
     ]
-    assert (found, lines.told) == ([[2, 4], [5]], 3)
+    assert (found, lines.understood) == ([[2, 4], [5]], 3)
     assert list(blocks(stream("x\n"), Lines())) == [[]]
     assert list(blocks(stream(""), Lines())) == []
     long = "y" * 65_535 + "\n"
@@ -165,9 +165,9 @@ def test_a_log_counts_its_lines_and_knows_its_first_time() -> None:
         return ApplicationLog(open_source(io.BytesIO(content.encode())))
 
     with opened() as log:
-        assert (log.lines, log.told, log.first_time) == (0, 0, None)
+        assert (log.lines, log.understood, log.first_time) == (0, 0, None)
         assert [[told.number for told in block] for block in log.blocks() if block] == [[2, 3, 4]]
-        assert (log.lines, log.told, log.first_time, log.problems, log.packets, log.lost) == (
+        assert (log.lines, log.understood, log.first_time, log.problems, log.packets, log.lost) == (
             4,
             3,
             NOON * SECOND,

@@ -84,7 +84,7 @@ class Accounts:
         return self.sessions.entry(peers.number, partial(self._met, peers))
 
     def _met(self, peers: Peers) -> KafkaConnection:
-        found = self._by_packet[peers.first_packet] = KafkaConnection(peers, self.paths.begun_by(peers.first_packet))
+        found = self._by_packet[peers.first_packet] = KafkaConnection(peers, self.paths.path_of(peers.first_packet))
         return found
 
     def topic(self, name: Any, topic_id: Any = None) -> str:

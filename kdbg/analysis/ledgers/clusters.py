@@ -125,9 +125,9 @@ class Clusters:
             if own is not None:
                 own.setdefault(cluster, Occurrences()).add(mark)
         for entry in told.get("topics") or ():
-            self._told(entry, mark)
+            self._learn_topic(entry, mark)
 
-    def _told(self, entry: dict[str, Any], mark: Mark) -> None:
+    def _learn_topic(self, entry: dict[str, Any], mark: Mark) -> None:
         name = entry.get("name")
         topic = self.topic(name) if name else None
         if topic is None:

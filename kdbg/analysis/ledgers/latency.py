@@ -67,7 +67,7 @@ class Latencies:
         half = exchange.response or exchange.request
         if half is None or half.first_time == UNTIMED:
             return NOTHING
-        path = self._paths.begun_by(exchange.peers.first_packet)
+        path = self._paths.path_of(exchange.peers.first_packet)
         tcp = None if path is None or not self._tcp else _tcp(path, exchange, half)
         request, response = exchange.request, exchange.response
         split = NOTHING.split if request is None or response is None else self._split(exchange, request, response, path)
@@ -197,7 +197,7 @@ class Timed:
 
     def is_open(self, first_packet: int) -> bool:
         """Return whether no end of a connection, told by its first packet, has hung up; of an old one nobody knows."""
-        path = self._paths.begun_by(first_packet)
+        path = self._paths.path_of(first_packet)
         return path is not None and not path.ended
 
     def chunks(self, blocks: Iterable[Any]) -> Iterator[list[Exchange]]:

@@ -39,13 +39,13 @@ class ProtocolLine(NamedTuple):
 
 
 class Lines:
-    """Reads a log; `count` is how many lines there were so far, `told` how many of them say something."""
+    """Reads a log; `count` is how many lines there were so far, `understood` how many of them speak of an exchange."""
 
     count: int
-    told: int
+    understood: int
 
     def __init__(self) -> None:
-        self.count = self.told = 0
+        self.count = self.understood = 0
         self._rest = b""
         self._skipping = False
 
@@ -74,7 +74,7 @@ class Lines:
         found = line_facts(raw)
         if found is None:
             return None
-        self.told += 1
+        self.understood += 1
         return ProtocolLine(self.count, *found)
 
 

@@ -21,7 +21,7 @@ FARTHEST = 1 << 20
 class ApplicationLog:
     """A context manager, to be gone through once, by `blocks`. Its attributes are those of `Capture`.
 
-    `lines` counts those read so far, `told` those that say something of an exchange. `first_time` is that of the first
+    `lines` counts those read so far, `understood` those that speak of an exchange. `first_time` is that of the first
     protocol line, in nanoseconds, None before there is one, or where lines have no time.
     """
 
@@ -44,9 +44,9 @@ class ApplicationLog:
         return self._lines.count
 
     @property
-    def told(self) -> int:
+    def understood(self) -> int:
         """How many of them say something of an exchange."""
-        return self._lines.told
+        return self._lines.understood
 
     @property
     def problems(self) -> list[Finding]:

@@ -64,7 +64,7 @@ class Mock:
         self._descriptors.begin()
         for broker in brokers:
             self.addresses.add(broker, self._open(broker, strict=True))
-        return [self.addresses.told[broker] for broker in brokers]
+        return [self.addresses.stand_ins[broker] for broker in brokers]
 
     async def close(self) -> None:
         """Take no more connections, end those that there are."""
@@ -82,7 +82,7 @@ class Mock:
         """Listen in a broker's place; return what clients are told."""
         sock = self._ports.bound(strict=strict)
         self._listeners.append(Listener(sock, partial(self._take, broker), self._has_room, self._refuse))
-        told = self._ports.told(sock)
+        told = self._ports.advertised(sock)
         self._say(f"listening on {show(told)} for broker {show(broker)}")
         return told
 

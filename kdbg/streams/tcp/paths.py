@@ -111,7 +111,7 @@ class Paths:
     def __len__(self) -> int:
         return len(self._paths)
 
-    def begun_by(self, first_packet: int) -> Path | None:
+    def path_of(self, first_packet: int) -> Path | None:
         """Return the path whose first packet has this number, which names a connection as `Peers` does."""
         return self._paths.get(first_packet)
 

@@ -166,13 +166,13 @@ class _Writer:
             return lambda asking: read(_there(asking, side))
         shallow, field = not self.deep, semantics.field
 
-        def said(asking: Asking) -> Any:
+        def read_field(asking: Asking) -> Any:
             message = _message(asking, side, shallow)
             if name in ("body", "header"):
                 return getattr(message, name)
             return field(message.body if name in message.body else message.header, name)
 
-        return said
+        return read_field
 
     def has(self, side: str, name: str) -> Ask:
         """Return whether a half has a field."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kdbg.analysis.ledgers import standing
 from kdbg.analysis.ledgers.latency import Timed
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
@@ -21,12 +20,6 @@ HELD = [
     "throttled-producer", "transaction-timed-out-java", "transactions-aborted-on-purpose", "unknown-topic-consumer",
     "wrong-checksum",
 ]  # fmt: skip
-STANDING = [
-    "instance-id-twice-franz-go", "members-come-and-go-java", "members-come-and-go-new-protocol",
-    "more-members-than-partitions-new-protocol", "old-coordinator-for-ever.cured", "poll-too-late-java",
-    "poll-too-late-new-protocol", "process-stood-still", "transaction-left-open-java", "transactional-id-of-two-java",
-    "transactions-committed",
-]  # fmt: skip
 TIMED = [
     "broker-stood-still-java", "client-reads-late", "late-answer-taken-for-the-next", "metadata-behind-a-long-poll",
     "throttled-consumer-franz-go", "too-few-replicas.cured",
@@ -36,16 +29,6 @@ TIMED = [
 @for_each("name", HELD)
 def test_ledgers_hold_what_they_held(name: str) -> None:
     same(GOLDEN, name, Accounts(book(STAGED / f"{name}.pcap.gz")).plain())
-
-
-@for_each("name", STANDING)
-def test_groups_and_producers_stand_where_they_stood(name: str) -> None:
-    ledgers = book(STAGED / f"{name}.pcap.gz")
-    plain = Accounts(ledgers)
-    same(GOLDEN, f"{name}, at the end", {
-        "groups": plain.of(standing.groups(ledgers)), "producers": plain.of(standing.producers(ledgers)),
-        "transactions": plain.of(standing.transactions(ledgers)),
-    })  # fmt: skip
 
 
 @for_each("name", TIMED)

@@ -10,7 +10,7 @@ from kdbg.analysis.ledgers.clusters import Clusters, Led
 from kdbg.analysis.ledgers.evidence import Bounded, Occurrences
 from kdbg.analysis.ledgers.flows import Fetched, PartitionWrites, Polls, Sample, Samples
 from kdbg.analysis.ledgers.groups import Event, Group, Member, assignment_of, few_of, subscription_of
-from kdbg.analysis.ledgers.producers import Gap, Kept, Producer, Transaction, Transactional
+from kdbg.analysis.ledgers.producers import Gap, Producer, Transaction, Transactional
 from kdbg.analysis.ledgers.readers.flows import AT_ONCE
 from kdbg.analysis.ledgers.sessions import KafkaConnection, Slow, offered_by
 from kdbg.exchanges.engine.engine import Engine
@@ -73,11 +73,10 @@ def test_what_begins_empty() -> None:
     assert written.timestamps == (1 << 62, -(1 << 62))
     member, group, txn = Member("m"), Group("g"), Transactional("t")
     assert [member.session_timeout_ms, member.rebalance_timeout_ms, member.longest_pause, member.last_sign,
-            member.epoch, member.epoch_since, member.confirmed, member.assigned_in, member.left_by_other,
-            member.ever_assigned, member.reason] == [0, 0, (0, 0), 0, -1, 0, 0, -1, False, False, ""]  # fmt: skip
-    assert [group.events_lost, group.moved, group.epoch_before, group.alone, group.deleted, group.begun,
-            group.new_protocol, group.protocol_type] == [0, 0, -1, 0, 0, False, False, ""]  # fmt: skip
-    assert [txn.producer_id, txn.epoch, txn.groups_added, txn.ended, txn.last, txn.now] == [-1, -1, False] + [None] * 3
+            member.left_by_other, member.ever_assigned, member.reason] == [
+        0, 0, (0, 0), 0, False, False, ""]  # fmt: skip
+    assert [group.events_lost, group.new_protocol, group.protocol_type] == [0, False, ""]
+    assert [txn.producer_id, txn.epoch, txn.last, txn.now] == [-1, -1, None, None]
     session = KafkaConnection(PEERS, None)
     assert [session.lifetime, session.exchanges, session.last_asked, session.unanswered_count, session.throttle_ms,
             session.sampled, session.client_id, session.closed_first, session.opened, session.client_side] == [
@@ -91,8 +90,8 @@ def test_bounds_are_those_that_the_guide_counts_on() -> None:
     ledgers = Ledgers(Engine().names_then)
     assert [one.most for one in (ledgers.sessions, ledgers.failures, ledgers.fetched, ledgers.polls, ledgers.written,
                                  ledgers.groups)] == [65_536, 8192, 16_384, 65_536, 16_384, 1024]  # fmt: skip
-    assert (groups.MOST_MEMBERS, groups.MOST_EVENTS, groups.MOST_LEFT, groups.MOST_OFFSETS) == (4096, 4096, 64, 16_384)
-    assert (producers.MOST, producers.MOST_EVENTS, producers.MOST_PARTITIONS) == (8192, 256, 4096)
+    assert (groups.MOST_MEMBERS, groups.MOST_EVENTS, groups.MOST_LEFT) == (4096, 4096, 64)
+    assert (producers.MOST, producers.MOST_EVENTS) == (8192, 256)
     assert AT_ONCE == 5_000_000
 
 
@@ -202,41 +201,18 @@ def test_signs_of_life_of_a_member() -> None:
     for time, end in ((10, 12), (20, 21), (25, 40), (30, 31), (48, 49)):
         member.sign(mark(1, time, end, connection=time % 3))
     assert (member.longest_pause, member.last_sign, member.connections) == ((8, 12), 49, {0, 1, 2})
-    for epoch, end in ((1, 10), (1, 20), (2, 30), (3, 29), (2, 30)):
-        member.confirm(epoch, mark(1, 0, end))
-    assert (member.epoch, member.epoch_since, member.confirmed) == (2, 30, 30)
-    assert member.stays
-    member.go(mark(1, 29, 29))
-    assert member.stays
-    member.go(mark(1, 30, 30))
-    assert not member.stays
     for number in range(100):
         member.go(mark(number))
     assert (len(member.lefts), member.lefts[0].number) == (64, 36)
-    assert not Member("other").stays
     member.failed(0, mark())
     member.failed(25, mark())
     assert list(member.errors) == [25]
 
 
-def test_generations_and_moves_of_a_group() -> None:
+def test_members_and_events_of_a_group() -> None:
     group = Group("sums")
-    first = group.formed(3, mark(1, 5, 7))
-    assert first is not None
-    assert (first.number, first.formed, first.listed, first.given, first.protocol) == (3, 7, None, False, None)
-    assert group.formed(3, mark(1, 8, 9)) is first
-    assert first.formed == 7
-    assert group.formed(2, mark()) is None
-    assert group.formed(4, mark(1, 9, 11)) is group.round is not first
-    group.moves(10)
-    assert (group.moved, group.epoch_before) == (10, -1)
     member = group.member("m", "shop", "10.0.0.1")
     assert member is not None
-    member.epoch = 6
-    group.moves(10)
-    assert group.epoch_before == -1
-    group.moves(11)
-    assert (group.moved, group.epoch_before) == (11, 6)
     group.member("m", "till", "10.0.0.9")
     group.member("")
     assert (member.client_id, member.host, group.known_members()) == ("shop", "10.0.0.1", [member])
@@ -284,10 +260,6 @@ def test_sequences_of_a_producer() -> None:
     for number in range(600):
         producer.wrote("bills", 0, 0, number * 2, 1, mark(number))
     assert len(producer.gaps) == 256
-    for time, epoch in ((5, 2), (4, 9), (5, 1), (5, 3), (6, 0)):
-        producer.keeps("orders", 0, Kept(epoch, 0, -1, time, time, 1))
-        assert producer.kept["orders", 0].time >= 5
-    assert producer.kept["orders", 0] == Kept(0, 0, -1, 6, 6, 1)
 
 
 def test_who_has_a_transactional_id() -> None:
@@ -306,7 +278,6 @@ def test_transactions_begin_and_end() -> None:
     txn.closed(mark(1, 1), True, 0)
     assert txn.transactions == []
     txn.opened(mark(2, 10))
-    txn.holds("orders", 0, mark(2, 10))
     txn.opened(mark(3, 11))
     assert txn.transactions == [Transaction(mark(2, 10))]
     txn.closed(mark(4, 12), True, 51)
@@ -318,17 +289,9 @@ def test_transactions_begin_and_end() -> None:
     assert txn.transactions == [Transaction(mark(2, 10), mark(5, 20), True)]
     txn.closed(mark(7, 15), False, 0, by_coordinator=True)
     assert txn.transactions == [Transaction(mark(2, 10), mark(7, 15), False, 0, True)]
-    txn.marked, txn.groups_added = {("orders", 0)}, True
     txn.opened(mark(8, 14))
-    assert (len(txn.transactions), txn.partitions) == (1, {("orders", 0)})
+    assert len(txn.transactions) == 1
     txn.opened(mark(8, 15))
-    assert (len(txn.transactions), txn.partitions, txn.marked, txn.groups_added) == (2, set(), set(), False)
-    txn.over(30, True)
-    for time in (29, 30, 31):
-        txn.holds("orders", time, mark(9, time))
-    assert txn.partitions == {("orders", 30), ("orders", 31)}
-    for time in (40, 35):
-        txn.over(time, False)
-    assert txn.ended == (40, False)
+    assert len(txn.transactions) == 2
     txn.closed(mark(9, 50), False, 7, by_coordinator=True)
     assert txn.transactions[-1] == Transaction(mark(8, 15), mark(9, 50), False, 7, True)

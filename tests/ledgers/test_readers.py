@@ -8,7 +8,7 @@ from typing import Any
 
 from kdbg.analysis.ledgers.flows import Fetched, PartitionWrites, Polls, Sample
 from kdbg.analysis.ledgers.groups import Event, Group
-from kdbg.analysis.ledgers.producers import Began, Gap, Kept, Transaction
+from kdbg.analysis.ledgers.producers import Began, Gap, Transaction
 from kdbg.analysis.ledgers.readers import COUNTERS, READERS
 from kdbg.analysis.ledgers.readers.flows import AT_ONCE
 from kdbg.protocol.grammars.errors import ERRORS
@@ -108,9 +108,8 @@ def test_what_is_written() -> None:
     producer, txn = ledgers.producers.by_id[7], ledgers.producers.transactional["books"]
     assert session.used(0).transactional
     assert (producer.client_id, producer.transactional_id, producer.produced.numbers) == ("shop", "books", (5, 6, 7))
-    assert producer.kept["orders", 2] == Kept(1, 2, 55, 6, 7, 1)
     assert producer.gaps == [Gap(mark(7, 7, 8), "orders", 2, 3, 9)]
-    assert (txn.transactions, txn.partitions) == ([Transaction(mark(5, 5, 6))], {("orders", 2)})
+    assert txn.transactions == [Transaction(mark(5, 5, 6))]
     assert (txn.last, txn.errors[0, 47].numbers, txn.producer_id, txn.epoch) == (mark(7, 7, 8), (7,), 7, 1)
 
 
@@ -152,14 +151,13 @@ def test_producer_ids_and_their_ends() -> None:
     does(22, 1, begins, {"error_code": 0, "producer_id": 7, "producer_epoch": 0})
     txn, producer = ledgers.producers.transactional["books"], ledgers.producers.by_id[7]
     now = Began(mark(1, 10, 15), "shop", "10.0.0.1", 7, 0, 900, 0)
-    assert (txn.now, txn.begun, producer.begun, txn.ended) == (now, [now], [now], (15, False))
+    assert (txn.now, txn.begun, producer.begun) == (now, [now], [now])
     does(22, 2, begins, {"error_code": 51})
     assert (txn.now, len(txn.begun), txn.begun[1].code, txn.begun[1].producer_id) == (now, 2, 51, -1)
     does(24, 3, {"v3_and_below_transactional_id": "books", "v3_and_below_producer_id": 7,
                  "v3_and_below_producer_epoch": 0,
                  "v3_and_below_topics": [{"name": "orders", "partitions": [0, 1]}]}, {"error_code": 0})  # fmt: skip
     does(25, 4, {**books, "producer_id": 7, "producer_epoch": 0, "group_id": "sums"}, {"error_code": 0})
-    assert (txn.partitions, txn.groups_added) == ({("orders", 0), ("orders", 1)}, True)
     exchange.errors = [ERRORS[48]]
     for key in (24, 25):
         does(key, 4, books if key == 24 else {**books, "group_id": "sums"}, {"error_code": 48})
@@ -169,30 +167,24 @@ def test_producer_ids_and_their_ends() -> None:
     assert txn.transactions == [Transaction(mark(3, 30, 35))]
     does(26, 6, {**books, "committed": True, "producer_id": 7, "producer_epoch": 0}, {"producer_epoch": 1,
                                                                                      "producer_id": 7})  # fmt: skip
-    assert (txn.transactions, txn.ended, txn.epoch) == (
-        [Transaction(mark(3, 30, 35), mark(6, 60, 65), True)], (65, True), 1)  # fmt: skip
+    assert (txn.transactions, txn.epoch) == ([Transaction(mark(3, 30, 35), mark(6, 60, 65), True)], 1)
     assert ({key: one.count for key, one in txn.errors.items()}, txn.last) == (
         {(22, 51): 1, (24, 48): 1, (25, 48): 1, (26, 51): 1}, mark(6, 60, 65))  # fmt: skip
-    producer.keeps("orders", 0, Kept(0, 4, 55, 1, 1, 3))
-    wrote = {"producer_id": 7, "topics": [{"name": "orders", "partitions": [
-        {"partition_index": 0}, {"partition_index": 1, "error_code": 6}]}]}  # fmt: skip
-    for number, epoch, sequence in ((7, 0, 4), (8, 1, -1)):
-        does(27, number, {"markers": [{"producer_id": 7, "producer_epoch": epoch, "transaction_result": True}]},
-             {"markers": [wrote, {**wrote, "producer_id": 9}]})  # fmt: skip
-        assert producer.kept["orders", 0] == Kept(epoch, sequence, -1, number * 10 + 5, number * 10 + 5, 3)
+    for number, epoch in ((7, 0), (8, 1)):
+        does(27, number, {"markers": [{"producer_id": 7, "producer_epoch": epoch, "transaction_result": True}]}, {})
     does(26, 9, {**books, "committed": False, "producer_id": 7, "producer_epoch": 4}, {"error_code": 0})
-    assert (txn.epoch, txn.ended) == (4, (95, False))
+    assert txn.epoch == 4
     fresh = ledgers.producers.transactions_of("fresh")
     assert fresh is not None
     fresh.who(7, 0)
     does(27, 10, {"markers": [{"producer_id": 7, "producer_epoch": 5, "transaction_result": True}]}, {})
-    assert (fresh.ended, fresh.epoch, txn.ended) == ((105, True), 5, (105, True))
+    assert fresh.epoch == 5
     fresh.markers.clear()
     txn.markers.pop()
-    assert (txn.markers, txn.marked) == ([(mark(7, 70, 75), True), (mark(8, 80, 85), True)], {("orders", 0)})
+    assert txn.markers == [(mark(7, 70, 75), True), (mark(8, 80, 85), True)]
 
 
-def test_offsets_that_are_committed_deleted_and_read() -> None:
+def test_offsets_that_are_committed_and_groups_that_are_known() -> None:
     ledgers, session = book()
     errors: list[Any] = []
     exchange: Any = type("Exchange", (), {"latency": None, "errors": errors})
@@ -211,38 +203,21 @@ def test_offsets_that_are_committed_deleted_and_read() -> None:
     member = ledgers.groups.entry("sums", lambda: Group("sums")).member("m1")  # type: ignore[union-attr]
     does(8, 1, {**commit(5, 6), "member_id": "m1", "generation_id_or_member_epoch": 3}, codes(0, 25))
     group = ledgers.groups["sums"]
-    assert (group.committed, dict(group.offsets), group.alone) == (
-        {("tills", 0): (5, 10, 1)},
-        {("tills", 0): (5, 15)},
-        0,
-    )
+    assert group.committed == {("tills", 0): (5, 10, 1)}
     assert (group.commits.count, group.errors[8, 25].count, member.errors[25].count) == (1, 1, 1)
     assert group.events == [Event(mark(1, 10, 15), "commit", "m1", 3, 25)]
     assert (member.connections, group.clients["shop"].count) == ({1}, 1)
     does(8, 2, commit(7), codes(0))
-    assert (group.committed["tills", 0], group.alone) == ((7, 20, 2), 25)
-    does(8, 3, {**commit(8), "generation_id_or_member_epoch": 0}, codes(0))
-    assert group.alone == 25
-    does(9, 4, {"group_id": "sums"}, {"topics": [{"name": "tills", "partitions": [
-        {"partition_index": 3, "committed_offset": 9}, {"partition_index": 4, "error_code": 3}]}]})  # fmt: skip
-    does(9, 5, {}, {"groups": [{"group_id": "sums", "topics": [{"name": "tills", "partitions": [
-        {"partition_index": 5}, {}]}]}, {"group_id": "lost", "error_code": 15}]})  # fmt: skip
-    assert dict(group.offsets) == {("tills", 0): (8, 35), ("tills", 3): (9, 45), ("tills", 5): (-1, 55),
-                                   ("tills", -1): (-1, 55)}  # fmt: skip
-    assert "lost" not in ledgers.groups
-    does(47, 6, {"group_id": "sums"}, codes(0, 25))
-    assert group.offsets["tills", 0] == (-1, 65)
-    does(47, 7, {"group_id": "sums"}, {**codes(0, 0, 0, 0), "error_code": 16})
-    assert group.offsets["tills", 3] == (9, 45)
+    assert group.committed["tills", 0] == (7, 20, 2)
+    does(9, 4, {"group_id": "fetched"}, {"topics": []})
+    does(9, 5, {}, {"groups": [{"group_id": "named"}, {"group_id": "lost", "error_code": 15}]})
+    does(47, 6, {"group_id": "emptied"}, codes(0, 25))
     errors.append(type("Error", (), {"code": 47}))
-    does(28, 8, {**commit(50), "transactional_id": "books"}, codes(0))
+    does(28, 8, {**commit(50), "group_id": "books", "transactional_id": "books"}, codes(0))
     txn = ledgers.producers.transactional["books"]
     assert (txn.last, txn.errors[28, 47].numbers) == (mark(8, 80, 85), (8,))
-    txn.over(90, True)
-    assert group.offsets["tills", 0] == (50, 90)
-    does(42, 9, {}, {"results": [{"group_id": "sums"}, {"group_id": "other", "error_code": 68}]})
-    assert (group.deleted, set(group.offsets.values())) == (95, {(-1, 95)})
-    assert "other" not in ledgers.groups
+    does(42, 9, {}, {"results": [{"group_id": "deleted"}, {"group_id": "other", "error_code": 68}]})
+    assert list(ledgers.groups) == ["sums", "fetched", "named", "emptied", "books", "deleted"]
 
 
 def test_coordinators_clusters_and_topics_that_are_made() -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .evidence import Bounded, Mark, Occurrences
 
-MOST_MEMBERS, MOST_EVENTS, MOST_LEFT, MOST_OFFSETS = 4096, 4096, 64, 16_384
+MOST_MEMBERS, MOST_EVENTS, MOST_LEFT = 4096, 4096, 64
 FEW_PARTITIONS, LONGEST_REASON = 32, 200
 
 
@@ -25,30 +25,6 @@ class Event(NamedTuple):
     assigned: tuple[tuple[str, tuple[int, ...]], ...] = ()
     partitions: int = 0
     reason: str = ""
-
-
-class Offset(NamedTuple):
-    """An offset that a group has committed: the offset, and when a broker took it or said that it has it."""
-
-    offset: int
-    time: int
-
-
-class Round:
-    """A generation of a classic group, as far as JoinGroup and SyncGroup tell of it.
-
-    `listed` are all its members with their static ids, as its leader alone is told, None while that is not known;
-    `given` that assignments were handed out.
-    """
-
-    __slots__ = ("formed", "given", "listed", "number", "protocol")
-
-    def __init__(self, number: int) -> None:
-        self.number: int = number
-        self.formed: int = 0
-        self.listed: dict[str, str | None] | None = None
-        self.given: bool = False
-        self.protocol: str | None = None
 
 
 class Member:
@@ -79,26 +55,6 @@ class Member:
         self.connections: set[int] = set()
         self.last_sign: int = 0
         self.protocols: tuple[str, ...] = ()
-        self.epoch: int = -1
-        """The generation, or of the new protocol the member's epoch, that a broker confirmed last."""
-        self.epoch_since: int = 0
-        """When it was confirmed first, in nanoseconds."""
-        self.confirmed: int = 0
-        self.assigned_in: int = -1
-        """The generation or epoch of what it was given last."""
-
-    def confirm(self, epoch: int, mark: Mark) -> None:
-        """Note that a broker takes the member for one of a generation, or has it at an epoch."""
-        if mark.end < self.confirmed:
-            return
-        if epoch != self.epoch:
-            self.epoch, self.epoch_since = epoch, mark.end
-        self.confirmed = mark.end
-
-    @property
-    def stays(self) -> bool:
-        """Whether it was confirmed after it left last."""
-        return self.epoch >= 0 and (self.left is None or self.left.end < self.confirmed)
 
     def sign(self, mark: Mark) -> None:
         """Note a sign of life."""
@@ -139,47 +95,6 @@ class Group:
         self.new_protocol: bool = False
         self.coordinators: list[tuple[int, int]] = []
         """Nodes that were told to coordinate it, with the time."""
-        self.round: Round | None = None
-        """The latest generation of the classic protocol."""
-        self.moved: int = 0
-        """When a rebalance, or of the new protocol a change of members, was seen to begin last."""
-        self.epoch_before: int = -1
-        """The highest epoch that was confirmed before that."""
-        self.begun: bool = False
-        """Whether the capture has the first member's joining: nobody was there before."""
-        self.alone: int = 0
-        """When somebody committed without being a member: a broker takes that of empty groups alone."""
-        self.deleted: int = 0
-        self.offsets: Bounded[tuple[str, int], Offset] = Bounded(MOST_OFFSETS)
-        """What is committed, also by transactions, or as OffsetFetch told."""
-
-    def formed(self, number: int, mark: Mark) -> Round | None:
-        """Return the entry of a generation that a broker confirmed; None for one that is over."""
-        if self.round is None or number > self.round.number:
-            self.round = Round(number)
-        if number < self.round.number:
-            return None
-        self.round.formed = self.round.formed or mark.end
-        return self.round
-
-    def moves(self, time: int) -> None:
-        """Note that members are about to be gathered anew."""
-        if time > self.moved:
-            self.moved = time
-            self.epoch_before = max((member.epoch for member in self.members.values()), default=-1)
-
-    def holds(self, topic: str, partition: int, offset: int, time: int) -> None:
-        """Note a committed offset; -1 for none. What was said earlier than what is known is passed over."""
-        before = self.offsets.get((topic, partition))
-        if before is not None and before.time > time:
-            return
-        if before is not None or self.offsets.entry((topic, partition), lambda: Offset(offset, time)) is not None:
-            self.offsets[topic, partition] = Offset(offset, time)
-
-    def forgets(self, topic: str, partition: int, time: int) -> None:
-        """Take back what was noted of this time: it was not committed, and what was before is not known any more."""
-        if (topic, partition) in self.offsets and self.offsets[topic, partition].time == time:
-            del self.offsets[topic, partition]
 
     def member(self, member_id: str, client_id: str = "", host: str = "") -> Member | None:
         """Return the entry of a member."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..evidence import Occurrences
 from ..flows import Fetched, PartitionWrites, Polls, Sample
-from ..producers import Kept
 
 if TYPE_CHECKING:
     from ....exchanges.messages.exchange import Exchange
@@ -48,7 +47,7 @@ def produce(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, t
                 entry.acks[acks] += 1
             for batch in partition.get("records") or ():
                 _wrote(book, session, mark, entry, name, index, batch, transactional)
-                _keeps(book, mark, name, index, batch, transactional, answers.get((name, index)))
+                _used(book, batch, transactional, answers.get((name, index)))
     for (name, index), answer in answers.items():
         code = answer.get("error_code", 0)
         if not code:
@@ -92,29 +91,13 @@ def _wrote(
             txn.opened(mark)
 
 
-def _keeps(
-    book: Accounts, mark: Mark, name: str, index: int, batch: Any, transactional: str | None, answer: Body | None
-) -> None:  # fmt: skip
-    """Take what a partition remembers of a batch's producer, by what the broker answered."""
+def _used(book: Accounts, batch: Any, transactional: str | None, answer: Body | None) -> None:
+    """Take the producer id that a transaction's batch has, if the broker accepted the batch."""
     producer = book.producers.by_id.get(batch.get("producer_id", -1)) if isinstance(batch, dict) else None
-    if producer is None or (answer is not None and answer.get("error_code", 0)):
+    if producer is None or answer is None or answer.get("error_code", 0) or not transactional:
         return
-    epoch, first = batch.get("producer_epoch", -1), batch.get("base_sequence", -1)
-    start: int | None = -1
-    since = mark.end
-    txn = book.producers.transactions_of(transactional) if transactional else None
-    if txn is not None and answer is not None:
-        txn.who(producer.producer_id, epoch)
-        txn.holds(name, index, mark)
-        before = producer.kept.get((name, index))
-        over = before is None or before.epoch != epoch or (txn.ended is not None and before.time < txn.ended[0])
-        if before is not None and not over and before.start != -1:
-            start, since = before.start, before.since
-        else:
-            start = answer.get("base_offset", -1)
-    last = None if answer is None else first + batch.get("last_offset_delta", 0) & 0x7FFF_FFFF
-    start = start if last is not None else None
-    producer.keeps(name, index, Kept(epoch, last, start, since, mark.end, mark.connection))
+    if (txn := book.producers.transactions_of(transactional)) is not None:
+        txn.who(producer.producer_id, batch.get("producer_epoch", -1))
 
 
 def fetch(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:

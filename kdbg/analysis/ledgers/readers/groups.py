@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
-REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID = 27, 25
-NEW = 2
-"""The highest epoch with which a broker begins a group: some count its first look at the topics, too."""
 
 
 def group_of(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body) -> Group | None:
@@ -56,26 +53,10 @@ def join(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told
         member.sign(mark)
         if not code and told:
             member.joined.add(mark)
-    if not told:
-        group.moves(mark.time)
     if not code and generation >= 0:
         group.generations.setdefault(generation, mark)
-        _formed(group, generation, member, told, mark)
     reason = (asked.get("reason") or "")[:LONGEST_REASON]
     group.happened(Event(mark, "join", member_id, generation, code, reason=reason))
-
-
-def _formed(group: Group, generation: int, member: Member | None, told: Body, mark: Mark) -> None:
-    """Take what a member is told of a generation that it joined; its leader is told of all members."""
-    found = group.formed(generation, mark)
-    if member is not None:
-        member.confirm(generation, mark)
-    if found is None:
-        return
-    found.formed = max(found.formed, mark.end)
-    found.protocol = told.get("protocol_name") or found.protocol
-    if told.get("leader") == told.get("member_id") and told.get("members"):
-        found.listed = {one.get("member_id", ""): one.get("group_instance_id") for one in told["members"]}
 
 
 def sync(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
@@ -95,11 +76,6 @@ def sync(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told
             assigned = told.get("assignment")
             member.assigned = assignment_of(assigned) if assigned else {}
             member.ever_assigned = member.ever_assigned or bool(member.assigned)
-            member.assigned_in = asked.get("generation_id", -1)
-            member.confirm(member.assigned_in, mark)
-    if told and not code and (found := group.formed(asked.get("generation_id", -1), mark)) is not None:
-        found.given = True
-        found.protocol = found.protocol or told.get("protocol_name")
     given = few_of(member.assigned) if member is not None and told and not code else ((), 0)
     group.happened(Event(mark, "sync", asked.get("member_id") or "", asked.get("generation_id", -1), code, *given))
 
@@ -119,20 +95,8 @@ def heartbeat(
         member.beats.add(mark)
         member.sign(mark)
         member.failed(code, mark)
-        if told:
-            _confirmed(group, member, asked.get("generation_id", -1), code, mark)
     if code:
         group.happened(Event(mark, "heartbeat", asked.get("member_id") or "", asked.get("generation_id", -1), code))
-
-
-def _confirmed(group: Group, member: Member, generation: int, code: int, mark: Mark) -> None:
-    """Take what a coordinator says of a member's generation."""
-    if code == UNKNOWN_MEMBER_ID:
-        member.confirm(-1, mark)
-    elif code == REBALANCE_IN_PROGRESS and (group.round is None or generation >= group.round.number):
-        group.moves(mark.end)
-    if code in (0, REBALANCE_IN_PROGRESS) and generation >= 0 and group.formed(generation, mark) is not None:
-        member.confirm(generation, mark)
 
 
 def leave(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
@@ -151,8 +115,6 @@ def leave(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, tol
         if member is not None:
             member.go(mark)
             member.reason = entry.get("reason") or ""
-            if not code and told:
-                group.moves(mark.end)
             member.left_by_other = bool(member.client_id) and member.client_id != session.client_id
         reason = (entry.get("reason") or "")[:LONGEST_REASON]
         member_id = member_id or (member.member_id if member is not None else "")
@@ -175,7 +137,6 @@ def consumer_heartbeat(
         return
     _beat(book, member, mark, asked, told)
     member.failed(code, mark)
-    _at_epoch(group, member, epoch, code, told, mark)
     if epoch < 0:
         member.go(mark)
         group.happened(Event(mark, "leave", member_id, epoch, code))
@@ -190,21 +151,6 @@ def consumer_heartbeat(
         )  # fmt: skip
     if not code and told.get("member_epoch", -1) > 0:
         group.generations.setdefault(told["member_epoch"], mark)
-
-
-def _at_epoch(group: Group, member: Member, epoch: int, code: int, told: Body, mark: Mark) -> None:
-    """Take what a coordinator says of a member's epoch."""
-    if code == UNKNOWN_MEMBER_ID:
-        member.confirm(-1, mark)
-    if code or not told:
-        return
-    if epoch <= 0:
-        first = not any(one.epoch >= 0 for one in group.members.values())
-        given = isinstance(told.get("assignment"), dict) and bool(member.assigned)
-        group.begun |= epoch == 0 and first and (told["member_epoch"] == 1 or (told["member_epoch"] == NEW and given))
-        group.moves(mark.end)
-    if epoch >= 0:
-        member.confirm(told.get("member_epoch", -1), mark)
 
 
 def _beat(book: Accounts, member: Member, mark: Mark, asked: Body, told: Body) -> None:
@@ -222,7 +168,6 @@ def _beat(book: Accounts, member: Member, mark: Mark, asked: Body, told: Body) -
             for entry in assignment.get("topic_partitions") or ()
         }
         member.ever_assigned = member.ever_assigned or bool(member.assigned)
-        member.assigned_in = told.get("member_epoch", -1)
         member.synced.add(mark)
 
 

@@ -1,4 +1,4 @@
-"""OffsetCommit, OffsetFetch, OffsetDelete, DeleteGroups and TxnOffsetCommit: what groups have committed."""
+"""OffsetCommit, OffsetFetch, OffsetDelete, DeleteGroups, TxnOffsetCommit: the groups, and what they commit."""
 
 from __future__ import annotations
 
@@ -33,9 +33,6 @@ def commit(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, to
         if codes.get((topic, index)) == 0:
             before = group.committed.get((topic, index), (0, 0, 0))
             group.committed[topic, index] = offset, mark.time, before[2] + 1
-            group.holds(topic, index, offset, mark.end)
-    if 0 in codes.values() and not member_id and epoch < 0:
-        group.alone = max(group.alone, mark.end)
     for code in {code for code in codes.values() if code}:
         group.failed(8, code, mark)
         if member is not None:
@@ -44,56 +41,38 @@ def commit(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, to
 
 
 def fetch(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
-    """Take an exchange of OffsetFetch: what a broker says that is committed."""
+    """Take an exchange of OffsetFetch: the groups that a broker knows."""
     for entry in told.get("groups") or ([{**told, "group_id": asked.get("group_id")}] if told else ()):
-        if entry.get("error_code") or not entry.get("group_id") or (group := book.group(entry["group_id"])) is None:
-            continue
-        for topic in entry.get("topics") or ():
-            name = book.topic(topic.get("name"), topic.get("topic_id"))
-            for partition in topic.get("partitions") or ():
-                if not partition.get("error_code"):
-                    offset = partition.get("committed_offset", -1)
-                    group.holds(name, partition.get("partition_index", -1), offset, mark.end)
+        if not entry.get("error_code") and entry.get("group_id"):
+            book.group(entry["group_id"])
 
 
 def delete(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
-    """Take an exchange of OffsetDelete."""
-    group = group_of(book, session, mark, asked)
-    if group is None or told.get("error_code"):
-        return
-    for (topic, index), code in _results(book, told):
-        if not code:
-            group.holds(topic, index, -1, mark.end)
+    """Take an exchange of OffsetDelete: the group that it is about."""
+    group_of(book, session, mark, asked)
 
 
 def delete_groups(
     book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
 ) -> None:
-    """Take an exchange of DeleteGroups."""
+    """Take an exchange of DeleteGroups: the groups that there were."""
     for entry in told.get("results") or ():
-        if not entry.get("error_code") and (group := book.group(entry.get("group_id", ""))) is not None:
-            group.deleted = max(group.deleted, mark.end)
-            for topic, index in list(group.offsets):
-                group.holds(topic, index, -1, mark.end)
+        if not entry.get("error_code"):
+            book.group(entry.get("group_id", ""))
 
 
 def in_transaction(
     book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
 ) -> None:
-    """Take an exchange of TxnOffsetCommit: its offsets are committed when the transaction is."""
+    """Take an exchange of TxnOffsetCommit: a transaction, and the group whose offsets it commits."""
     name = asked.get("transactional_id")
     if not name or (txn := book.producers.transactions_of(name)) is None:
         return
     for error in exchange.errors:
         txn.failed(28, error.code, mark)
     txn.last = mark
-    group = book.group(asked["group_id"]) if asked.get("group_id") else None
-    if group is None:
-        return
-    codes = dict(_results(book, told))
-    for topic, index, offset in _asked(book, asked):
-        if codes.get((topic, index)) == 0:
-            txn.offset(group, topic, index, offset, mark)
+    if asked.get("group_id"):
+        book.group(asked["group_id"])
 
 
 def _asked(book: Accounts, asked: Body) -> Iterator[tuple[str, int, int]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..producers import MOST_EVENTS, Began, Kept
+from ..producers import MOST_EVENTS, Began
 
 if TYPE_CHECKING:
     from ....exchanges.messages.exchange import Exchange
@@ -38,7 +37,6 @@ def begin(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, tol
         timeout = asked.get("transaction_timeout_ms", 0)
         txn.now = Began(mark, session.client_id, session.peers.client[0], producer_id, epoch, timeout, code)
         txn.who(producer_id, epoch)
-        txn.over(mark.end, False)
         txn.closed(mark, False, 0, by_coordinator=True)
     txn.last = mark
 
@@ -59,10 +57,6 @@ def add(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told:
             continue
         txn.opened(mark)
         txn.who(entry.get("producer_id", -1), entry.get("producer_epoch", -1))
-        txn.groups_added |= bool(entry.get("group_id"))
-        for topic in entry.get("topics") or ():
-            for partition in topic.get("partitions") or ():
-                txn.holds(topic.get("name", ""), partition, mark)
 
 
 def end(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
@@ -75,7 +69,6 @@ def end(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told:
     if told:
         txn.closed(mark, bool(asked.get("committed")), code)
         if not code:
-            txn.over(mark.end, bool(asked.get("committed")))
             txn.who(asked.get("producer_id", -1), asked.get("producer_epoch", -1))
             txn.who(told.get("producer_id", -1), told.get("producer_epoch", -1))
     txn.last = mark
@@ -86,13 +79,6 @@ def markers(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, t
     for entry in asked.get("markers") or ():
         producer_id, epoch = entry.get("producer_id", -1), entry.get("producer_epoch", -1)
         committed = bool(entry.get("transaction_result"))
-        written = set(_written(told, producer_id))
-        producer = book.producers.by_id.get(producer_id)
-        for topic, partition in written if producer is not None else ():
-            before = producer.kept.get((topic, partition)) if producer is not None else None
-            if producer is not None and before is not None:
-                sequence = before.sequence if before.epoch == epoch else -1
-                producer.keeps(topic, partition, Kept(epoch, sequence, -1, mark.end, mark.end, before.connection))
         for txn in book.producers.transactional.values():
             if txn.producer_id != producer_id:
                 continue
@@ -100,19 +86,6 @@ def markers(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, t
             txn.markers.append((mark, committed))
             del txn.markers[:-MOST_EVENTS]
             txn.closed(mark, committed, 0, by_coordinator=True)
-            if txn.ended is None or txn.ended[0] < mark.time:
-                txn.over(mark.end, committed)
-            txn.marked |= written & txn.partitions
-
-
-def _written(told: Body, producer_id: int) -> Iterator[tuple[str, int]]:
-    """Yield topics and partitions that took the marker of a producer."""
-    for entry in told.get("markers") or ():
-        if entry.get("producer_id") == producer_id:
-            for topic in entry.get("topics") or ():
-                for partition in topic.get("partitions") or ():
-                    if not partition.get("error_code"):
-                        yield topic.get("name", ""), partition.get("partition_index", -1)
 
 
 READERS = {22: begin, 24: add, 25: add, 26: end, 27: markers}

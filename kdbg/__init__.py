@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from .errors import BuildError, CaptureError, DefinitionError, GrammarError, InputError, KdbgError, WireError
     from .exchanges.messages.message import Message
     from .library import apis, decode, encode, read, read_capture, read_log, using_definitions
-    from .live.embedded import proxy
-    from .live.mocking.embedded import mock
+    from .live.embedded import mock, proxy
     from .protocol.findings import Finding
     from .views.reading.exchange import Exchange
     from .views.reading.explain import Explanation, explain
@@ -38,13 +37,12 @@ __all__ = [
 _ERRORS = ("BuildError", "CaptureError", "DefinitionError", "GrammarError", "InputError", "KdbgError", "WireError")
 _PLACES = {
     **dict.fromkeys(_ERRORS, "errors"),
+    **dict.fromkeys(("mock", "proxy"), "live.embedded"),
     **dict.fromkeys(("apis", "decode", "encode", "read", "read_capture", "read_log", "using_definitions"), "library"),
     "Finding": "protocol.findings",
     "Message": "exchanges.messages.message",
     "Exchange": "views.reading.exchange",
     "Explanation": "views.reading.explain",
-    "mock": "live.mocking.embedded",
-    "proxy": "live.embedded",
     "explain": "views.reading.explain",
     "LogEntry": "views.reading.log",
     "Reading": "views.reading.reading",

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from .embedded import RunningProxy
-    from .mocking.embedded import RunningMock
+    from .embedded import RunningMock, RunningProxy
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def kdbg_proxy() -> Iterator[Callable[..., RunningProxy]]:
 @pytest.fixture
 def kdbg_mock() -> Iterator[Callable[..., RunningMock]]:
     """Return `kdbg.mock`, with mocks that are closed when the test ends."""
-    from .mocking.embedded import mock
+    from .embedded import mock
 
     with ExitStack() as stack:
         yield lambda *given, **named: stack.enter_context(mock(*given, **named))

@@ -1,7 +1,8 @@
-"""Which address of this machine stands for which broker, so that clients of a whole cluster stay with the proxy.
+"""Where clients find kdbg: listening sockets on the ports that were asked for, and what clients are told of them.
 
-A broker that others advertise gets a listener, up to a bound, and loses it when it is no longer advertised. Opens
-nothing itself.
+A broker that others advertise gets a listener, up to a bound, and loses it when it is no longer advertised. A
+`Listener` accepts connections as far as there is room: asyncio's own writes a traceback for each attempt that finds no
+descriptor left, and takes no more connections for good (python/cpython#106527).
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from typing import NamedTuple
 from ..errors import InputError
 from ..protocol.findings.amounts import count
 from .client.settings import show
-from .notices import Notices
 
 Address = tuple[str, int]
 Open = Callable[[Address], Address | None]
@@ -34,6 +34,22 @@ UNLISTED = 60.0
 
 A broker that restarts, or of which not every other knows yet, keeps its listener.
 """
+EVERY = 1.0
+"""Seconds between two lines."""
+BACKLOG = 1024
+TURNS = 5
+PORTS = 1 << 16
+REMEMBERED = 10_000
+"""Brokers whose port is kept for them, should they come back."""
+AT_ONCE = 64
+"""Connections that are accepted before the event loop goes on with others."""
+PAUSE = 1.0
+"""Seconds until connections are accepted again where the system had no room for another."""
+SPARE = 16
+"""Descriptors that connections leave for listeners, files and the look-up of names."""
+NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+RESET = struct.pack("ii", 1, 0)
+"""The linger option of a socket that is closed by a reset."""
 
 
 class Addresses:
@@ -110,20 +126,23 @@ class Addresses:
         return known or list(self._advertised.values())
 
 
-BACKLOG = 1024
-TURNS = 5
-PORTS = 1 << 16
-REMEMBERED = 10_000
-"""Brokers whose port is kept for them, should they come back."""
-AT_ONCE = 64
-"""Connections that are accepted before the event loop goes on with others."""
-PAUSE = 1.0
-"""Seconds until connections are accepted again where the system had no room for another."""
-SPARE = 16
-"""Descriptors that connections leave for listeners, files and the look-up of names."""
-NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-RESET = struct.pack("ii", 1, 0)
-"""The linger option of a socket that is closed by a reset."""
+class Notices:
+    """Gives `say` the lines of trouble; `clock` is seconds. A line that has to wait is counted, not kept."""
+
+    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._say, self._clock = say, clock
+        self._next = float("-inf")
+        self._left_out = 0
+
+    def say(self, line: str) -> None:
+        """Say a line, unless another was said within the last second."""
+        now = self._clock()
+        if now < self._next:
+            self._left_out += 1
+            return
+        more = f" ({count(self._left_out, 'more line')} suppressed)" if self._left_out else ""
+        self._next, self._left_out = now + EVERY, 0
+        self._say(line + more)
 
 
 class Listening(NamedTuple):
@@ -252,28 +271,6 @@ class DescriptorLimit:
         """Say that a connection found no room."""
         self._notices.say(f"new connections are closed at once: {connections:,} are open, and the limit is "
                           f"{count(self.limit, 'open file')}; raise it with ulimit -n")  # fmt: skip
-
-
-async def accept(
-    sock: socket.socket, end: asyncio.BaseProtocol, tls: ssl.SSLContext | None, timeout: float,
-    trouble: Callable[[str], None],
-) -> bool:  # fmt: skip
-    """Connect a protocol to a client that was accepted, by TLS where that is spoken; return whether that works.
-
-    `timeout` is seconds for the TLS handshake; `trouble` gets a line where it fails. The socket is closed then.
-    """
-    loop, made = asyncio.get_running_loop(), False
-    try:
-        await loop.connect_accepted_socket(
-            lambda: end, sock, ssl=tls, ssl_handshake_timeout=timeout if tls is not None else None
-        )
-        made = True
-    except OSError as error:
-        trouble(f"a client's TLS handshake failed: {error.strerror or error}")
-    finally:
-        if not made:
-            sock.close()
-    return made
 
 
 async def turns() -> None:

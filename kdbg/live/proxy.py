@@ -5,31 +5,29 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable, Coroutine, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 from typing import NamedTuple
 
-from ..errors import InputError, KdbgError
+from ..errors import KdbgError
 from ..exchanges.messages.peers import Peers
 from ..protocol.findings.amounts import count
+from .broker_server import BrokerServer
 from .client.connection import Connection
 from .client.sasl import authenticate
 from .client.settings import Settings, show
 from .client.trust import check_trust
 from .effects import Meddler
 from .holds import Desk
-from .listeners import MOST, NO_ROOM, Address, Addresses, DescriptorLimit, Listener, Listening, Ports, accept, turns
+from .listeners import MOST, NO_ROOM, Address, Addresses, Listening, Notices
 from .load import Load
-from .notices import Notices
 from .relay import Relay
 from .session import ROOM, ProxySession, Tap
 
 GRACE = 1.0
 """Seconds that sessions have to end when the proxy does."""
-PER_SESSION = 2
-"""Descriptors of a connection: one for each end."""
 LISTENERS = 4
 """Part of the descriptors that listeners may take."""
 
@@ -47,55 +45,41 @@ class Upstream(NamedTuple):
     settings: Settings | None = None
 
 
-class Proxy:
-    """Relays connections until it is closed. `say` is told what a person should know, a line at a time.
+class Proxy(BrokerServer[ProxySession]):
+    """Relays connections until it is closed.
 
     `faults` makes what meddles with a connection, given what tells its peers; None for nothing. `change` off leaves
     addresses as they are, `most` is how many brokers get a listener. `desk` is where messages are held.
     """
 
-    addresses: Addresses
     connections: int
     unread: int
+    each = 2
 
     def __init__(
         self, listening: Listening, upstream: Upstream, *, tap: Tap | None = None, change: bool = True,
         faults: Callable[[Callable[[], Peers]], Meddler | None] = lambda peers: None,
         say: Callable[[str], None] = lambda line: None, desk: Desk | None = None, most: int = MOST,
     ) -> None:  # fmt: skip
-        self._descriptors = DescriptorLimit(PER_SESSION, say)
+        super().__init__(listening, say)
         self._most = max(min(most, self._descriptors.limit // LISTENERS), 1)
         self.addresses = Addresses(self._open, self._leave, most=self._most, full=self._full)
         self.connections = self.unread = 0
-        self._listening, self._upstream, self._tap, self._change = listening, upstream, tap, change
-        self._faults, self._say, self._desk = faults, say, desk
-        self._trouble, self._shortage = Notices(say), Notices(say)
-        self._ports = Ports(listening)
+        self._upstream, self._tap, self._change = upstream, tap, change
+        self._faults, self._desk, self._shortage = faults, desk, Notices(say)
         self._named: Sequence[Address] = ()
         self._closed = self._is_full = False
         self._room, self._load = bytearray(ROOM), Load(short=self._short)
-        self._listeners: dict[Address, Listener] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._sessions: set[ProxySession] = set()
 
     def listen(self, brokers: Sequence[Address]) -> list[Address]:
-        """Open a listener for each of these brokers; return where clients find them. Call it in the event loop.
-
-        Raise `InputError` where the address cannot be listened on.
-        """
+        """Open a listener for each of these brokers, as every server does."""
         self._named = brokers
-        self._descriptors.begin()
-        for broker in brokers:
-            self.addresses.add(broker, self._listen(broker, strict=True))
-        return [self.addresses.stand_ins[broker] for broker in brokers]
+        return super().listen(brokers)
 
     async def close(self) -> None:
         """Take no more connections, end those that there are."""
         self._closed = True
-        for listener in self._listeners.values():
-            listener.close()
-        self._listeners.clear()
-        await turns()  # connections that were just accepted become sessions
+        await self._close_listeners()
         for session in list(self._sessions):
             if not session.client.is_lost:  # otherwise its broker still has a response to send
                 session.hang_up()
@@ -104,28 +88,9 @@ class Proxy:
             await asyncio.sleep(0.01)
         for session in list(self._sessions):
             session.break_off()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await turns()
+        await self._end_tasks()
 
     # Listeners
-
-    def _listen(self, broker: Address, *, strict: bool = False) -> Address:
-        """Listen for a broker; return the address that clients get."""
-        sock = self._ports.bound(broker, strict=strict)
-        self._listeners[broker] = Listener(sock, partial(self._take, broker), self._has_room, self._refuse)
-        told = self._ports.advertised(sock)
-        self._say(f"listening on {show(told)} for broker {show(broker)}")
-        return told
-
-    def _open(self, broker: Address) -> Address | None:
-        """Listen for a broker that another advertised; return None where no port or descriptor is left."""
-        try:
-            return self._listen(broker)
-        except InputError as error:
-            self._trouble.say(f"clients connect to broker {show(broker)} directly: {error}")
-            return None
 
     def _full(self, broker: Address) -> None:
         """Say once that brokers beyond the bound are not followed."""
@@ -141,14 +106,6 @@ class Proxy:
 
     # Connections
 
-    def _has_room(self) -> bool:
-        """Return whether descriptors are left for one more connection."""
-        return self._descriptors.has_room(len(self._listeners), len(self._sessions))
-
-    def _refuse(self) -> None:
-        """Say that a connection found no room."""
-        self._descriptors.refuse(len(self._sessions))
-
     def _take(self, broker: Address, sock: socket.socket) -> None:
         """Make a session for a client that was accepted; its broker is connected to beside."""
         self.connections += 1
@@ -156,17 +113,7 @@ class Proxy:
         session = ProxySession(
             self._relay(broker), self._tap, lambda made: self._made(made, broker, number), self._ended,
                           self._desk, self._room, self._load)  # fmt: skip
-        self._sessions.add(session)
-        self._spawn(self._accept(session, sock))
-
-    async def _accept(self, session: ProxySession, sock: socket.socket) -> None:
-        """Connect a session to its client, by TLS where that is spoken; forget it where that fails."""
-        made = False
-        try:
-            made = await accept(sock, session.client, self._listening.tls, self._upstream.timeout, self._trouble.say)
-        finally:
-            if not made:
-                self._sessions.discard(session)
+        self._begin(session, session.client, sock, self._upstream.timeout)
 
     def _relay(self, broker: Address) -> Callable[[ProxySession], Relay]:
         """Return what makes the relay of a session with a broker."""
@@ -252,11 +199,6 @@ class Proxy:
                 "a response could not be decoded; its broker addresses are unchanged, and clients may bypass the proxy"
             )
         self.unread += session.relay.unread
-
-    def _spawn(self, coroutine: Coroutine[None, None, None]) -> None:
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 def broker_endpoint(broker: Address) -> Address:

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import kdbg
-from kdbg.live.embedded import Recorded
+from kdbg.live.embedded import LoopThread, Recorded
 from kdbg.live.listeners import Listening
 from kdbg.live.proxy import Proxy, Upstream
-from kdbg.live.threads import LoopThread
 
 PATIENCE = 20.0
 RESET = struct.pack("ii", 1, 0)

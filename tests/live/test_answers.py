@@ -7,13 +7,18 @@ from typing import Any
 
 import kdbg
 from kdbg.exchanges.messages.exchange import Known
-from kdbg.live.mocking.batches import LARGEST, BatchMistake, batch_mistake
-from kdbg.live.mocking.echo import echoed
-from kdbg.live.mocking.fallback import base, commits
-from kdbg.live.mocking.fetches import FetchLog
-from kdbg.live.mocking.groups import for_member
-from kdbg.live.mocking.rejections import Reaction, is_topic, rejections
-from kdbg.live.mocking.requests import header_of, read_request
+from kdbg.live.mocking.recording import FetchLog
+from kdbg.live.mocking.rejections import (
+    LARGEST,
+    BatchMistake,
+    Reaction,
+    batch_mistake,
+    header_of,
+    is_topic,
+    read_request,
+    rejections,
+)
+from kdbg.live.mocking.responses import base, commits, echoed, for_member
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.nodes import WireStruct
 

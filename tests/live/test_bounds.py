@@ -17,9 +17,8 @@ from kdbg.budget import MEMORY, SMALL
 from kdbg.capture import frame_writer
 from kdbg.live import bounded_pipe as overflow
 from kdbg.live.bounded_pipe import Outflow, Overflow
-from kdbg.live.listeners import Addresses
+from kdbg.live.listeners import Addresses, Notices
 from kdbg.live.load import Load
-from kdbg.live.notices import Notices
 from kdbg.ui.cli.proxy import command
 
 from .proxies import broker, running

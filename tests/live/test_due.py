@@ -12,8 +12,7 @@ import kdbg
 from kdbg.errors import InputError
 from kdbg.live.actions import only_asks, refusal, skeleton, with_error
 from kdbg.live.mocking.answers import Answers
-from kdbg.live.mocking.meaning import closeness, features
-from kdbg.live.mocking.recording import Recording
+from kdbg.live.mocking.recording import Recording, closeness, features
 from kdbg.live.mocking.rejections import Rejection
 from kdbg.live.mocking.responses import as_rejected, has_errors, with_partition_errors
 from kdbg.protocol import grammars

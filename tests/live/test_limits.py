@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.live.listeners import Address
-from kdbg.live.notices import Notices
+from kdbg.live.listeners import Address, Notices
 
 from ..cli.calls import CAPTURES
 from .proxies import PATIENCE, asked, broker, files, frame, read_frame, running

@@ -14,11 +14,10 @@ import pytest
 import kdbg
 from kdbg.errors import InputError
 from kdbg.live.client.settings import show
-from kdbg.live.embedded import RunningProxy
+from kdbg.live.embedded import LoopThread, RunningProxy
+from kdbg.live.listeners import Notices
 from kdbg.live.load import Load
-from kdbg.live.notices import Notices
 from kdbg.live.proxy import Upstream
-from kdbg.live.threads import LoopThread
 
 from .proxies import answered, asked, broker, read_frame, running
 from .test_limits import echo, is_served

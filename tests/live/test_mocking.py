@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 import kdbg
 from kdbg.errors import CaptureError, InputError
 from kdbg.exchanges.messages.message import Message
+from kdbg.live.embedded import RunningMock
 from kdbg.live.listeners import Listening
 from kdbg.live.mocking.answers import Answers
-from kdbg.live.mocking.embedded import RunningMock
-from kdbg.live.mocking.fallback import NEEDED
 from kdbg.live.mocking.recording import Recording
+from kdbg.live.mocking.responses import NEEDED
 from kdbg.live.mocking.serve import Mock
 from kdbg.protocol import grammars
 

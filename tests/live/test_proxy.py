@@ -231,12 +231,12 @@ def test_others_go_on_while_peers_break_off_stand_still_and_talk_nonsense(stack:
 
 def nothing_is_left(proxy: RunningProxy) -> None:
     """Wait until the proxy has no sessions and no tasks any more."""
-    assert proxy._proxy is not None
+    assert isinstance(proxy._server, Proxy)
     for _ in range(int(PATIENCE * 20)):
-        if not proxy._proxy._sessions and not proxy._proxy._tasks:
+        if not proxy._server._sessions and not proxy._server._tasks:
             return
         threading.Event().wait(0.05)
-    raise AssertionError(f"left: {proxy._proxy._sessions}, {proxy._proxy._tasks}")
+    raise AssertionError(f"left: {proxy._server._sessions}, {proxy._server._tasks}")
 
 
 def test_a_broker_that_is_killed_breaks_its_connections_off_and_the_proxy_goes_on(stack: ExitStack) -> None:
@@ -332,13 +332,13 @@ def test_a_thousand_connections_at_once_and_nothing_is_left_behind(stack: ExitSt
         server = await asyncio.start_server(peer, "127.0.0.1", 0, backlog=CONNECTIONS)
         with kdbg.proxy("{}:{}".format(*server.sockets[0].getsockname()[:2])) as proxy:
             found = await asyncio.gather(*(one(proxy.address, number) for number in range(CONNECTIONS)))
-            assert proxy._proxy is not None
+            assert isinstance(proxy._server, Proxy)
             for _ in range(200):
-                if not proxy._proxy._sessions:
+                if not proxy._server._sessions:
                     break
                 await asyncio.sleep(0.05)
-            assert not proxy._proxy._sessions
-            assert len(proxy._proxy._tasks) == 0
+            assert not proxy._server._sessions
+            assert len(proxy._server._tasks) == 0
         server.close()
         await server.wait_closed()
         while len(asyncio.all_tasks()) > 1:  # peers that are still hanging up

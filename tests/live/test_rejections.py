@@ -12,10 +12,9 @@ import pytest
 
 import kdbg
 from kdbg.exchanges.messages.exchange import Known
+from kdbg.live.embedded import RunningMock
 from kdbg.live.mocking.answers import Answers
-from kdbg.live.mocking.embedded import RunningMock
-from kdbg.live.mocking.rejections import rejections, text_beside
-from kdbg.live.mocking.requests import header_of, read_request
+from kdbg.live.mocking.rejections import header_of, read_request, rejections, text_beside
 
 from .malformed import CLOSED, MISTAKES, PROBLEMS, SILENT, VALID, batch, end_of, produce, sent
 from .test_mocking import recording

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.live.mocking.embedded import RunningMock
+from kdbg.live.embedded import RunningMock
 from kdbg.protocol import grammars
 
 from ..cli.calls import Outcome

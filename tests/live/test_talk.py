@@ -147,10 +147,10 @@ def test_connections_of_a_mock_leave_16_descriptors(files: int, room: int, monke
         assert said[1].startswith(
             f"new connections are closed at once: {room} are open, and the limit is {files} open files"
         )
-        assert len(mock._open_ones) == mock.connections == room
+        assert len(mock._sessions) == mock.connections == room
         for sock in socks:
             sock.close()
-        while mock._open_ones or mock._tasks:
+        while mock._sessions or mock._tasks:
             await asyncio.sleep(0.001)
         socks.append(socket.create_connection(mock.addresses.told["kafka", 9092]))
         while mock.connections == room:

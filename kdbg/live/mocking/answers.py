@@ -27,14 +27,23 @@ from ...protocol.wire.readings.compiled import UNREADABLE
 from ...protocol.wire.readings.endpoints import Change, with_endpoints
 from ...protocol.wire.readings.outline import PartitionOutline
 from ..actions import refusal, skeleton, with_error
-from .assemble import RequestedTopics, assemble, keyed
-from .echo import echoed
-from .fallback import FILLED, LIST_OFFSETS, OFFSET_FETCH, base, commits
-from .groups import for_member
 from .recording import API_VERSIONS, FETCH, Recording
-from .rejections import INVALID_TOPIC, Reaction, Rejection, is_topic, rejections, text_beside
-from .requests import header_of, read_request
-from .responses import as_rejected, has_errors, with_partition_errors
+from .rejections import INVALID_TOPIC, Reaction, Rejection, header_of, is_topic, read_request, rejections, text_beside
+from .responses import (
+    FILLED,
+    LIST_OFFSETS,
+    OFFSET_FETCH,
+    RequestedTopics,
+    as_rejected,
+    assemble,
+    base,
+    commits,
+    echoed,
+    for_member,
+    has_errors,
+    keyed,
+    with_partition_errors,
+)
 
 UNSUPPORTED_VERSION, UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID, SESSION_NOT_FOUND = 35, 3, 100, 70
 EARLIEST, LATEST = -2, -1

@@ -1,13 +1,18 @@
-"""What a capture can answer: its answered requests by API, those that ask the same in a series, in their order."""
+"""What a capture can answer: its answered requests by API, those that ask the same in a series, in their order.
+
+Two requests are compared by features: the more they share, the closer they are. Ids that brokers hand out do not count,
+but whether there is one does: a member that joins has none yet.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
-from ...analysis.compare.broker_assigned import TRANSIENT
+from ...analysis.compare.broker_assigned import OFFSET, TRANSIENT, assigned_kind
+from ...analysis.compare.messages import inside, nodes
 from ...errors import BuildError, InputError
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.message import Message
@@ -16,15 +21,145 @@ from ...protocol.findings import Kind
 from ...protocol.grammars import by_key
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
-from ...protocol.wire.readings.outline import outline
-from .fallback import NEEDED
-from .fetches import FetchLog
-from .meaning import Features, closeness, features
+from ...protocol.wire.language.payload import OpenedPayload
+from ...protocol.wire.nodes import Node, WireStruct
+from ...protocol.wire.readings.outline import outline, parts
+from ...protocol.wire.records.node import RecordsNode
+from .responses import NEEDED
 
+Features: TypeAlias = frozenset[tuple[str, Any, int]]
+"""Path, value and weight of each."""
+SUBJECTS: Final = frozenset({"key", "coordinator_keys", "transactional_id", "resource_name", "mechanism"})
+"""Names of fields that say what a request is about, and have no meaning that tells it."""
+OF_KINDS: Final = {"topic": 4, "topic_id": 4, "group": 4, "partition": 2, "timestamp": 4}
+OF_SUBJECTS, OF_HANDED, OF_LENGTHS, OF_OTHERS, OF_ALL = 4, 8, 2, 1, 12
+TOPICS: Final = "topics"
+"""The array that is null in a request for all topics, which is another request than one for some."""
 API_VERSIONS, PRODUCE, FETCH, METADATA = 18, 0, 1, 3
 NOTHING: Final = "no response that the mock can serve; choose another capture, or other filters"
 LOWEST: Final = {0: 3, 1: 4, 2: 1}
 """The lowest versions that are offered, by API: those that carry records as they are recorded, and one offset."""
+
+
+class RecordedBatch(NamedTuple):
+    """What a recorded answer says of a partition: its records go from offset `first` up to `last`."""
+
+    first: int
+    last: int
+    said: Mapping[str, Any]
+
+
+@dataclass
+class RecordedLog:
+    """A partition: pieces with records, the latest that was said of it without any, how far it goes."""
+
+    pieces: list[RecordedBatch] = field(default_factory=list)
+    said: Mapping[str, Any] = field(default_factory=dict)
+    end: int = 0
+
+    def at(self, offset: int) -> dict[str, Any]:
+        """Return what a fetch at an offset is told: the piece that begins there or holds it, else no records."""
+        fitting = [one for one in self.pieces if one.last >= offset]
+        begun = [one for one in fitting if one.first <= offset]
+        best = max(begun, key=lambda one: one.first, default=None)
+        if best is None:  # offsets in between are those of records that are gone
+            best = min(fitting, key=lambda one: one.first, default=None)
+        said = dict(best.said if best is not None else self.said)
+        if best is None:
+            said |= {"records": None if said.get("records") is None else [], "error_code": 0}
+        return said | {"high_watermark": self.end}
+
+
+class FetchLog:
+    """All partitions, each answer in version `version`."""
+
+    version: int
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._logs: dict[tuple[Any, int], RecordedLog] = {}
+
+    def add(self, grammar: WireStruct, body: Mapping[str, Any], names: Mapping[UUID, str], version: int) -> None:
+        """Take a recorded answer."""
+        self.version = version
+        for part in parts(grammar)(body):
+            if part.value.get("error_code"):
+                continue
+            log = self._logs.setdefault((names.get(part.topic, part.topic), part.partition), RecordedLog())
+            log.said = part.value
+            log.end = max(log.end, part.value["high_watermark"])
+            ends = [span for entry in part.value.get("records") or () if (span := _span(entry)) is not None]
+            if ends:
+                log.pieces.append(RecordedBatch(ends[0][0], ends[-1][1], part.value))
+
+    def at(self, topic: Any, partition: int, offset: int) -> dict[str, Any] | None:
+        """Return what a fetch is told of a partition; None of one that the capture shows nothing of."""
+        log = self._logs.get((topic, partition))
+        return log.at(offset) if log is not None else None
+
+    def span(self, topic: Any, partition: int) -> tuple[int, int]:
+        """Return the first offset of a partition's records, and the end of its log, as far as fetches show them."""
+        log = self._logs.get((topic, partition), RecordedLog())
+        return min((one.first for one in log.pieces), default=log.end), log.end
+
+
+def _span(entry: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the first and the last offset of an entry of a record set; None of one that was cut off."""
+    if "base_offset" in entry:
+        return entry["base_offset"], entry["base_offset"] + entry["last_offset_delta"]
+    return (entry["offset"], entry["offset"]) if "offset" in entry else None
+
+
+def features(body: Mapping[str, Any], struct: WireStruct | None, names: Mapping[Any, str]) -> Features:
+    """Return the features of a request; topics by name, where `names` tells that of an id."""
+    return frozenset(_of(body, struct, "", names))
+
+
+def closeness(one: Features, other: Features) -> float:
+    """Return how much two requests have in common, less what only one of them says."""
+    shared = sum(weight for _, _, weight in one & other)
+    return shared - sum(weight for _, _, weight in one ^ other) / 2
+
+
+def _of(
+    value: Mapping[str, Any], struct: WireStruct | None, path: str, names: Mapping[Any, str]
+) -> Iterator[tuple[str, Any, int]]:
+    known = nodes(struct)
+    for name, inner in value.items():
+        yield from _one(name, inner, known.get(name), f"{path}.{name}", names)
+
+
+def _one(
+    name: str, value: Any, node: Node | None, path: str, names: Mapping[Any, str]
+) -> Iterator[tuple[str, Any, int]]:
+    if isinstance(node, RecordsNode):
+        return
+    if name == TOPICS:
+        yield path, "all" if value is None else "some", OF_ALL
+    if isinstance(value, OpenedPayload):
+        yield from _of(value.value, value.grammar, path, names)
+    elif isinstance(value, Mapping):
+        yield from _of(value, inside(node), path, names)
+    elif isinstance(value, list):
+        yield path, bool(value), OF_LENGTHS
+        item = getattr(node, "item", node)
+        for each in value:
+            if isinstance(each, Mapping):
+                yield from _of(each, inside(node), f"{path}[]", names)
+            else:
+                yield from _one(name, each, item, f"{path}[]", names)
+    else:
+        kind = assigned_kind(name, node, value)
+        if kind is OFFSET:
+            return
+        if kind is not None and not (node is not None and node.kind == "topic_id"):
+            yield path, ("fixed", value) if value in kind.fixed else "given", OF_HANDED
+            return
+        of = node.kind if node is not None else ""
+        weight = OF_KINDS.get(of, OF_SUBJECTS if name in SUBJECTS else OF_OTHERS)
+        if of in ("topic", "topic_id"):
+            path, value = path.rpartition(".")[0] + ".topic", names.get(value, value)
+        yield path, value, weight
 
 
 @dataclass

@@ -1,24 +1,43 @@
 """What a broker makes of a request that a client wrote wrongly: an error code, a closed connection, or nothing at all.
 
 The order of the checks, and what each leads to, is that of Kafka 3.9 and 4.4: `tests/brokers/test_mock.py` sends the
-same requests to them. What is wrong in the bytes, the reading of the message says by its findings.
+same requests to them. What is wrong in the bytes, the reading of the message says by its findings. The checks of record
+sets are those of ProduceRequest.validateRecords, UnifiedLog.analyzeAndValidateRecords and LogValidator.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import struct
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from ...exchanges.engine.requests import RequestHeader, read_header
+from ...exchanges.messages.exchange import CapturedMessage, Known
 from ...exchanges.messages.message import Message
 from ...protocol.findings import Finding, Kind
+from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Stopped
+from ...protocol.findings.faults import LengthUnfilled, NegativeLength, NoBoolean
 from ...protocol.findings.mistakes import mistake_sentence
 from ...protocol.findings.quirks import Sure
 from ...protocol.findings.text import beside
-from .batches import batch_mistake
+from ...protocol.grammars import find
+from ...protocol.wire.records.sets import CODEC_MASK, CONTROL
 
+API_VERSIONS = 18
+HEADER = struct.Struct(">hhih")
+MOST_LENIENT = 16
+"""Fields of a request that are read more leniently than kdbg reads them."""
+UNKNOWN_SERVER_ERROR, NONE, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, UNSUPPORTED_CODEC, INVALID_RECORD = -1, 0, 2, 10, 76, 87
+INVALID_TIMESTAMP: Final = 32
+ZSTD, ZSTD_SINCE = 4, 7
+LARGEST: Final = 1_048_588
+"""Bytes of the largest batch that brokers take by default, its offset and length included (message.max.bytes)."""
+FRONT = 12
+"""Bytes of a batch before those that its length counts."""
 INVALID_TOPIC, INVALID_ACKS, INCONSISTENT_PROTOCOL, INVALID_GROUP, INVALID_SESSION = 17, 21, 23, 24, 26
 INVALID_REQUEST, NOT_AUTHORIZED = 42, 53
 SESSION: Final = range(6000, 1_800_001)
@@ -29,6 +48,176 @@ TOPIC: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}$")
 NEEDS_GROUP: Final = frozenset({"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"})
 UNREADABLE: Final = frozenset({Kind.TRUNCATED, Kind.INVALID_LENGTH, Kind.INVALID_VALUE, Kind.UNEXPECTED_NULL})
 """Findings about fields at which a broker stops reading."""
+Place: TypeAlias = tuple[Any, int]
+"""A topic, by its name or id, and a partition."""
+
+
+class Request(NamedTuple):
+    """A request that can be read; `lenient` are findings that a broker does not make."""
+
+    half: CapturedMessage
+    message: Message
+    lenient: list[Finding]
+
+
+def header_of(frame: bytes) -> RequestHeader | None:
+    """Return the header of a request; None where a broker cannot read it. A length below -1 is null, as in Kafka."""
+    if len(frame) < HEADER.size:
+        return read_header(frame, 0, len(frame))[1]
+    key, version, correlation_id, length = HEADER.unpack_from(frame)
+    if key == API_VERSIONS and version < 0:
+        api = find(key)
+        return RequestHeader(api, version, correlation_id, None, False) if api is not None else None
+    if length < -1:
+        frame = HEADER.pack(key, version, correlation_id, -1) + frame[HEADER.size :]
+    return read_header(frame, 0, len(frame))[1]
+
+
+def read_request(frame: bytes, header: RequestHeader, known: Known) -> Request | None:
+    """Return the request that a frame is, None where the version of its API is unknown.
+
+    Kafka takes any byte but 0 for true, and any length below 0 for null; so does this.
+    """
+    api, version = header.api, header.version
+    if not api.reads("request", version):
+        return None
+    lenient: list[Finding] = []
+    while True:
+        half = CapturedMessage(frame, (now := time.time_ns(), now), (0, 0), "request")
+        half.api, half.version, half.known = api, version, known
+        message = half.message()
+        if message is None:
+            return None
+        changed = next(((one, data) for one in message.findings if (data := _lenient(one, frame)) is not None), None)
+        if changed is None or len(lenient) == MOST_LENIENT:
+            return Request(half, message, lenient)
+        finding, frame = changed
+        lenient.append(finding)
+
+
+def _lenient(finding: Finding, frame: bytes) -> bytes | None:
+    """Return the request without what a finding is about, None where a broker is not lenient about it."""
+    fault = finding.facts.fault if isinstance(finding.facts, Stopped) else finding.facts
+    at = finding.facts.at if isinstance(finding.facts, Stopped) else finding.start
+    if isinstance(fault, NoBoolean) and at is not None:
+        return frame[:at] + b"\1" + frame[at + 1 :]
+    if isinstance(fault, NegativeLength) and at is not None and "VARINT" not in fault.type and fault.type != "RECORD":
+        width = 2 if fault.type.endswith("STRING") else 4
+        return frame[:at] + b"\xff" * width + frame[at + width :]
+    return None
+
+
+class BatchMistake(NamedTuple):
+    """What is wrong in a record set; `code` is the broker's error, 0 where it accepts this, None: no response.
+
+    `finding`: the text is that of a finding, which says what the bytes are, and not what was meant.
+    """
+
+    text: str
+    code: int | None
+    finding: bool = False
+
+
+def batch_mistake(
+    entries: Sequence[Mapping[str, Any]] | None, findings: Sequence[Sequence[Finding]], version: int,
+    latest: int | None = None,
+) -> BatchMistake | None:  # fmt: skip
+    """Return what is wrong first in the record set of a partition, None for a valid one.
+
+    `findings` are those of its first entry, and those of all others. `version` is that of the Produce request (3 or
+    higher), `latest` the highest timestamp that the broker takes, milliseconds since 1970.
+    """
+    if entries is None:
+        return BatchMistake("the records of a produced partition are null", None)
+    if not entries:
+        return BatchMistake("the records of a produced partition are empty", INVALID_RECORD)
+    first, others = findings
+    found = _set(entries, first, version) or _header(entries[0], first) or _inside(entries[0], first, latest)
+    return BatchMistake(others[0].text, NONE, True) if found is None and others else found
+
+
+def _set(entries: Sequence[Mapping[str, Any]], findings: Sequence[Finding], version: int) -> BatchMistake | None:
+    """Return what is wrong with a record set that has not exactly one batch, in a codec that the version has."""
+    text = findings[0].text if findings else ""
+    if "partial" in entries[0]:
+        return BatchMistake(text, INVALID_RECORD, True)
+    magic = entries[0].get("magic", _magic(entries[0]))
+    if magic in (0, 1):
+        return _certain("message-set", INVALID_RECORD, actual=magic)
+    if "magic" not in entries[0]:
+        return BatchMistake(text, CORRUPT_MESSAGE, True)
+    if len(entries) > 1 and "partial" not in entries[1]:
+        return BatchMistake(f"a partition has {count(len(entries), 'batch')}, expected 1", INVALID_RECORD)
+    if entries[0]["attributes"] & CODEC_MASK == ZSTD and version < ZSTD_SINCE:
+        return BatchMistake(f"Produce v{version} does not support zstd", UNSUPPORTED_CODEC)
+    return None
+
+
+def _magic(entry: Mapping[str, Any]) -> int | None:
+    """Return the magic byte of an entry that could not be read."""
+    data = entry.get("raw", b"")
+    return data[16] if len(data) > 16 and int.from_bytes(data[8:12], signed=True) >= 14 else None
+
+
+def _header(batch: Mapping[str, Any], findings: Sequence[Finding]) -> BatchMistake | None:
+    """Return what is wrong in the header of a batch."""
+    number, last, size = batch["records_count"], batch["last_offset_delta"], batch["batch_length"] + FRONT
+    if batch["base_offset"]:
+        return _certain("wrong-base-offset", INVALID_RECORD, actual=batch["base_offset"], expected=0)
+    if size > LARGEST:
+        return BatchMistake(f"the batch has {count(size, 'byte')}; message.max.bytes is {LARGEST:,}", MESSAGE_TOO_LARGE)
+    crc = next((one for one in findings if one.kind is Kind.CRC_MISMATCH), None)
+    if crc is not None:
+        return BatchMistake(crc.text, CORRUPT_MESSAGE, True)
+    broken = next((one for one in findings if one.kind is Kind.MALFORMED_RECORD_SET), None)
+    if broken is not None and (number <= 0 or last != number - 1):
+        return BatchMistake(broken.text, INVALID_RECORD, True)
+    if number <= 0:
+        return BatchMistake("the batch has no records", INVALID_RECORD)
+    if last != number - 1:
+        return _certain("wrong-last-offset-delta", INVALID_RECORD, actual=last, expected=number - 1)
+    if batch["producer_id"] >= 0 > batch["base_sequence"]:
+        return BatchMistake("the batch has a producer id and no base sequence", INVALID_RECORD)
+    if batch["attributes"] & CONTROL:
+        return BatchMistake("the batch is a control batch, which only brokers write", INVALID_RECORD)
+    return None
+
+
+def _inside(batch: Mapping[str, Any], findings: Sequence[Finding], latest: int | None) -> BatchMistake | None:
+    """Return what is wrong in the records of a batch. Of a compressed one, brokers do not check record lengths."""
+    codec = batch["attributes"] & CODEC_MASK
+    broken = next(
+        (
+            one
+            for one in findings
+            if one.kind in (Kind.DECOMPRESSION_FAILED, Kind.MALFORMED_RECORD_SET, Kind.UNEXPECTED_NULL)
+        ),
+        None,
+    )
+    if broken is not None:
+        unchecked = codec and isinstance(broken.facts, Stopped) and isinstance(broken.facts.fault, LengthUnfilled)
+        code = (
+            UNKNOWN_SERVER_ERROR if broken.kind is Kind.DECOMPRESSION_FAILED else NONE if unchecked else INVALID_RECORD
+        )
+        return BatchMistake(broken.text, code, True)
+    records = batch.get("records") or ()
+    late = next((one["timestamp"] for one in records if latest is not None and one["timestamp"] > latest), None)
+    if late is not None:
+        text = f"a record has timestamp {late}, more than an hour ahead; expected milliseconds since 1970"
+        return BatchMistake(text, INVALID_TIMESTAMP)
+    deltas = [record["offset"] - batch["base_offset"] for record in records]
+    if deltas == list(range(len(deltas))):
+        return None
+    text = f"the offset deltas of the records are {_few(deltas)}, expected {_few(range(len(deltas)))}"
+    return BatchMistake(text, UNKNOWN_SERVER_ERROR if codec else NONE)
+
+
+def _few(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers[:5])) + ", …" * (len(numbers) > 5)
+
+
+def _certain(kind: str, code: int, *, actual: int, expected: int = 0) -> BatchMistake:
+    return BatchMistake(mistake_sentence(kind, Sure.CERTAIN, actual=actual, expected=expected), code)
 
 
 class Reaction(Enum):
@@ -40,8 +229,6 @@ class Reaction(Enum):
 
 
 End: TypeAlias = int | Reaction
-Place: TypeAlias = tuple[Any, int]
-"""A topic, by its name or id, and a partition."""
 
 
 class Rejection(NamedTuple):

@@ -7,17 +7,14 @@ import socket
 import struct
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import cast
 
 from ...capture.packet import Endpoint
-from ...errors import InputError
 from ...exchanges.engine.requests import read_header
-from ..client.settings import show
+from ..broker_server import BrokerServer
 from ..frames import FRONT, Decision, Frames
-from ..listeners import Addresses, DescriptorLimit, Listener, Listening, Ports, accept, turns
-from ..notices import Notices
+from ..listeners import Addresses, Listening
 from ..session import Tap
 from .answers import Answers, Reply
 from .recording import Recording
@@ -25,96 +22,39 @@ from .recording import Recording
 SIZE = struct.Struct(">i")
 LARGEST = 100 << 20
 """Bytes of the largest request that brokers read unless configured otherwise (socket.request.max.bytes)."""
-PER_CONNECTION = 1
-"""Descriptors of a connection."""
 HANDSHAKE = 10.0
 """Seconds that a client has for its TLS handshake."""
 MOST_WAITING = 1000
 """Answers of a connection that wait for their time before it is read no further."""
 
 
-class Mock:
-    """Answers clients until it is closed. `say` is told what a person should know, a line at a time.
-
-    `tell` is told what is wrong in requests.
-    """
+class Mock(BrokerServer["Talk"]):
+    """Answers clients until it is closed. `tell` is told what is wrong in requests."""
 
     answers: Answers
     connections: int
+    each = 1
 
     def __init__(
         self, recording: Recording, listening: Listening, *, tap: Tap | None = None,
         say: Callable[[str], None] = lambda line: None, tell: Callable[[str], None] = lambda line: None,
     ) -> None:  # fmt: skip
-        self.addresses = Addresses(self._open_later)
+        super().__init__(listening, say)
+        self.addresses = Addresses(self._open)
         self.answers = Answers(recording, self.addresses.change, say, tell)
         self.connections = 0
         self.tap = tap
-        self._listening, self._ports, self._say = listening, Ports(listening), say
-        self._trouble, self._descriptors = Notices(say), DescriptorLimit(PER_CONNECTION, say)
-        self._listeners: list[Listener] = []
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._open_ones: set[Talk] = set()
-
-    def listen(self, brokers: Sequence[Endpoint]) -> list[Endpoint]:
-        """Open a listener for each of these brokers; return where clients find them. Call it in the event loop.
-
-        Raise `InputError` where the address cannot be listened on.
-        """
-        self._descriptors.begin()
-        for broker in brokers:
-            self.addresses.add(broker, self._open(broker, strict=True))
-        return [self.addresses.stand_ins[broker] for broker in brokers]
 
     async def close(self) -> None:
         """Take no more connections, end those that there are."""
-        for listener in self._listeners:
-            listener.close()
-        await turns()  # lets accepted connections reach their talks
-        for talk in [one for one in self._open_ones if one.is_connected]:
+        await self._close_listeners()
+        for talk in [one for one in self._sessions if one.is_connected]:
             talk.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await turns()
-
-    def _open(self, broker: Endpoint, *, strict: bool = False) -> Endpoint:
-        """Listen in a broker's place; return what clients are told."""
-        sock = self._ports.bound(strict=strict)
-        self._listeners.append(Listener(sock, partial(self._take, broker), self._has_room, self._refuse))
-        told = self._ports.advertised(sock)
-        self._say(f"listening on {show(told)} for broker {show(broker)}")
-        return told
-
-    def _open_later(self, broker: Endpoint) -> Endpoint | None:
-        """Listen in the place of a broker that an answer names; return None where no port or descriptor is left."""
-        try:
-            return self._open(broker)
-        except InputError as error:
-            self._trouble.say(f"clients connect to broker {show(broker)} directly: {error}")
-            return None
-
-    def _has_room(self) -> bool:
-        return self._descriptors.has_room(len(self._listeners), len(self._open_ones))
-
-    def _refuse(self) -> None:
-        self._descriptors.refuse(len(self._open_ones))
+        await self._end_tasks()
 
     def _take(self, broker: Endpoint, sock: socket.socket) -> None:
-        """Serve a client that was accepted."""
         talk = Talk(self, broker)
-        self._open_ones.add(talk)
-        task = asyncio.get_running_loop().create_task(self._accept(talk, sock))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _accept(self, talk: Talk, sock: socket.socket) -> None:
-        made = False
-        try:
-            made = await accept(sock, talk, self._listening.tls, HANDSHAKE, self._trouble.say)
-        finally:
-            if not made:
-                self._open_ones.discard(talk)
+        self._begin(talk, talk, sock, HANDSHAKE)
 
     def opened(self, talk: Talk) -> int:
         """Take note of a connection, and return its number."""
@@ -123,7 +63,7 @@ class Mock:
 
     def ended(self, talk: Talk) -> None:
         """Take note that a connection has ended."""
-        self._open_ones.discard(talk)
+        self._sessions.discard(talk)
 
 
 def judge(size: int, front: bytes) -> Decision:

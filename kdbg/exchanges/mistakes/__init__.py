@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from .connection import RequestOrder
+from .connection import RequestOrder, find_frame_mistake, find_misframed, find_missing_size
 from .finder import Examination, examine, find_mistake
-from .frames import find_frame_mistake, find_misframed, find_missing_size
 from .mistake import Mistake
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Mistakes in record batches: their lengths and checksums, and message sets in their place.
+"""Mistakes in record batches: their lengths, checksums and contents, and message sets in their place.
 
 The checksum proves most of them: the batch's program computed it over its own mistake, or it matches when the mistake
 is undone.
@@ -6,18 +6,233 @@ is undone.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
+from typing import Final, NamedTuple
 
+from ...errors import WireError
 from ...protocol.findings.quirks import Sure
-from ...protocol.wire.records.sets import crc32, crc32c
-from .batch import ATTRIBUTES_AT, CRC_AT, LENGTH_AT, MAGIC_AT, RECORDS_AT, BatchMistake, int32, with_crc
+from ...protocol.grammars.records import record_format
+from ...protocol.wire.nodes import VARINT, VARLONG, LengthPrefixed, Varint, build
+from ...protocol.wire.records.compression import CODECS, decompress
+from ...protocol.wire.records.sets import APPEND_TIME, CODEC_MASK, CONTROL, crc32, crc32c
+from ..messages.weigh import ROOT, Impossible, Todo, Weigher
 from .changes import length_bytes
-from .contents import Contents
 from .mistake import Mistake, Subject, sized
 from .search import Budget, RecordSetAt
 
+LENGTH_AT: Final = 8
+MAGIC_AT: Final = 16
+CRC_AT: Final = record_format.crc_at
+ATTRIBUTES_AT: Final = CRC_AT + 4
+LAST_AT: Final = CRC_AT + 6
+RECORDS_AT: Final = record_format.header_size
+COUNT_AT: Final = RECORDS_AT - 4
+LARGEST = 1 << 23
+"""Bytes of decompressed records that are examined."""
+STEPS = 2
+"""Fields that a record counts as in the budget."""
 PRODUCE, FIRST_BATCHES = 0, 3
 """The key of Produce, and its first version that takes record batches only."""
+STARTS = {
+    0: "base_offset", 8: "batch_length", 12: "partition_leader_epoch", 16: "magic", 17: "crc", 21: "attributes",
+    23: "last_offset_delta", 27: "base_timestamp", 57: "records_count", 61: "records",
+}  # fmt: skip
+
+
+class BatchMistake(NamedTuple):
+    """A mistake in a batch: where in its record set, and the batch as it should be (b"" where that is unknown)."""
+
+    kind: str
+    start: int
+    length: int
+    actual: str
+    expected: str
+    corrected: bytes = b""
+    sure: Sure = Sure.CERTAIN
+    path: str = ""
+
+
+def int32(data: bytes, at: int) -> int:
+    """Return the INT32 at a place."""
+    return int.from_bytes(data[at : at + 4], "big", signed=True)
+
+
+def with_crc(batch: bytes) -> bytes:
+    """Return a batch with the length and the checksum that it should have."""
+    length = (len(batch) - LENGTH_AT - 4).to_bytes(4, "big")
+    checksum = crc32c(batch[ATTRIBUTES_AT:]).to_bytes(4, "big")
+    return batch[:LENGTH_AT] + length + batch[LENGTH_AT + 4 : CRC_AT] + checksum + batch[ATTRIBUTES_AT:]
+
+
+def with_int32(batch: bytes, at: int, value: int) -> bytes:
+    """Return a batch with another INT32 at a place, and its checksum."""
+    return with_crc(batch[:at] + value.to_bytes(4, "big", signed=True) + batch[at + 4 :])
+
+
+class Records(NamedTuple):
+    """Records that were read: where they start and end, the lengths that are wrong, and all varints."""
+
+    starts: list[int]
+    end: int
+    wrong: list[tuple[int, int, int, int]]
+    """(start, end, actual, expected) of each."""
+    varints: list[tuple[int, int, int]]
+    """(start, end, value) of each."""
+
+
+class Varints(Weigher):
+    """Notes the varints that it reads."""
+
+    def base128(self, node: Varint) -> int:
+        start, value = self.at, super().base128(node)
+        self.noted.append((start, self.at, value))
+        return value
+
+    noted: list[tuple[int, int, int]]
+
+
+def zigzagged(batch: bytes, found: Records) -> bytes:
+    """Return records without zigzag as they should be."""
+    parts, ends = [], [*found.starts[1:], found.end]
+    for start, end in zip(found.starts, ends, strict=True):
+        (_, at, _), *varints = (one for one in found.varints if start <= one[0] < end)
+        record = b""
+        for first, last, value in varints:
+            record += batch[at:first] + build(VARLONG, value)
+            at = last
+        record += batch[at:end]
+        parts.append(build(VARINT, len(record)) + record)
+    return b"".join(parts)
+
+
+def unpacked(codec: int, data: bytes) -> bytes | None:
+    """Return records as they are inside of what is compressed; None where it is of another codec, or too large."""
+    if not codec:
+        return data
+    try:
+        return decompress(codec, data, limit=LARGEST)
+    except (WireError, ValueError, IndexError, zlib.error):
+        return None
+
+
+class RecordReader:
+    """Reads records as long as the budget lasts."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+
+    def end(self, data: bytes, at: int, count: int) -> int:
+        """Return where so many records end; -1 where they do not."""
+        found = self.read(data, at, count)
+        return found.end if found is not None else -1
+
+    def counted(self, data: bytes, at: int) -> int:
+        """Return how many records fill the bytes to the last one; 0 where they do not."""
+        count = 0
+        while at < len(data):
+            found = self.read(data, at, 1)
+            if found is None:
+                return 0
+            at, count = found.end, count + 1
+        return count
+
+    def read(self, data: bytes, at: int, count: int, *, plain: bool = False, lengths: bool = True) -> Records | None:
+        """Read records; `plain`: their varints have no zigzag; not `lengths`: each ends where its fields do."""
+        item = record_format.records.item
+        assert isinstance(item, LengthPrefixed)
+        if not 0 <= count <= len(data):
+            return None
+        reader = Varints(data, at, float("inf"), len(data))
+        reader.plain_varints, reader.noted = plain, []
+        starts, wrong = [], []
+        try:
+            for _ in range(count):
+                self._budget.take(STEPS)
+                start = reader.at
+                starts.append(start)
+                size = reader.number(item.length.number)
+                after = reader.at
+                reader.todo = Todo(Weigher.read, item.item, ROOT, None)
+                reader.run()
+                if reader.at != after + size:
+                    if lengths:
+                        return None
+                    wrong.append((start, after, size, reader.at - after))
+        except (Impossible, RecursionError):
+            return None
+        return Records(starts, reader.at, wrong, reader.noted)
+
+
+class Contents:
+    """Examines the attributes, counts and records of batches."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._records = RecordReader(budget)
+
+    def are_whole(self, batch: bytes) -> bool:
+        """Return whether the records of a batch that is not compressed end where it does."""
+        return self._records.end(batch, RECORDS_AT, int32(batch, COUNT_AT)) == len(batch)
+
+    def mistakes(self, batch: bytes, produced: bool) -> Iterator[BatchMistake]:
+        """Yield the mistakes in a batch whose checksum matches: its program wrote all of it so."""
+        attributes = int.from_bytes(batch[ATTRIBUTES_AT:LAST_AT], "big")
+        count, last = int32(batch, COUNT_AT), int32(batch, LAST_AT)
+        codec = attributes & CODEC_MASK
+        records = unpacked(codec, batch[RECORDS_AT:])
+        if records is None:
+            yield from self._other_codec(batch, codec, count)
+            return
+        if self._records.end(records, 0, count) != len(records):
+            found = self._records.counted(records, 0)
+            if found and found != count:
+                corrected = with_int32(batch, COUNT_AT, found)
+                yield BatchMistake("wrong-record-count", COUNT_AT, 4, str(count), str(found), corrected)
+            elif not codec:
+                yield from self._in_records(batch, count)
+            return
+        if produced and last != count - 1:
+            corrected = with_int32(batch, LAST_AT, count - 1)
+            yield BatchMistake("wrong-last-offset-delta", LAST_AT, 4, str(last), str(count - 1), corrected)
+        if produced and any(batch[:8]) and not attributes & (APPEND_TIME | CONTROL):
+            base = str(int.from_bytes(batch[:8], "big", signed=True))
+            yield BatchMistake("wrong-base-offset", 0, 8, base, "0", bytes(8) + batch[8:], Sure.LIKELY)
+
+    def _in_records(self, batch: bytes, count: int) -> Iterator[BatchMistake]:
+        """Yield the mistake by which the records of a batch do not end where it does."""
+        values = self._records.read(batch, RECORDS_AT, count, plain=True)
+        if values is not None and values.end == len(batch):
+            corrected = with_crc(batch[:RECORDS_AT] + zigzagged(batch, values))
+            yield BatchMistake(
+                "missing-zigzag", RECORDS_AT, 1, f"{batch[RECORDS_AT]:02x}", f"{corrected[RECORDS_AT]:02x}", corrected,
+                path=".records[0]",
+            )  # fmt: skip
+            return
+        values = self._records.read(batch, RECORDS_AT, count, lengths=False)
+        if values is not None and values.end == len(batch) and values.wrong:
+            corrected = batch
+            for start, end, _, size in reversed(values.wrong):
+                corrected = corrected[:start] + build(VARINT, size) + corrected[end:]
+            start, end, actual, size = values.wrong[0]
+            index = values.starts.index(start)
+            yield BatchMistake(
+                "wrong-record-length", start, end - start, str(actual), str(size), with_crc(corrected),
+                path=f".records[{index}]",
+            )  # fmt: skip
+            return
+        yield from self._other_codec(batch, 0, count)
+
+    def _other_codec(self, batch: bytes, declared: int, count: int) -> Iterator[BatchMistake]:
+        """Yield the mistake in a batch whose records are not compressed as its attributes declare."""
+        names = {0: "no codec", **CODECS}
+        for number, name in names.items():
+            records = unpacked(number, batch[RECORDS_AT:]) if number != declared else None
+            if records is not None and self._records.end(records, 0, count) == len(records):
+                attributes = batch[ATTRIBUTES_AT + 1] & ~CODEC_MASK | number
+                corrected = with_crc(batch[: ATTRIBUTES_AT + 1] + bytes([attributes]) + batch[LAST_AT:])
+                actual = names.get(declared, f"codec {declared}")
+                yield BatchMistake("undeclared-codec", ATTRIBUTES_AT, 2, actual, name, corrected)
+                return
 
 
 def batch_mistake(subject: Subject, sets: list[RecordSetAt], budget: Budget) -> Mistake | None:
@@ -29,11 +244,11 @@ def batch_mistake(subject: Subject, sets: list[RecordSetAt], budget: Budget) -> 
         new = produced and subject.version >= FIRST_BATCHES
         found = next(_in_set(data, produced, new, contents), None)
         if found is not None:
-            return _mistake(subject, one, found)
+            return _of_message(subject, one, found)
     return None
 
 
-def _mistake(subject: Subject, at: RecordSetAt, found: BatchMistake) -> Mistake:
+def _of_message(subject: Subject, at: RecordSetAt, found: BatchMistake) -> Mistake:
     corrected = b""
     if found.corrected:
         length = length_bytes(at.node.length, len(found.corrected))
@@ -94,12 +309,6 @@ def _ends(data: bytes, at: int) -> Iterator[int]:
     for start in range(at + RECORDS_AT, min(len(data) - RECORDS_AT, at + (1 << 13))):
         if data[start + MAGIC_AT] == 2 and not any(data[start : start + 2]) and data[start + 12] in (0, 255):
             yield start
-
-
-STARTS = {
-    0: "base_offset", 8: "batch_length", 12: "partition_leader_epoch", 16: "magic", 17: "crc", 21: "attributes",
-    23: "last_offset_delta", 27: "base_timestamp", 57: "records_count", 61: "records",
-}  # fmt: skip
 
 
 def _checksum(batch: bytes, crc: int, contents: Contents) -> Iterator[BatchMistake]:

@@ -1,19 +1,105 @@
-"""The changes that make a message valid, the best first: single ones, habits, and the bodies of other versions."""
+"""The changes that make a message valid, the best first: single ones, habits, and the bodies of other versions.
+
+A habit is a mistake that a program makes in every field of a kind, not in one: each is tried on the whole message.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
+from ...protocol.wire.nodes import Sized, WireArray, WireStruct
+from ...protocol.wire.records.node import RecordsNode
 from ..messages.message import grammar_of, header_grammar
-from ..messages.weigh import ROOT, path_text
-from .changes import Change
-from .habits import habits
+from ..messages.weigh import ROOT, Path, path_text
+from .changes import LENGTHS, Change, changes, length_bytes, tag_changes
 from .mistake import Mistake, Subject, sized
-from .search import Correction, Edit, MistakeReader, Search, beginning
+from .search import Correction, Edit, Habit, MistakeReader, Search, beginning, is_header
 
+Wanted = Callable[[Any], bool]
 HABIT, VERSION, DISTANCE = 3.0, 3.0, 0.5
 """Bits that a habit costs beside its first change, and another version, with those of each version between."""
+
+
+def _is_text(node: Any) -> bool:
+    return isinstance(node, Sized) and node.text
+
+
+def _is_array(node: Any) -> bool:
+    return isinstance(node, WireArray)
+
+
+def _is_sized(node: Any) -> bool:
+    return isinstance(node, LENGTHS) and not isinstance(node, WireArray)
+
+
+def _is_any(node: Any) -> bool:
+    return isinstance(node, LENGTHS)
+
+
+def _has_no_records(node: Any) -> bool:
+    return isinstance(node, LENGTHS) and not isinstance(node, RecordsNode)
+
+
+def _is_other(node: Any) -> bool:
+    return isinstance(node, LENGTHS) and not _is_text(node)
+
+
+def _wrong_lengths(kind: str, wanted: Wanted) -> Habit:
+    """Return the habit of writing the lengths of some nodes in one wrong way."""
+
+    def change(data: bytes, at: int, node: Any, path: Path, tags: bool) -> Change | None:
+        if tags or not wanted(node) or is_header(path):
+            return None
+        if kind == "compact-length-without-one" and data[at : at + 1] == b"\0" and not node.nullable:
+            return Change(kind, 4.0, "0", "1", at + 1, 0, length_bytes(node.length, 0))
+        return next((one for one in changes(data, at, node, path[2]) if one.kind == kind), None)
+
+    return change
+
+
+def _wrong_tags(kind: str, *, header: bool = False) -> Habit:
+    """Return the habit of leaving out, or doubling, the tagged fields of every structure."""
+
+    def change(data: bytes, at: int, node: Any, path: Path, tags: bool) -> Change | None:
+        if not tags or not isinstance(node, WireStruct) or (is_header(path) and not header):
+            return None
+        return next((one for one in tag_changes(data, at, node) if one.kind == kind), None)
+
+    return change
+
+
+def _both(*habits: Habit) -> Habit:
+    def change(data: bytes, at: int, node: Any, path: Path, tags: bool) -> Change | None:
+        found = (habit(data, at, node, path, tags) for habit in habits)
+        return next((one for one in found if one is not None), None)
+
+    return change
+
+
+def habits(flexible: bool) -> Iterator[Habit]:
+    """Yield what programs do wrong throughout a message of a flexible version, or of another."""
+    if not flexible:
+        for wanted in (_is_any, _has_no_records, _is_text, _is_sized, _is_array):
+            yield _wrong_lengths("compact-length", wanted)
+            yield _wrong_lengths("little-endian-length", wanted)
+        yield _wrong_tags("surplus-tagged-fields")
+        yield _both(_wrong_lengths("compact-length", _is_any), _wrong_tags("surplus-tagged-fields"))
+        return
+    old = _both(_wrong_lengths("int16-length", _is_text), _wrong_lengths("int32-length", _is_other))
+    for wanted in (_is_any, _is_text, _is_sized, _is_array, _is_other):
+        yield _wrong_lengths("compact-length-without-one", wanted)
+    yield _wrong_lengths("int16-length", _is_text)
+    yield _wrong_lengths("int16-length", _is_sized)
+    yield _wrong_lengths("int32-length", _is_array)
+    yield _wrong_lengths("int32-length", _is_other)
+    yield old
+    for header in (False, True):
+        missing = _wrong_tags("missing-tagged-fields", header=header)
+        yield missing
+        yield _both(missing, old)
+        yield _both(missing, _wrong_lengths("compact-length-without-one", _is_any))
+    yield _wrong_tags("surplus-tagged-fields")
 
 
 class Candidate(NamedTuple):

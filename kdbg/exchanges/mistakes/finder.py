@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...protocol.findings.quirks import Sure
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
+from ...protocol.wire.nodes import Fixed
+from ..messages.weigh import path_text
 from .batches import batch_mistake
 from .candidates import Candidate, candidates
-from .changes import ANY
+from .changes import ANY, changes
 from .mistake import Mistake, Subject, sized
-from .search import Budget, Exhausted, Search
-from .shift import Shift
-from .values import little_endian_value, unused_values
+from .search import Budget, Exhausted, ReadPosition, Search
 
+CLOSED: Final = frozenset({"acks", "isolation_level", "key_type"})
+"""Fields that have no value but those that have a name."""
 LONGEST = 1 << 20
 """Longer messages are not searched."""
 CLIENT_ID_AT = 8
@@ -23,10 +26,74 @@ CLIENT_ID_AT = 8
 CERTAIN_MARGIN, CERTAIN_GAIN = 24.0, 48.0
 LIKELY_MARGIN, LIKELY_GAIN, VERSION_GAIN = 8.0, 14.0, 32.0
 """Bits by which the best change must be better than the next, and by which the bytes after it must make sense."""
-
-
 MOST_KINDS, MOST_STEPS = 8, 32
 """Mistakes that are named of one message, and corrections after which it is examined again."""
+
+
+class Shift(NamedTuple):
+    """How a correction moves the bytes after it, so that a later mistake is named at its byte in the original message.
+
+    The bytes from `start` on are `by` bytes further on than before.
+    """
+
+    start: int
+    by: int
+
+    @classmethod
+    def between(cls, wrong: bytes, corrected: bytes) -> Shift:
+        """Return how far the bytes of a message moved."""
+        shorter = min(len(wrong), len(corrected))
+        start = bisect_left(range(shorter), True, key=lambda at: wrong[: at + 1] != corrected[: at + 1])
+        return cls(start, len(corrected) - len(wrong))
+
+    def before(self, at: int) -> int:
+        """Return where a byte was before the correction."""
+        return at if at <= self.start else max(self.start, at - self.by)
+
+
+def little_endian_value(subject: Subject, search: Search) -> Mistake | None:
+    """Return the mistake in the first integer that makes sense only with its bytes in the other order."""
+    for place in _integers(search):
+        for one in changes(subject.frame, place.at, place.node, place.path[2]):
+            if one.data is not None:
+                corrected = subject.frame[: place.at] + one.data + subject.frame[one.end :]
+                return subject.mistake(one.kind)._replace(
+                    path=path_text(place.path), start=place.at, length=one.end - place.at, actual=one.actual,
+                    expected=one.expected, sure=_sure_order(one.data), corrected=sized(corrected),
+                )  # fmt: skip
+    return None
+
+
+def unused_values(subject: Subject, search: Search) -> Iterator[Mistake]:
+    """Yield the values that no implementation uses, in a message whose fields end where it does."""
+    found = [place for place in _integers(search) if _is_unused(subject.frame, place)] if search.ended else []
+    sure = Sure.CERTAIN if search.valid and search.strict.odd <= len(found) else Sure.LIKELY
+    for place in found:
+        *first, last = map(str, sorted(place.node.names))
+        yield subject.mistake("unused-value")._replace(
+            path=path_text(place.path), start=place.at, length=place.node.size, sure=sure,
+            actual=str(_value(subject.frame, place, "big")), expected=" or ".join([", ".join(first), last]),
+        )  # fmt: skip
+
+
+def _integers(search: Search) -> Iterator[ReadPosition]:
+    return (one for one in search.strict.places or [] if not one.tags and isinstance(one.node, Fixed))
+
+
+def _is_unused(frame: bytes, place: ReadPosition) -> bool:
+    """Return whether a value has no name, in either byte order."""
+    names = place.node.names
+    known = not names or place.path[2] not in CLOSED
+    return not known and _value(frame, place, "big") not in names and _value(frame, place, "little") not in names
+
+
+def _value(frame: bytes, place: ReadPosition, order: Any) -> int:
+    return int.from_bytes(frame[place.at : place.at + place.node.size], order, signed=True)
+
+
+def _sure_order(data: bytes) -> Sure:
+    """Return how sure it is that a value is little-endian: damage to one byte may look like a small one."""
+    return Sure.LIKELY if sum(map(bool, data)) > 1 else Sure.GUESS
 
 
 class Examination(NamedTuple):

@@ -23,6 +23,8 @@ PER_BYTE, SPARE = 8.6, 96.0
 """Bits that a valid message costs at most."""
 FAR = 40.0
 """Bits above the best that a try may cost."""
+Habit = Callable[[bytes, int, Any, Path, bool], Change | None]
+"""What a program does everywhere: the change of a node, or of the tagged fields of a structure, if it is one."""
 
 
 class Exhausted(Exception):
@@ -86,10 +88,6 @@ class RecordSetAt(NamedTuple):
     start: int
     end: int
     node: RecordsNode
-
-
-Habit = Callable[[bytes, int, Any, Path, bool], Change | None]
-"""What a program does everywhere: the change of a node, or of the tagged fields of a structure, if it is one."""
 
 
 class MistakeReader(Weigher):

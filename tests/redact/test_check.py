@@ -14,20 +14,16 @@ import pytest
 from click.testing import CliRunner
 
 import kdbg.ui.cli.redacting
-import kdbg.views.redact.edits
-import kdbg.views.redact.layers
 import kdbg.views.redact.message
 import kdbg.views.redact.packets
 from kdbg.errors import CaptureError
 from kdbg.protocol.wire.records.compression import compress
 from kdbg.ui.cli import commands
-from kdbg.views.redact.edits import Edit, edits
-from kdbg.views.redact.layers import Layers
-from kdbg.views.redact.packets import rewritten
-from kdbg.views.redact.replacements import LIMIT, Replaced, ReplacedValues, Sample
+from kdbg.views.redact.message import Edit, edits
+from kdbg.views.redact.packets import Layers, rewritten
 from kdbg.views.redact.search import LeakSearch
 from kdbg.views.redact.streams import Places
-from kdbg.views.redact.substitutes import Substitutes
+from kdbg.views.redact.substitutes import LIMIT, Replaced, ReplacedValues, Sample, Substitutes
 
 from ..cases import for_each
 from ..traffic import Talk, ip, packed
@@ -113,11 +109,11 @@ SWITCHES: dict[str, tuple[object, str, object, Replaced]] = {
     "edits of names": (kdbg.views.redact.message, "edits", without(Replaced.NAME), Replaced.NAME),
     "edits of values": (kdbg.views.redact.message, "edits", without(Replaced.VALUE), Replaced.VALUE),
     "edits of secrets": (kdbg.views.redact.message, "edits", without(Replaced.SECRET), Replaced.SECRET),
-    "JSON": (kdbg.views.redact.edits, "_json_blanked", lambda data: data, Replaced.VALUE),
+    "JSON": (kdbg.views.redact.message, "_json_blanked", lambda data: data, Replaced.VALUE),
     "IP addresses": (Substitutes, "_address", same, Replaced.ADDRESS),
     "hardware addresses": (Substitutes, "_hardware", same, Replaced.HARDWARE),
     "addresses of packets": (kdbg.views.redact.packets, "_hide", lambda *args: None, Replaced.ADDRESS),
-    "options": (kdbg.views.redact.layers, "_keep_number", len, Replaced.NAME),
+    "options": (kdbg.views.redact.packets, "_keep_number", len, Replaced.NAME),
     "what is no TCP": (Layers, "__init__", all_kept, Replaced.OTHER),
     "bytes between messages": (Places, "replaced", seen_through, Replaced.OTHER),
     "other connections": (kdbg.ui.cli.redacting, "rewritten", with_payload, Replaced.OTHER),

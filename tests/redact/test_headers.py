@@ -9,9 +9,8 @@ from typing import Any
 from kdbg.capture.frames import Dissectors, Frame
 from kdbg.capture.write import checksum
 from kdbg.views.redact.packets import rewritten
-from kdbg.views.redact.replacements import Replaced, ReplacedValues
 from kdbg.views.redact.search import LeakSearch
-from kdbg.views.redact.substitutes import Substitutes
+from kdbg.views.redact.substitutes import Replaced, ReplacedValues, Substitutes
 
 from ..cases import for_each
 from ..traffic import ip

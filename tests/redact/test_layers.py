@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kdbg.capture.write import checksum
-from kdbg.views.redact.layers import Layers
-from kdbg.views.redact.packets import rewritten
+from kdbg.views.redact.packets import Layers, rewritten
 from kdbg.views.redact.substitutes import Substitutes
 
 from ..cases import for_each

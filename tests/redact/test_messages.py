@@ -11,12 +11,9 @@ import pytest
 import kdbg
 from kdbg.exchanges.messages.exchange import CapturedMessage
 from kdbg.protocol.wire.records.compression import compress, decompress
-from kdbg.protocol.wire.records.sets import crc32, crc32c
-from kdbg.views.redact.edits import _json_blanked
 from kdbg.views.redact.fill import Effort
-from kdbg.views.redact.message import Redacted, redact
-from kdbg.views.redact.replacements import Replaced
-from kdbg.views.redact.substitutes import Substitutes
+from kdbg.views.redact.message import Redacted, _json_blanked, redact
+from kdbg.views.redact.substitutes import Replaced, Substitutes
 
 from ..cases import for_each
 from ..traffic import Talk, framed, header_bytes, packed, pcap

@@ -18,8 +18,7 @@ from kdbg.capture.frame_writer import FrameWriter
 from kdbg.capture.frames import Frame, Frames
 from kdbg.errors import CaptureError
 from kdbg.ui.cli.redacting import Redaction
-from kdbg.views.redact.replacements import FEWEST
-from kdbg.views.redact.substitutes import Substitutes
+from kdbg.views.redact.substitutes import FEWEST, Substitutes
 
 from .cases import CASES
 from .leaks import MAC, PACKED, Case

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.views.redact.replacements import Replaced
-from kdbg.views.redact.substitutes import Substitutes
+from kdbg.views.redact.substitutes import Replaced, Substitutes
 
 SEED = "a seed"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 
 from kdbg.protocol.wire.records.compression import compress
-from kdbg.views.redact.replacements import LEAST, LIMIT, Replaced, ReplacedValues, Sample, addresses, pieces, words
 from kdbg.views.redact.search import LeakSearch
+from kdbg.views.redact.substitutes import LEAST, LIMIT, Replaced, ReplacedValues, Sample, addresses, pieces, words
 
 from .leaks import MAC, batch
 

@@ -33,10 +33,9 @@ from ...streams.tcp.table import ConnectionTable
 from ...views.redact.fill import Effort
 from ...views.redact.message import redact
 from ...views.redact.packets import pieces_rewritten, rewritten
-from ...views.redact.replacements import Replaced
 from ...views.redact.search import LeakSearch
 from ...views.redact.streams import UNREAD, Direction, Expected, Locator
-from ...views.redact.substitutes import Substitutes
+from ...views.redact.substitutes import Replaced, Substitutes
 from . import UNDECODED, printable
 from .counts_line import finding_parts, findings_of
 from .packets import Ends, is_pcapng, nobody, packets, refuse_same

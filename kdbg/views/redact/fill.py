@@ -2,8 +2,8 @@
 
 What was taken out of the plain bytes is blank, which makes them shorter. What is missing is filled up with what
 decoders pass over: a file name in a gzip header (RFC 1952), a skippable frame behind a frame of zstd (RFC 8878) or lz4.
-In snappy, which knows no such thing, elements are written longer than they need be (`snappy`). Where that leaves a few
-bytes, fewer than such a frame has, the blanks become another letter, or some of them other letters.
+Snappy knows no such thing: there, the first bytes become literals whose lengths take more bytes than they need. Where
+a few bytes are missing, fewer than such a frame has, the blanks become another letter, or some of them other letters.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from ...budget import MEMORY
 from ...errors import WireError
-from ...protocol.wire.records.compression import compress, decompress
-from .snappy import snappy_packer
+from ...protocol.wire.records.compression import XERIAL, XERIAL_BLOCK, XERIAL_HEADER, compress, decompress
 
 Packer = Callable[[bytes], bytes]
 """Compresses bytes in one way."""
@@ -144,3 +143,93 @@ def fill_frames(packed: bytes, more: int) -> bytes | None:
     if not more:
         return packed
     return packed + SKIPPABLE + struct.pack("<I", more - 8) + bytes(more - 8) if more >= 8 else None
+
+
+def snappy_packer(old: bytes) -> tuple[Packer, Filler]:
+    """Return how to compress and to fill up: framed as the old bytes are, by snappy-java, or one block."""
+    from cramjam import snappy
+
+    if not old.startswith(XERIAL):
+        return lambda data: bytes(snappy.compress_raw(data)), _fill_block
+    head = old[: len(XERIAL_HEADER)]
+    size = max(XERIAL_BLOCK, snappy.decompress_raw_len(next(_blocks(old), b"\0")))
+
+    def pack(data: bytes) -> bytes:
+        parts = (data[start : start + size] for start in range(0, len(data), size))
+        return _framed(head, [bytes(snappy.compress_raw(part)) for part in parts])
+
+    return pack, _fill_framed
+
+
+def _blocks(framed: bytes) -> Iterator[bytes]:
+    start = len(XERIAL_HEADER)
+    while start < len(framed):
+        end = start + 4 + int.from_bytes(framed[start : start + 4])
+        yield framed[start + 4 : end]
+        start = end
+
+
+def _framed(head: bytes, blocks: list[bytes]) -> bytes:
+    return head + b"".join(struct.pack(">i", len(block)) + block for block in blocks)
+
+
+def _fill_block(block: bytes, more: int) -> bytes | None:
+    made = lengthened(block, more)
+    return made if len(made) == len(block) + more else None
+
+
+def _fill_framed(framed: bytes, more: int) -> bytes | None:
+    wanted, blocks = len(framed) + more, list[bytes]()
+    for block in _blocks(framed):
+        blocks.append(lengthened(block, more))
+        more -= len(blocks[-1]) - len(block)
+    made = _framed(framed[: len(XERIAL_HEADER)], blocks)
+    return made if len(made) == wanted else None
+
+
+def lengthened(block: bytes, more: int) -> bytes:
+    """Return a snappy block of the same plain bytes that has `more` bytes more, or as many as it can have.
+
+    It is the length of the plain bytes, then elements, of which the first is a literal: a tag, up to four bytes for its
+    length, its bytes. Every byte but its last can be a literal of its own. Where that is not enough, more of the first
+    bytes become literals: half as many as are missing, as what follows may have repeated them.
+    """
+    from cramjam import snappy
+
+    plain = bytes(snappy.decompress_raw(block))
+    if not plain or not more:
+        return block
+    start = _varint_end(block)
+    extra = max((block[start] >> 2) - 59, 0)
+    length = 1 + (int.from_bytes(block[start + 1 : start + 1 + extra], "little") if extra else block[start] >> 2)
+    rest = block[start + 1 + extra + length :]
+    if more > 5 * length - 1 - extra:
+        longer = min(max((more - 4) // 2, 2), len(plain))
+        packed = bytes(snappy.compress_raw(plain[longer:]))
+        packed = packed[_varint_end(packed) :]
+        grown = len(_literal(plain[:longer])) + len(packed) - (len(block) - start)
+        if grown <= more:
+            extra, length, rest, more = _extra(longer), longer, packed, more - grown
+    more, extra = max(more - (4 - extra), 0), extra + min(more, 4 - extra)
+    made, at = [block[:start]], 0
+    while more and at + 1 < length:
+        taken = min(more - 1, 4)
+        made.append(_literal(plain[at : at + 1], taken))
+        more, at = more - 1 - taken, at + 1
+    return b"".join([*made, _literal(plain[at:length], extra), rest])
+
+
+def _varint_end(block: bytes) -> int:
+    return next(at for at, byte in enumerate(block) if byte < 0x80) + 1
+
+
+def _extra(length: int) -> int:
+    """Return how many bytes the length of a literal takes after its tag."""
+    return ((length - 1).bit_length() + 7) // 8 if length > 60 else 0
+
+
+def _literal(data: bytes, extra: int = 0) -> bytes:
+    """Return a literal whose length takes so many bytes after its tag, or more where it needs them."""
+    extra, length = max(extra, _extra(len(data))), len(data) - 1
+    front = bytes([59 + extra << 2]) + length.to_bytes(extra, "little") if extra else bytes([length << 2])
+    return front + data

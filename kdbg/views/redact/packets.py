@@ -1,24 +1,264 @@
 """A packet with other bytes in it: what its TCP segment carries is replaced, what is not understood becomes blank.
 
-Headers stay; with addresses to replace, those in them are. Checksums are made right, or, in a packet of which the
-capture holds only the beginning, as right as they were.
+Nothing stays of its headers that is not known to be a number of the network's own: data of options, of extension
+headers and of tunnels' options becomes zero. A link type or tunnel that is not known here ends the walk. Checksums are
+made right, or, in a packet of which the capture holds only the beginning, as right as they were.
 """
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from ...capture.frames import FragmentFrame
-from ...capture.links import RAW, TCP, UDP
+from ...capture.links import EXTENSIONS, IPV4, IPV6, RAW, TCP, UDP, VLAN_TAGS, VXLAN_PORTS
 from ...capture.packet import Packet
 from ...capture.write import checksum
-from .layers import TEXT, Layers, Network, read_network
-from .replacements import Replaced
-from .substitutes import Substitutes
+from .substitutes import Replaced, Substitutes
 
+TEXT = re.compile(rb"[ -~]{4}")
+"""Bytes that may be a text; numbers that look like one do not stay where anything may stand."""
+LINKS = {0: 4, 1: 14, 12: 0, 14: 0, 101: 0, 108: 4, 113: 16, 228: 0, 229: 0, 276: 20}
+"""Bytes of a link's header, by its type."""
+HARDWARE = {1: ((0, 6), (6, 12)), 113: ((6, 14),), 276: ((12, 20),)}
+"""Where hardware addresses stand."""
+KINDS = {1: 12, 113: 14, 276: 0}
+"""Where an ethertype says what follows; other links say it by the IP version."""
+RADIO: Mapping[int, Callable[[bytes], int]] = {
+    105: lambda data: 0,
+    119: lambda data: 144,
+    127: lambda data: int.from_bytes(data[2:4], "little"),
+    163: lambda data: int.from_bytes(data[4:8]),
+    192: lambda data: int.from_bytes(data[2:4], "little"),
+}
+"""Links of IEEE 802.11, and the bytes in front of its header: none, Prism, radiotap, AVS, PPI."""
+ETHERNET, MPLS, PPPOE, SNAP = b"\x65\x58", frozenset({b"\x88\x47", b"\x88\x48"}), b"\x88\x64", b"\xaa\xaa\x03"
+PPP = {b"\0\x21": IPV4, b"\0\x57": IPV6}
+GPE = {1: IPV4, 2: IPV6, 3: ETHERNET}
+"""What a header of VXLAN-GPE says that follows."""
+FRAGMENT, AUTHENTICATION, GRE, ETHERNET_IN_IP, MPLS_IN_IP = 44, 51, 47, 97, 137
+DEEPEST = 8
+"""IP headers in a packet."""
+ROUTES = frozenset({7, 68, 131, 137})
+"""IPv4 options with a pointer as their first byte: record route, timestamp, source routes (RFC 791)."""
+NUMBERS = {2: (4,), 3: (3,), 4: (2,), 5: (10, 18, 26, 34), 8: (10,)}
+"""TCP options that are numbers, with their lengths: segment size, window scale, SACK, timestamps (RFC 9293, 7323)."""
+WORD = re.compile(rb"[ -~]{8}")
+"""What timestamps and SACK blocks hardly ever are."""
 UDP_HEADER, TCP_CHECKSUM, UDP_CHECKSUM, IP_CHECKSUM = 8, 16, 6, 10
 UNCHECKED = b"\0\0"
+
+
+class Network(NamedTuple):
+    """An IP header: where it begins and ends, where its addresses stand, what it carries and where that ends."""
+
+    start: int
+    end: int
+    addresses: tuple[int, int]
+    """Where the source begins, and bytes of an address."""
+    carries: int
+    stop: int
+
+
+class Layers:
+    """What is known of a packet's headers. `kept`: its bytes as far as they stay, zeros elsewhere.
+
+    `segment` is where a TCP header begins, None where the walk found none; `body` is where that ends.
+    """
+
+    def __init__(self, link: int, data: bytes) -> None:
+        self.data = data
+        self.kept = bytearray(len(data))
+        self.networks: list[Network] = []
+        self.hardware: list[tuple[int, int]] = []
+        self.segment: int | None = None
+        self.body = 0
+        if link in RADIO:
+            self._radio(RADIO[link](data))
+        elif link in LINKS and LINKS[link] <= len(data):
+            start, kind = LINKS[link], KINDS.get(link)
+            self._keep(0, start)
+            self.hardware += HARDWARE.get(link, ())
+            self._follow(b"" if kind is None else data[kind : kind + 2], start)
+
+    def _keep(self, start: int, end: int) -> None:
+        end = max(start, end)
+        self.kept[start:end] = self.data[start:end]
+
+    def _keep_numbers(self, start: int, end: int) -> None:
+        """Keep bytes in which a number may stand that somebody chose, if they are no text."""
+        if TEXT.search(self.data, start, end) is None:
+            self._keep(start, end)
+
+    def _radio(self, start: int) -> None:
+        """Read a header of IEEE 802.11, of a data frame, behind what the radio says."""
+        if start + 32 > len(self.data):
+            return
+        control, flags = self.data[start], self.data[start + 1]
+        addresses = [start + 4, start + 10, start + 16, *([start + 24] if flags & 3 == 3 else [])]
+        self.hardware += [(place, place + 6) for place in addresses]
+        end = start + 24 + 6 * (flags & 3 == 3) + 2 * (control & 0x8C == 0x88)
+        self._keep_numbers(0, start)
+        self._keep(start, end)
+        if control & 0x0C == 8 and self.data[end : end + 3] == SNAP:
+            self._keep(end, end + 8)
+            self._follow(self.data[end + 6 : end + 8], end + 8)
+
+    def _follow(self, kind: bytes, start: int) -> None:
+        """Read what an ethertype announces; b"" announces IP."""
+        data = self.data
+        if kind in VLAN_TAGS:
+            self._keep(start, start + 4)
+            self._follow(data[start + 2 : start + 4], start + 4)
+        elif kind in (b"", IPV4, IPV6):
+            self._ip(start)
+        elif kind in MPLS:
+            self._labels(start)
+        elif kind == PPPOE:
+            self._keep(start, start + 8)
+            self._follow(PPP.get(data[start + 6 : start + 8], PPPOE[:1]), start + 8)
+        elif kind == ETHERNET:
+            self._ethernet(start)
+        elif kind < b"\x06\0" and data[start : start + 3] == SNAP:
+            self._keep(start, start + 8)
+            self._follow(data[start + 6 : start + 8], start + 8)
+
+    def _ethernet(self, start: int) -> None:
+        self._keep(start, start + 14)
+        self.hardware += [(start + first, start + last) for first, last in HARDWARE[1]]
+        self._follow(self.data[start + 12 : start + 14], start + 14)
+
+    def _labels(self, start: int) -> None:
+        """Read MPLS labels (RFC 3032), behind which IP or Ethernet is found by its first bits."""
+        while start + 4 <= len(self.data):
+            self._keep(start, start + 4)
+            start += 4
+            if self.data[start - 2] & 1:
+                break
+        version = self.data[start] >> 4 if start < len(self.data) else 0
+        if version in (4, 6):
+            self._ip(start)
+        else:
+            self._ethernet(start + 4 * (not version))
+
+    def _ip(self, start: int) -> None:
+        network = read_network(self.data, start)
+        if network is None or len(self.networks) == DEEPEST:
+            return
+        self.networks.append(network)
+        self._keep(start, min(network.end, start + (20 if network.addresses[1] == 4 else 40)))
+        if network.addresses[1] == 4:
+            self._options(start + 20, min(network.end, len(self.data)), _keep_route)
+            self._carried(network.carries, network.end)
+        else:
+            self._carried(*self._extensions(network))
+
+    def _extensions(self, network: Network) -> tuple[int, int]:
+        """Read extension headers of IPv6, of which the lengths stay; return what follows, and where."""
+        data, place, carries = self.data, network.end, network.carries
+        while carries in (*EXTENSIONS, FRAGMENT, AUTHENTICATION) and place + 8 <= len(data):
+            self._keep(place, place + (8 if carries == FRAGMENT else 2))
+            if carries == FRAGMENT and (data[place + 2] or data[place + 3] & ~6):  # a piece of a packet
+                return -1, place + 8
+            size = {FRAGMENT: 8, AUTHENTICATION: (data[place + 1] + 2) * 4}.get(carries, (data[place + 1] + 1) * 8)
+            carries, place = data[place], place + size
+        return carries, place
+
+    def _carried(self, carries: int, start: int) -> None:
+        """Read what an IP header carries."""
+        data = self.data
+        if carries == TCP:
+            self._tcp(start)
+        elif carries in (4, 41):
+            self._ip(start)
+        elif carries == GRE:
+            self._gre(start)
+        elif carries == ETHERNET_IN_IP:
+            self._keep(start, start + 2)
+            self._ethernet(start + 2)
+        elif carries == MPLS_IN_IP:
+            self._labels(start)
+        elif carries == UDP and start + 8 <= len(data):
+            self._keep(start, start + 8)
+            self._tunnel(struct.unpack_from(">H", data, start + 2)[0], start + 8)
+
+    def _tunnel(self, port: int, start: int) -> None:
+        """Read what is sent to a UDP port of tunnels."""
+        data = self.data
+        if port in VXLAN_PORTS:
+            self._keep_numbers(start, start + 8)
+            self._ethernet(start + 8)
+        elif port == 4790 and start + 8 <= len(data):
+            self._keep_numbers(start, start + 8)
+            self._follow(GPE.get(data[start + 3], PPPOE[:1]), start + 8)
+        elif port == 6081 and start + 8 <= len(data):
+            self._keep_numbers(start, start + 8)
+            self._follow(data[start + 2 : start + 4], start + 8 + (data[start] & 0x3F) * 4)
+        elif port == 4754:
+            self._gre(start)
+        elif port == 6635:
+            self._labels(start)
+
+    def _gre(self, start: int) -> None:
+        """Read a header of GRE (RFC 2784, 2890): checksum, key and number stand there if its flags say so."""
+        if start + 4 > len(self.data) or self.data[start + 1] & 7:
+            return
+        size = 4 + 4 * (self.data[start] & 0xB0).bit_count()
+        self._keep(start, start + 4)
+        for place in range(start + 4, start + size, 4):
+            self._keep_numbers(place, place + 4)
+        self._follow(self.data[start + 2 : start + 4], start + size)
+
+    def _tcp(self, start: int) -> None:
+        if start + 20 > len(self.data):
+            self._keep(start, len(self.data))
+            return
+        self.segment = start
+        self._keep(start, start + 20)
+        self.body = min(start + max(self.data[start + 12] >> 4, 5) * 4, len(self.data))
+        self._options(start + 20, self.body, _keep_number)
+
+    def _options(self, start: int, end: int, keeps: Callable[[bytes], int]) -> None:
+        """Keep kinds and lengths of options, and as many bytes of one's data as may stay; behind their end none."""
+        data = self.data
+        for place, size in options_in(data, start, end):
+            self._keep(place, place + (keeps(data[place : place + size]) if size > 1 else size))
+
+
+def options_in(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield where options begin, and their bytes."""
+    while start < end and data[start]:
+        size = 1 if data[start] == 1 else data[start + 1] if start + 1 < end else 0
+        if not size or (size == 1) is not (data[start] == 1) or start + size > end:
+            return
+        yield start, size
+        start += size
+
+
+def _keep_route(option: bytes) -> int:
+    return 3 if option[0] in ROUTES else 2
+
+
+def _keep_number(option: bytes) -> int:
+    is_number = len(option) in NUMBERS.get(option[0], ()) and WORD.search(option) is None
+    return len(option) if is_number else 2
+
+
+def read_network(data: bytes, start: int) -> Network | None:
+    """Read an IP header; None where there is none, or not all of it."""
+    version = data[start] >> 4 if start < len(data) else 0
+    if version == 4 and start + 20 <= len(data):
+        end = start + (data[start] & 15) * 4
+        total, fragment, carries = struct.unpack_from(">H2xHxB", data, start + 2)
+        stop = start + total if total else len(data)
+        return Network(start, end, (start + 12, 4), -1 if fragment & 0x3FFF else carries, min(stop, len(data)))
+    if version == 6 and start + 40 <= len(data):
+        length, carries = struct.unpack_from(">HB", data, start + 4)
+        stop = start + 40 + length if length else len(data)
+        return Network(start, start + 40, (start + 8, 16), carries, min(stop, len(data)))
+    return None
 
 
 def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, made: Substitutes) -> bytes:

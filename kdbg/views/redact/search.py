@@ -16,8 +16,8 @@ from ...capture.links import IPV4, TCP
 from ...capture.packet import Packet
 from ...errors import WireError
 from ...protocol.wire.records.compression import decompress
-from .layers import KINDS, LINKS, NUMBERS, Layers, options_in
-from .replacements import FEWEST, SHORT, WINDOW, Replaced, ReplacedValues, addresses, pieces, words
+from .packets import KINDS, LINKS, NUMBERS, Layers, options_in
+from .substitutes import FEWEST, SHORT, WINDOW, Replaced, ReplacedValues, addresses, pieces, words
 
 BLANK, SPACE = b"xxxx", b"\0\0\0\0"
 """A blank of a value, of which the rest is fewer bytes; what it becomes to be searched."""
@@ -32,6 +32,7 @@ CODEC, BATCH_HEADER = 7, 61
 DEEPEST = 2
 PLAIN, NO_OPTIONS, TIMESTAMPS = 0x45, 0x50, b"\x80\1\1\x08\x0a"
 """How most IP headers begin; TCP's data offset, with the options that most segments have."""
+_STANDARD = bytes.maketrans(b"-_", b"+/")
 
 
 class LeakSearch:
@@ -127,9 +128,6 @@ def _decoded(word: bytes) -> Iterator[bytes]:
             text = found[0][shift:].translate(_STANDARD)
             text = text[:-1] if len(text) % 4 == 1 else text
             yield b64decode(text + b"=" * (-len(text) % 4))
-
-
-_STANDARD = bytes.maketrans(b"-_", b"+/")
 
 
 def _opened(data: bytes) -> Iterator[bytes]:

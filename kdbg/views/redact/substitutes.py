@@ -4,6 +4,9 @@ A blank is a row of `x`. A pseudonym is made piece by piece, so that `orders-eu`
 letters become a word that can be spoken, numbers other numbers; what separates the pieces stays, and so does the only
 number of a name, if it has up to three digits. An address keeps the number of digits of each of its parts, so that it
 is as long as text, too.
+
+`ReplacedValues` are what was taken out, as far as it can be searched for. Memory is bounded: of more texts than `LIMIT`
+a sample stays. Texts that are kept somewhere, and pseudonyms, are no sign of a leak, wherever they stand.
 """
 
 from __future__ import annotations
@@ -11,11 +14,28 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from functools import cache
+from collections.abc import Iterable
+from enum import Enum
+from functools import cache, lru_cache
 from ipaddress import IPv6Address, ip_address
+from zlib import crc32
 
-from .replacements import ReplacedValues
-
+LIMIT = 1 << 17
+"""Texts that are searched for, of names and secrets, and again of values."""
+PART = 128
+"""Bytes of the beginning and of the end of a value whose words are searched for."""
+FEWEST, SHORT = 6, 4
+"""Bytes of a text that is found wherever it stands alone, and of one that is found behind its length."""
+TELLING = 3
+"""Bytes of a packed address that are not zero, so that it is found byte by byte; two do in an IPv4 address."""
+STRUCTURE = frozenset({b"snappy", b"status", b"scope", b"openid", b"configuration", b"openid-configuration"})
+"""Words that compressed bytes begin with, and keys of JSON that stays."""
+WINDOW = 8
+"""Bytes of a secret that are compared at once."""
+_BESIDE = bytes(letter if bytes([letter]).isalnum() else 32 for letter in range(256))
+_INSIDE = bytes(letter if bytes([letter]).isalnum() or letter in b".-_:/+=@" else 32 for letter in range(256))
+IPV4 = re.compile(rb"(?<![0-9])(?=([0-9]{1,3})([-._])([0-9]{1,3})\2([0-9]{1,3})\2([0-9]{1,3})(?![0-9]))")
+HARDWARE = re.compile(rb"(?=([0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}))")
 BLANK = b"x"
 CONSONANTS, VOWELS, LETTERS, DIGITS = "bdfghjklmnprstvz", "aeio", "abcdefghijklmnopqrstuvwxyz0123456789", "0123456789"
 TRIES = 64
@@ -31,6 +51,151 @@ _FIRST4 = ((1, 10), (10, 100), (100, 224))
 """Numbers with as many digits; no unicast address begins with 224 or more."""
 _CLASSES6 = ((0x1, 0x10), (0x10, 0x100), (0x100, 0x1000), (0x1000, 0x10000))
 _FIRST6 = ((0x1, 0x10), (0x10, 0x100), (0x100, 0x1000), (0x1000, 0xFE00))
+
+
+class Replaced(Enum):
+    """What kind of thing was replaced, in words."""
+
+    NAME = "a name"
+    SECRET = "a password, token or other secret"
+    VALUE = "a part of a record, a setting or another value"
+    ADDRESS = "an IP address"
+    HARDWARE = "a hardware address"
+    OTHER = "text that kdbg could not decode"
+
+
+LEAST = {Replaced.NAME: FEWEST, Replaced.SECRET: FEWEST, Replaced.VALUE: 8, Replaced.OTHER: 8}
+"""Bytes of a word that counts: shorter words of so many values are met by chance."""
+
+
+def words(data: bytes) -> list[bytes]:
+    """Return what stands between spaces, control characters, quotes and bytes that are no ASCII."""
+    return data.translate(_INSIDE).split()
+
+
+def pieces(word: bytes) -> list[bytes]:
+    """Return the letters and digits in a word, without what separates them."""
+    return word.translate(_BESIDE).split()
+
+
+def addresses(word: bytes) -> Iterable[bytes]:
+    """Yield the IP and hardware addresses that a word in small letters spells, packed."""
+    for found in IPV4.finditer(word):
+        parts = [int(found[i]) for i in (1, 3, 4, 5)]
+        if max(parts) < 256:
+            yield bytes(parts)
+    if word.count(b":") > 1 or word.count(b"-") > 4 or word.count(b".") > 1:
+        for found in HARDWARE.finditer(word):
+            yield bytes.fromhex(re.sub(rb"[^0-9a-f]", b"", found[1]).decode())
+    if word.count(b":") > 1:
+        try:
+            yield ip_address(word.strip(b"/").decode()).packed
+        except ValueError:
+            return
+
+
+def _is_distinct(packed: bytes) -> bool:
+    """Return whether an address has enough bytes that are not zero to be no number: 10.0.0.1, but not ::1."""
+    return len(packed) - packed.count(0) >= (TELLING if len(packed) > 4 else 2)
+
+
+class Sample:
+    """Texts with their kinds, of which some are dropped, by chance, once there are too many."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[bytes, Replaced] = {}
+        self._mask = 0
+
+    def takes(self, data: bytes) -> bool:
+        """Return whether one with these bytes belongs to the sample."""
+        return not crc32(data) & self._mask
+
+    def add(self, text: bytes, kind: Replaced) -> None:
+        """Take a text, if it belongs to the sample."""
+        if not self.takes(text):
+            return
+        self.kinds.setdefault(text, kind)
+        if len(self.kinds) > LIMIT:
+            self._mask = self._mask * 2 + 1
+            self.kinds = {text: kind for text, kind in self.kinds.items() if self.takes(text)}
+
+
+class ReplacedValues:
+    """Takes what is replaced, and what is kept; `settle` then leaves what to search for.
+
+    `texts` are words and pieces of them in small letters; `short` texts that are searched for behind their length;
+    `packed` addresses; `windows` eight bytes of secrets as numbers. `kept` are words that stay somewhere.
+    """
+
+    def __init__(self) -> None:
+        self._few, self._many = Sample(), Sample()
+        self.kept = set(STRUCTURE)
+        self.texts: dict[bytes, Replaced] = {}
+        self.short: dict[bytes, Replaced] = {}
+        self.packed: dict[bytes, Replaced] = {}
+        self.windows: dict[int, Replaced] = {}
+        self.name = lru_cache(1 << 14)(self._name)
+        self.keep = lru_cache(1 << 14)(self._keep)
+
+    def add(self, data: bytes, kind: Replaced) -> None:
+        """Take bytes that are replaced."""
+        if kind is Replaced.NAME:
+            self.name(data)
+        elif len(data) >= SHORT and self._many.takes(data[:PART]):
+            self._add(data if len(data) <= 2 * PART else data[:PART] + b" " + data[-PART:], kind)
+
+    def _name(self, data: bytes) -> None:
+        self._add(data, Replaced.NAME)
+
+    def _add(self, data: bytes, kind: Replaced) -> None:
+        least, lower = LEAST[kind], data.lower()
+        sample = self._few if least == FEWEST else self._many
+        found = [piece for piece in pieces(lower) if len(piece) >= least and len(set(piece)) > 2]
+        if kind is not Replaced.OTHER and len(lower) >= least and words(lower) == [lower] and len(set(lower)) > 2:
+            found.append(lower)
+        for text in found:
+            sample.add(text, kind)
+            sample.add(text[::-1], kind)
+        for word in words(lower) if kind is not Replaced.OTHER else ():
+            for packed in addresses(word):
+                self.packed.setdefault(packed, Replaced.ADDRESS if len(packed) != 6 else Replaced.HARDWARE)
+        if kind is Replaced.SECRET and len(data) >= 2 * WINDOW and not found:
+            self._secret(data)
+        elif least == FEWEST and SHORT <= len(data) < FEWEST and data.isascii() and len(self.short) < LIMIT:
+            self.short.setdefault(data, kind)
+
+    def _secret(self, data: bytes) -> None:
+        """Take bytes without a word: of eight at each of eight places in a row, one stands at a whole eight."""
+        found = [data[start : start + WINDOW] for start in range(WINDOW)]
+        if len(self.windows) < LIMIT and all(len(set(one)) >= WINDOW - 2 for one in found):
+            self.windows.update((int.from_bytes(one, "little"), Replaced.SECRET) for one in found)
+
+    def address(self, packed: bytes, made: bytes) -> None:
+        """Take an address that is replaced, and what stands in its place."""
+        self.packed.setdefault(packed, Replaced.HARDWARE if len(packed) == 6 else Replaced.ADDRESS)
+        if made != packed:
+            self.kept.add(made)
+
+    def _keep(self, text: bytes) -> None:
+        """Take a text that stays, or a pseudonym: what it consists of is not searched for."""
+        lower = text.lower()
+        self.kept.update((text, *words(lower), *pieces(lower)))
+
+    def settle(self) -> None:
+        """Leave what to search for, once all was taken."""
+        self.texts = {**self._many.kinds, **self._few.kinds}
+        for packed, kind in self.packed.items():
+            for spelled in (packed, packed[::-1]):
+                self.texts.update({spelled.hex().encode(): kind, str(int.from_bytes(spelled)).encode(): kind})
+        for text in self.kept:
+            for found in (self.texts, self.short, self.packed):
+                found.pop(text, None)
+        turned = {packed[::-1]: kind for packed, kind in self.packed.items() if packed[::-1] not in self.kept}
+        self.packed = {
+            **{packed: kind for packed, kind in turned.items() if len(packed) - packed.count(0) >= TELLING},
+            **{packed: kind for packed, kind in self.packed.items() if _is_distinct(packed)},
+        }
+        self.texts = {text: kind for text, kind in self.texts.items() if len(text) >= FEWEST}
 
 
 class Substitutes:

@@ -120,6 +120,7 @@ ROOMS = {
         Room("tcp"),
         Room("wire", ("tests/cli/test_secrets_hidden.py", "tests/grammars/payloads/test_telemetry.py")),
         Room("capture"),
+        Room("pasted"),
         Room(
             "tables",
             (

@@ -11,6 +11,7 @@ import pytest
 import kdbg
 from kdbg.exchanges.messages.exchange import CapturedMessage
 from kdbg.protocol.wire.records.compression import compress, decompress
+from kdbg.protocol.wire.records.sets import crc32, crc32c
 from kdbg.views.redact.fill import Effort
 from kdbg.views.redact.message import Redacted, _json_blanked, redact
 from kdbg.views.redact.substitutes import Replaced, Substitutes

@@ -29,7 +29,6 @@ GROUPS = {
     "told": r"[^\n\"]{1,200}",
 }  # fmt: skip
 """What each name stands for. `size`, `length`, `count`, `id`, `seen`: numbers as they were read from the wire."""
-WIRE = ("size", "length", "count", "seen", "id")
 
 
 class Phrase(NamedTuple):
@@ -48,10 +47,6 @@ OTHER_LAYOUT = (
 ENDS_EARLY = (
     "The sender uses an older layout than that of the version in the header, or the bytes are truncated. Give the "
     "bytes to `kdbg explain` to see where they end."
-)
-RAISE_LIMIT = (
-    "Raise the limit of the program that rejects the size, or make the messages smaller "
-    "(max.partition.fetch.bytes, fetch.max.bytes, max.request.size)."
 )
 DAMAGED = (
     "The bytes changed after the checksum was computed, on disk or in transit, or the producer computed it over other "

@@ -1,25 +1,68 @@
-"""What goes into guessing and what comes out of it: what the user said, a place in the bytes, a guess."""
+"""What goes into guessing and what comes out of it: what the user said, a guess with its reason, and how sure it is."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum, StrEnum, auto
 from typing import NamedTuple
 
 from ...protocol.grammars import plain
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
-from .batches import Mended
-from .reason import Reason
 
 WORD = re.compile(r"[A-Za-z][A-Za-z_]{3,40}")
 MOST_WORDS = 1 << 16
 """Characters of a text that are looked at."""
+AHEAD, AHEAD_CUT = 12.0, 16.0
+"""Bits by which the best reading must be ahead of all others to be likely; one that is cut by more."""
+ENOUGH = 20
+"""Bytes that a reading of a message that was cut off needs to be likely."""
+SHORT = 12
+"""Bytes: fewer fit so much that no part or body of them is likely."""
+
+
+class Reason(Enum):
+    """What a guess rests on."""
+
+    HEADER = auto()
+    """The header of a request says so."""
+    CORRELATION_ID = auto()
+    """A request seen before has the response's correlation id."""
+    CHECKSUM = auto()
+    """It is a record set, whose checksum is right."""
+    STRUCTURE = auto()
+    """It is a record batch by its lengths and its magic, though its checksum does not prove it."""
+    TOKEN = auto()
+    """It has the form of a SASL token."""
+    TOLD = auto()
+    """The user said so."""
+    TOLD_API = auto()
+    """The user said so, but for the version."""
+    WHOLE = auto()
+    """A layout reads it to the last byte."""
+    CUT = auto()
+    """A layout reads it as far as it goes."""
+    LEFT_OVER = auto()
+    """A layout leaves a few bytes over."""
+    FURTHEST = auto()
+    """No layout gets further."""
 
 
 def words_of(text: str | None) -> frozenset[str]:
     """Return the words of a text, as names of APIs and payloads are compared."""
     return frozenset(plain(word) for word in WORD.findall((text or "")[:MOST_WORDS]))
+
+
+class Mended(NamedTuple):
+    """A field that is not as it should be: its path, where it stands, what it says and what it should say."""
+
+    path: str
+    start: int
+    says: int
+    should: int
+    size: int
 
 
 class Hints(NamedTuple):
@@ -87,3 +130,51 @@ class Extent(NamedTuple):
     end: int
     size: int | None
     score: float
+
+
+class Sure(StrEnum):
+    """How sure a reading is."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    GUESS = "a guess"
+
+
+def sureness(guesses: Sequence[Guess]) -> Sure:
+    """Return how sure the first of the guesses is, beside the others."""
+    first = guesses[0]
+    if first.reason in (Reason.TOLD, Reason.TOLD_API):
+        return Sure.CERTAIN
+    if first.reason in (Reason.CHECKSUM, Reason.CORRELATION_ID):
+        return Sure.LIKELY if first.mended or first.faults else Sure.CERTAIN
+    if first.reason in (Reason.STRUCTURE, Reason.TOKEN):
+        return Sure.LIKELY
+    ahead = _lead(guesses)
+    if first.reason is Reason.HEADER:
+        return _of_request(first, ahead)
+    if first.end - first.start < SHORT and first.size is None:
+        return Sure.GUESS
+    sound = not first.faults and (first.exact or (first.cut and first.end - first.start >= ENOUGH))
+    return Sure.LIKELY if sound and ahead >= (AHEAD if first.exact else AHEAD_CUT) else Sure.GUESS
+
+
+def _of_request(first: Guess, ahead: float) -> Sure:
+    fits = first.size == first.end - first.start
+    if fits and (first.plain or (first.client and ahead >= AHEAD)):
+        return Sure.CERTAIN
+    if first.faults or ahead < AHEAD or not first.client:
+        believed = first.client or (not first.faults and ahead >= AHEAD)
+        return Sure.LIKELY if ahead > 0 and believed else Sure.GUESS
+    whole = first.exact or (first.cut and first.size is not None)
+    return Sure.CERTAIN if whole else Sure.LIKELY
+
+
+def _lead(guesses: Sequence[Guess]) -> float:
+    """Return by how many bits the first is ahead of the next that is something else."""
+    first = subject(guesses[0])
+    return next((guess.score - guesses[0].score for guess in guesses[1:] if subject(guess) != first), 1000.0)
+
+
+def subject(guess: Guess) -> tuple[object, Direction]:
+    """Return what bytes are guessed to be, whatever its version."""
+    return getattr(guess.api, "title", guess.api), guess.direction

@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any
 
 from ...errors import Truncated
-from ...protocol.grammars import apis
+from ...protocol.grammars import find
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import DIRECTIONS, Direction
+from ...protocol.wire.language.api import Direction
 from ...protocol.wire.nodes import WireStruct
 from ...protocol.wire.nodes.children import contains
 from ...protocol.wire.readings.compiled import UNREADABLE
@@ -27,19 +27,17 @@ from ..engine.search import MAX_FRAME
 from ..messages.message import explain, forms, grammar_of, header_grammar, read
 from ..messages.score import number, rarity, score
 from ..messages.weigh import weigh
-from .brute_force import CUT, LARGEST, SMALLEST, wider
+from .candidates import CUT, LARGEST, SMALLEST, UNREAD, Candidate, messages, says_cut, weigh_all, weigh_candidate
 from .headerless import known_headerless
-from .hints import Extent, Guess, Hints
-from .partial_header import ends_in_client_id, header_so_far, int32, names_client
-from .reason import Reason
+from .hints import Extent, Guess, Hints, Reason, subject
 
 MOST_LEFT = 16
 """A layout that leaves no more bytes than this unread is worth a guess where none reads them all."""
 SMALL = 1 << 16
 """Bytes that are few enough to be read slowly by every layout."""
-UNREAD, UNSIZED, STRAY, OTHER_FORM = 60.0, 16.0, 24.0, 12.0
-"""Bits for a message that does not end where it should, that has no size, whose size ends among the bytes, that is laid
-out in another form than its version's own."""
+UNSIZED, STRAY, OTHER_FORM = 16.0, 24.0, 12.0
+"""Bits for a message that has no size, whose size ends among the bytes, that is laid out in another form than its
+version's own."""
 
 
 FEW_ZEROS = 16
@@ -54,11 +52,14 @@ PROVED = 16.0
 """Bits that a key, a version and a client id are worth which are all known."""
 ZEROS = 8.0
 """Bits for zeros behind a message, however many."""
-Candidate = tuple[Api, int, Direction]
-Reading = tuple[WireStruct, Any, Any, int]
-"""What a layout makes of bytes: (layout, header, body, where it ended)."""
+MOST_ASKED, LONGEST_CLIENT_ID = 1 << 24, 255
+"""Requests of a connection, and bytes of a client id, that are likely."""
 Asked = Mapping[int, tuple[Api, int]]
 """Requests seen before, by their correlation id: (api, version)."""
+Layout = tuple[Api, int, Direction]
+"""What lays bytes out: an API in a version and a direction."""
+Reading = tuple[tuple[WireStruct, WireStruct], Any, int]
+"""What a layout makes of bytes: the grammars and values of header and body, and where it ended."""
 NOTHING, NOBODY = Hints(), dict[int, tuple[Api, int]]()
 
 
@@ -72,7 +73,7 @@ def infer(data: bytes, told: Hints = NOTHING, asked: Asked = NOBODY) -> list[Gue
         return []
     if not told.header:
         place = Extent(0, len(data), None, 0.0)
-        found = _grouped(_fits(data, place, _candidates(told, DIRECTIONS), header=False))
+        found = _joined(_fits(data, place, messages(told), told))
     else:
         found = [] if told.api or told.direction else _alone(data, told)
         if not any(_settled(guess, data) for guess in found) and told.direction != "response":
@@ -83,7 +84,7 @@ def infer(data: bytes, told: Hints = NOTHING, asked: Asked = NOBODY) -> list[Gue
         if not any(_settled(guess, data) and guess.api.key for guess in found) and told.direction != "request":
             found += (_answers(data, asked) if told.nothing else []) or _responses(data, told)
     if _is_wider_wanted(data, told) and not any(_settled(guess, data) for guess in found):
-        found = _with_wider(found, wider(data, list(places(data, cut=told.cut)) if told.header else [place], told))
+        found = _with_wider(found, weigh_all(data, list(places(data, cut=told.cut)) if told.header else [place], told))
     if not found and told.api is not None:
         found = _anyway(data, told)
     found = [_proved(data, guess) if guess.reason is Reason.WHOLE else guess for guess in found]
@@ -198,51 +199,41 @@ def _requests(data: bytes, told: Hints) -> Iterator[Guess]:
             head = header_so_far(data, place)
         if head is None or (told.api is not None and told.api.key != head.api.key):
             continue
-        candidate: Candidate = head.api, head.version if told.version is None else told.version, "request"
-        fits = [guess for guess, _ in _fits(data, place, [candidate], header=True)] if head.known else []
+        layout: Layout = head.api, head.version if told.version is None else told.version, "request"
+        fits = [guess for guess, _ in _fits(data, place, [layout], told)] if head.known else []
         client = names_client(head) or head.api.key != 0
         plain = names_client(head) and head.known and head.api.key != 0
         for guess in fits:
             proof = (PROVED + 2 * UNREAD / 3 * (guess.reason is Reason.LEFT_OVER)) * names_client(head)
             yield replace(guess, reason=Reason.HEADER, client=client, plain=plain, score=guess.score - proof)
         if not fits:
-            yield replace(_broken(data, place, candidate, head, told), plain=plain)
+            yield replace(_broken(data, place, layout, head, told), plain=plain)
 
 
-def _broken(data: bytes, place: Extent, candidate: Candidate, head: RequestHeader, told: Hints) -> Guess:
+def _broken(data: bytes, place: Extent, layout: Layout, head: RequestHeader, told: Hints) -> Guess:
     """Return the guess for a request that breaks off: a likely one if the bytes end before the message does.
 
     The first half of a response's correlation id is often the key of Produce, so that needs more than a header.
     """
     frame = data[place.start : place.end]
-    says_cut = told.cut or (place.size is not None and place.size > len(frame))
-    weight = weigh(
-        [header_grammar(*candidate), grammar_of(*candidate)], frame, 0, UNREAD + 12.0 * len(frame), place.size
-    )
+    client, cut = names_client(head), says_cut(frame, place, told)
     begun = place.size is None and head.client_id is None and ends_in_client_id(data, place.start)
-    if weight is not None and (head.client_id or (weight.cut and (says_cut or begun))):
-        left = len(frame) - weight.end
-        bits = (
-            weight.bits
-            + CUT * (weight.cut and not says_cut)
-            + (UNREAD / 3 + 8.0 * left) * (left > 0)
-            - PROVED * (begun or names_client(head))
-        )
-        weak = weight.cut and not head.client_id and place.size is None and not begun
-        client = names_client(head)
-        bits += 12.0 * weak + NAMELESS * (not client and head.api.key == 0)
-        guess = _guess(place, candidate, bits, Reason.HEADER, exact=False)
-        return replace(guess, cut=weight.cut, faults=weight.faults, client=client)
-    inspection = explain(*candidate, frame)[1]
-    cut = says_cut and isinstance(inspection.broken, Truncated)
-    doubt = (3.0 if names_client(head) or head.api.key else 8.0) * len(frame) + (
-        0.0 if cut else UNREAD / (3 if names_client(head) else 1) + 8.0 * (len(frame) - inspection.end)
-    )
-    weak = not cut and (not head.client_id or head.api.key == 0)
-    doubt += (UNREAD + 4.0 * len(frame)) * weak
-    known = head.known and not cut
-    guess = _guess(place, candidate, doubt, Reason.HEADER, exact=False)
-    return replace(guess, cut=cut, faults=int(known or cut), client=names_client(head))
+    nodes = header_grammar(*layout), grammar_of(*layout)
+    most = place.score + rarity(head.api) + UNREAD + CUT + 12.0 * len(frame)
+    guess = weigh_candidate(data, place, Candidate(*layout, True, nodes, rarity(head.api)), told, most)
+    if guess is not None and (head.client_id or (guess.cut and (cut or begun))):
+        weak = guess.cut and not head.client_id and place.size is None and not begun
+        bits = 12.0 * weak + NAMELESS * (not client and head.api.key == 0) - PROVED * (begun or client)
+        bits -= 2 * UNREAD / 3 * (guess.reason is Reason.LEFT_OVER)
+        return replace(guess, score=guess.score + bits, reason=Reason.HEADER, exact=False, client=client)
+    inspection = explain(*layout, frame)[1]
+    cut = cut and isinstance(inspection.broken, Truncated)
+    doubt = (3.0 if client or head.api.key else 8.0) * len(frame)
+    if not cut:
+        doubt += UNREAD / (3 if client else 1) + 8.0 * (len(frame) - inspection.end)
+        doubt += (UNREAD + 4.0 * len(frame)) * (not head.client_id or head.api.key == 0)
+    guess = _guess(place, layout, doubt, Reason.HEADER)
+    return replace(guess, cut=cut, faults=int(head.known or cut), client=client)
 
 
 def _answers(data: bytes, asked: Asked) -> list[Guess]:
@@ -257,69 +248,49 @@ def _answers(data: bytes, asked: Asked) -> list[Guess]:
 
 def _responses(data: bytes, told: Hints) -> list[Guess]:
     """Return responses that fit to the last byte; if there are none, those that leave few bytes or have odd values."""
-    candidates = list(_candidates(told, ("response",)))
     found: list[Guess] = []
     for slowly in (False, True)[: 1 + (len(data) <= SMALL)]:
-        fits = (_fits(data, place, candidates, header=True, slowly=slowly) for place in places(data))
-        found += _grouped(fit for some in fits for fit in some)
+        for place in places(data):
+            found += _joined(_fits(data, place, messages(told, ("response",)), told, slowly=slowly))
         if exact := [guess for guess in found if guess.exact]:
             return exact
     return found
 
 
-def _candidates(told: Hints, directions: Iterable[Direction]) -> Iterator[Candidate]:
-    """Yield every API, version and direction that the user's words leave open."""
-    for direction in directions:
-        for api in apis() if told.api is None else (told.api,):
-            for version in api.versions if told.version is None else (told.version,):
-                if told.direction in (None, direction) and (told.api or api.reads(direction, version)):
-                    yield api, version, direction
-
-
-def _guess(
-    place: Extent, candidate: Candidate, score: float, reason: Reason, *, exact: bool = True, header: bool = True
-) -> Guess:
-    api, version, direction = candidate
+def _guess(place: Extent, layout: Layout, score: float, reason: Reason, *, header: bool = True) -> Guess:
+    """Return a guess that is not exact."""
+    api, version, direction = layout
     return Guess(
         api, version, direction, place.start, place.end, place.score + rarity(api) + score, reason, place.size,
-        header, exact, (version,),
+        header, False, (version,),
     )  # fmt: skip
 
 
 def _fits(
-    data: bytes, place: Extent, candidates: Iterable[Candidate], *, header: bool, slowly: bool = False
+    data: bytes, place: Extent, tried: Iterable[Layout], told: Hints, *, slowly: bool = False
 ) -> Iterator[tuple[Guess, Any]]:
-    """Yield (guess, what was read) for each candidate whose layout reads the bytes, or nearly all of them.
+    """Yield (guess, what was read) for each message whose layout reads the bytes, or nearly all of them.
 
     `slowly` accepts values that no peer should write: a checksum that is wrong, a null where none may be.
     """
     frame = data[place.start : place.end]
     read = _slowly if slowly else _quickly
-    for candidate in candidates:
-        if len(frame) <= SMALL and not _may_fit(candidate, frame, header):
+    for layout in tried:
+        if len(frame) <= SMALL and not _may_fit(layout, frame, told.header):
             continue
-        for grammar, head, body, end in read(candidate, frame, header):
-            left = len(frame) - end
+        for nodes, value, end in read(layout, frame, told.header):
             if _is_near(frame, end):
-                bits, faults = _weight(candidate, grammar, head, body, frame, header)
-                cost = bits + (UNREAD + 8.0 * left) * (left > 0) + UNREAD * slowly
-                cost += OTHER_FORM * (grammar is not grammar_of(*candidate))
-                reason = Reason.LEFT_OVER if left else Reason.WHOLE
-                exact = not left and not slowly and place.size in (None, len(frame))
-                guess = _guess(place, candidate, cost, reason, exact=exact, header=header)
-                yield replace(guess, faults=faults), (head, body)
+                bits = OTHER_FORM * (nodes[1] is not grammar_of(*layout)) + UNREAD * slowly
+                candidate = Candidate(*layout, told.header, nodes, bits + rarity(layout[0]))
+                guess = weigh_candidate(data, place, candidate, told, math.inf)
+                if guess is None or guess.cut:  # it can be read, though not by what weighs it
+                    left = len(frame) - end
+                    bits += sum(map(score, nodes, value)) + 2 * UNREAD + (UNREAD + 8.0 * left) * (left > 0)
+                    reason = Reason.LEFT_OVER if left else Reason.WHOLE
+                    guess = replace(_guess(place, layout, bits, reason, header=told.header), faults=2)
+                    guess = replace(guess, exact=not left and place.size in (None, len(frame)))
+                yield replace(guess, exact=guess.exact and not slowly), value
                 break
-
-
-def _weight(
-    candidate: Candidate, grammar: WireStruct, head: Any, body: Any, frame: bytes, header: bool
-) -> tuple[float, int]:
-    """Return (bits, values that no peer would write) of a message that was read."""
-    front = header_grammar(*candidate) if header and not candidate[0].headerless else None
-    weight = weigh([*([front] if front else []), grammar], frame, 0, math.inf)
-    if weight is not None and not weight.cut:
-        return weight.bits, weight.faults
-    return score(grammar, body) + (score(front, head) if head and front else 0.0) + 2 * UNREAD, 2
 
 
 def _is_near(frame: bytes, end: int) -> bool:
@@ -328,9 +299,9 @@ def _is_near(frame: bytes, end: int) -> bool:
     return not left or 0 < left <= MOST_LEFT < end
 
 
-def _may_fit(candidate: Candidate, frame: bytes, header: bool) -> bool:
+def _may_fit(layout: Layout, frame: bytes, header: bool) -> bool:
     """Return whether a layout ends near the end of the bytes: hardly any does, so that few readers are compiled."""
-    for form in forms(*candidate, header, False):
+    for form in forms(*layout, header, False):
         try:
             if _is_near(frame, form.end(frame)):
                 return True
@@ -339,28 +310,29 @@ def _may_fit(candidate: Candidate, frame: bytes, header: bool) -> bool:
     return False
 
 
-def _quickly(candidate: Candidate, frame: bytes, header: bool) -> Iterator[Reading]:
-    for form in forms(*candidate, header, False):
+def _quickly(layout: Layout, frame: bytes, header: bool) -> Iterator[Reading]:
+    for form in forms(*layout, header, False):
         try:
-            (head, body), end = form.read(frame, 0)
+            value, end = form.read(frame, 0)
         except UNREADABLE:
             continue
-        if form.admits(body):
-            yield form.grammar, head, body, end
+        if form.admits(value[1]):
+            yield (form.header, form.grammar), value, end
 
 
-def _slowly(candidate: Candidate, frame: bytes, header: bool) -> Iterator[Reading]:
-    grammar, inspection = explain(*candidate, frame, header=header)
+def _slowly(layout: Layout, frame: bytes, header: bool) -> Iterator[Reading]:
+    grammar, inspection = explain(*layout, frame, header=header)
     if inspection.broken is None and inspection.end == len(frame):
-        yield grammar, inspection.header, inspection.value, inspection.end
+        front = forms(*layout, header, False)[0].header
+        yield (front, grammar), (inspection.header, inspection.value), inspection.end
 
 
-def _grouped(fits: Iterable[tuple[Guess, Any]]) -> list[Guess]:
+def _joined(fits: Iterable[tuple[Guess, Any]]) -> list[Guess]:
     """Return the guesses, with versions of one API that read the same as one guess, the newest."""
     groups: list[tuple[Guess, Any]] = []
     for guess, value in fits:
         last, same = groups[-1] if groups else (guess, NOTHING)
-        if same == value and (last.api, last.direction, last.start) == (guess.api, guess.direction, guess.start):
+        if same == value and subject(last) == subject(guess) and last.start == guess.start:
             groups.pop()
             guess = replace(guess, versions=last.versions + guess.versions)
         groups.append((guess, value))
@@ -371,10 +343,10 @@ def _anyway(data: bytes, told: Hints) -> list[Guess]:
     """Return a guess for each layout that the user asked for though none fits: the further it reads, the better."""
     found = []
     for place in places(data) if told.header else [Extent(0, len(data), None, 0.0)]:
-        for candidate in _candidates(told, DIRECTIONS):
-            reached = explain(*candidate, data[place.start : place.end], header=told.header)[1].end
+        for layout in messages(told):
+            reached = explain(*layout, data[place.start : place.end], header=told.header)[1].end
             cost = UNREAD + 8.0 * (place.end - place.start - reached)
-            found.append(_guess(place, candidate, cost, Reason.FURTHEST, exact=False, header=told.header))
+            found.append(_guess(place, layout, cost, Reason.FURTHEST, header=told.header))
     return found
 
 
@@ -384,8 +356,8 @@ def _alone(data: bytes, told: Hints) -> list[Guess]:
         found = known_headerless(data[place.start : place.end]) if place.score <= UNSIZED else None
         if found is not None:
             exact = not found.cut and found.mended is None
-            guess = _guess(place, (found.api, 0, "request"), 0.0, found.reason, header=False, exact=exact)
-            guess = replace(guess, cut=found.cut, mended=found.mended, doubts=found.doubts)
+            guess = _guess(place, (found.api, 0, "request"), 0.0, found.reason, header=False)
+            guess = replace(guess, exact=exact, cut=found.cut, mended=found.mended, doubts=found.doubts)
             return [_with_cost(data, guess, told) if found.cut else guess]
     return []
 
@@ -396,3 +368,33 @@ def _with_cost(data: bytes, guess: Guess, told: Hints) -> Guess:
     weight = weigh([grammar_of(guess.api, 0, "request")], frame, 0, math.inf)
     bits = weight.bits if weight is not None else 8.0 * len(frame)
     return replace(guess, score=bits + CUT * (not told.cut) - PROVED, faults=min(len(guess.doubts), 1))
+
+
+def int32(data: bytes, start: int) -> int:
+    """Return the INT32 at a place; as many bytes of it as there are."""
+    return int.from_bytes(data[start : start + 4], "big", signed=True)
+
+
+def names_client(head: RequestHeader) -> bool:
+    """Return whether a header has a client id that somebody may have chosen."""
+    return head.client_id is not None and len(head.client_id) > 1 and head.client_id.isprintable()
+
+
+def ends_in_client_id(data: bytes, start: int) -> bool:
+    """Return whether bytes may be a request's header up to some byte of its client id, which is text as far as it goes.
+
+    The correlation id has to be one that clients come to: it is all that tells a header from a response's beginning.
+    """
+    length, text = data[start + 8 : start + 10], data[start + 10 :]
+    if len(data) - start < 10 or not 0 <= int32(data, start + 4) < MOST_ASKED:
+        return False
+    return len(text) < int.from_bytes(length, "big") <= LONGEST_CLIENT_ID and all(32 <= byte < 127 for byte in text)
+
+
+def header_so_far(data: bytes, place: Extent) -> RequestHeader | None:
+    """Return the header of a request that is cut off inside it; None for an unknown key or version, and for key 0."""
+    key, version = int32(data, place.start) >> 16, int32(data, place.start) & 0xFFFF
+    api = find(key) if key else None
+    if api is None or not api.reads("request", version):
+        return None
+    return RequestHeader(api, version, int32(data, place.start + 4), None, True)

@@ -18,15 +18,13 @@ from .output import Writer, look, look_options, values_option, view_option, with
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...analysis.pasted.take import Take
+    from ...analysis.pasted.literals import Take
     from ...analysis.pasted.wrapping import Bare
     from ...exchanges.guess.hints import Hints
-    from ...exchanges.guess.pieces import Asked
     from ...exchanges.guess.structures import Structure
     from ...protocol.findings import Kind
     from ...views.render.phrases import Statement
     from ...views.render.style import Look
-    from ...views.render.views import View
 
 MOST = 128 << 20
 """Bytes that are read of a file or a pipe: no message is larger."""
@@ -109,6 +107,8 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     kdbg explain 369295616
     """
     from ...exchanges.guess.hints import Hints
+    from ...exchanges.guess.structures import api_or_structure
+    from ...protocol import grammars
     from ...protocol.findings import Kind
 
     if not bytes_given and sys.stdin.isatty():
@@ -116,7 +116,7 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
         return 2
     if version is not None and api is None:
         raise click.UsageError("--version requires --api")
-    known, named = _api_or_structure(api)
+    known, named = api_or_structure(api, grammars.api) if api is not None else (None, None)
     told = Hints(known, version, direction, not no_header)
     given = _given(bytes_given)
     shape, writer = without_values(look(color, full, show_secrets, meanings), hide_values), Writer()
@@ -148,25 +148,6 @@ def _finding(kind: Kind, format: str, color: str) -> int:
     else:
         show(text, False, color)
     return 0
-
-
-def _api(name: str | None) -> Any:
-    from ...protocol import grammars
-
-    return grammars.api(name) if name is not None else None
-
-
-def _api_or_structure(name: str | None) -> tuple[Any, Structure | None]:
-    """Return the API of a name, or the structure that stands alone."""
-    from ...errors import UnknownApi
-    from ...protocol import grammars
-
-    try:
-        return _api(name), None
-    except UnknownApi:
-        from ...exchanges.guess.structures import api_or_structure
-
-        return api_or_structure(name or "", grammars.api)
 
 
 class PastedInput(NamedTuple):
@@ -263,8 +244,8 @@ def _statements(said: Sequence[Statement], format: str, look: Look, writer: Writ
 
 def _bytes(given: PastedInput, told: Hints, named: Structure | None, format: str, look: Look, writer: Writer) -> bool:
     """Explain the exchanges, the bytes and the phrases in what was given; raise `InputError` where there are none."""
+    from ...analysis.pasted.hex_text import NoBytes
     from ...analysis.pasted.search import takes_of
-    from ...capture.hex_text import NoBytes
     from ...views.render.phrases import statements, unrecognised
     from ...views.render.recognised_input import alone
     from .log_correlation import without_lines
@@ -298,34 +279,21 @@ def _takes(
 ) -> bool:  # fmt: skip
     """Explain bytes that were taken from a text, one piece after the other; return whether all of them could be."""
     from ...exchanges.guess.hints import words_of
-    from ...exchanges.guess.pieces import requests_in
-    from ...exchanges.guess.structures import hints_for
+    from ...exchanges.guess.pieces import pieces_of
     from ...views.render.recognised_input import alone, input_line
     from ...views.render.views import view
 
     shown, plainly, clean = view(format), alone(takes, bare), True
-    words = words_of(bare.text if bare is not None else None)
-    asked = {number: request for take in takes for number, request in requests_in(take.data).items()}
-    for number, take in enumerate(takes):
+    assert shown.explained is not None, "--format offers no other"
+    told = told._replace(named=words_of(bare.text if bare is not None else None))
+    for number, (take, found) in enumerate(pieces_of(takes, told, named)):
         writer.write("\n" if number and not shown.data else "")
         if not plainly and not shown.data and bare is not None:
             writer.write(input_line(take, bare, look))
-        of_take = told._replace(cut=take.cut, named=words)
-        if named is not None:
-            of_take = hints_for(named, take.data, of_take)
-        clean = _take(take, of_take, asked, shown, look, writer) and clean
+        for place, piece in enumerate(found):
+            text, whole = shown.explained(take.data, piece, look)
+            clean = clean and whole
+            writer.write("\n" if place and not shown.data else "")
+            writer.write(text)
+        clean = clean and take.odd < 0
     return clean
-
-
-def _take(take: Take, told: Hints, asked: Asked, shown: View, look: Look, writer: Writer) -> bool:
-    """Explain bytes that were taken from a text; return whether all of them could be."""
-    from ...exchanges.guess.pieces import pieces
-
-    assert shown.explained is not None, "--format offers no other"
-    clean = True
-    for number, piece in enumerate(pieces(take.data, told, asked)):
-        text, whole = shown.explained(take.data, piece, look)
-        clean = clean and whole
-        writer.write("\n" if number and not shown.data else "")
-        writer.write(text)
-    return clean and take.odd < 0

@@ -7,12 +7,12 @@ from typing import Any
 
 import orjson
 
+from ...analysis.pasted.literals import Take
 from ...analysis.pasted.search import takes_of
-from ...analysis.pasted.take import Take
 from ...errors import InputError
 from ...exchanges.guess.hints import Guess, Hints, words_of
-from ...exchanges.guess.pieces import GuessedSpan, pieces, requests_in
-from ...exchanges.guess.structures import api_or_structure, hints_for
+from ...exchanges.guess.pieces import GuessedSpan, pieces_of
+from ...exchanges.guess.structures import api_or_structure
 from ...exchanges.messages.message import Message
 from ...protocol import grammars
 from ...protocol.findings import Finding
@@ -91,13 +91,7 @@ def explain(
         takes, told = takes_of(data), told._replace(named=words_of(data))
     if not any(take.data for take in takes):
         raise InputError("no bytes to explain")
-    asked = {number: request for take in takes for number, request in requests_in(take.data).items()}
-    found: list[Explanation] = []
-    for take in takes:
-        of_take = told._replace(cut=take.cut)
-        of_take = of_take if named is None else hints_for(named, take.data, of_take)
-        found += [_explanation(take.data, piece) for piece in pieces(take.data, of_take, asked)]
-    return found
+    return [_explanation(take.data, piece) for take, found in pieces_of(takes, told, named) for piece in found]
 
 
 def _explanation(data: bytes, piece: GuessedSpan) -> Explanation:

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...exchanges.engine.foreign import recognise
-from ...exchanges.guess.brute_force import LARGEST
-from ...exchanges.guess.confidence import Sure, sureness
-from ...exchanges.guess.hints import Guess
+from ...exchanges.guess.candidates import LARGEST
+from ...exchanges.guess.hints import Guess, Reason, Sure, sureness
 from ...exchanges.guess.infer import is_fill
 from ...exchanges.guess.pieces import GuessedSpan
-from ...exchanges.guess.reason import Reason
-from ...exchanges.guess.single_message import Alone
+from ...exchanges.guess.structures import Alone
 from ...exchanges.messages.message import Message, carries_secrets, grammar_of, header_grammar, read
 from ...exchanges.messages.payloads import open_payloads
 from ...exchanges.mistakes import Mistake

@@ -4,23 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
+from ...exchanges.engine.foreign import is_tls, recognise
+from ...exchanges.engine.foreign import number as foreign_number
 from ...exchanges.engine.search import MAX_FRAME, REFUSED
-from ...exchanges.guess.numbers import (
-    Fill,
-    Foreign,
-    InsideTls,
-    Letters,
-    Negative,
-    NullAhead,
-    Sense,
-    Shifted,
-    Size,
-    StringAhead,
-    TextEnds,
-    bytes_of,
-    is_text,
-    sense,
-)
 from ...protocol.findings.amounts import count
 from .hex.grid import printable
 from .style import Look
@@ -43,22 +29,58 @@ ORDER = (
 )
 
 
+FILLS = {
+    0xAA: "debugging allocators, and others, fill memory with it",
+    0xCC: "MSVC fills the stack with it",
+    0xCD: "MSVC fills new memory with it",
+    0xDD: "MSVC fills freed memory with it",
+    0xA5: "jemalloc fills new memory with it",
+    0x5A: "jemalloc fills freed memory with it",
+    0xAB: "Windows marks the end of heap blocks with it",
+    0xFD: "MSVC fences heap blocks with it",
+    0x55: "test patterns are made of it",
+}
+WORDS = {
+    0xDEADBEEF: "a mark for freed or unset memory", 0xBAADF00D: "Windows' mark for new memory",
+    0xFEEEFEEE: "Windows' mark for freed memory", 0xCAFEBABE: "the beginning of a Java class file",
+    0xDEADC0DE: "a mark for freed memory", 0xFEEDFACE: "the beginning of a macOS program",
+}  # fmt: skip
+LONGEST = 1 << 12
+"""Strings that stand where a count is read are names: they are short."""
+
+
+def bytes_of(value: int) -> bytes:
+    """Return the four bytes of a number."""
+    return (value & 0xFFFFFFFF).to_bytes(4, "big")
+
+
+def is_text(byte: int) -> bool:
+    """Return whether a byte is a printable ASCII letter, digit or mark."""
+    return 32 < byte < 127
+
+
 def number_facts(value: int, read_as: str = "a number", limit: int | None = None) -> tuple[str, str, bool]:
     """Return (what a number is, what to do, whether it could be explained); `limit` is what a size must not exceed."""
-    found, head = sense(value), f"{value} = 0x{bytes_of(value).hex()}"
-    if isinstance(found, Foreign):
-        less = f"; older readers (librdkafka) subtract {found.less} from a size" if found.less else ""
-        at = f", {found.less} less than the bytes" if found.less else ", the bytes"
-        return f"{head}{at}{_bytes(value + found.less)}: {found.found.what}{less}", found.found.advice, True
-    words = _words(found, value, read_as, limit)
-    if words is not None:
+    head = f"{value} = 0x{bytes_of(value).hex()}"
+    return _other(value, head, read_as, limit) or _size(value, head, limit)
+
+
+def _other(value: int, head: str, read_as: str, limit: int | None) -> tuple[str, str, bool] | None:
+    """Return what a number is whose bytes are no size: of another protocol, text, a pattern; None for a size."""
+    data = bytes_of(value)
+    if (found := foreign_number(value)) is not None:
+        return f"{head}, the bytes{_bytes(value)}: {found.what}", found.advice, True
+    if value + 4 < 1 << 31 and (found := recognise(bytes_of(value + 4))) is not None:
+        what = f"{found.what}; older readers (librdkafka) subtract 4 from a size"
+        return f"{head}, 4 less than the bytes{_bytes(value + 4)}: {what}", found.advice, True
+    if (words := _words(data, read_as, limit)) is not None:
         return f"{head}, the bytes{_bytes(value)}: {words[0]}", words[1], True
-    if isinstance(found, InsideTls):
+    if data[0] >= 0x80 and is_tls(b"\x17" + data[1:]):
         what = "not a Kafka size; it contains a TLS version"
         return f"{head}, the bytes{_bytes(value)}: {what}", "The bytes are probably from inside a TLS stream.", True
-    if isinstance(found, Negative):
+    if value < 0:
         return f"{head}, the bytes{_bytes(value)}: not a size, because it is negative", NO_SIZE, False
-    return _size(value, head, limit)
+    return None
 
 
 def number_text(value: int, look: Look) -> tuple[str, bool]:
@@ -77,7 +99,7 @@ def reading(value: int, read_as: str, width: int = 4) -> tuple[str, str] | None:
         what = f'{value} = 0x{data.hex()}, the bytes {data.hex(" ")}: text, "{data.decode()}", read as {read_as}'
         return what, OTHER_LAYOUT
     what, advice, known = number_facts(value, read_as)
-    return (what, advice) if known and not isinstance(sense(value), Size) else None
+    return (what, advice) if known and _other(value, "", "", None) is not None else None
 
 
 def _bytes(value: int) -> str:
@@ -86,32 +108,34 @@ def _bytes(value: int) -> str:
     return f" {data.hex(' ')}" + (f' "{printable(data)}"' if printable(data).count(".") <= data.count(b".") else "")
 
 
-def _words(found: Sense, value: int, read_as: str, limit: int | None) -> tuple[str, str] | None:
-    """Return (what a number is, what to do) where its bytes are no number's."""
-    if isinstance(found, Fill):
-        return f"a fill pattern; {found.by}", FILLED
-    if isinstance(found, Letters):
-        return f'text, "{found.text}", read as {read_as}', f"The reader is inside a string. {OTHER_LAYOUT}"
-    if isinstance(found, StringAhead):
-        begins = f'a STRING of {count(found.length, "byte")} that begins with "{found.text}", read as {read_as}'
+def _words(data: bytes, read_as: str, limit: int | None) -> tuple[str, str] | None:
+    """Return (what four bytes are, what to do) where they are no number's: a pattern, text, or two INT16s."""
+    first, second = int.from_bytes(data[:2]), int.from_bytes(data[2:])
+    letters = [is_text(byte) for byte in data]
+    fill = WORDS.get(first << 16 | second) or (FILLS.get(data[0]) if len(set(data)) == 1 else None)
+    if fill is not None:
+        return f"a fill pattern; {fill}", FILLED
+    if all(letters):
+        return f'text, "{data.decode()}", read as {read_as}', f"The reader is inside a string. {OTHER_LAYOUT}"
+    if 2 <= first < LONGEST and all(letters[2:]):
+        text = data[2:].decode()
+        begins = f'a STRING of {count(first, "byte")} that begins with "{text}", read as {read_as}'
         advice = f"The reader is at the start of a string, at least two bytes off. {OTHER_LAYOUT}"
         return begins, advice
-    if isinstance(found, NullAhead):
-        what = f"the INT16s {found.first} and -1 (null), read as {read_as}"
+    if second == 0xFFFF and first < 128:
+        what = f"the INT16s {first} and -1 (null), read as {read_as}"
         return what, f"The reader is at other fields: an INT16, then a null. {OTHER_LAYOUT}"
-    if isinstance(found, Shifted) and (read_as not in ("a length", "a number") or _is_odd(found, limit)):
-        return (
-            f"{found.number} read {count(found.early, 'byte')} early as {read_as}, or with its bytes reversed",
-            ORDER,
-        )
-    if isinstance(found, TextEnds):
-        return f'the end of a string, "{found.text}", and what follows it, read as {read_as}', OTHER_LAYOUT
-    return None
-
-
-def _is_odd(found: Shifted, limit: int | None) -> bool:
-    """Return whether a size that was rejected is not round."""
-    return bool(limit) and found.early == 3 and found.number.bit_count() > 1
+    if all(letters[:2]) and (data[2] in (0, 0xFF) or (letters[2] and not data[3])):
+        text = data[: 2 + letters[2]].decode()
+        return f'the end of a string, "{text}", and what follows it, read as {read_as}', OTHER_LAYOUT
+    early = 2 if 0 < first < 128 else 3
+    number = first if early == 2 else data[0]
+    if second or not 0 < number < 128 or (early == 3 and data[1]):
+        return None
+    odd = bool(limit) and early == 3 and number.bit_count() > 1  # a size that was rejected and is not round
+    if read_as in ("a length", "a number") and not odd:
+        return None
+    return f"{number} read {count(early, 'byte')} early as {read_as}, or with its bytes reversed", ORDER
 
 
 def _size(value: int, head: str, limit: int | None) -> tuple[str, str, bool]:

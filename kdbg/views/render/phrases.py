@@ -9,7 +9,6 @@ from typing import NamedTuple
 from ...analysis.pasted.error_texts import code_of
 from ...analysis.pasted.phrases import Match, matches
 from ...errors import InputError
-from ...exchanges.guess.numbers import bytes_of
 from ...protocol.findings.amounts import count
 from ...protocol.grammars import apis
 from ...protocol.grammars.client_names import named
@@ -18,7 +17,7 @@ from ...protocol.grammars.errors import named as error_named
 from ...protocol.wire import Api
 from ...protocol.wire.readings.layout import walk
 from .columns import paragraph
-from .numbers import number_facts, reading
+from .numbers import bytes_of, number_facts, reading
 from .style import Look
 
 EARLIER = (

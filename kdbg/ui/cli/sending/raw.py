@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from ....capture.hex_text import read_bytes
+from ....analysis.pasted.hex_text import read_bytes
 from ....errors import InputError
 from ....exchanges.engine.requests import RequestHeader, begins
 from ....exchanges.guess.pieces import pieces

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from kdbg.capture.hex_text import Pasted, read_bytes
+from kdbg.analysis.pasted.hex_text import Pasted, read_bytes
 from kdbg.errors import InputError
 
 from .printed import SAMPLE, tcpdump, wireshark_array, wireshark_dump, wireshark_escaped

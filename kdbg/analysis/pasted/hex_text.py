@@ -10,11 +10,11 @@ import re
 from binascii import a2b_base64, b2a_base64
 from typing import NamedTuple
 
-from kdbg.capture.dumps import dumped
-from kdbg.capture.escapes import unescaped
-from kdbg.capture.packet import Segment
-from kdbg.errors import InputError
-from kdbg.protocol.findings.amounts import count
+from ...capture.packet import Segment
+from ...errors import InputError
+from ...protocol.findings.amounts import count
+from .dumps import dumped
+from .literals import is_wrapped, unescaped
 
 FORMS = (
     "hex, base64, hexdumps (xxd, hexdump -C, od -t x1, tcpdump -X, Wireshark), "
@@ -30,8 +30,6 @@ BESIDE_NUMBERS = re.compile(  # Wireshark's comments show the bytes and may hold
     r"/\*.{0,99}\*/\s*$|/\*.{0,999}?\*/|//.*$|\((?:byte|char|unsigned char|u?int8_t)\)|\.toByte\(\)", re.MULTILINE
 )
 NUMBER = re.compile(r"([-+]?)(?:0x([0-9a-f]{1,2})|(\d{1,3}))(?:u8|[ul])?", re.IGNORECASE)
-COLUMN = re.compile(r"\s*(?:-?\d{1,3}[ \t]*\n+[ \t]*){7,}-?\d{1,3}\s*")
-"""A number in each line."""
 BRACKETS = re.compile(r"\{[^{}]*\}|\[[^][]*\]|<[^<>]*>|\([^()]*\)")
 PROSE = re.compile(r"(?<![\w\\])[A-Za-z]{2,}\b")
 MOST_WORDS = 6
@@ -112,8 +110,8 @@ def streams(parts: list[bytes], form: str) -> list[Pasted] | None:
 
 def _segment(data: bytes, cut: bool) -> Segment | None:
     """Return the TCP segment if these bytes are one whole packet, else None; with `cut`, its end may be missing."""
-    from kdbg.capture.fragments import Fragment
-    from kdbg.capture.links import dissector
+    from ...capture.fragments import Fragment
+    from ...capture.links import dissector
 
     for link in LINKS:
         segment = dissector(link)(data)
@@ -139,8 +137,7 @@ def _quoted(text: str) -> Pasted | None:
     if not literals[0][0] and "\\" not in inner and (found := _hex(inner) or _base64(inner)):
         return found
     data = unescaped(inner)
-    # What binascii.hexlify and base64.b64encode give is a bytes literal too: no message begins with these letters.
-    if re.fullmatch(rb"00(?:[0-9a-fA-F]{2}){7,}|AA(?=.*[^A])(?:[A-Za-z0-9+/]{2}){7,}={0,2}", data):
+    if is_wrapped(data.decode("latin-1")):
         return _hex(data.decode()) or _base64(data.decode())
     return Pasted(data, "bytes literal" if literals[0][0] else "quoted string")
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from kdbg.capture.hex_text import Pasted, read_bytes
+from kdbg.analysis.pasted.hex_text import Pasted, read_bytes
 from kdbg.errors import InputError
 
 from ..cases import for_each

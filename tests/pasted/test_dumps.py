@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from kdbg.capture.hex_text import Pasted, read_bytes
+from kdbg.analysis.pasted.hex_text import Pasted, read_bytes
 from kdbg.errors import InputError
 
 from ..cases import for_each

@@ -10,8 +10,8 @@ import re
 from contextlib import suppress
 from typing import NamedTuple
 
-from kdbg.errors import InputError
-from kdbg.protocol.findings.amounts import count as amount
+from ...errors import InputError
+from ...protocol.findings.amounts import count as amount
 
 WIDEST = 4096  # characters in a dump's line: xxd can't do more than 1,100
 LONGEST = 256 * 2**20  # what `*` may stand for

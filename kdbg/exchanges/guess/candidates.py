@@ -1,0 +1,163 @@
+"""What bytes may be: every message, part of a message, payload and file that there is, each with its score.
+
+What a reading costs is counted in bits (messages/weigh.py), and so is what speaks against it beforehand: how seldom
+bytes are met so, and whether they would have to end early though nothing says that they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from ...protocol.grammars import apis, plain
+from ...protocol.wire import Api
+from ...protocol.wire.language.api import DIRECTIONS, Direction
+from ...protocol.wire.nodes import Node, WireStruct
+from ..messages.message import grammar_of, header_grammar
+from ..messages.score import rarity
+from ..messages.weigh import weigh
+from .hints import Extent, Guess, Hints, Reason, subject
+from .structures import Alone, arrays_of, files, items_of, keyless, payload_api, payloads_for, registry_framing
+
+CUT, WHOLE_THOUGH_CUT = 36.0, 10.0
+"""Bits for a message that ends early though nothing says so, and for one that does not though something does."""
+UNREAD = 60.0
+"""Bits for a message that does not end where it should."""
+BODY, KEYLESS, PAYLOAD, PIECE, FRAMED, ITEMS = 22.0, 26.0, 14.0, 12.0, 16.0, 44.0
+"""Bits for bytes without what should stand in front of them."""
+WORDS = {
+    "Record": ("record", "records", "compressedrecords"), "Message": ("message",),
+    "MessageSet": ("messageset", "message", "decodemessageset"),
+}  # fmt: skip
+"""Words of programs that speak of a part."""
+NAMED, NAMED_API = 12.0, 5.0
+"""Bits that a name in the text around is worth; programs name the API that they expect, which may be another."""
+RANGE = 48.0
+"""Readings that cost so much more than the best are not told."""
+LARGEST = 1 << 15
+"""More bytes are not weighed: each of some 2,600 layouts would read them."""
+SMALLEST = 8
+"""Fewer bytes than that fit too much to be weighed as parts."""
+
+
+class Candidate(NamedTuple):
+    """What bytes may be, and the bits that speak against it."""
+
+    api: Api
+    version: int
+    direction: Direction
+    header: bool
+    nodes: tuple[Node, ...]
+    bits: float
+    free: bool = False
+    """Nothing is missing where no size stands in front."""
+
+
+def messages(told: Hints, directions: Iterable[Direction] = DIRECTIONS) -> Iterator[tuple[Api, int, Direction]]:
+    """Yield every API, version and direction that the user's words leave open."""
+    for direction in directions:
+        for api in apis() if told.api is None else (told.api,):
+            for version in api.versions if told.version is None else (told.version,):
+                if told.direction in (None, direction) and (told.api or api.reads(direction, version)):
+                    yield api, version, direction
+
+
+def weigh_candidate(data: bytes, place: Extent, candidate: Candidate, told: Hints, most: float) -> Guess | None:
+    """Return the guess that bytes are a candidate, with its score; None where they cannot be, or it is above `most`."""
+    frame = data[place.start : place.end]
+    before = (0.0 if candidate.free else place.score) + candidate.bits
+    weight = weigh(candidate.nodes, frame, 0, most - before, place.size)
+    if weight is None:
+        return None
+    score, left, reason = before + weight.bits, len(frame) - weight.end, Reason.WHOLE
+    if weight.cut:
+        score, reason = score + CUT * (not says_cut(frame, place, told)), Reason.CUT
+    elif left:
+        score, reason = score + UNREAD + 8.0 * left, Reason.LEFT_OVER
+    if score > most:
+        return None
+    exact = reason is Reason.WHOLE and place.size in (None, len(frame))
+    return Guess(
+        candidate.api, candidate.version, candidate.direction, place.start, place.end, score, reason, place.size,
+        candidate.header, exact, (candidate.version,), faults=weight.faults, cut=weight.cut,
+    )  # fmt: skip
+
+
+def says_cut(frame: bytes, place: Extent, told: Hints) -> bool:
+    """Return whether something says that a message ends before its end: the user, or its size."""
+    return told.cut or (place.size is not None and place.size > len(frame))
+
+
+def _grouped(found: Iterable[Guess]) -> list[Guess]:
+    """Return guesses, those that differ in nothing but their version joined: the newest stands for all."""
+    groups: dict[tuple[object, ...], Guess] = {}
+    for guess in found:
+        key = *subject(guess), guess.header, guess.start, guess.reason, round(guess.score, 3)
+        if (same := groups.get(key)) is not None:
+            guess = replace(guess, versions=(*same.versions, *guess.versions))
+        groups[key] = guess
+    return list(groups.values())
+
+
+def weigh_all(data: bytes, places: list[Extent], told: Hints) -> list[Guess]:
+    """Return what the bytes may be, messages that were cut off and parts of messages too; the likeliest first."""
+    found: list[Guess] = []
+    best = 8.5 * len(data) + 40.0
+    wholes = ((place, one) for place in places for one in _candidates(data[place.start : place.end], place, told))
+    items = ((places[-1], one) for one in _items(told))
+    for parts, tried in ((False, wholes), (True, items)):
+        if parts and (len(data) < SMALLEST or not told.nothing or best < 5.0 * len(data) + 30.0):
+            break
+        for place, candidate in tried:
+            guess = weigh_candidate(data, place, candidate, told, best + RANGE)
+            if guess is None or (parts and guess.cut):
+                continue
+            if guess.reason is Reason.WHOLE and says_cut(data[place.start : place.end], place, told):
+                guess = replace(guess, score=guess.score + WHOLE_THOUGH_CUT)
+            found.append(guess)
+            best = min(best, guess.score)
+    return sorted(_grouped(one for one in found if one.score <= best + RANGE), key=lambda guess: guess.score)
+
+
+def _candidates(frame: bytes, place: Extent, told: Hints) -> Iterator[Candidate]:
+    """Yield what bytes in this place may be."""
+    for api, version, direction in sorted(messages(told), key=lambda one: (rarity(one[0]), one[0].key, one[1])):
+        if api.reads(direction, version):
+            yield from _of_api(api, version, direction, place, told)
+    if place.size is None and told.nothing and len(frame) >= SMALLEST:
+        for payload, version in payloads_for(frame):
+            yield _alone(payload_api(payload, version), PAYLOAD - NAMED * (plain(payload.name) in told.named))
+        for api in files():
+            yield _alone(api, PIECE - NAMED * any(word in told.named for word in WORDS.get(api.name, ())))
+        if frame[0] == 0 and frame[1] < 16:
+            yield _alone(registry_framing(), FRAMED)
+
+
+def _alone(api: Alone, bits: float) -> Candidate:
+    (version,) = api.versions
+    return Candidate(api, version, "response", False, (api.at("response", version),), bits, True)
+
+
+def _of_api(api: Api, version: int, direction: Direction, place: Extent, told: Hints) -> Iterator[Candidate]:
+    """Yield the messages of one API in one version: with their header, without it, with half of it."""
+    bits = rarity(api) - NAMED_API * (plain(api.name) in told.named)
+    grammar = grammar_of(api, version, direction)
+    if direction == "response" and told.header:
+        yield Candidate(api, version, direction, True, (header_grammar(api, version, direction), grammar), bits)
+    if place.size is None and (told.nothing or not told.header):
+        yield Candidate(api, version, direction, False, (grammar,), bits + (BODY if told.header else 0.0))
+    if place.size is None and direction == "request" and told.nothing and api.header_version(direction, version):
+        alone = keyless(api, version)
+        yield Candidate(alone, version, direction, False, (alone.at(direction, version),), bits + KEYLESS)
+
+
+def _items(told: Hints) -> Iterator[Candidate]:
+    """Yield the arrays of structures in all messages, their items alone."""
+    for api, version, direction in sorted(messages(told), key=lambda one: (rarity(one[0]), one[0].key)):
+        bits = ITEMS + rarity(api) - NAMED_API * (plain(api.name) in told.named)
+        for path, item in arrays_of(grammar_of(api, version, direction)):
+            assert isinstance(item, WireStruct)
+            alone = items_of(api, version, direction, path, item)
+            nodes = (alone.at(direction, version),)
+            yield Candidate(alone, version, direction, False, nodes, bits + 2.0 * path.count("."))

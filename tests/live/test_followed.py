@@ -39,7 +39,7 @@ def test_brokers_are_followed_up_to_a_bound() -> None:
     before = files()
     with broker(answer) as peer, running(peer, most=20) as stage:
         told = kdbg.decode(asks(stage), api="Metadata", version=1, direction="response")
-        assert len(stage.proxy.addresses.told) == 20
+        assert len(stage.proxy.addresses.stand_ins) == 20
         assert files() - before < 60
         ours = [one for one in told.body["brokers"] if one["host"] == "127.0.0.1"]
         assert len(ours) == 19
@@ -57,11 +57,11 @@ def test_a_broker_that_is_no_longer_advertised_has_no_listener() -> None:
     with broker(answer) as peer, running(peer) as stage:
         stage.proxy.addresses._clock = lambda: now[0]
         asks(stage)
-        first = dict(stage.proxy.addresses.told)
+        first = dict(stage.proxy.addresses.stand_ins)
         assert len(first) == 6
         now[0] += UNLISTED
         asks(stage)
-        assert set(stage.proxy.addresses.told) == {peer, *brokers(2)}
+        assert set(stage.proxy.addresses.stand_ins) == {peer, *brokers(2)}
         for gone in brokers(5)[2:]:
             with pytest.raises(ConnectionRefusedError):
                 socket.create_connection(first[gone])
@@ -93,7 +93,7 @@ class Book:
         for host in hosts:
             self.addresses.change(host, 9092, (via, 9092))
         self.addresses.listed({(host, 9092) for host in hosts}, (via, 9092))
-        return sorted(host for host, _ in self.addresses.told)
+        return sorted(host for host, _ in self.addresses.stand_ins)
 
 
 def test_each_cluster_keeps_its_own_brokers() -> None:

@@ -152,7 +152,7 @@ def test_connections_of_a_mock_leave_16_descriptors(files: int, room: int, monke
             sock.close()
         while mock._sessions or mock._tasks:
             await asyncio.sleep(0.001)
-        socks.append(socket.create_connection(mock.addresses.told["kafka", 9092]))
+        socks.append(socket.create_connection(mock.addresses.stand_ins["kafka", 9092]))
         while mock.connections == room:
             await asyncio.sleep(0.001)
 

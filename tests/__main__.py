@@ -2,10 +2,10 @@
 
 Tests marked `nightly` run with `--all`.
 
-Each room of tests gets a pytest of its own, one after the other: brokers and Spark want the machine for themselves.
-Where the Python that runs this lacks what the tests need, they run in `.venv`, which is made and kept up to date. The
-last line is "N passed, N failed", with ", N skipped" where some were; the exit status is 0 if none failed and some
-passed.
+Each room of tests gets a pytest of its own. The main room takes all processors. Brokers mostly wait, so Spark's room
+runs beside theirs, and its output is printed once it has ended. Where the Python that runs this lacks what the tests
+need, they run in `.venv`, which is made and kept up to date. The last line is "N passed, N failed", with ", N skipped"
+where some were; the exit status is 0 if none failed and some passed.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from itertools import takewhile
 from pathlib import Path
 from re import match
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 from xml.etree import ElementTree
 
 TOP = Path(__file__).resolve().parents[1]
@@ -33,6 +34,8 @@ ROOMS = {
     "spark": (),
 }
 """The rooms in their order, with pytest's options for each."""
+BESIDE = {"spark": "brokers"}
+"""Rooms that run beside another one."""
 COMPILED_ONCE = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """Without bytecode, each worker compiles all tests anew, and each command that a test runs compiles all of kdbg."""
 NOTHING_COLLECTED = 5
@@ -58,17 +61,25 @@ def main(arguments: list[str]) -> int:
     options = [word for word in arguments[len(rooms) :] if word not in paths]
     python = prepared()
     counts, status = Counts(), 0
-    for room in rooms or ROOMS:
-        places = [path for path in paths if room_of(path) == room]
-        if paths and not places:
-            continue
-        found, interrupted = run(python, room, [*options, *places])
-        counts = Counts(*map(sum, zip(counts, found, strict=True)))
-        if interrupted:
-            status = CTRL_C
-            break
+    wanted = [room for room in rooms or ROOMS if not paths or any(room_of(path) == room for path in paths)]
+    with ThreadPoolExecutor() as pool:
+        for room in wanted:
+            if BESIDE.get(room) in wanted:
+                continue
+            beside = [one for one in wanted if BESIDE.get(one) == room]
+            runs = [pool.submit(run, python, one, arguments_of(one, options, paths), later=True) for one in beside]
+            found = [run(python, room, arguments_of(room, options, paths)), *(each.result() for each in runs)]
+            counts = Counts(*map(sum, zip(counts, *(one for one, _ in found), strict=True)))
+            if any(interrupted for _, interrupted in found):
+                status = CTRL_C
+                break
     print(counts, flush=True)
     return status or int(bool(counts.failed) or not counts.passed)
+
+
+def arguments_of(room: str, options: list[str], paths: list[str]) -> list[str]:
+    """Return the options of all rooms, and the paths of this one."""
+    return [*options, *(path for path in paths if room_of(path) == room)]
 
 
 def is_path(word: str) -> bool:
@@ -83,24 +94,32 @@ def room_of(path: str) -> str:
     return next((room for room in ROOMS if place.is_relative_to(TOP / "tests" / room)), "main")
 
 
-def run(python: str, room: str, arguments: list[str]) -> tuple[Counts, bool]:
-    """Run a room's pytest; return what became of its tests, and whether Ctrl-C ended it."""
-    print(f"== {room}", flush=True)
+def run(python: str, room: str, arguments: list[str], *, later: bool = False) -> tuple[Counts, bool]:
+    """Run a room's pytest; return what became of its tests, and whether Ctrl-C ended it.
+
+    `later`: its output is printed when it has ended.
+    """
     own_place = [] if room == "main" or any(is_path(word) for word in arguments) else [f"tests/{room}"]
     with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.xml"
+        report, output = Path(folder) / "report.xml", Path(folder) / "output"
         command = [python, "-m", "pytest", "--quiet", *ROOMS[room], *own_place, *arguments, f"--junitxml={report}"]
-        ended, interrupted = finished(command)
+        if not later:
+            print(f"== {room}", flush=True)
+            ended, interrupted = finished(command)
+        else:
+            with output.open("wb") as file:
+                ended, interrupted = finished(command, file)
+            print(f"== {room}\n{output.read_text(errors='replace')}", end="", flush=True)
         counts = counted(report) if report.exists() else Counts()
     if ended not in (0, NOTHING_COLLECTED) and not counts.failed and not interrupted:
         counts = counts._replace(failed=1)  # pytest itself failed
     return counts, interrupted
 
 
-def finished(command: list[str]) -> tuple[int, bool]:
+def finished(command: list[str], output: BinaryIO | None = None) -> tuple[int, bool]:
     """Run a program to its end; return its exit status, and whether Ctrl-C ended it."""
     interrupted = False
-    with subprocess.Popen(command, cwd=TOP, env=COMPILED_ONCE) as process:
+    with subprocess.Popen(command, cwd=TOP, env=COMPILED_ONCE, stdout=output) as process:
         while True:
             try:
                 return process.wait(), interrupted

@@ -76,6 +76,14 @@ def test_options_go_to_pytest_and_paths_to_their_room(ran: Run) -> None:
     assert [line for line in lines if line.startswith("==")] == ["== brokers"]
 
 
+def test_rooms_beside_each_other_are_counted_together(ran: Run) -> None:
+    places = ["tests/brokers/test_every_version.py", "tests/spark/test_runs.py"]
+    alone = [ran("--collect-only", "-qq", place) for place in places]
+    status, lines = ran("--collect-only", "-qq", *places)
+    assert (status, [line for line in lines if line.startswith("==")]) == (alone[0][0], ["== brokers", "== spark"])
+    assert lines[:-1] == [line for _, found in alone for line in found[:-1]]
+
+
 HERE = """
 import sys
 from tests import __main__ as runner

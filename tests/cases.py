@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Container, Iterable, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from _pytest.mark import ParameterSet
 
+ALL = "KDBG_TESTS_ALL"
+"""Set in the environment where the tests run that are for the night (`python -m tests --all`)."""
 FAILURES = (Exception, pytest.fail.Exception)
 NAMED = 20
 """How many failed cases the first line of a failure names; all are shown below it."""
 LONGEST = 100
 """Characters of a case's name that are made of a value."""
 
+Case = TypeVar("Case")
 Ids = Callable[[Any], object] | Iterable[object] | None
 Test = Callable[..., None]
+
+
+def by_day(cases: Sequence[Case], every: int) -> Sequence[Case]:
+    """Return all cases at night, each `every`-th otherwise: for cases that differ by chance, or by a place."""
+    return cases if ALL in os.environ else cases[::every]
 
 
 def for_each(

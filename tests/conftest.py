@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from .cases import ALL
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 settings.register_profile("quick", derandomize=True, max_examples=25, deadline=None)
@@ -25,6 +27,12 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run the tests that are marked `nightly` as well")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell `by_day`, in workers as well."""
+    if config.getoption("--all"):
+        os.environ[ALL] = "1"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

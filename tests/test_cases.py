@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from .cases import for_each, label
+from .cases import ALL, by_day, for_each, label
 
 ran: list[int] = []
 
@@ -130,3 +130,11 @@ class TestOfAClass:
 def test_marks_and_fixtures_stay(number: int, size: int, tmp_path: object) -> None:
     assert number < size
     assert tmp_path
+
+
+@pytest.mark.parametrize(("night", "expected"), [(False, [0, 3, 6]), (True, [*range(7)])])
+def test_by_day_some_cases_run_and_at_night_all(
+    night: bool, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ALL, "1") if night else monkeypatch.delenv(ALL, raising=False)
+    assert list(by_day(range(7), 3)) == expected

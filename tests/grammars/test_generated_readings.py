@@ -33,7 +33,7 @@ from kdbg.views.render.tree.tree import Tree
 from kdbg.views.tables.message_columns import WantedRows, message_columns
 from kdbg.views.tables.straight import reader_of
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from .subjects import MESSAGES, Spoken, full, variants
 
 Read = Callable[[bytes], Any]
@@ -170,7 +170,7 @@ def test_what_is_odd_is_refused(api: str, reading: str) -> None:
 def odd(whole: bytes) -> Iterator[bytes]:
     """A message cut at some forty places, with a byte too many, and with a bit or a byte changed at these places."""
     step = max(1, len(whole) // 40)
-    for at in range(0, len(whole), step):
+    for at in by_day(range(0, len(whole), step), 3):
         yield whole[:at]
         yield from (whole[:at] + bytes([whole[at] ^ flip]) + whole[at + 1 :] for flip in (0x01, 0x80, 0xFF))
     yield whole + b"\0"

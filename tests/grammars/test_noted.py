@@ -30,7 +30,7 @@ from kdbg.views.render.style import Look
 from kdbg.views.render.summary import Summary
 from kdbg.views.render.tree.view import TreeView
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from .subjects import Spoken, full, variants
 from .values import holds_records
 
@@ -197,7 +197,7 @@ def test_wrong_checksums_look_alike(pair: Pair, view: str, quick_search: None) -
     assert kinds[Kind.CRC_MISMATCH] or pair[0].version < 3
 
 
-@for_each("pair", [WITH_RECORDS[0], WITH_RECORDS[-1]], by=api_of, ids=name_of)
+@for_each("pair", by_day([WITH_RECORDS[-1], WITH_RECORDS[0]], 2), by=api_of, ids=name_of)
 @every_view
 def test_what_is_odd_beside_a_wrong_checksum_is_told_too(pair: Pair, view: str, quick_search: None) -> None:
     for messages in with_wrong_checksums_and_flipped_bits(pair):

@@ -52,7 +52,7 @@ def test_the_readme_s_first_command_is_the_one_tested_here() -> None:
     assert first.text.rstrip().endswith(f".venv/bin/{FIRST}")
 
 
-@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+@pytest.mark.parametrize("kind", ["wheel", pytest.param("sdist", marks=pytest.mark.nightly)])
 def test_it_installs_in_an_empty_environment_and_runs_the_first_command(
     kind: str, distributions: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -105,6 +105,7 @@ def is_what_the_entry_says(line: dict[str, Any]) -> None:
     assert moments[0] - 15 <= line["since"] <= moments[-1]
 
 
+@pytest.mark.nightly
 def test_a_few_are_staged_anew_with_their_cures(tmp_path: Path) -> None:
     """What the new captures show is what the stored ones do."""
     for tool in ("tcpdump", "unshare", "ip", "setpriv", "node", "npm", "go", "javac"):

@@ -22,7 +22,7 @@ from kdbg.ui.cli import run
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS, view
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 
 MAIN = Path(__file__).resolve().parents[2]
 CAPTURES = sorted(path for path in (MAIN / "captures").iterdir() if path.suffix in (".pcap", ".pcapng"))
@@ -142,7 +142,7 @@ def damaged(half: CapturedMessage, dice: random.Random) -> CapturedMessage:
     return other
 
 
-@for_each("seed", range(20))
+@for_each("seed", by_day(range(20), 4))
 def test_a_damaged_message_is_shown_in_every_view_and_lets_nothing_act(seed: int) -> None:
     dice = random.Random(seed)
     looks = {"": Look(), "colour": Look("STANDARD", 80, False)}

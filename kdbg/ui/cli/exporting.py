@@ -87,6 +87,7 @@ class ExportRun(Captures):
     mode: Callable[[], Choice]
     tls_plain: bool
     written: int
+    selected_are = "selected"
 
     def __init__(self, target: str, mode: Callable[[], Choice], filters: Filters, *, tls_plain: bool = False) -> None:
         super().__init__(filters, Writer(live=False))

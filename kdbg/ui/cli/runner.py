@@ -63,6 +63,8 @@ class Captures:
     """How far all messages are read."""
     reads_logs: bool = False
     """Whether a log does in place of a capture."""
+    selected_are: str = "shown"
+    """The word of the closing line for exchanges that the filters select."""
     merge: bool | None = False
     """Whether captures of several places are read as one: None does so where it is plain that they are."""
     timed: bool = False
@@ -337,7 +339,7 @@ class Captures:
         parts = [count(counts[noun + "s"], noun) for noun in (*read, "connection", "exchange") if self.files]
         parts += self.other_parts()
         if counts["shown"] < counts["exchanges"] + counts["pieces"]:
-            parts.append(f"{counts['shown']:,} shown")
+            parts.append(f"{counts['shown']:,} {self.selected_are}")
         parts += finding_parts(self.findings)[not self.files :]
         if counts["others"]:
             parts.append(f"{count(counts['others'], 'connection')} not decoded")

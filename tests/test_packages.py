@@ -183,7 +183,6 @@ def test_packages_make_no_circle() -> None:
 
 
 RECURSIONS = {
-    frozenset({"capture.links", "capture.tunnels"}): "a tunnel carries packets of any link",
     frozenset({"protocol.wire.readings.annotate", "protocol.wire.records.spans"}): "each holds the other",
     frozenset(f"views.render.tree.{name}" for name in ("metrics", "records", "tree")): "a branch is a tree",
     frozenset(

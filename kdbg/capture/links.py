@@ -80,7 +80,7 @@ def _foreign(link: int, note: Callable[[str], None]) -> Callable[[bytes], Found]
     except ImportError:
         note(f"packets of link type {link} skipped: install scapy to decode them")
     else:
-        return lambda data: innermost(link, data)
+        return lambda data: _inner(innermost(link, data))
     return lambda data: None
 
 
@@ -91,7 +91,15 @@ def _innermost(link: int, data: bytes, note: Callable[[str], None]) -> Found:
     except ImportError:
         note("tunnelled packets skipped: install scapy to decode them")
         return None
-    return innermost(link, data)
+    return _inner(innermost(link, data))
+
+
+def _inner(packet: bytes | None) -> Found:
+    """Read an IP packet that scapy found."""
+    try:
+        return None if packet is None else ipv4(packet, 0) if packet[0] >> 4 == 4 else ipv6(packet, 0)
+    except (Unusual, struct.error, IndexError, RecursionError):  # as scapy reads it, there is TCP in it
+        return None
 
 
 def ethernet(data: bytes) -> Found:

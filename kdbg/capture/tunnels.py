@@ -1,6 +1,6 @@
-"""Packets that links.py does not read itself: a packet's bytes go in, scapy finds the innermost IP with TCP in it.
+"""Packets that links.py does not read itself: scapy finds the innermost IP packet with TCP in it, whose bytes come out.
 
-Only the finding is scapy's; the segment is then read by links.py like any other. A hundred times slower than there.
+Only the finding is scapy's; the IP packet is then read by links.py like any other. A hundred times slower than there.
 The only module that imports scapy's layers (0.2 s): import it when a packet needs it.
 """
 
@@ -14,8 +14,6 @@ from scapy.config import conf
 from scapy.layers.inet import IP, TCP
 from scapy.layers.inet6 import IPv6
 from scapy.packet import NoPayload, Packet
-
-from kdbg.capture.links import Found, ipv4, ipv6
 
 __all__ = ["innermost", "require"]
 
@@ -37,15 +35,12 @@ def require(link: int) -> type[Packet]:
     return found
 
 
-def innermost(link: int, data: bytes) -> Found:
-    """Return the TCP segment of the innermost IP header that has TCP directly in it; None where there is none."""
+def innermost(link: int, data: bytes) -> bytes | None:
+    """Return a packet's bytes from the innermost IP header that has TCP directly in it; None where there is none."""
     level = _log.level
     _log.setLevel(logging.CRITICAL)
     try:
-        inner = _innermost(require(link)(data))
-        if inner is None:
-            return None
-        return ipv4(inner, 0) if inner[0] >> 4 == 4 else ipv6(inner, 0)
+        return _innermost(require(link)(data))
     except Exception:  # whatever a dissector of scapy's raises over broken bytes: there is no TCP to be had
         return None
     finally:
@@ -53,7 +48,6 @@ def innermost(link: int, data: bytes) -> Found:
 
 
 def _innermost(layer: Packet) -> bytes | None:
-    """Return the packet's bytes from the innermost IP header with TCP in it on; None where there is none."""
     found = network = None
     while not isinstance(layer, NoPayload):
         if isinstance(layer, IP | IPv6):

@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ MOST_SECONDS = 420
 NEAR_MS, NEAR = 1.0, 0.1
 """What two durations may differ by: a millisecond, or a tenth of the whole exchange."""
 LEAST = 5000
-MOST_DIFFERENT = 0.05
+MOST_DIFFERENT = 0.2
+FEW = 20
 RECORDINGS = 3
 CLIENTS = """if True:
     import sys, threading, time
@@ -143,26 +144,21 @@ def parts(one: Exchange, log: Exchange) -> list[tuple[str, float, float]]:
 
 
 def test_the_split_is_what_the_broker_measured(recordings: Iterator[list[tuple[Exchange, Exchange]]]) -> None:
-    """On a busy machine, the broker's threads wait for a processor after the packet was captured: one recording of
-    several must agree.
+    """On a busy machine, the broker's threads wait for a processor after the packet was captured: a tenth of a
+    recording differs by that, and one recording of several must do. A split that is wrong differs for all of an API.
     """
     found = []
     for both in recordings:
         assert len(both) >= LEAST
-        wrong = differences(both)
-        found.append((len(wrong) / len(both), wrong[:20]))
-        if found[-1][0] <= MOST_DIFFERENT:
+        different = Counter(
+            one["api"] for one, log in both if any(differ(one, log, *part[1:]) for part in parts(one, log))
+        )
+        of = Counter(one["api"] for one, _ in both)
+        apis = {api: (different[api], of[api]) for api in of if of[api] >= FEW and different[api] > of[api] / 2}
+        if different.total() <= MOST_DIFFERENT * len(both) and not apis:
             return
+        found.append((different.total() / len(both), apis))
     raise AssertionError(found)
-
-
-def differences(both: list[tuple[Exchange, Exchange]]) -> list[tuple[Any, ...]]:
-    """Return the exchanges for which the capture and the log disagree, each with the first part that differs."""
-    return [
-        (one["api"], one["number"], *next(part for part in parts(one, log) if differ(one, log, *part[1:])))
-        for one, log in both
-        if any(differ(one, log, mine, its) for _, mine, its in parts(one, log))
-    ]
 
 
 def differ(one: Exchange, log: Exchange, mine: float, its: float) -> bool:

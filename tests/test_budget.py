@@ -20,7 +20,7 @@ from kdbg.errors import InputError, WireError
 from kdbg.protocol.findings import Kind
 from kdbg.protocol.findings.facts import NotHeld, WaitedTooMuch
 from kdbg.protocol.wire.records.compression import compress
-from kdbg.ui.cli.sizes import Size
+from kdbg.ui.cli.options import Size
 from kdbg.views.render.views import VIEWS
 from tests.test_findings import too_many_records
 from tests.traffic import Talk, framed, header_bytes, pcap

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import kdbg
 from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.ui.cli.exchange_output import ExchangeOutput, depth_of
+from kdbg.ui.cli.live_stream import LiveStream
 from kdbg.ui.cli.output import Writer
-from kdbg.ui.cli.watching import Watching
+from kdbg.ui.cli.runner import Runner
 from kdbg.ui.tui.clipboard import COPIES, ClipboardContext, hexed
 from kdbg.ui.tui.fields import ByteRange, opened
 from kdbg.ui.tui.panes import ExchangeDump
@@ -19,9 +21,9 @@ from kdbg.views.render.style import Look
 def watch(path: Path, format: str, look: Look) -> None:
     """Print what `kdbg watch` and `kdbg proxy` print of packets."""
     with path.open("rb", buffering=0) as stream:
-        shown = Watching(format, look, Writer(), Filters(), path.name, lambda: None)
+        runner = Runner(Filters(), Writer(), depth=depth_of(format), at_once=True)
         with os.fdopen(os.dup(stream.fileno()), "rb", buffering=0) as copy:
-            shown.watch(copy)
+            LiveStream(runner, path.name).show(copy, ExchangeOutput(runner, format, look))
 
 
 def browsed(path: Path, look: Look) -> str:

@@ -14,7 +14,7 @@ from click.shell_completion import ShellComplete
 from kdbg.exchanges.filters.table import FILTERS
 from kdbg.protocol.findings import Kind
 from kdbg.ui.cli import COMMANDS, commands
-from kdbg.ui.cli.completions import FILTER_VALUES
+from kdbg.ui.cli.completion import FILTER_VALUES
 from kdbg.ui.guide import topics
 
 from ..cases import for_each
@@ -91,7 +91,7 @@ def test_what_completes_filters_belongs_to_filters_that_are_there() -> None:
 
 def test_only_the_beginning_of_a_capture_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is cut off there is no error; and topics behind it are not offered."""
-    monkeypatch.setattr("kdbg.ui.cli.completions.MOST_BYTES", ERRORS.stat().st_size // 2)
+    monkeypatch.setattr("kdbg.ui.cli.completion.MOST_BYTES", ERRORS.stat().st_size // 2)
     assert offered(f"kdbg decode {ERRORS} --client-id ar") == []
     assert offered(f"kdbg decode {ERRORS} --client-id sh") == ["shop"]
 

@@ -15,8 +15,10 @@ import pytest
 from kdbg.capture import open_capture, source
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.jobs import pool
-from kdbg.ui.cli.decoding import DecodeRun
+from kdbg.ui.cli.decode import write_files
+from kdbg.ui.cli.exchange_output import ExchangeOutput, depth_of
 from kdbg.ui.cli.output import Writer
+from kdbg.ui.cli.runner import Runner
 from kdbg.views.render.style import Look
 from kdbg.views.report import collector
 from kdbg.views.report.collector import Collected
@@ -38,9 +40,9 @@ def test_the_output_is_the_same(format: str) -> None:
 
 def printed(capfdbinary: pytest.CaptureFixture[bytes], path: Path, format: str, jobs: int, **wanted: Any) -> Any:
     """What a run prints, in this process, and its status."""
-    run = DecodeRun(format, Look(), Writer(), Filters(**wanted), jobs)
-    run.captures([str(path)])
-    return capfdbinary.readouterr(), run.status
+    runner = Runner(Filters(**wanted), Writer(), depth=depth_of(format))
+    write_files([str(path)], runner, ExchangeOutput(runner, format, Look(), jobs))
+    return capfdbinary.readouterr(), runner.status
 
 
 @pytest.mark.parametrize("capture", SHIPPED + SHARED, ids=lambda path: path.name)

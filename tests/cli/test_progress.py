@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from kdbg.capture.source import open_source
+from kdbg.ui.cli.inputs import ERASE, Progress, amount, duration
 from kdbg.ui.cli.output import Writer
-from kdbg.ui.cli.progress import ERASE, Progress, amount, duration
 
 from ..cases import for_each
 from .calls import CAPTURES, call

@@ -19,12 +19,9 @@ from kdbg.exchanges.messages.assign import assign, in_order, parse
 from kdbg.live.client.forms import FORMS
 from kdbg.live.client.settings import Sasl, Settings, Tls
 from kdbg.protocol import grammars
-from kdbg.ui.cli.sending.apioptions import ABOUT, own_options, required
-from kdbg.ui.cli.sending.captured import by_name, captured
-from kdbg.ui.cli.sending.options import SendOptions
-from kdbg.ui.cli.sending.request import FromBody, FromOptions
-from kdbg.ui.cli.sending.security import reach
-from kdbg.ui.cli.sending.words import TIMES, Acks, Moment, Offset, Pair
+from kdbg.ui.cli.send.api_options import ABOUT, TIMES, Acks, Moment, Offset, Pair, own_options, required
+from kdbg.ui.cli.send.options import SendOptions, reach
+from kdbg.ui.cli.send.request import FromBody, FromOptions, by_name, captured
 
 from ..cases import for_each
 from .calls import CAPTURES, COMMAND, ENVIRONMENT

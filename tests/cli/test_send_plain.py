@@ -7,8 +7,8 @@ import pytest
 import kdbg
 from kdbg.errors import InputError, NotServed
 from kdbg.protocol import grammars
-from kdbg.ui.cli.sending.plain import written
-from kdbg.ui.cli.sending.request import FromBody
+from kdbg.ui.cli.send.request import FromBody
+from kdbg.ui.cli.send.rounds import written
 
 from ..client.brokers import Brokers
 from ..client.clusters import started

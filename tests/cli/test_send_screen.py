@@ -8,7 +8,7 @@ import click
 import pytest
 
 from kdbg.ui.cli import commands
-from kdbg.ui.cli.output import SCREEN_OPTIONS
+from kdbg.ui.cli.options import TREE_OPTIONS
 
 from .calls import Outcome
 from .terminal import on_terminal
@@ -22,7 +22,7 @@ def test_the_options_are_the_same(name: str) -> None:
     found = {
         option.opts[0]: option.help for option in commands.commands[name].params if isinstance(option, click.Option)
     }
-    for option, about in SCREEN_OPTIONS:
+    for option, about in TREE_OPTIONS:
         assert found[option] == about["help"]
 
 

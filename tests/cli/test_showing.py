@@ -11,15 +11,15 @@ import kdbg
 from kdbg.exchanges.jobs.pool import FEW
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.wire.readings.topics import NamesThen
+from kdbg.ui.cli.exchange_output import InlineSink
 from kdbg.ui.cli.output import FLUSH_AT, Writer
-from kdbg.ui.cli.sinks import InlineSink
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import ExchangeView, Text, view
 
 FIRST_CONTACT = Path(__file__).parents[2] / "captures" / "first-contact.pcap"
 
 
-class Run:
+class Output:
     """Shows texts that are long, and notes how much was written before each."""
 
     jobs, status = 1, 0
@@ -30,7 +30,7 @@ class Run:
         self.findings: Counter[str] = Counter()
         self.written: list[int] = []
 
-    def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
+    def texts(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
         for _ in exchanges:
             self.written.append(self.writer.raw.tell())
             yield b"x" * (FLUSH_AT + 1)
@@ -39,10 +39,10 @@ class Run:
 def shown(count: int) -> list[int]:
     exchanges = [*kdbg.read(FIRST_CONTACT)][:count]
     assert len(exchanges) == count
-    run = Run()
-    InlineSink(run, view("tree").exchange(Look(), {}), NamesThen({})).add(exchanges)
-    assert run.writer.raw.tell() == count * (FLUSH_AT + 1)
-    return run.written
+    output = Output()
+    InlineSink(output, view("tree").exchange(Look(), {}), NamesThen({})).add(exchanges)
+    assert output.writer.raw.tell() == count * (FLUSH_AT + 1)
+    return output.written
 
 
 def test_the_texts_of_few_exchanges_are_not_held() -> None:

@@ -17,11 +17,12 @@ import pytest
 from kdbg.analysis.stats.measures import MEASURES
 from kdbg.analysis.stats.table import StatsTable
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.ui.cli import counting
-from kdbg.ui.cli.completions import dimension_names, sort_names
-from kdbg.ui.cli.counting import StatsOptions, StatsRun
+from kdbg.ui.cli import stats_tables
+from kdbg.ui.cli.completion import dimension_names, sort_names
 from kdbg.ui.cli.output import Writer
+from kdbg.ui.cli.runner import Runner
 from kdbg.ui.cli.stats import command
+from kdbg.ui.cli.stats_tables import StatsOptions, write_stats
 from kdbg.views.render.style import Look
 
 from ..cases import for_each
@@ -113,9 +114,8 @@ class TestBy:
     def test_more_rows_than_are_told_apart(
         self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(counting, "StatsTable", lambda by: StatsTable(by, most=2))
-        run = StatsRun(StatsOptions(("api",), None, None, "table"), Look(), Writer(), Filters())
-        run.captures([str(FIRST)])
+        monkeypatch.setattr(stats_tables, "StatsTable", lambda by: StatsTable(by, most=2))
+        write_stats(Runner(Filters(), Writer()), [str(FIRST)], StatsOptions(("api",)), Look())
         printed = capfd.readouterr()
         assert "(others)" in printed.out
         assert 'kdbg: 16 exchanges counted as "others": the table keeps 2 rows' in printed.err
@@ -196,12 +196,12 @@ class TestFiles:
         self, jobs: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
         printed = []
-        monkeypatch.setattr(counting, "CHUNK", 7)
+        monkeypatch.setattr(stats_tables, "CHUNK", 7)
         for count in (1, jobs):
             for by in ((), ("client", "topic", "error")):
-                run = StatsRun(StatsOptions(by, None, None, "json"), Look(), Writer(), Filters(), count)
-                run.captures([str(REAL), str(ERRORS)])
-                printed.append((capfd.readouterr(), run.status))
+                asked = StatsOptions(by, format="json")
+                status = write_stats(Runner(Filters(), Writer()), [str(REAL), str(ERRORS)], asked, Look(), count)
+                printed.append((capfd.readouterr(), status))
         assert printed[:2] == printed[2:]
 
 

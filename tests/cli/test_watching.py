@@ -25,15 +25,18 @@ from .calls import ENVIRONMENT
 PROGRAM = """if True:
     import os, sys
     from kdbg.ui.cli import run
+    from kdbg.ui.cli.exchange_output import ExchangeOutput, depth_of
+    from kdbg.ui.cli.live_stream import LiveStream
     from kdbg.ui.cli.output import Writer, look
-    from kdbg.ui.cli.watching import Watching
+    from kdbg.ui.cli.runner import Runner
     from kdbg.exchanges.filters.filter_set import Filters
     stream = os.dup(0)
     def stop():
         print("stopping", file=sys.stderr, flush=True)
     shape = look("never", False, False)
-    watching = Watching("summary", shape, Writer(live=True), Filters(limit=LIMIT), "here", stop)
-    sys.exit(watching.watch(os.fdopen(stream, "rb", buffering=0)))
+    runner = Runner(Filters(limit=LIMIT), Writer(live=True), depth=depth_of("summary"), at_once=True)
+    output = ExchangeOutput(runner, "summary", shape)
+    sys.exit(LiveStream(runner, "here", stop).show(os.fdopen(stream, "rb", buffering=0), output))
 """
 
 

@@ -164,7 +164,7 @@ def views(data: bytes) -> None:
 
 def redacted(data: bytes) -> None:
     """Write a capture that can be shared, with all that can be replaced."""
-    from kdbg.ui.cli.redacting import Redaction
+    from kdbg.ui.cli.redaction import Redaction
     from kdbg.views.redact.substitutes import Substitutes
 
     with _file(data) as name, redirect_stderr(io.StringIO()):

@@ -15,7 +15,7 @@ import pytest
 from kdbg.errors import InputError
 from kdbg.live.capture_child import CaptureOptions
 from kdbg.live.remote import SHELL, WAYS, command
-from kdbg.ui.cli.interface import expression
+from kdbg.ui.cli.watch import expression
 
 from ..cli.calls import call
 from .watches import names, port, produce

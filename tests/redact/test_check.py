@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import kdbg.ui.cli.redacting
+import kdbg.ui.cli.redaction
 import kdbg.views.redact.message
 import kdbg.views.redact.packets
 from kdbg.errors import CaptureError
@@ -116,7 +116,7 @@ SWITCHES: dict[str, tuple[object, str, object, Replaced]] = {
     "options": (kdbg.views.redact.packets, "_keep_number", len, Replaced.NAME),
     "what is no TCP": (Layers, "__init__", all_kept, Replaced.OTHER),
     "bytes between messages": (Places, "replaced", seen_through, Replaced.OTHER),
-    "other connections": (kdbg.ui.cli.redacting, "rewritten", with_payload, Replaced.OTHER),
+    "other connections": (kdbg.ui.cli.redaction, "rewritten", with_payload, Replaced.OTHER),
     "misread messages": (kdbg.views.redact.message, "edits", without(Replaced.OTHER), Replaced.OTHER),
 }
 

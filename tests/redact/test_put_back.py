@@ -17,7 +17,7 @@ import pytest
 from kdbg.capture.frame_writer import FrameWriter
 from kdbg.capture.frames import Frame, Frames
 from kdbg.errors import CaptureError
-from kdbg.ui.cli.redacting import Redaction
+from kdbg.ui.cli.redaction import Redaction
 from kdbg.views.redact.substitutes import FEWEST, Substitutes
 
 from .cases import CASES

@@ -15,8 +15,9 @@ from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol.grammars.payloads import TOPICS
 from kdbg.protocol.wire.language.api import Api, Direction
 from kdbg.protocol.wire.readings.topics import NamesThen, Topics
-from kdbg.ui.cli.decoding import DecodeRun
+from kdbg.ui.cli.exchange_output import ExchangeOutput
 from kdbg.ui.cli.output import Writer
+from kdbg.ui.cli.runner import Runner
 from kdbg.views.render.hex.source import Dumping
 from kdbg.views.render.hex.view import HexView
 from kdbg.views.render.style import Look
@@ -158,7 +159,8 @@ def test_a_long_exchange_is_shown_in_pieces_none_of_which_is_long() -> None:
     records = [record(i, i, value=b"0123456789" * 100) for i in range(100)]
     exchange = of(produce([batch(records=records)]))
     view = HexView(Look(), {})
-    shown = list(DecodeRun("hex", Look(), Writer(), Filters()).show([exchange], view, NamesThen({})))
+    output = ExchangeOutput(Runner(Filters(), Writer()), "hex", Look())
+    shown = list(output.texts([exchange], view, NamesThen({})))
     assert b"".join(shown) == view(exchange)
     assert max(map(len, shown)) < LONG / 8 < len(view(exchange))
 

@@ -12,7 +12,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.ui.cli.browsing import Files, jobs, parsed
+from kdbg.ui.cli.browse_captures import Files, jobs, parsed
 from kdbg.ui.tui.app import Browser
 from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.processes import JobDone

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.ui.cli import live_screen
-from kdbg.ui.cli.browsing import Files
+from kdbg.ui.cli.browse_captures import Files
 from kdbg.ui.tui.app import Browser
 from kdbg.ui.tui.causes import CausePane
 from kdbg.ui.tui.feed import ExchangeFeed

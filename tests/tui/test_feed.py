@@ -11,7 +11,7 @@ import pytest
 import kdbg
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.protocol.wire.readings.topics import names_by_then
-from kdbg.ui.cli.browsing import Files
+from kdbg.ui.cli.browse_captures import Files
 from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.index import HALF, NOTHING, WRONG
 from kdbg.views.render.jsonlines import json_line

@@ -19,8 +19,8 @@ import kdbg
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.live.client.mock import mock_cluster
 from kdbg.live.proxy import Listening, Upstream
-from kdbg.ui.cli import live_screen, proxying
-from kdbg.ui.cli.proxying import ProxyOptions, Relaying
+from kdbg.ui.cli import live_screen, relay
+from kdbg.ui.cli.relay import ProxyOptions, Relaying
 from kdbg.ui.tui.app import Page, help_text
 from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.intercept import Intercepting
@@ -123,7 +123,7 @@ def free_port() -> int:
 
 
 def options(brokers: str, port: int, *rules: str) -> ProxyOptions:
-    return ProxyOptions(brokers, Listening("127.0.0.1", port), Upstream(), True, rules, 1, None, None, True, 1000)
+    return ProxyOptions(brokers, Listening("127.0.0.1", port), Upstream(), True, rules, 1, None, None, 1000)
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def over(brokers: str, *rules: str) -> Iterator[tuple[Intercepting, int, Relayin
     """The screen over a proxy."""
     port, niceness = free_port(), os.getpriority(os.PRIO_PROCESS, 0)
     ours, theirs = live_screen.channel()
-    relaying = proxying.relay_process(options(brokers, port, *rules), theirs)
+    relaying = relay.relay_process(options(brokers, port, *rules), theirs)
     theirs.close()
     assert isinstance(relaying, Relaying)
     feed = ExchangeFeed(
@@ -145,7 +145,7 @@ def over(brokers: str, *rules: str) -> Iterator[tuple[Intercepting, int, Relayin
     finally:
         feed.close()
         hand.close()
-        proxying.end(relaying.child)
+        relay.end(relaying.child)
         os.waitpid(relaying.child, 0)
         with suppress(PermissionError):  # the screen lets the relay go first; the tests after this one need not
             os.setpriority(os.PRIO_PROCESS, 0, niceness)

@@ -17,7 +17,7 @@ import kdbg
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.wire.readings.topics import NamesThen
-from kdbg.ui.cli.browsing import Files
+from kdbg.ui.cli.browse_captures import Files
 from kdbg.ui.tui import table as module
 from kdbg.ui.tui.contents import ExchangeContents
 from kdbg.ui.tui.fields import SIZE, ByteRange, opened

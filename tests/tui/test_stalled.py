@@ -21,8 +21,8 @@ import pytest
 from textual.pilot import Pilot
 
 from kdbg.live.bounded_pipe import Outflow
-from kdbg.ui.cli import live_screen, proxying
-from kdbg.ui.cli.browsing import MOST as BATCH
+from kdbg.ui.cli import live_screen, relay
+from kdbg.ui.cli.browse_captures import MOST as BATCH
 from kdbg.ui.tui.feed import STALLED
 from kdbg.ui.tui.intercept import Intercepting
 
@@ -144,7 +144,7 @@ def test_a_terminal_that_goes_away_ends_every_screen_that_ignores_sighup(brokers
 
 def test_a_screen_that_stands_still_falls_behind_and_says_so(brokers: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_screen, "KEPT", 100)
-    monkeypatch.setattr(proxying, "Outflow", partial(Outflow, most=1 << 20))
+    monkeypatch.setattr(relay, "Outflow", partial(Outflow, most=1 << 20))
     with over(brokers) as (app, port, _):
         assert isinstance(app, Intercepting)
         app.feed.listen()

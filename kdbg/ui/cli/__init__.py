@@ -65,6 +65,8 @@ GROUPS = {
 }
 """The commands with their one-line help, by the headings of `kdbg --help`."""
 COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
+PROGRAM, COMPLETE = "kdbg", "_KDBG_COMPLETE"
+"""The program, and the environment variable by which a shell asks it what to offer."""
 UNDECODED, REFUSED, INTERRUPTED = 1, 2, 130
 """Exit statuses: something could not be decoded; wrong usage or unreadable input; Ctrl-C."""
 
@@ -134,10 +136,10 @@ def main() -> None:
     """Run the command line and exit with its status; answer a shell that asks for completions."""
     if sys.stdout is None:  # closed by whoever called
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
-    if asked := os.environ.get("_KDBG_COMPLETE"):  # by the script that `kdbg completion` prints
-        from .completion import answer
+    if asked := os.environ.get(COMPLETE):  # by the script that `kdbg completion` prints
+        from click.shell_completion import shell_complete
 
-        status = answer(commands, asked)
+        status: int = shell_complete(commands, {}, PROGRAM, COMPLETE, asked)
     else:
         status = run(sys.argv[1:])
     if "duckdb" not in sys.modules:  # which complains of objects that are still there

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .definitions import definitions_option
-from .options import color_option, format_option
+from .options import color_option, definitions_option, format_option
 from .output import Writer, look
 
 if TYPE_CHECKING:

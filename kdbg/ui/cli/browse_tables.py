@@ -22,7 +22,7 @@ from ..tui.index import COLUMNS, HALF, NOTHING, WRONG, Batch, Names, Start, Who
 from ..tui.processes import Job, Progress, Tell
 from ..tui.rows import LONGEST, MOST
 from ..tui.spool import SpoolWalk, SpoolWriter
-from .browsing import keys_from_terminal
+from .browse_captures import keys_from_terminal
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -274,8 +274,8 @@ def listed(columns: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in columns)
 
 
-def browse(folder: str, look: Look, *, hide: bool, light: bool) -> int:
-    """Show the screen over a folder of tables until somebody ends it; return the exit status."""
+def browse(folder: str, look: Look, *, hide: bool, light: bool) -> None:
+    """Show the screen over a folder of tables until somebody ends it."""
     check_tables(folder)
     feed = ExchangeFeed(TableFiles(folder), jobs(folder, hide=hide))  # before anything has DuckDB's threads
     try:
@@ -284,7 +284,6 @@ def browse(folder: str, look: Look, *, hide: bool, light: bool) -> int:
             screen(feed, folder, look, condition, light=light).run()
     finally:
         feed.close()
-    return 0
 
 
 def screen(feed: ExchangeFeed, folder: str, look: Look, condition: Condition, *, light: bool = False) -> Any:

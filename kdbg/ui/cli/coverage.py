@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .completions import api_names
-from .definitions import definitions_option
-from .options import color_option, format_option
+from .completion import api_names
+from .options import color_option, definitions_option, format_option
 from .output import Writer, look
 
 if TYPE_CHECKING:

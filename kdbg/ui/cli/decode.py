@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-import os
-import stat
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .definitions import definitions_option
 from .filters import filter_options, take_filters
-from .memory import memory_option
-from .output import (
+from .options import (
+    files_argument,
+    input_options,
     jobs_option,
     latency_option,
-    look,
     look_options,
     meanings_option,
     merge_option,
-    on_screen,
     tree_options,
     values_option,
     view_option,
-    without_values,
 )
-from .pager import writing
-from .readers import reader_options, take_readers
+from .output import heading, is_live, take_look, writing
+from .readers import reader_options, take_view_readers
 
-READ_IN = ("tree", "hex")
-"""The views that show keys and values as readers read them."""
+if TYPE_CHECKING:
+    from .exchange_output import ExchangeOutput
+    from .log_correlation import Joins
+    from .runner import Runner
+
+FEW = 3
+"""Files that are named in a hint."""
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@files_argument()
 @view_option("tree")
 @filter_options
 @look_options
@@ -46,11 +47,11 @@ READ_IN = ("tree", "hex")
 @click.option("--log", multiple=True, metavar="FILE", type=click.Path(allow_dash=True),
               help="Show matching lines of this client or broker log with each exchange: kdbg guide logs.")  # fmt: skip
 @latency_option
-@definitions_option
-@memory_option
-def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, hide_values: bool,
-            meanings: bool, jobs: int, no_pager: bool, log: tuple[str, ...], latency: bool, merge: bool | None,
-            **filters: Any) -> int:  # fmt: skip
+@input_options
+def command(
+    files: tuple[str, ...], format: str, jobs: int, no_pager: bool, log: tuple[str, ...], latency: bool,
+    merge: bool | None, **options: Any,
+) -> int:  # fmt: skip
     """Decode captures of Kafka traffic into requests and responses.
 
     FILE is a pcap or pcapng capture, also compressed (.gz, .zst); - reads from a pipe. Folders and globs select the
@@ -71,33 +72,73 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     kdbg decode /var/lib/kafka/orders-0/00000000000000000000.log -f summary
     tcpdump -i any -U -w - tcp port 9092 | kdbg decode -
     """
-    from .decoding import DecodeRun
-    from .log_correlation import joins
+    from .exchange_output import ExchangeOutput, depth_of
+    from .runner import Runner
 
-    read = take_readers(filters)
-    if read is not None and format not in READ_IN:
-        raise click.UsageError(
-            f"values cannot be deserialized with --format {format}; use kdbg records, or --format tree or hex"
-        )
+    read = take_view_readers(options, format, "kdbg records, or ")
     if latency and format == "summary":
         raise click.UsageError("--latency requires --format tree, hex or json")
-    shape = on_screen(look(color, full, show_secrets, meanings, read), format, filters)
-    shape = without_values(shape, hide_values)
-    wanted = take_filters(filters)
-    live = any(is_live(file) for file in files)
+    shape, wanted = take_look(options, format, read), take_filters(options)
+    timed = latency or (wanted.timed and format != "summary")
     with ExitStack() as stack:
-        joined = stack.enter_context(joins(log)) if log else None
+        joined: Joins | None = None
+        if log:
+            from .log_correlation import joins
+
+            joined = stack.enter_context(joins(log))
+        live = any(is_live(file) for file in files)
         writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs == 1))
-        run = DecodeRun(format, shape, writer, wanted, jobs, joined)
-        run.merge = merge
-        run.timed = latency or (wanted.timed and format != "summary")
-        run.captures(files)
-    return run.status
+        runner = Runner(wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format))
+        write_files(files, runner, ExchangeOutput(runner, format, shape, jobs), joined)
+    return runner.status
 
 
-def is_live(file: str) -> bool:
-    """Return whether somebody may be writing the file while it is read: the standard input, or a pipe."""
-    try:
-        return file == "-" or stat.S_ISFIFO(os.stat(file).st_mode)  # noqa: PTH116 - pathlib takes 3 ms to import
-    except OSError:
-        return False
+def write_files(files: Sequence[str], runner: Runner, output: ExchangeOutput, joins: Joins | None = None) -> None:
+    """Write what is in files, each under its name where there are several; close with counts, and with a hint."""
+    writer, view = runner.writer, output.view
+
+    for file in runner.open(files):
+        with file:
+            segment = None
+            if file.disk is not None:
+                from .segment import SegmentOutput
+
+                segment = SegmentOutput(runner, file.disk, output)
+            if file.several and not view.data:
+                writer.write(heading(output.look, file.path))
+            if segment is not None:
+                runner.disk_files += 1
+                segment.write()
+                continue
+            output.headed = runner.files > 1 and not file.several
+            hear = joins.join if joins is not None else None
+            with runner.drive(file, hear=hear, attempts=output.attempts(), counted=True) as drive:
+                output.write(file, drive, here=joins is not None or runner.timed)
+    if runner.has_read:
+        runner.close(runner.closing(*other_parts(runner, joins)))
+    hint(files, runner, output)
+
+
+def other_parts(runner: Runner, joins: Joins | None) -> list[str]:
+    """Return the parts of the closing line on files of a broker's disk, and on logs."""
+    joined = joins.parts() if joins is not None else []
+    if not runner.disk_files:
+        return joined
+    from .segment import closing
+
+    return [*closing(runner.counts), *joined]
+
+
+def hint(files: Sequence[str], runner: Runner, output: ExchangeOutput) -> None:
+    """Say what to look at, where much was shown on a terminal and little went wrong."""
+    wrong, shown = runner.counts["wrong"], runner.counts["shown"]
+    if wrong and shown > wrong:
+        import shlex
+
+        from ...protocol.findings.amounts import count
+        from ...views.render.values import escape
+        from ...views.render.views import VIEWS
+
+        names = " ".join(shlex.quote(file) for file in files[:FEW]) + " …" * (len(files) > FEW)
+        same = "" if output.view is VIEWS["tree"] else " --format summary"
+        runner.writer.say(f"{count(wrong, 'exchange')} with errors: kdbg decode {escape(names)} --errors{same}")

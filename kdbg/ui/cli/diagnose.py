@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .decode import is_live
-from .definitions import definitions_option
-from .filters import CAPTURES_ONLY, EITHER, connection_filter_options, option_name, take_filters
-from .memory import memory_option
-from .output import Writer, look, look_options
+from . import UNDECODED
+from .filters import connection_filter_options, folder_of_tables, take_filters
+from .options import files_argument, input_options, look_options, text_or_json
+from .output import Writer, heading, take_look
+
+if TYPE_CHECKING:
+    from ...views.render.style import Look
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("files", nargs=-1, required=True, metavar="FILE…|DIR", type=click.Path(allow_dash=True))
-@click.option(
-    "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
-    help="Set the output format: text, or json with one object per line, most severe first (default: text).",
-)  # fmt: skip
+@files_argument("FILE…|DIR")
+@text_or_json("per line, most severe first")
 @click.option("--notes/--no-notes", default=True, help="Include after-effects and notes (default: notes).")
 @look_options
 @connection_filter_options
-@definitions_option
-@memory_option
-def command(
-    files: tuple[str, ...], format: str, notes: bool, color: str, full: bool, show_secrets: bool,
-    **filters: Any,
-) -> int:  # fmt: skip
+@input_options
+def command(files: tuple[str, ...], format: str, notes: bool, **options: Any) -> int:
     """Find root causes of failures, with evidence and fixes.
 
     Each cause names what happens, the client or broker concerned, since when, the evidence, and what to change. A
@@ -39,20 +34,42 @@ def command(
     kdbg diagnose broken.pcap --format json
     kdbg diagnose tables/
     """
-    from .diagnosing import DiagnoseRun
-    from .reporting import holds_tables
+    filters, look = take_filters(options), take_look(options)
+    if folder := folder_of_tables(files, filters):
+        return diagnose_tables(folder, format, look, notes)
+    from .ledgers import CauseWriter, LedgerOutput, ledger_runner, read_ledgers
 
-    tables = [file for file in files if holds_tables(file)]
-    if tables and len(files) > 1:
-        raise click.UsageError(EITHER)
-    chosen = take_filters(filters)
-    for name in chosen.given if tables else ():
-        raise click.UsageError(CAPTURES_ONLY.format(option=option_name(name)))
-    if tables:
-        from .table_diagnosis import of_tables
+    runner = ledger_runner(files, filters)
+    output = LedgerOutput(format, look, runner.writer, files)
+    causes = CauseWriter(format, look, runner.writer, notes)
+    for file in runner.open(files):
+        with file:
+            ledgers = read_ledgers(runner, file)
+            if format != "json":
+                output.head(file)
+            if causes.whole(ledgers, file.source.name, named=output.is_one_of_several(file)) and not runner.status:
+                runner.status = UNDECODED
+    runner.close()
+    return runner.status
 
-        return of_tables(tables[0], format, look(color, full, show_secrets), notes)
-    live = any(is_live(file) for file in files)
-    run = DiagnoseRun(format, look(color, full, show_secrets), Writer(live=live), notes, len(files) > 1, chosen)
-    run.captures(files)
-    return run.status
+
+def diagnose_tables(folder: str, format: str, look: Look, notes: bool) -> int:
+    """Tell the causes that a folder of tables holds, capture by capture; return the exit status.
+
+    Raise `InputError` where it holds none because nobody asked for them.
+    """
+    from ...scale.spark.causes import judgements
+    from .ledgers import CauseWriter
+
+    writer = Writer()
+    causes = CauseWriter(format, look, writer, notes)
+    found = list(judgements(folder))
+    several = len(found) > 1
+    worst = []
+    for one in found:
+        if several and format != "json":
+            writer.write(heading(look, one.capture))
+        file = "" if one.pieces else one.capture  # no command takes all pieces of a capture as one
+        worst.append(causes.tell(one.cases, file, one.capture if several else None))
+    writer.flush()
+    return UNDECODED if any(worst) else 0

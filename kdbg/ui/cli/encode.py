@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .completions import api_names, api_versions
-from .definitions import definitions_option
+from .completion import api_names, api_versions
+from .options import definitions_option
 from .output import Writer
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .completions import error_codes
+from .completion import error_codes
 from .options import color_option, format_option
 from .output import Writer, look
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ...errors import InputError
-from .completions import api_names, api_versions, finding_kinds
-from .definitions import definitions_option
-from .memory import memory_option
-from .output import Writer, look, look_options, values_option, view_option, without_values
+from .completion import api_names, api_versions, finding_kinds
+from .options import input_options, look_options, values_option, view_option
+from .output import Writer, look, without_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,8 +76,7 @@ class NumbersToo(click.Command):
 )
 @look_options
 @values_option
-@definitions_option
-@memory_option
+@input_options
 @click.pass_context
 def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, version: int | None,
             direction: Any, no_header: bool, format: str, color: str, full: bool,

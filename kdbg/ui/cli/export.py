@@ -6,31 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .definitions import definitions_option
 from .filters import filter_options, take_filters
-from .memory import memory_option
-from .telemetry_options import otlp_option
+from .options import files_argument, input_options
+from .outlets import otlp_option
+from .output import Writer, writer_for
 
 if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import Filters
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("files", nargs=-1, required=True, metavar="FILE… OUT", type=click.Path(allow_dash=True))
+@files_argument("FILE… OUT")
 @click.option(
     "--connections/--only-exchanges", "whole", default=True,
     help="Export complete connections, or only matching exchanges and handshakes (default: connections).",
 )  # fmt: skip
 @click.option(
-    "--tls-plain",
-    is_flag=True,
-    help="Write decrypted TLS payload as plaintext in synthetic TCP connections.",
+    "--tls-plain", is_flag=True, help="Write decrypted TLS payload as plaintext in synthetic TCP connections."
 )
 @otlp_option
 @filter_options
-@definitions_option
-@memory_option
-def command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: str | None, **filters: Any) -> int:
+@input_options
+def command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: str | None, **options: Any) -> int:
     """Export selected connections or exchanges to a capture file.
 
     Packets are written as they were captured, for Wireshark and other programs. Whole connections are the best input
@@ -47,30 +44,32 @@ def command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: str | No
     kdbg export tls.pcap --tls-keys tls.keys --tls-plain plain.pcap
     kdbg export captures/errors.pcap --otlp http://127.0.0.1:4318
     """
+    filters = take_filters(options)
     if otlp is not None:
         if tls_plain or not whole:
             raise click.UsageError("--only-exchanges and --tls-plain cannot be combined with --otlp")
-        return as_spans(files, otlp, take_filters(filters))
-    from .exporting import MODES, ExportRun
+        return as_spans(files, otlp, filters)
+    from .packets import MODES, PacketExport
+    from .runner import Runner
 
-    *files, target = files  # type: ignore[assignment]
-    if not files:
+    *sources, target = files
+    if not sources:
         raise click.UsageError("missing argument 'OUT'")
-    run = ExportRun(target, MODES["connections" if whole else "exchanges"], take_filters(filters), tls_plain=tls_plain)
-    return run.export(files)
+    runner = Runner(filters, Writer(live=False), fails=False)
+    PacketExport(runner, target, MODES["connections" if whole else "exchanges"], tls_plain=tls_plain).write(sources)
+    return runner.status
 
 
 def as_spans(files: tuple[str, ...], where: str, filters: Filters) -> int:
     """Send the exchanges of captures as spans; return the exit status."""
-    from .decode import is_live
-    from .outlet_run import OutletRun
-    from .output import Writer
-    from .telemetry_options import spans
+    from .outlets import spans
+    from .runner import Runner
 
     if where in files:
         raise click.UsageError(f"{where} is an input file; choose another output file")
     with spans(where) as outlet:
-        run = OutletRun(filters, Writer(live=any(map(is_live, files))), [outlet], "whole")
-        run.captures(files)
-        run.end_unless_complete()
-    return run.status
+        runner = Runner(filters, writer_for(files), logs=True, timed=True, depth="whole", outlets=[outlet])
+        runner.hand_on_all(files)
+        runner.close()
+        runner.end_unless_complete()
+    return runner.status

@@ -2,37 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, time
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from ...exchanges.filters.filter import Filter, Reads, ValueForm
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.filters.table import FILTERS
-from .completions import FILTER_VALUES
-from .times import Milliseconds, When
+from .completion import FILTER_VALUES
 
 if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import FilterTally, Unmatched
 
 Command = Callable[..., Any]
-TYPES: dict[ValueForm, dict[str, Any]] = {
-    ValueForm.TEXTS: {"multiple": True},
-    ValueForm.NUMBERS: {"multiple": True},
-    ValueForm.RANGES: {"multiple": True},
-    ValueForm.FLAG: {"is_flag": True},
-    ValueForm.MILLISECONDS: {"type": Milliseconds()},
-    ValueForm.MOMENT: {"type": When()},
-    ValueForm.EXPRESSION: {},
-    ValueForm.FILES: {"multiple": True, "type": click.Path()},
-    ValueForm.COUNT: {},
-}
-"""How click takes each form of value."""
-EITHER = "give either captures or one folder of tables, not both"
-CAPTURES_ONLY = "{option} applies to captures; for tables, pass it to kdbg pipeline"
+Moment: TypeAlias = float | time
+"""Seconds since the epoch, or a time of day: of the capture's first day, then."""
+UNITS = (("ms", 1.0), ("us", 1e-3), ("µs", 1e-3), ("s", 1000.0))
+"""How units of durations are written, and how many milliseconds they are."""
+LAST = 253_402_300_800
+"""Seconds from 1970 to the year 10000."""
 MOST, LONGEST = 8, 60
 """How many values are offered in place of one that was not there, and how many characters of each."""
+
+
+class When(click.ParamType):  # type: ignore[type-arg]
+    """Turns what the user wrote into a `Moment`."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Moment:
+        found = next((moment for read in READERS if (moment := read(value)) is not None), None)
+        if found is None:
+            self.fail(
+                f"invalid time {value!r}; use 12:30:01.5, 2026-11-21T12:30:01.5, or seconds since 1970", param, ctx
+            )
+        return found
+
+
+class Milliseconds(click.ParamType):  # type: ignore[type-arg]
+    """A duration in milliseconds, which may have its unit behind it: 100, 100ms, 250us, 1.5s."""
+
+    name = "milliseconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text, factor = str(value).strip(), 1.0
+        for unit, longer in UNITS:
+            if text.endswith(unit):
+                text, factor = text.removesuffix(unit), longer
+                break
+        number = _seconds(text)
+        if number is None:
+            self.fail(f"invalid duration {value!r}; use 100 or 100ms, 250us, 1.5s", param, ctx)
+        return number * factor
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and 0 <= number < LAST else None
+
+
+def _date(text: str) -> float | None:
+    try:
+        when = datetime.fromisoformat(text)
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _time_of_day(text: str) -> time | None:
+    try:
+        return time.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+READERS: tuple[Callable[[str], Moment | None], ...] = (_seconds, _date, _time_of_day)
 
 
 class WordOption(click.Option):
@@ -64,6 +114,20 @@ class FlagOrWord(click.ParamType):  # type: ignore[type-arg]
         if value not in self.words:
             self.fail(f"{value!r} is not {' or '.join(map(repr, self.words))}", param, ctx)
         return str(value)
+
+
+TYPES: dict[ValueForm, dict[str, Any]] = {
+    ValueForm.TEXTS: {"multiple": True},
+    ValueForm.NUMBERS: {"multiple": True},
+    ValueForm.RANGES: {"multiple": True},
+    ValueForm.FLAG: {"is_flag": True},
+    ValueForm.MILLISECONDS: {"type": Milliseconds()},
+    ValueForm.MOMENT: {"type": When()},
+    ValueForm.EXPRESSION: {},
+    ValueForm.FILES: {"multiple": True, "type": click.Path()},
+    ValueForm.COUNT: {},
+}
+"""How click takes each form of value."""
 
 
 def filter_options(command: Command) -> Command:
@@ -108,6 +172,24 @@ def take_archive_filters(options: dict[str, Any]) -> Filters:
 def option_name(name: str) -> str:
     """Return how a filter is written on the command line."""
     return f"--{name.replace('_', '-')}"
+
+
+def folder_of_tables(
+    sources: Sequence[str], filters: Filters, hint: str = "for tables, pass it to kdbg pipeline"
+) -> str | None:
+    """Return the folder of a pipeline's tables that was named, None where captures were.
+
+    Raise `UsageError` for more than one source, and with `hint` for filters: these are for captures.
+    """
+    from .inputs import holds_tables
+
+    if not any(map(holds_tables, sources)):
+        return None
+    if len(sources) > 1:
+        raise click.UsageError("give either captures or one folder of tables, not both")
+    for name in filters.given:
+        raise click.UsageError(f"{option_name(name)} applies to captures; {hint}")
+    return sources[0]
 
 
 def unmatched_lines(seen: FilterTally) -> Iterator[str]:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import InputError
-from .compatible import check
-from .completions import api_versions, grammar_names
-from .definitions import definitions_option
-from .lookup import api_or_payload
-from .options import color_option, format_option
+from . import UNDECODED
+from .completion import api_or_payload, api_versions, grammar_names
+from .options import color_option, definitions_option, format_option
 from .output import Writer, look
 
 if TYPE_CHECKING:
-    from ...protocol.definitions import Declared
+    from ...protocol.definitions import Declared, MessageDefinition
     from ...protocol.wire import Api
     from ...protocol.wire.language.payload import Payload
     from ...views.render.grammar import Sheet
@@ -25,37 +23,21 @@ if TYPE_CHECKING:
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("names", nargs=-1, metavar="[API]", shell_complete=grammar_names)
+@click.option("--definition", "files", multiple=True, metavar="FILE", type=click.Path(),
+              help="Print what this message definition file defines. Repeatable.")  # fmt: skip
 @click.option(
-    "--definition",
-    "files",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(),
-    help="Print what this message definition file defines. Repeatable.",
-)
-@click.option(
-    "--compatible",
-    is_flag=True,
+    "--compatible", is_flag=True,
     help="Check a definition by Kafka's compatibility rules; give the files of all releases, oldest first.",
-)
-@click.option(
-    "--version",
-    "-v",
-    type=int,
-    metavar="N",
-    shell_complete=api_versions,
-    help="Print the message schema of this version.",
-)
+)  # fmt: skip
+@click.option("--version", "-v", type=int, metavar="N", shell_complete=api_versions,
+              help="Print the message schema of this version.")  # fmt: skip
 @click.option("--diff", type=int, nargs=2, metavar="N M", shell_complete=api_versions, help="Compare two versions.")
 @click.option("--request", "direction", flag_value="request", help="Print only the request.")
 @click.option("--response", "direction", flag_value="response", help="Print only the response.")
 @click.option(
-    "--source",
-    is_flag=False,
-    flag_value="values",
-    metavar="[OUTPUT]",
+    "--source", is_flag=False, flag_value="values", metavar="[OUTPUT]",
     help="Print the generated Python decoder of this version, for values, facts, json, tree or hex.",
-)
+)  # fmt: skip
 @format_option
 @color_option
 @definitions_option
@@ -99,7 +81,7 @@ def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, ve
     if source is not None and api is not None and version is not None:
         writer.write(sources(api, version, direction, source))
     elif compatible:
-        verdict, status = check(names, shape, json)
+        verdict, status = check_compatible(names, shape, json)
         writer.write(verdict)
     else:
         found = defined(files, version, diff, direction, shape, json) if files else None
@@ -297,3 +279,29 @@ def chosen(name: str, sheets: list[Sheet], version: int | None, direction: str |
         known = ", ".join(dict.fromkeys(str(sheet.version) for sheet in sheets))
         raise InputError(f"no {name} of version {version}; known versions: {known}")
     return found
+
+
+def check_compatible(files: tuple[str, ...], look: Look, json: bool) -> tuple[str | bytes, int]:
+    """Compare definition files, oldest first; return what is printed, and the exit status: 1 where a rule is broken."""
+    from ...protocol.definitions.compatible import history
+    from ...views.render.grammar_versions import comparison_object, history_text
+    from ...views.render.jsonlines import dump
+
+    if len(files) < 2:
+        raise click.UsageError("--compatible requires two or more definition files, oldest first")
+    found = history([the_one(path) for path in files])
+    status = UNDECODED if any(comparison.broken for comparison in found) else 0
+    if json:
+        return b"".join(dump(comparison_object(comparison)) for comparison in found), status
+    return history_text(found, look), status
+
+
+def the_one(path: str) -> MessageDefinition:
+    """Return the first definition in a file. Raise `InputError` for a folder."""
+    from pathlib import Path
+
+    from ...library import read_definitions
+
+    if Path(path).is_dir():
+        raise InputError(f"{path}: a folder; --compatible requires definition files")
+    return read_definitions(path)[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import InputError
-from .completions import guide_sections, guide_topics
+from .completion import guide_sections, guide_topics
 from .options import color_option
 from .output import Writer, look
 

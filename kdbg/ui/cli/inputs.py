@@ -1,15 +1,36 @@
-"""The files that a command reads: those named, those in folders that are named, those that globs match."""
+"""The files that a command reads, those named, in folders, or matched by globs; and how far the reading is.
+
+How far it is stands on a line of stderr that is drawn over again, where stderr is a terminal. The line never gets in
+the way: the cursor is left at its beginning, so that whatever is printed next, by whomever, overwrites it, and what
+kdbg itself prints on a terminal clears it before. While lines are printed on the terminal, there is no need of it, and
+it is not drawn.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any
 
-from ...capture.source import find
+from ...capture import Capture
+from ...capture.source import Source, find
 from ...errors import CaptureError
+from ...exchanges.filters.filter_set import Filters
 from ...protocol.findings.amounts import count
+from ...views.reading.files import chosen, numbered
+from .output import Writer, say
 
 NAMED = 3
 """Files that are named where many are passed over."""
+PATIENCE = 1.0
+"""Seconds that pass before the line is drawn first, and after anything was printed on the terminal."""
+EVERY = 0.2
+"""Seconds between two drawings, at least."""
+NEVER = float("inf")
+ERASE = "\r\x1b[2K"
 
 
 class InputFiles:
@@ -53,3 +74,206 @@ def passed_over(files: Sequence[str]) -> str:
         return ""
     more = f"; and {count(len(files) - NAMED, 'more file')}" if len(files) > NAMED else ""
     return f"skipped {'; '.join(files[:NAMED])}{more}"
+
+
+def holds_tables(source: str) -> bool:
+    """Return whether the source is a folder of a pipeline's tables, or any URL; other folders hold captures."""
+    from pathlib import Path
+
+    if "://" in source or not Path(source).is_dir():
+        return "://" in source
+    from ...views.tables.columns import STATE
+
+    return (Path(source) / STATE).is_file()
+
+
+def read_captures(
+    sources: Sequence[str], filters: Filters, read: Callable[[Capture, Filters], None], exchanges: Callable[[], int]
+) -> tuple[list[str], bool]:
+    """Have captures read one after the other, and say which cannot be; `exchanges` counts those read so far.
+
+    Return the names of those that were read, and whether all were that somebody named.
+    """
+    from ...capture import open_capture
+
+    found, progress, names = InputFiles(sources), Progress(), list[str]()
+    progress.exchanges = exchanges
+    with progress.through(found.files):
+        for source in found.files:
+            try:
+                name, wanted = chosen(source, filters)
+                with open_capture(name) as capture:
+                    progress.begin(capture.source)
+                    read(capture, wanted)
+                    names.append(capture.name)
+            except CaptureError as error:
+                if not found.pass_over(source, error):
+                    found.refused.append(error)
+            finally:
+                progress.end()
+    for line in (*map(str, found.refused), found.passed_over()):
+        if line:
+            say(line)
+    return names, not found.refused
+
+
+class Progress:
+    """Draws how many bytes of the files are read, how fast, how long it will take, and how many exchanges there were.
+
+    `through` gives the files, `begin` and `end` stand around each of them, `exchanges` counts those so far. Nothing is
+    drawn, nor costs anything, where stderr is no terminal.
+    """
+
+    exchanges: Callable[[], int]
+
+    def __init__(self, writer: Writer | None = None, clock: Callable[[], float] = monotonic) -> None:
+        self._watched = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._clock = clock
+        self._source: Source | None = None
+        self.exchanges = no_exchanges
+        self._shown = False
+        self._files = self._file = self._done = 0
+        self._total: int | None = None
+        self._start = self._next = NEVER
+        if self._watched and writer is not None and sys.stdout.isatty():
+            writer.before = self.postpone
+
+    def hide(self) -> None:
+        """Draw nothing from now on."""
+        self.clear()
+        self._watched = False
+
+    @contextmanager
+    def through(self, files: Sequence[str]) -> Iterator[None]:
+        """Make a context in which these files are read; nothing is left on the terminal behind it."""
+        if not self._watched:
+            yield
+            return
+        sizes = [_size(file) for file in files]
+        known = [size for size in sizes if size is not None]
+        self._total = sum(known) if len(known) == len(sizes) else None
+        self._files, self._start = len(files), self._clock()
+        self._next = self._start + PATIENCE
+        try:
+            yield
+        finally:
+            self.clear()
+            self._next = NEVER
+
+    def begin(self, source: Source) -> None:
+        """Follow the reading of a file from now on."""
+        if self._watched:
+            self._file += 1
+            self._source, source.feed.heard = source, self.tick
+
+    def end(self) -> None:
+        """Take the file for read, whatever was read of it."""
+        if self._source is not None:
+            taken, size = self._source.extent()
+            self._done += taken if size is None else size
+            self._source = None
+
+    def tick(self) -> None:
+        """Draw the line if it is time to; called with every piece of a file that is read."""
+        now = self._clock()
+        if now < self._next or self._source is None:
+            return
+        self._next = now + EVERY
+        text = self._text(now - self._start, self._done + self._source.extent()[0])
+        self._draw(f"{ERASE}{text[: _columns() - 1]}\r")
+        self._shown = True
+
+    def clear(self) -> None:
+        """Take the line away, if it is there."""
+        if self._shown:
+            self._shown = False
+            self._draw(ERASE)
+
+    def postpone(self) -> None:
+        """Take the line away for a while: something is printed on the terminal."""
+        self.clear()
+        if self._next != NEVER:
+            self._next = self._clock() + PATIENCE
+
+    def _draw(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def _text(self, seconds: float, done: int) -> str:
+        rate, total = done / seconds if seconds else 0.0, self._total
+        if total is None:
+            parts = [f"{amount(done)} read"]
+        else:
+            parts = [f"{min(100 * done // max(total, 1), 100)} %", f"{amount(done)} of {amount(total)}"]
+        parts.append(f"{amount(rate)}/s")
+        if total is not None and rate:
+            parts.append(f"{duration(max(total - done, 0) / rate)} left")
+        parts.append(count(self.exchanges(), "exchange"))
+        if self._files > 1:
+            parts.append(f"file {self._file:,} of {self._files:,}")
+        return " · ".join(parts)
+
+
+def no_exchanges() -> int:
+    """Return 0: nobody counts."""
+    return 0
+
+
+def amount(size: float) -> str:
+    """Return a number of bytes in a unit that fits, as `12.3 MB`."""
+    if size < 1000:
+        return count(round(size), "byte")
+    for unit in ("kB", "MB", "GB", "TB"):
+        size /= 1000
+        if size < 999.5 or unit == "TB":
+            break
+    return f"{size:.0f} {unit}" if size >= 99.95 else f"{size:.1f} {unit}"
+
+
+def duration(seconds: float) -> str:
+    """Return how long something takes, as `40 s`, `2 min 10 s` or `1 h 5 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _size(file: str) -> int | None:
+    """Return how many bytes a file has; None for a pipe, and for one that is not there."""
+    import stat
+
+    numbers = numbered(file)
+    try:
+        found = os.fstat(0) if file == "-" else os.stat(numbers[0] if numbers else file)  # noqa: PTH116 - pathlib takes 3 ms to import
+    except OSError:
+        return 0 if file != "-" else None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
+def until_interrupted(blocks: Iterator[Any], interrupt: Callable[[], None]) -> Iterator[Any]:
+    """Yield packets up to Ctrl-C, which is heard only while some are waited for: none is left half done."""
+    import signal
+
+    hear = getattr(signal, "pthread_sigmask", lambda how, signals: None)  # where that is missing, none are held back
+    try:
+        while True:
+            hear(signal.SIG_UNBLOCK, {signal.SIGINT})
+            try:
+                packets = next(blocks)
+            except StopIteration:
+                return
+            hear(signal.SIG_BLOCK, {signal.SIGINT})
+            yield packets
+    except KeyboardInterrupt:
+        interrupt()
+    finally:
+        hear(signal.SIG_UNBLOCK, {signal.SIGINT})

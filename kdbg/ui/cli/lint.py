@@ -6,28 +6,20 @@ from typing import Any
 
 import click
 
-from .decode import is_live
-from .definitions import definitions_option
+from . import UNDECODED
 from .filters import connection_filter_options, take_filters
-from .memory import memory_option
-from .output import Writer, look, look_options
+from .options import files_argument, input_options, look_options, text_or_json
+from .output import take_look
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
-@click.option(
-    "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
-    help="Set the output format: text, or json with one object per line (default: text).",
-)  # fmt: skip
+@files_argument()
+@text_or_json("per line")
 @click.option("--notes/--no-notes", default=True, help="Include notes (default: notes).")
 @look_options
 @connection_filter_options
-@definitions_option
-@memory_option
-def command(
-    files: tuple[str, ...], format: str, notes: bool, color: str, full: bool, show_secrets: bool,
-    **filters: Any,
-) -> int:  # fmt: skip
+@input_options
+def command(files: tuple[str, ...], format: str, notes: bool, **options: Any) -> int:
     """Report protocol violations and bad practices.
 
     Each violation is listed by client id, host and software, with its number of occurrences and the first exchange.
@@ -37,11 +29,23 @@ def command(
     kdbg lint captures/first-contact.pcap
     kdbg lint captures/old-versions.pcap --no-notes --format json
     """
-    from .linting import LintRun
+    from ...analysis.diagnosis.lint import Linter, remark_object
+    from ...protocol.findings.kinds import Severity
+    from ...views.render.diagnosis import LintView
+    from .ledgers import LedgerOutput, drive_ledgers, ledger_runner
 
-    live = any(is_live(file) for file in files)
-    run = LintRun(
-        format, look(color, full, show_secrets), Writer(live=live), notes, len(files) > 1, take_filters(filters)
-    )
-    run.captures(files)
-    return run.status
+    look = take_look(options)
+    runner = ledger_runner(files, take_filters(options))
+    output = LedgerOutput(format, look, runner.writer, files)
+    for file in runner.open(files):
+        with file:
+            with drive_ledgers(runner, file) as drive:
+                linter = Linter(drive.ledgers)
+                for chunk in drive.chunks():
+                    linter.take(chunk)
+            remarks = [one for one in linter.remarks() if notes or one.lint.severity is not Severity.NOTE]
+            if any(one.lint.severity is not Severity.NOTE for one in remarks) and not runner.status:
+                runner.status = UNDECODED
+            output.write(file, map(remark_object, remarks), LintView(look).lines(remarks))
+    runner.close()
+    return runner.status

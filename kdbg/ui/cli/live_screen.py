@@ -10,29 +10,27 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...analysis.logs.log import ApplicationLog
 from ...atomic import AtomicFile
-from ...capture import Capture
-from ...capture.source import open_source
 from ...capture.write import CaptureWriter
 from ...errors import CaptureError, InputError, UnknownCapture
+from ...exchanges.engine.driver import Pairing
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...live.holds import BOTH, Hand, Held, channel, with_bytes, with_field
 from ...live.socket_processes import Owners
 from ...protocol.findings.amounts import count
 from ...protocol.wire.language.api import Direction
-from ...protocol.wire.readings.topics import NamesThen
 from ...views.render.style import Look
 from ..tui.feed import ExchangeFeed
 from ..tui.index import Batch, Start
 from ..tui.intercept import Heard, HeldMessage
 from ..tui.processes import Causes, Job, Note, Progress, Tell
 from ..tui.spool import SpoolWalk, SpoolWriter
-from .browsing import WIDEST, IndexRun, keys_from_terminal, parsed
-from .fault_options import Marks
-from .process_filter import ProcessFilter
-from .stream_run import Streaming
+from . import browse_captures
+from .browse_captures import WIDEST, IndexReader, index_runner, keys_from_terminal, parsed
+from .live_stream import LiveStream, ProcessFilter
+from .relay import FaultMarks
+from .runner import Blocks, ignore
 
 __all__ = ["Hand", "Live", "channel", "screen", "show"]
 KEPT = 500_000
@@ -40,39 +38,11 @@ KEPT = 500_000
 SIDED = re.compile(r"(request|response)s?\s*:\s*(.*)", re.DOTALL)
 
 
-class LiveRun(Streaming, IndexRun):
-    """Reads a stream, and tells of every exchange that the filters let through, with what was done to it."""
-
-    def __init__(self, name: str, filters: Filters, spool: SpoolWriter, tell: Tell) -> None:
-        super().__init__(filters, spool, self._report_progress, live=True, followed=None)
-        self.name, self._hear = name, tell
-        self._missing = 0
-        self.marks: Marks | None = None
-
-    def _report_progress(self, what: Batch | Note | Progress | Causes) -> None:
-        """Tell on; how far it is says how much is missing as well."""
-        if isinstance(what, Progress):
-            what = Progress(what.read, None, self._missing)
-        self._hear(what)
-
-    def blocks(self, capture: Capture | ApplicationLog) -> Iterator[list[Any]]:
-        """Yield the packets, which diagnosis sees before the engine does; tell how many are missing by then."""
-        for packets in self._weighed.through(super().blocks(capture)):
-            yield packets
-            missing = sum(capture.lost or ())
-            if missing != self._missing:
-                self._missing = missing
-                self._tell(Progress(*capture.source.extent()))
-
-    def give(self, capture: Capture | ApplicationLog, names: NamesThen) -> None:
-        """Mark what was done to exchanges, and tell of them."""
-        if self.marks is not None:
-            self.marks.mark(self.held)
-        super().give(capture, names)
-
-
 class Live:
-    """Reads a stream from a descriptor; `marks` is that of what the proxy did, `owners` finds processes."""
+    """Reads a stream from a descriptor; `marks` is that of what the proxy did, `owners` finds processes.
+
+    It tells of every exchange that the filters let through, with what was done to it.
+    """
 
     def __init__(
         self, name: str, stream: int, filters: Filters, marks: int | None = None, owners: Owners | None = None
@@ -82,22 +52,37 @@ class Live:
 
     def __call__(self, spool: int, tell: Tell) -> None:
         """Read until the stream ends."""
-        writer = SpoolWriter(spool)
-        run = LiveRun(self.name, self.filters, writer, tell)
-        if self.marks is not None:
-            run.marks = Marks(self.marks, run.say)
-        if self.owners is not None:
-            run.owned = ProcessFilter(self.owners, run.say)
+        missing = 0
+
+        def report(what: Batch | Note | Progress | Causes) -> None:
+            """Tell on; how far it is says how many packets are missing as well."""
+            tell(Progress(what.read, None, missing) if isinstance(what, Progress) else what)
+
+        def through(engine: Pairing, blocks: Blocks) -> Blocks:
+            """Yield the packets; tell how many are missing by then."""
+            nonlocal missing
+            for packets in blocks:
+                yield packets
+                lost = sum(capture.lost or ())
+                if lost != missing:
+                    missing = lost
+                    report(Progress(*capture.source.extent()))
+
+        writer, runner = SpoolWriter(spool), index_runner(self.filters, report, live=True)
+        marks = FaultMarks(self.marks, runner.say) if self.marks is not None else None
+        owned = ProcessFilter(self.owners, runner.say) if self.owners is not None else None
+        stream = LiveStream(runner, self.name, owned=owned)
+        reader = IndexReader(runner, writer, report, marks.mark if marks is not None else ignore)
         try:
-            with Capture(open_source(os.fdopen(self.stream, "rb", buffering=0))) as capture:
-                run.files += 1
-                run.read(capture, self.name)
+            with stream.opened(os.fdopen(self.stream, "rb", buffering=0)) as file:
+                capture = file.capture
+                reader.read(file, stream.drive, through)
         except UnknownCapture:
             pass  # it ended before it had begun
         except CaptureError as error:
-            run.say(str(error))
+            runner.say(str(error))
         finally:
-            run.close()
+            runner.say(" · ".join(runner.closing()))
             writer.close()
 
 
@@ -188,13 +173,13 @@ def screen(feed: ExchangeFeed, name: str, look: Look, *, light: bool = False, ha
 
 def jobs() -> dict[str, Job]:
     """Return the questions that can be asked of a stream."""
-    from . import browsing
-
-    return browsing.jobs((), Filters()) | {"export": export}
+    return browse_captures.jobs((), Filters()) | {"export": export}
 
 
 def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[int]]) -> Iterator[str]:
     """Write exchanges, told by their numbers, as a capture; yield what to say of it."""
+    from .packets import write_exchange
+
     left = {one for numbers in wanted.values() for one in numbers}
     written = 0
     with AtomicFile(target, private=True) as output, CaptureWriter(output.partial, name=target) as writer:
@@ -203,16 +188,7 @@ def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[
                 if exchange.number in left:
                     left.discard(exchange.number)
                     written += 1
-                    save(exchange, writer, exchange.peers.number)
+                    write_exchange(exchange, writer, exchange.peers.number)
             if not left:
                 break
     yield f"wrote {count(written, 'exchange')} to {target}"
-
-
-def save(exchange: Exchange, writer: CaptureWriter, connection: int) -> None:
-    """Write the messages of an exchange; `connection` is the number of its own as `CaptureWriter` has it."""
-    for half in (exchange.request, exchange.response):
-        if half is not None:
-            data = len(half.data).to_bytes(4, "big") + half.data
-            _, client, broker, *_ = exchange.peers
-            writer.tap(client, broker, half is exchange.request, data, half.first_time, connection)

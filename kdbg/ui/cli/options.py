@@ -1,11 +1,24 @@
-"""Options that the commands which look things up share."""
+"""The options and arguments that several commands share, with the types of their values."""
 
 from __future__ import annotations
 
-from typing import Final
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from ...budget import DEFAULT, LEAST, MEMORY, VARIABLE, size_of
+from ...errors import InputError
+from ...extras import install
+from ...views.render.views import VIEWS, View
+
+if TYPE_CHECKING:
+    from ...live.files import Rotation
+
+Command = Callable[..., Any]
+F = TypeVar("F", bound=Command)
 HELP: Final = {
     "color": "Colour the output; auto follows the terminal and NO_COLOR (default: auto).",
     "conf": "Set a Spark configuration property. Repeatable.",
@@ -14,10 +27,6 @@ HELP: Final = {
     "full": "Show long arrays and values in full (always so in a pipe).",
     "hide-values": "Show only the sizes of record keys, values and headers.",
     "light": "Use the light theme (press d to switch).",
-    "listen": "Listen here for the first broker; further brokers use the next ports (default: 127.0.0.1:19092).",
-    "advertise": "Advertise this host name to clients instead of the --listen host.",
-    "listen-cert": "Serve TLS with this certificate (and key).",
-    "listen-key": "Read the private key from this file, if it is not in the certificate file.",
     "only-named": "Connect only to hosts given by --broker.",
     "show-secrets": "Show passwords, tokens and other secrets.",
     "timeout": "Limit each connection attempt, and each response after the wait that its request allows (default: 10).",
@@ -25,14 +34,200 @@ HELP: Final = {
     "write": "Save the traffic as a plaintext capture, including passwords.",
 }
 """The help of options that several commands have."""
+DEFINITIONS = "kdbg.definitions"
+"""Where a click context keeps the paths of --definitions, for a command whose work other processes do."""
+SMALLEST_FILE = 1 << 16
+"""Bytes of a file that may be asked for, at least: some packets fit in."""
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes, `least` at least: 100MB, 64KiB, 5000. Units are powers of two."""
+
+    name = "size"
+
+    def __init__(self, least: int = 1) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return value if isinstance(value, int) else size_of(value, self.least)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Rolling(click.ParamType):  # type: ignore[type-arg]
+    """The size of files, and how many are kept: 100MB*10."""
+
+    name = "rotation"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Rotation:
+        from ...live.files import Rotation
+
+        if isinstance(value, Rotation):
+            return value
+        size, _, files = value.partition("*")
+        if not files.strip().isdigit() or not int(files):
+            self.fail(f"not SIZE*N: {value!r}; use SIZE*N, such as 100MB*10", param, ctx)
+        return Rotation(Size(SMALLEST_FILE).convert(size, param, ctx), int(files))
+
+
+class Setting(click.ParamType):  # type: ignore[type-arg]
+    """NAME=VALUE."""
+
+    name = "setting"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        name, equals, setting = str(value).partition("=")
+        if not name or not equals:
+            self.fail(f"invalid property {value!r}; use NAME=VALUE, such as spark.executor.memory=4g", param, ctx)
+        return name, setting
+
+
+def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Make what gives a command several options, in this order."""
+
+    def give(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return give
+
+
+def files_argument(metavar: str = "FILE…") -> Callable[[Command], Command]:
+    """Make the argument of one or more files; - is the standard input."""
+    return click.argument("files", nargs=-1, required=True, metavar=metavar, type=click.Path(allow_dash=True))
+
+
+def choice_option(*formats: str, help: str = "Set the output format") -> Callable[[Command], Command]:
+    """Make --format of these formats; the first is the default."""
+    return click.option("--format", "-f", "format", type=click.Choice(formats), default=formats[0],
+                        help=f"{help} (default: {formats[0]}).")  # fmt: skip
+
+
+def text_or_json(rows: str) -> Callable[[Command], Command]:
+    """Make --format of text and json; `rows` says what an object of JSON is."""
+    return choice_option("text", "json", help=f"Set the output format: text, or json with one object {rows}")
+
+
+def view_option(default: str, wanted: Callable[[View], bool] = lambda view: True) -> Callable[[Command], Command]:
+    """Make --format of the views that are wanted."""
+    views = [name for name, view in VIEWS.items() if wanted(view)]
+    return click.option("--format", "-f", "format", type=click.Choice(views), default=default,
+                        help=f"Set the output format (default: {default}).")  # fmt: skip
+
+
 color_option: Final = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help=HELP["color"]
 )
-format_option: Final = click.option(
-    "--format",
-    "-f",
-    "format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="Set the output format: text, or JSON Lines (default: text).",
+format_option: Final = choice_option("text", "json", help="Set the output format: text, or JSON Lines")
+look_options: Final = all_of(
+    color_option,
+    click.option("--full", is_flag=True, help=HELP["full"]),
+    click.option("--show-secrets", is_flag=True, help=HELP["show-secrets"]),
 )
+values_option: Final = click.option("--hide-values", is_flag=True, help=HELP["hide-values"])
+meanings_option: Final = click.option("--explain-fields", "meanings", is_flag=True, help=HELP["explain-fields"])
+raw_option: Final = click.option(
+    "--raw", is_flag=True, help="Leave text unescaped in CSV, also where a spreadsheet would treat it as a formula."
+)
+merge_option: Final = click.option(
+    "--merge/--no-merge",
+    default=None,
+    help="Merge captures of the same traffic from several hosts (default: if detected); see kdbg guide merge.",
+)
+latency_option: Final = click.option(
+    "--latency",
+    is_flag=True,
+    help="Break down latency (network, broker, throttling) and show TCP statistics; see kdbg guide latency.",
+)
+jobs_option: Final = click.option(
+    "--jobs", "-j", type=click.IntRange(min=1), default=1, metavar="N",
+    help="Use N worker processes (default: 1); the output is the same.",
+)  # fmt: skip
+conf_option: Final = click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help=HELP["conf"])
+write_option: Final = click.option("--write", metavar="FILE.pcap", help=HELP["write"])
+listen_options: Final = all_of(
+    click.option("--listen", "-l", default="127.0.0.1:19092", metavar="HOST:PORT",
+                 help="Listen here for the first broker; further brokers use the next ports "
+                      "(default: 127.0.0.1:19092)."),
+    click.option("--advertise", metavar="HOST", help="Advertise this host name to clients instead of the --listen "
+                                                     "host."),
+)  # fmt: skip
+certificate_option: Final = click.option(
+    "--listen-cert", metavar="PEM", help="Serve TLS with this certificate (and key)."
+)
+certificate_key_option: Final = click.option(
+    "--listen-key", metavar="PEM", help="Read the private key from this file, if it is not in the certificate file."
+)
+screen_options: Final = all_of(
+    click.option("--tui", is_flag=True, help="Browse the traffic interactively, as with kdbg browse."),
+    click.option("--light", is_flag=True, help=HELP["light"]),
+)
+TREE_OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("--depth", {"type": click.IntRange(min=1), "metavar": "N", "help": "Limit trees to N levels."}),
+    ("--only-errors",
+     {"is_flag": True, "help": "Show only the fields with errors of each exchange, with their paths."}),
+    ("--local", {"is_flag": True, "help": "Show local time instead of UTC (JSON and field values stay in UTC)."}),
+    ("--no-pager", {"is_flag": True, "help": "Print long output without a pager."}),
+)  # fmt: skip
+"""The options of trees, times and the pager, with what click says of each: see `output.on_screen`."""
+
+
+def tree_options(*without: str) -> Callable[[Command], Command]:
+    """Make what gives a command TREE_OPTIONS, but for those named."""
+    return all_of(*(click.option(name, **about) for name, about in TREE_OPTIONS if name not in without))
+
+
+def _allow(ctx: click.Context, param: click.Parameter, value: int) -> None:
+    MEMORY.allow(value)
+
+
+memory_option: Final = click.option(
+    "--max-memory", type=Size(LEAST), default=DEFAULT, metavar="SIZE", envvar=VARIABLE, expose_value=False,
+    callback=_allow,
+    help="Limit the memory; data above the limit is dropped with a finding (default: 1GB).",
+)  # fmt: skip
+
+
+def _serve_definitions(context: click.Context, option: click.Parameter, paths: tuple[str, ...]) -> None:
+    """Read the definitions before anything asks for an API; they are forgotten when the command ends."""
+    if not paths:
+        return
+    context.meta[DEFINITIONS] = paths
+    from ...library import using_definitions
+    from . import printable
+
+    quiet = context.resilient_parsing  # a shell is asking what could come next
+    for note in context.with_resource(using_definitions(*paths)):
+        if not quiet:
+            click.echo(f"kdbg: {printable(note)}", err=True)
+
+
+definitions_option: Final = click.option(
+    "--definitions", multiple=True, metavar="DIR|FILE", type=click.Path(), envvar="KDBG_DEFINITIONS",
+    expose_value=False, is_eager=True, callback=_serve_definitions,
+    help="Load Kafka JSON message definitions, in addition to the built-in ones (default: $KDBG_DEFINITIONS). "
+         "Repeatable.",
+)  # fmt: skip
+"""Message definitions served beside kdbg's own grammars, as long as a command runs."""
+input_options: Final = all_of(definitions_option, memory_option)
+"""Of all commands that read what others made."""
+
+
+def need_screen(command: str, hint: str = "omit --tui for pipes and files") -> None:
+    """Raise `InputError` where no screen can be shown for a command."""
+    if find_spec("textual") is None:
+        raise InputError(f"{command} needs the package textual; {install('tui')}")
+    if not (sys.stdout.isatty() and sys.stdin is not None):
+        raise InputError(f"{command} needs a terminal; {hint}")
+
+
+def read_text(path: str) -> str:
+    """Return the text of a file that an option names; raise `InputError` for one that cannot be read."""
+    from pathlib import Path
+
+    try:
+        return Path(path).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None

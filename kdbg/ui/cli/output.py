@@ -1,117 +1,58 @@
-"""Where output goes: options that all viewing commands share, colour and width, writing in bulk."""
+"""Where output goes: how it looks on the stdout that there is, writing in bulk, the pager.
+
+Long output on a terminal goes through a pager, as git's does: $KDBG_PAGER, else $PAGER, else less. What fits on the
+screen is printed without one. So output is held back until it is longer than the screen, or complete.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
 
 import click
 
 from ...views.render.style import Look
-from ...views.render.views import VIEWS, View
-from .options import HELP, color_option
 
 if TYPE_CHECKING:
+    import subprocess
+
     from ...payloads.values.chosen import ReadBytes
 
 FLUSH_AT = 1 << 16
+NO_PAGER = ("", "cat")
+"""Pagers that are none."""
 
 
-values_option: Final = click.option("--hide-values", is_flag=True, help=HELP["hide-values"])
-merge_option: Final = click.option(
-    "--merge/--no-merge",
-    default=None,
-    help="Merge captures of the same traffic from several hosts (default: if detected); see kdbg guide merge.",
-)
-latency_option: Final = click.option(
-    "--latency",
-    is_flag=True,
-    help="Break down latency (network, broker, throttling) and show TCP statistics; see kdbg guide latency.",
-)
-raw_option: Final = click.option(
-    "--raw", is_flag=True, help="Leave text unescaped in CSV, also where a spreadsheet would treat it as a formula."
-)
+def take_look(options: dict[str, Any], format: str = "tree", read: ReadBytes | None = None) -> Look:
+    """Take out of what a command was given how its output looks; `read` is what reads keys and values.
 
-
-def look_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command --color, --full and --show-secrets, with the same meaning everywhere."""
-    for option in (
-        click.option("--show-secrets", is_flag=True, help=HELP["show-secrets"]),
-        click.option("--full", is_flag=True, help=HELP["full"]),
-        color_option,
-    ):
-        command = option(command)
-    return command
-
-
-def view_option(default: str, wanted: Callable[[View], bool] = lambda view: True) -> Callable[[Any], Any]:
-    """Make --format of the views that are wanted."""
-    names = [name for name, view in VIEWS.items() if wanted(view)]
-    return click.option(
-        "--format",
-        "-f",
-        "format",
-        type=click.Choice(names),
-        default=default,
-        help=f"Set the output format (default: {default}).",
+    Of `look_options`, and of the options of values, fields and trees as far as the command has them: see `options`.
+    """
+    found = look(
+        options.pop("color"), options.pop("full"), options.pop("show_secrets"), options.pop("meanings", False), read
     )
-
-
-meanings_option: Final = click.option(
-    "--explain-fields",
-    "meanings",
-    is_flag=True,
-    help=HELP["explain-fields"],
-)
-
-
-jobs_option: Final = click.option(
-    "--jobs", "-j", type=click.IntRange(min=1), default=1, metavar="N",
-    help="Use N worker processes (default: 1); the output is the same.",
-)  # fmt: skip
-
-
-SCREEN_OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
-    ("--depth", {"type": click.IntRange(min=1), "metavar": "N", "help": "Limit trees to N levels."}),
-    (
-        "--only-errors",
-        {"is_flag": True, "help": ("Show only the fields with errors of each exchange, with their paths.")},
-    ),
-    ("--local", {"is_flag": True, "help": "Show local time instead of UTC (JSON and field values stay in UTC)."}),
-    ("--no-pager", {"is_flag": True, "help": "Print long output without a pager."}),
-)
-"""The options of trees, times and the pager, with what click says of each: see `on_screen`."""
-
-
-def tree_options(*without: str) -> Callable[[Any], Any]:
-    """Make what gives a command SCREEN_OPTIONS, but for those named."""
-
-    def give(command: Callable[..., Any]) -> Callable[..., Any]:
-        for name, about in reversed(SCREEN_OPTIONS):
-            command = command if name in without else click.option(name, **about)(command)
-        return command
-
-    return give
+    if "depth" in options:
+        found = on_screen(found, format, options)
+    return without_values(found, options.pop("hide_values", False))
 
 
 def on_screen(found: Look, format: str, given: dict[str, Any]) -> Look:
-    """Return a look with the options of trees and times, taken out of those given; on a terminal trees are compact."""
+    """Return a look with the options of trees and times, taken out of those given.
+
+    Trees show what matters, unless all shall be shown, or what the fields mean.
+    """
     taken = {name: given.pop(name) for name in ("local", "only_errors", "depth")}
     if format != "tree" and (taken["only_errors"] or taken["depth"] is not None):
-        raise click.UsageError(
-            f"{'--only-errors' if taken['only_errors'] else '--depth'} requires --format tree, not {format}"
-        )
+        option = "--only-errors" if taken["only_errors"] else "--depth"
+        raise click.UsageError(f"{option} requires --format tree, not {format}")
     if taken["local"] and format == "json":
         click.echo("kdbg: --local has no effect on JSON, whose times are always UTC", err=True)
-    return replace(compact(found), **taken)
-
-
-def compact(found: Look) -> Look:
-    """Return a look whose trees show what matters, unless it shows all, or what the fields mean."""
-    return replace(found, compact=not found.full and not found.meanings)
+    return replace(found, compact=not found.full and not found.meanings, **taken)
 
 
 def look(color: str, full: bool, show_secrets: bool, meanings: bool = False, read: ReadBytes | None = None) -> Look:
@@ -134,9 +75,14 @@ def width() -> int:
     """Return the columns of the terminal, or of COLUMNS; 80 where there is neither."""
     if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
         return 80
+    return terminal_size().columns
+
+
+def terminal_size() -> os.terminal_size:
+    """Return the columns and lines of the terminal; 80 and 24 where there is none."""
     import shutil
 
-    return shutil.get_terminal_size((80, 24)).columns
+    return shutil.get_terminal_size((80, 24))
 
 
 def _color_system(terminal: bool) -> str:
@@ -218,3 +164,121 @@ class Writer:
         rest = memoryview(data)
         while rest:
             rest = rest[self.raw.write(rest) or 0 :]
+
+
+def is_live(file: str) -> bool:
+    """Return whether somebody may be writing the file while it is read: the standard input, or a pipe."""
+    try:
+        return file == "-" or stat.S_ISFIFO(os.stat(file).st_mode)  # noqa: PTH116 - pathlib takes 3 ms to import
+    except OSError:
+        return False
+
+
+def writer_for(files: Iterable[str]) -> Writer:
+    """Return what writes to stdout while these files are read."""
+    return Writer(live=any(is_live(file) for file in files))
+
+
+def say(text: str) -> None:
+    """Print a line on stderr, with what is not printable escaped."""
+    from ...views.render.values import escape
+
+    click.echo(f"kdbg: {escape(text)}", err=True)
+
+
+def heading(look: Look, file: str) -> str:
+    """Return the line above what is shown of one of several files."""
+    from ...views.render.values import escape
+
+    return look.paint("heading", f"==> {escape(file)} <==") + "\n"
+
+
+def pager_command() -> str | None:
+    """Return the command line of the pager; None where there is none, or none is wanted."""
+    for name in ("KDBG_PAGER", "PAGER"):
+        asked = os.environ.get(name)
+        if asked is not None:
+            return None if asked.strip() in NO_PAGER else asked
+    import shutil
+
+    return "less" if shutil.which("less") else None
+
+
+@contextmanager
+def writing(*, live: bool, pager: bool) -> Iterator[Writer]:
+    """Make a context with what writes to stdout; `pager`: long output goes through one, if stdout is a terminal.
+
+    At its end all is written, and the pager is waited for.
+    """
+    command = pager_command() if pager and not live and sys.stdout.isatty() else None
+    if command is None or os.environ.get("TERM") == "dumb":
+        yield Writer(live=live)
+        return
+    writer = PagedWriter(command, terminal_size().lines)
+    try:
+        yield writer
+    finally:
+        writer.finish()
+
+
+class PagedWriter(Writer):
+    """Writes to stdout what is shorter than `lines`, and all else to the pager; what is said on stderr comes behind."""
+
+    command: str
+    lines: int
+
+    def __init__(self, command: str, lines: int) -> None:
+        super().__init__()
+        self.command, self.lines = command, lines
+        self._said: list[str] = []
+        self._pager: subprocess.Popen[bytes] | None = None
+
+    def write(self, piece: str | bytes) -> None:
+        if self._pager is not None:
+            super().write(piece)
+            return
+        data = encoded(piece)
+        self._parts.append(data)
+        self.lines -= data.count(b"\n")
+        if self.lines <= 0:
+            self._start()
+
+    def write_all(self, pieces: Sequence[str | bytes]) -> None:
+        for piece in pieces:
+            self.write(piece)
+
+    def flush(self) -> None:
+        """Write what there is, once the pager runs: before, it is not known whether it is wanted."""
+        if self._pager is not None:
+            super().flush()
+
+    def say(self, text: str) -> None:
+        self._said.append(text)
+
+    def _start(self) -> None:
+        import subprocess
+
+        self.giving_away()
+        environment = {"LESS": "FRX", "LESSCHARSET": "utf-8"} | os.environ
+        self._pager = subprocess.Popen(self.command, shell=True, stdin=subprocess.PIPE, env=environment)  # the user's
+        assert self._pager.stdin is not None
+        self.raw = self._pager.stdin  # type: ignore[assignment]  # a BinaryIO all the same
+        super().flush()
+
+    def finish(self) -> None:
+        """Write what was held back, wait for the pager, and say what was to be said."""
+        if self._pager is None:
+            super().flush()
+        else:
+            with suppress(BrokenPipeError):  # it was left before the end
+                super().flush()
+            with suppress(BrokenPipeError):
+                self.raw.close()
+            while self._pager.poll() is None:
+                with suppress(KeyboardInterrupt):  # it is the pager's, and ends nothing there
+                    self._pager.wait()
+            self.raw = sys.stdout.buffer
+            self._parts.clear()
+        for text in self._said:
+            super().say(text)
+        self._said.clear()

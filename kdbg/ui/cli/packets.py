@@ -1,17 +1,53 @@
-"""Captures gone through packet by packet, by commands that write others: redact and export."""
+"""Captures gone through packet by packet, and written: by `kdbg export`, `kdbg redact`, and the screens.
+
+`kdbg export` reads each capture for the wanted exchanges, then again to write their packets. What is written of an
+exchange is a `PacketChoice`; another way to choose is another entry of `MODES`.
+
+The plain bytes of TLS connections are written as packets of TCP connections that are made up around them. Each piece
+of plain bytes is a packet with the time of the one that brought it; what could not be decrypted is a gap.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
+import click
+
+from ...atomic import AtomicFile
+from ...capture import Capture
+from ...capture.frame_writer import FrameWriter
 from ...capture.frames import Dissectors, Frame, Frames
-from ...capture.packet import Packet
-from ...errors import CaptureRefused
+from ...capture.keylog import KeyLog
+from ...capture.packet import ACK, PSH, SYN, Packet
+from ...capture.write import RAW_IP, TICK, CaptureWriter, MadeUp
+from ...errors import CaptureError, CaptureRefused
+from ...exchanges.engine.classifier import Budget, Classifier
+from ...exchanges.engine.engine import Engine
+from ...exchanges.engine.tls import Tls
+from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...protocol.findings import Finding
+from ...protocol.findings.amounts import count
 from ...streams.tcp.connection import Connection
 from ...streams.tcp.stream import NOBODY, Receiver
+from ...streams.tcp.table import ConnectionTable
+from ...views.reading.files import Named, chosen
 from ...views.redact.streams import Direction
+from . import REFUSED
+from .output import Writer
+from .runner import Choose, OpenFile, Runner
+
+if TYPE_CHECKING:
+    from ..tui.index import Start
+
+Takes = Callable[[Packet, Direction], bool]
+"""Says whether a packet is to be written."""
+Write = Callable[[Frame], None]
 
 
 class Ends:
@@ -60,3 +96,240 @@ def refuse_same(source: str, target: str) -> None:
 def nobody(connection: Connection) -> tuple[Receiver, Receiver]:
     """Return receivers that do nothing: the table is asked for places alone."""
     return NOBODY, NOBODY
+
+
+def write_exchange(exchange: Exchange, writer: CaptureWriter, connection: int) -> None:
+    """Write the messages of an exchange; `connection` is the number of its own as `CaptureWriter` has it."""
+    for half in (exchange.request, exchange.response):
+        if half is not None:
+            data = len(half.data).to_bytes(4, "big") + half.data
+            _, client, broker, *_ = exchange.peers
+            writer.tap(client, broker, half is exchange.request, data, half.first_time, connection)
+
+
+class PacketChoice(Protocol):
+    """What is to be written of one capture."""
+
+    def want(self, exchange: Exchange, ends: Ends) -> None:
+        """Take note of a wanted exchange."""
+
+    def takes(self, packet: Packet, direction: Direction) -> bool:
+        """Return whether a packet of a connection is to be written."""
+
+
+class WholeConnections:
+    """Chooses every packet of the connections in which a wanted exchange is."""
+
+    def __init__(self) -> None:
+        self._wanted: set[int] = set()
+
+    def want(self, exchange: Exchange, ends: Ends) -> None:
+        self._wanted.add(ends.first_packet(exchange))
+
+    def takes(self, packet: Packet, direction: Direction) -> bool:
+        return direction[0] in self._wanted
+
+
+class ExchangesAlone:
+    """Chooses the packets that hold the messages, those sent again in between too, and their connections' handshakes.
+
+    The handshake tells who the client is, and where the sequence numbers begin.
+    """
+
+    def __init__(self) -> None:
+        self._wanted: dict[Direction, set[int]] = defaultdict(set)
+        self._connections: set[int] = set()
+
+    def want(self, exchange: Exchange, ends: Ends) -> None:
+        for direction, half in ends.halves(exchange):
+            first, last = sorted((half.first_packet, half.last_packet))
+            self._wanted[direction].update(range(first, last + 1))
+            self._connections.add(direction[0])
+
+    def takes(self, packet: Packet, direction: Direction) -> bool:
+        if packet[5] & SYN:
+            return direction[0] in self._connections
+        return bool(packet[7]) and packet[0] in self._wanted.get(direction, ())
+
+
+MODES: Mapping[str, Callable[[], PacketChoice]] = {"connections": WholeConnections, "exchanges": ExchangesAlone}
+"""What can be written, by its name."""
+
+
+class PacketExport:
+    """Writes what is wanted of captures to a file; `written` counts packets."""
+
+    out: FrameWriter
+    written: int = 0
+
+    def __init__(
+        self, runner: Runner, target: str, mode: Callable[[], PacketChoice], *, tls_plain: bool = False
+    ) -> None:
+        self._runner, self._target, self._mode, self._tls_plain = runner, target, mode, tls_plain
+
+    def write(self, files: Sequence[str], choose: Choose | None = None) -> None:
+        """Write the file; end the command where it would lack what could not be read."""
+        runner = self._runner
+        for source in files:
+            refuse_same(source, self._target)
+        with AtomicFile(self._target, private=True) as output:
+            with FrameWriter(output, pcapng=is_pcapng(self._target, otherwise=True)) as self.out:
+                for file in runner.open(files, choose):
+                    with file:
+                        self._read(file)
+                what = f"{count(self.written, 'packet')} written" if runner.is_complete else "nothing written"
+                runner.close(runner.closing(what, selected="selected"))
+            runner.end_unless_complete()
+
+    def _read(self, file: OpenFile) -> None:
+        """Find the wanted exchanges of a capture, then write their packets."""
+        capture, runner = file.capture, self._runner
+        if capture.source.pipe is not None:
+            raise CaptureError(capture.name, "a pipe, which export cannot read twice", "save it to a file first")
+        refuse_same(capture.name, self._target)
+        assert isinstance(capture, Capture), "logs are refused"
+        choice, ends, encrypted = self._mode(), Ends(), set[int]()
+        with runner.drive(file) as drive:
+            assert isinstance(drive.engine, Engine), "logs are refused"
+            drive.engine.watch = ends.watch
+            for exchange in drive:
+                choice.want(exchange, ends)
+                if exchange.peers.tls is not None:
+                    encrypted.add(ends.first_packet(exchange))
+        if encrypted and not self._tls_plain:
+            runner.say(f"{count(len(encrypted), 'TLS connection')} exported encrypted; use --tls-plain for plaintext")
+        plain = Decrypting(encrypted if self._tls_plain else (), capture.keys, choice.takes, self._add)
+        with Frames(capture.name) as frames:
+            self._write(frames, choice, plain)
+
+    def _add(self, frame: Frame) -> None:
+        """Write a packet."""
+        self.out.add(frame)
+        self.written += 1
+
+    def _write(self, frames: Frames, choice: PacketChoice, plain: Decrypting) -> None:
+        """Write the packets of a capture that were chosen."""
+        table, dissectors = ConnectionTable(plain.accept), Dissectors()
+        for frame, packet in packets(frames, dissectors):
+            if packet is None:
+                continue
+            table.receive(packet)
+            found = table.place(packet)
+            if found is None or found[0].first_packet in plain.first_packets:
+                continue
+            if choice.takes(packet, (found[0].first_packet, found[1] is found[0].sent)):
+                for each in [piece.frame for piece in dissectors.pieces] or [frame]:
+                    self._add(each)
+        table.close()
+        if dissectors.lost:
+            self._runner.say(f"{count(dissectors.lost, 'IP fragment')} dropped: their connection is unknown")
+
+
+def export_marked(
+    files: Sequence[str], filters: Filters, spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[int]]
+) -> Iterator[str]:
+    """Write what was marked on the screen of `kdbg browse`: exchanges by their numbers; yield what to say of it."""
+    numbers = {files[file]: marked for file, marked in wanted.items()}
+    said = list[str]()
+
+    def choose(file: str) -> tuple[Named, Filters]:
+        name, _ = chosen(file, filters)
+        return name, filters.but(exchange=numbers[file])
+
+    runner = Runner(filters, Writer(live=False), fails=False, say=said.append)
+    export = PacketExport(runner, target, MODES["exchanges"])
+    with suppress(click.exceptions.Exit):  # it said why
+        export.write([files[file] for file in wanted], choose)
+    yield f"wrote {count(export.written, 'packet')} to {target}" if runner.status != REFUSED else "; ".join(said)
+
+
+class PlainTalk:
+    """One connection: its sides take the plain bytes, `write` what is to be written of them."""
+
+    def __init__(self, tls: Tls, takes: Takes, write: Write) -> None:
+        ends = tls.initiator, tls.acceptor
+        assert isinstance(tls.tcp, Connection), "preambles are not looked for here"
+        self.made = MadeUp(ends[tls.client], ends[1 - tls.client], first=tls.tcp.start // TICK)
+        self._first, self._takes, self._write = tls.first_packet, takes, write
+        self._open, self._left = False, 2
+        self.sides = PlainSide(self, tls.client, sent=True), PlainSide(self, 1 - tls.client, sent=False)
+
+    def data(self, side: PlainSide, payload: bytes, time: int, number: int) -> None:
+        """Write a packet with these bytes, behind the handshake if they are the first."""
+        if not self._open:
+            self._open = True
+            self._packets(side, SYN, b"", time, number, self.made.opening())
+        if self._is_taken(side, PSH | ACK, payload, time, number):
+            self._packets(side, PSH | ACK, payload, time, number, self.made.data(side.end_of, payload))
+        else:
+            self.made.pass_over(side.end_of, len(payload))
+
+    def end(self, side: PlainSide, time: int, number: int) -> None:
+        """Hang up, once both sides have."""
+        self._left -= 1
+        if not self._left and self._open:
+            self._packets(side, SYN, b"", time, number, self.made.ending())
+
+    def _packets(
+        self, side: PlainSide, flags: int, payload: bytes, time: int, number: int, made: Iterable[bytes]
+    ) -> None:
+        if self._is_taken(side, flags, payload, time, number):
+            for data in made:
+                self._write(Frame(number, time, RAW_IP, data, len(data)))
+
+    def _is_taken(self, side: PlainSide, flags: int, payload: bytes, time: int, number: int) -> bool:
+        return self._takes((number, time, b"", 0, 0, flags, payload, len(payload)), (self._first, side.sent))
+
+
+class PlainSide:
+    """A tcp.Receiver of the plain bytes of one direction."""
+
+    end_of: int
+    sent: bool
+
+    def __init__(self, talk: PlainTalk, end_of: int, *, sent: bool) -> None:
+        self._talk, self.end_of, self.sent = talk, end_of, sent
+
+    def data(self, payload: bytes, time: int, number: int) -> None:
+        self._talk.data(self, payload, time, number)
+
+    def gap(self, length: int, time: int, number: int) -> None:
+        self._talk.made.pass_over(self.end_of, length)
+
+    def end(self, time: int, number: int) -> None:
+        self._talk.end(self, time, number)
+
+
+class Decrypting:
+    """Decrypts the connections with these first packets; `accept` says who takes their bytes, as a Table asks."""
+
+    def __init__(self, first_packets: Iterable[int], keys: KeyLog, takes: Takes, write: Write) -> None:
+        self.first_packets = frozenset(first_packets)
+        self._keys, self._budget = keys, Budget()
+        self._takes, self._write = takes, write
+
+    def accept(self, connection: Connection) -> tuple[Receiver, Receiver]:
+        """Return the receivers of a connection's directions."""
+        if connection.first_packet not in self.first_packets:
+            return NOBODY, NOBODY
+        return Classifier(connection, self._budget, _other, _other, partial(self._speaks_tls, connection)).sides
+
+    def _speaks_tls(self, connection: Connection, classifier: Classifier) -> None:
+        tls = Tls(connection, self._keys, self._budget, self._is_open, _is_closed)
+        connection.sent.attach(tls.sent)
+        connection.answered.attach(tls.answered)
+        classifier.hand_over((tls.sent, tls.answered))
+
+    def _is_open(self, tls: Tls) -> None:
+        for side, receiver in zip(
+            (tls.sent, tls.answered), PlainTalk(tls, self._takes, self._write).sides, strict=True
+        ):
+            side.attach(receiver)
+
+
+def _other(classifier: Classifier, what: object) -> None:
+    """Do nothing: a connection that was decrypted once speaks TLS."""
+
+
+def _is_closed(tls: Tls, finding: Finding) -> None:
+    """Do nothing: so did one that has keys."""

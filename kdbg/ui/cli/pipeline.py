@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .definitions import GIVEN, definitions_option
+from ...errors import InputError
+from ...protocol.findings import Kind
+from ...protocol.findings.amounts import count
+from ...protocol.findings.kinds import Severity
+from . import INTERRUPTED, REFUSED, UNDECODED
 from .filters import archive_filter_options, take_archive_filters
-from .memory import memory_option
-from .options import HELP
-from .sizes import Size
+from .options import DEFINITIONS, HELP, Size, conf_option, input_options
+from .output import say
+
+if TYPE_CHECKING:
+    from ...exchanges.filters.filter_set import Filters
+    from ...scale.spark.archive.plan import Plan
+    from ...scale.spark.commit import Output
+    from ...scale.spark.follow.followed import Followed, Following
+    from ...scale.spark.pipeline import Pipeline, PipelineOptions, PipelineOutcome
 
 LEAST_SPLIT = 1 << 16
 DURATIONS = {"s": 1, "m": 60, "h": 3600}
+STAGES = {"plan": "planning", "count": "counting packets", "read": "reading", "decode": "decoding", "judge": "judging"}
+POLL = 0.2
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]
@@ -31,24 +47,12 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
         return float(int(number) * DURATIONS[unit])
 
 
-class Setting(click.ParamType):  # type: ignore[type-arg]
-    """NAME=VALUE."""
-
-    name = "setting"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        name, equals, setting = str(value).partition("=")
-        if not name or not equals:
-            self.fail(f"invalid property {value!r}; use NAME=VALUE, such as spark.executor.memory=4g", param, ctx)
-        return name, setting
-
-
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("captures", nargs=-1, required=True, metavar="CAPTURES…")
 @click.option("--out", required=True, metavar="DIR", help="Write the tables to this folder; a path or a URL.")
 @click.option("--master", metavar="URL", help="Set the Spark master: local[N], spark://…, yarn, k8s://…, or sc://… "
                                               "(default: this machine).")  # fmt: skip
-@click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help=HELP["conf"])
+@conf_option
 @click.option("--py-files", metavar="ZIP", help="Ship this kdbg zip to the cluster's executors.")
 @click.option("--split", type=Size(LEAST_SPLIT), default="64M", help="Set the bytes of a file per task (default: 64M).")
 @click.option(
@@ -73,8 +77,7 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
               help="Treat a connection as closed after this idle time, with --follow (default: 10m).")  # fmt: skip
 @archive_filter_options
 @click.option("--show-secrets", is_flag=True, help="Write passwords, tokens and other secrets as well.")
-@definitions_option
-@memory_option
+@input_options
 @click.option("--verbose", is_flag=True, help=HELP["verbose"])
 def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
     """Decode large capture archives into tables with Spark.
@@ -88,14 +91,217 @@ def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
     kdbg pipeline 's3://archive/2026-11-*.pcap' --out s3://lake/kafka --master spark://host:7077
     kdbg pipeline /var/captures --follow --out tables
     """
-    if options.pop("follow"):
-        if options["diagnose"]:
-            raise click.UsageError(
-                "--diagnose cannot be combined with --follow; use kdbg watch --diagnose for live traffic"
-            )
-        from .follow_run import run
-    else:
-        from .pipeline_run import run
+    follows = options.pop("follow")
+    if follows and options["diagnose"]:
+        raise click.UsageError(
+            "--diagnose cannot be combined with --follow; use kdbg watch --diagnose for live traffic"
+        )
+    filters = take_archive_filters(options)
+    options["definitions"] = click.get_current_context().meta.get(DEFINITIONS, ())
+    return (follow if follows else run_once)(captures, out, filters, options)
 
-    definitions = click.get_current_context().meta.get(GIVEN, ())
-    return run(captures, out, take_archive_filters(options), options | {"definitions": definitions})
+
+def run_once(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
+    """Plan a run of the pipeline, run it, and print what came of it; return the exit status."""
+    from ...scale.spark import session
+
+    session.check()
+    refuse_numbers(captures)
+    from ...scale.spark.commit import Output
+
+    output = Output(out)
+    with output.alone():
+        return made(captures, output, filters, given)
+
+
+def made(captures: tuple[str, ...], output: Output, filters: Filters, given: dict[str, Any]) -> int:
+    """Run it into a folder that no other run writes to; return the exit status."""
+    from ...scale.spark import session
+    from ...scale.spark.archive.plan import plan
+    from ...scale.spark.pipeline import Pipeline
+    from .inputs import passed_over
+
+    known = output.known() if given["append"] else {}
+    planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
+    if planned.refused:
+        say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
+    if not planned.files:
+        say("nothing to read" + (": the tables already contain these files" if known else ""))
+        return REFUSED if not known else 0
+    first = min((file.time for file in planned.files if file.time is not None), default=None)
+    options = options_of(given, filters.dated(first))
+    spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
+    try:
+        outcome = watched(Pipeline(spark, output, options), planned)
+    finally:
+        session.stop(spark)
+    if outcome is None:
+        say("interrupted; the tables are unchanged")
+        return INTERRUPTED
+    return print_outcome(outcome, output.out)
+
+
+def refuse_numbers(captures: Sequence[str]) -> None:
+    """Raise `InputError` for FILE#N: in archives exchanges have no numbers."""
+    from ...views.reading.files import numbered
+
+    for name in captures:
+        if "://" not in name and (found := numbered(name)) is not None:
+            raise InputError(f"{name}: archives have no exchange numbers; use kdbg decode for exchange {found[1]}")
+
+
+def options_of(given: dict[str, Any], filters: Filters) -> PipelineOptions:
+    """Return the command line's options in the form that the pipeline takes."""
+    from ...library import read_definitions
+    from ...scale.spark.pipeline import PipelineOptions
+    from ...views.tables.message_columns import WantedRows
+
+    return PipelineOptions(
+        split=given["split"],
+        partitions=given["partitions"],
+        filters=filters,
+        wanted=WantedRows(given["records"] or given["values"], given["values"], given["show_secrets"]),
+        append=given["append"],
+        diagnose=given["diagnose"],
+        definitions=tuple(read_definitions(*given["definitions"])),
+        said=stored_options(given | {name: _plain(value) for name, value in filters.given.items()}),
+    )
+
+
+def stored_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that the tables may hold; of Spark's settings only the names, for values may be keys."""
+    shown = given | {"conf": [name for name, _ in given["conf"]]}
+    return {name: value for name, value in shown.items() if value not in (None, (), [], False)}
+
+
+def _plain(value: Any) -> Any:
+    return sorted(value) if isinstance(value, frozenset | tuple) else value
+
+
+def watched(pipeline: Pipeline, planned: Plan) -> PipelineOutcome | None:
+    """Run the pipeline in a thread, and show how far it is; return None if Ctrl-C ended it."""
+    from concurrent.futures import ThreadPoolExecutor, wait
+
+    with ThreadPoolExecutor(1) as thread, progress(planned.size) as show:
+        running = thread.submit(pipeline.run, planned)
+        try:
+            while not running.done():
+                wait([running], POLL)
+                show(*pipeline.progress())
+        except KeyboardInterrupt:
+            while not running.done():
+                pipeline.cancel()
+                wait([running], POLL)
+            return None if running.exception() else running.result()
+        return running.result()
+
+
+@contextmanager
+def progress(size: int) -> Iterator[Callable[[str, float], None]]:
+    """Show a progress bar on stderr where that is a terminal; yield the function that moves it.
+
+    That takes the stage, and the part of the captures' `size` in bytes that is done (0 to 1).
+    """
+    if not sys.stderr.isatty():
+        yield lambda stage, part: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=size)
+        yield lambda stage, part: bar.update(task, description=STAGES[stage], completed=int(part * size))
+
+
+def print_outcome(outcome: PipelineOutcome, out: str) -> int:
+    """Print what is wrong with captures, then a line of counts; return the exit status."""
+    from ...views.render.values import escape
+    from .counts import finding_parts
+
+    for name, problem in outcome.problems:
+        say(f"{name}: {problem}")
+    counts, findings = outcome.counts, outcome.findings
+    undecoded = any(Kind(kind).is_error for kind in findings)
+    parts = [count(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange")]
+    if outcome.rows["exchanges"] < counts["exchanges"]:
+        parts.append(f"{outcome.rows['exchanges']:,} kept")
+    parts += finding_parts(findings)
+    if counts["other_connections"]:
+        parts.append(f"{count(counts['other_connections'], 'connection')} not decoded")
+    if outcome.judged is not None:
+        causes = {severity.value: outcome.causes[severity.value] for severity in Severity}
+        listed = ", ".join(f"{severity} {count:,}" for severity, count in causes.items() if count)
+        parts.append(count(outcome.causes.total(), "cause") + (f" ({listed})" if listed else ""))
+    click.echo(" · ".join([*parts, f"tables in {escape(out)}"]), err=True)
+    return UNDECODED if undecoded else 0
+
+
+def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
+    """Follow the captures; return the exit status."""
+    from pathlib import Path
+
+    from ...scale.spark import session
+
+    session.check()
+    refuse_numbers(captures)
+    from ...scale.spark.follow.followed import Followed
+    from ...scale.spark.follow.tail import points, strangers
+
+    if given["append"]:
+        raise InputError("--follow always appends; omit --append")
+    if (given["master"] or "").startswith("sc://"):
+        raise InputError("--follow cannot use Spark Connect; use another --master")
+    named = [str(Path(name).resolve()) if "://" not in name else name for name in captures]
+    for name in strangers(points(named, rolled=given["rolled"])):  # what is not there is refused too
+        say(f"skipped {name}: --follow needs pcap files as written by tcpdump")
+    options = options_of(given, filters.dated(time.time_ns()))
+    output = Followed(out)
+    with output.alone():
+        return followed(named, output, options, given)
+
+
+def followed(captures: list[str], output: Followed, options: PipelineOptions, given: dict[str, Any]) -> int:
+    """Follow the captures into a folder that no other run writes to; return the exit status."""
+    from ...scale.spark import session
+    from ...scale.spark.follow.followed import Following
+
+    output.recover()
+    spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
+    try:
+        following = Following(spark, output, options, given["forget"])
+        if not watch_following(following, captures, given):
+            say("interrupted; run the same command again to resume")
+            return INTERRUPTED
+    finally:
+        session.stop(spark)
+    return print_outcome(following.outcome, output.out)
+
+
+def watch_following(following: Following, captures: list[str], given: dict[str, Any]) -> bool:
+    """Follow in a thread, and show the counts so far on a terminal; return False if Ctrl-C ended it."""
+    from concurrent.futures import ThreadPoolExecutor, wait
+
+    from rich.console import Console
+
+    with ThreadPoolExecutor(1) as thread, Console(stderr=True).status("starting") as status:
+        running = thread.submit(
+            following.follow,
+            captures,
+            rolled=given["rolled"],
+            interval=given["interval"],
+            until_idle=given["until_idle"],
+        )
+        try:
+            while not running.done():
+                wait([running], POLL)
+                counts = following.outcome.counts
+                status.update(
+                    f"following: {count(counts['packets'], 'packet')}, {count(counts['exchanges'], 'exchange')}"
+                )
+        except KeyboardInterrupt:
+            following.cancel()
+            running.result()
+            return False
+        running.result()
+        return True

@@ -1,79 +1,71 @@
-"""`kdbg proxy`: clients connect to kdbg, which passes on what they and the brokers say, and shows it."""
+"""`kdbg proxy`: clients connect to kdbg, which passes on what they and the brokers say, and shows it.
+
+One process relays, and another one, which runs the command, shows what it is told of.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .definitions import definitions_option
+from ...errors import InputError
 from .filters import filter_options, take_filters
-from .memory import memory_option
-from .options import HELP
-from .output import (
-    look,
+from .options import (
+    certificate_key_option,
+    certificate_option,
+    input_options,
+    listen_options,
     look_options,
     meanings_option,
-    on_screen,
+    need_screen,
+    read_text,
+    screen_options,
     tree_options,
     values_option,
     view_option,
-    without_values,
+    write_option,
 )
-from .sending.options import security_options
-from .telemetry_options import metrics_option, otlp_option
-from .tui_options import screen_options
+from .outlets import metrics_option, otlp_option
+from .output import Writer, take_look
+from .send.options import NOWHERE, sasl, security_options, take_send_options, tls
+
+if TYPE_CHECKING:
+    from ...exchanges.filters.filter_set import Filters
+    from ...views.render.style import Look
+    from .relay import ProxyOptions
 
 
 @click.command(context_settings={"max_content_width": 100})
 @click.option(
-    "--broker",
-    "-b",
-    metavar="HOST:PORT,…",
+    "--broker", "-b", metavar="HOST:PORT,…",
     help="Set the upstream broker (default: $KDBG_BROKER); mock: is a built-in mock cluster.",
-)
-@click.option(
-    "--listen",
-    "-l",
-    default="127.0.0.1:19092",
-    metavar="HOST:PORT",
-    help=HELP["listen"],
-)
-@click.option("--advertise", metavar="HOST", help=HELP["advertise"])
+)  # fmt: skip
+@listen_options
 @click.option("--keep-addresses", is_flag=True, help="Keep the advertised addresses; clients then bypass the proxy.")
 @click.option("--max-brokers", type=click.IntRange(1), default=1000, metavar="N",
               help="Follow at most N brokers; clients connect to others directly (default: 1000).")  # fmt: skip
 @click.option(
-    "--fault",
-    "faults",
-    multiple=True,
-    metavar="RULE",
+    "--fault", "faults", multiple=True, metavar="RULE",
     help="Inject a fault: 'Fetch: delay 500ms', 'Produce topic=orders: close 2 times'; see kdbg guide proxy. "
-    "Repeatable.",
-)
-@click.option(
-    "--faults",
-    "fault_files",
-    multiple=True,
-    metavar="FILE",
-    help="Read fault rules from a file, one per line. Repeatable.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Set the random seed of probabilistic faults (default: generated and printed).",
-)
+         "Repeatable.",
+)  # fmt: skip
+@click.option("--faults", "fault_files", multiple=True, metavar="FILE",
+              help="Read fault rules from a file, one per line. Repeatable.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), metavar="N",
+              help="Set the random seed of probabilistic faults (default: generated and printed).")  # fmt: skip
 @click.option("--fault-log", metavar="FILE", help="Log the rules, the seed and every injected fault as JSON.")
-@click.option("--write", metavar="FILE.pcap", help=HELP["write"])
+@write_option
 @click.option("--no-decode", is_flag=True, help="Forward only; print nothing.")
 @otlp_option
 @metrics_option
 @screen_options
-@click.option("--listen-cert", metavar="PEM", help=HELP["listen-cert"])
+@certificate_option
 @click.option("--listen-ca", metavar="FILE", help="Serve TLS with a generated certificate, and write its CA "
                                                   "certificate to FILE.")  # fmt: skip
-@click.option("--listen-key", metavar="PEM", help=HELP["listen-key"])
+@certificate_key_option
 @view_option("summary")
 @filter_options
 @look_options
@@ -81,10 +73,10 @@ from .tui_options import screen_options
 @meanings_option
 @tree_options("--no-pager")
 @security_options
-@definitions_option
-@memory_option
-def command(format: str, color: str, full: bool, show_secrets: bool, hide_values: bool, meanings: bool,
-            **given: Any) -> int:  # fmt: skip
+@input_options
+def command(
+    format: str, tui: bool, light: bool, no_decode: bool, otlp: str | None, metrics: str | None, **options: Any
+) -> int:
     """Proxy between clients and a cluster; can inject faults.
 
     Clients connect to --listen instead of the broker. The proxy forwards all bytes unchanged, except for broker
@@ -100,18 +92,113 @@ def command(format: str, color: str, full: bool, show_secrets: bool, hide_values
     kdbg proxy --broker localhost:9092 --otlp http://127.0.0.1:4318
     kdbg proxy --broker localhost:9092 --tui
     """
-    from . import proxying
-    from .proxying import options_of, run
-    from .telemetry_options import outlets, refuse_beside
+    from .outlets import refuse_beside
+    from .relay import relay
 
-    tui, light = given.pop("tui"), given.pop("light")
-    for option, said in (("--tui", tui), ("--no-decode", given["no_decode"])):
+    for option, said in (("--tui", tui), ("--no-decode", no_decode)):
         if said:
-            refuse_beside(option, given)
-    otlp, metrics = given.pop("otlp"), given.pop("metrics")
-    shape = without_values(on_screen(look(color, full, show_secrets, meanings), format, given), hide_values)
-    options = options_of(given)
+            refuse_beside(option, {"otlp": otlp, "metrics": metrics})
+    look, proxy = take_look(options, format), take_proxy_options(options)
+    filters = take_filters(options)
     if tui:
-        return proxying.on_screen(options, shape, take_filters(given), light=light)
-    filters = take_filters(given)
-    return run(options, format, shape, filters, lambda: outlets(otlp, metrics, links=not hide_values))
+        return on_screen(proxy, look, filters, light=light)
+    if no_decode:
+        return relay(proxy, None)
+    return show(proxy, format, look, filters, otlp, metrics)
+
+
+def take_proxy_options(options: dict[str, Any]) -> ProxyOptions:
+    """Take the proxy's own options out of those given; raise `InputError` for what cannot be."""
+    from ...live.client import tls as client_tls
+    from ...live.client.settings import Settings, addresses
+    from ...live.listeners import Listening
+    from ...live.proxy import Upstream
+    from .relay import ProxyOptions
+
+    broker = options.pop("broker") or os.environ.get("KDBG_BROKER")
+    if not broker:
+        raise InputError(NOWHERE)
+    host, port = addresses(options.pop("listen"))[0]
+    certificate, key = options.pop("listen_cert"), options.pop("listen_key")
+    write = options.pop("write")
+    said = take_send_options(options)
+    secure, said_sasl = tls(said, None), sasl(said, None)
+    advertise, authority = options.pop("advertise") or "", options.pop("listen_ca")
+    clients = client_tls.server_context(certificate, key) if certificate else None
+    if authority and clients is None:
+        names = dict.fromkeys(filter(None, (advertise, host, "localhost", "127.0.0.1")))
+        clients = client_tls.made_context(tuple(names), authority)
+    return ProxyOptions(
+        brokers=broker,
+        listening=Listening(host, port, advertise, clients),
+        upstream=Upstream(
+            tls=client_tls.context(secure) if secure else None,
+            server_name=secure.server_name if secure else "",
+            settings=Settings(tls=secure, sasl=said_sasl, trust_advertised=bool(said.trust_advertised)),
+        ),
+        change=not options.pop("keep_addresses"),
+        rules=rules_of(options.pop("faults"), options.pop("fault_files")),
+        seed=options.pop("seed"),
+        fault_log=options.pop("fault_log"),
+        write=write,
+        max_brokers=options.pop("max_brokers"),
+    )
+
+
+def rules_of(rules: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
+    """Return the rules of options and files; in a file an empty line, and one that begins with #, is none."""
+    from ...live.faults import Faults
+
+    found = list(rules)
+    for name in files:
+        lines = read_text(name).splitlines()
+        found += [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    Faults(found)  # what is wrong is said before anything is listened on
+    return tuple(found)
+
+
+def on_screen(options: ProxyOptions, look: Look, filters: Filters, *, light: bool) -> int:
+    """Relay, and show what is said on a screen until somebody ends it; return the exit status."""
+    from .relay import end_of, relay_process
+
+    need_screen("kdbg proxy --tui")
+    from .live_screen import Hand, Live, channel, show  # needs textual
+
+    ours, theirs = channel()
+    relaying = relay_process(options, theirs)
+    theirs.close()
+    if isinstance(relaying, int):
+        return relaying
+    try:
+        show(Live("proxy", relaying.shown, filters, relaying.marked), look, light, Hand(ours))
+    finally:
+        relayed = end_of(relaying.child)
+    return relayed
+
+
+def show(
+    options: ProxyOptions, format: str, look: Look, filters: Filters, otlp: str | None, metrics: str | None
+) -> int:
+    """Relay until Ctrl-C, and show what is said; return the exit status."""
+    from functools import partial
+
+    from .exchange_output import ExchangeOutput, depth_of
+    from .live_stream import LiveStream
+    from .outlets import outlets
+    from .relay import FaultMarks, end, end_of, relay_process
+    from .runner import Runner
+
+    relaying = relay_process(options)
+    if isinstance(relaying, int):
+        return relaying
+    try:
+        with outlets(otlp, metrics, links=not look.hide_values) as beside:  # now that what relays is another process
+            runner = Runner(
+                filters, Writer(live=True), timed=bool(beside), depth=depth_of(format), at_once=True, outlets=beside
+            )
+            output = ExchangeOutput(runner, format, look, before=FaultMarks(relaying.marked).mark)
+            stream = LiveStream(runner, "proxy", partial(end, relaying.child))
+            status = stream.show(os.fdopen(relaying.shown, "rb", buffering=0), output)
+    finally:
+        relayed = end_of(relaying.child)
+    return relayed or status

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
+from ...errors import InputError
 from ...views.tables.questions import QUESTIONS
-from .definitions import definitions_option
-from .filters import row_filter_options
-from .memory import memory_option
-from .options import HELP, color_option
-from .output import raw_option, values_option
-from .pipeline import Setting
+from . import REFUSED, UNDECODED
+from .filters import folder_of_tables, row_filter_options, take_filters, unmatched_lines
+from .options import HELP, choice_option, color_option, conf_option, input_options, raw_option, values_option
+from .output import Writer, look
+
+if TYPE_CHECKING:
+    from ...exchanges.filters.filter_set import Filters
+    from ...scale.query.database import Database
+    from ...views.render.style import Look
 
 MOST = 100
 """Rows of a table, unless more are asked for."""
@@ -24,8 +30,7 @@ READY = "\b\nBuilt-in queries:\n" + "\n".join(f"  {name:<14}{question.about}" fo
 @click.option("--ask", multiple=True, type=click.Choice(list(QUESTIONS)), metavar="NAME",
               help="Run a built-in query (listed below). Repeatable.")  # fmt: skip
 @click.option("--show-sql", is_flag=True, help="Print the SQL without running it.")
-@click.option("--format", "-f", "form", type=click.Choice(["table", "csv", "json"]), default="table",
-              help="Set the output format (default: table).")  # fmt: skip
+@choice_option("table", "csv", "json")
 @raw_option
 @values_option
 @row_filter_options
@@ -36,13 +41,12 @@ READY = "\b\nBuilt-in queries:\n" + "\n".join(f"  {name:<14}{question.about}" fo
 @click.option("--allow-files", is_flag=True, help="Allow SQL to read and write other files, and to load extensions.")
 @click.option("--full", is_flag=True, help="Print tables in full width.")
 @click.option("--master", metavar="URL", help="Run the query on this Spark master instead of in-process DuckDB.")
-@click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help=HELP["conf"])
+@conf_option
 @click.option("--verbose", is_flag=True, help=HELP["verbose"])
 @color_option
-@definitions_option
-@memory_option
+@input_options
 def command(
-    arguments: tuple[str, ...], ask: tuple[str, ...], show_sql: bool, form: str, raw: bool, hide_values: bool,
+    arguments: tuple[str, ...], ask: tuple[str, ...], show_sql: bool, format: str, raw: bool, hide_values: bool,
     limit: int | None, full: bool, color: str, **options: Any,
 ) -> int:  # fmt: skip
     """Query captures or tables with SQL or built-in queries.
@@ -57,15 +61,35 @@ def command(
     kdbg query captures/errors.pcap "SELECT api, COUNT(*) FROM exchanges GROUP BY api"
     kdbg query tables/ --ask lag --format json
     """
-    from .query_run import AnswerFormat, run
-
     sources, sql = parted(arguments, ask)
-    if form == "csv" and len(ask) > 1:
+    if format == "csv" and len(ask) > 1:
         raise click.UsageError("--format csv prints one table; use --ask once")
     asked = {name: QUESTIONS[name].sql.strip() for name in ask} or {"": sql}
-    return run(
-        sources, asked, AnswerFormat(form, limit, full, color, raw, MOST), options, show_sql=show_sql, hide=hide_values
-    )
+    if show_sql:
+        writer = Writer()
+        writer.write("\n\n".join(f"{title(name, '-- ')}{text}" for name, text in asked.items()) + "\n")
+        writer.flush()
+        return 0
+    answers = AnswerFormat(format, limit, full, color, raw)
+    filters = take_filters(options)
+    folder = folder_of_tables(sources, filters)
+    if options["master"]:
+        if options["timeout"] is not None:
+            raise click.UsageError("--timeout cannot be combined with --master")
+        return by_spark(sources, asked, answers, options, hide=hide_values)
+    if options["conf"] or options["verbose"]:
+        raise click.UsageError("--conf and --verbose require --master")
+    from contextlib import closing
+
+    from ...scale.query.bounds import Bounds
+    from ...scale.query.database import Database
+
+    with closing(Database(hide=hide_values, bounds=Bounds(options["timeout"], options["allow_files"]))) as database:
+        for sql in asked.values():
+            database.check(sql)
+        if folder is not None:
+            return of_tables(database, folder, asked, answers)
+        return of_captures(database, sources, asked, answers, filters)
 
 
 def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
@@ -77,3 +101,126 @@ def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str,
     if (not sources and not ask) or (is_sql and ask) or not last:
         raise click.UsageError(f"no query: give SQL, or --ask with one of {', '.join(QUESTIONS)}")
     return (arguments, "") if ask else (tuple(sources), last)
+
+
+class Answer(Protocol):
+    """An answer of DuckDB's or Spark's."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+
+    @property
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows, as plain Python."""
+
+
+Ask = Callable[[str, int | None], Answer]
+"""Answers SQL, with so many rows at most."""
+
+
+class AnswerFormat(NamedTuple):
+    """How answers are shown; a table has MOST rows where there is no limit."""
+
+    name: str
+    limit: int | None
+    full: bool
+    color: str
+    raw: bool
+
+
+def by_spark(
+    sources: Sequence[str], asked: Mapping[str, str], form: AnswerFormat, options: dict[str, Any], *, hide: bool
+) -> int:
+    """Ask Spark about a folder of tables; return the exit status."""
+    if len(sources) > 1:
+        raise click.UsageError("--master requires one folder of tables, as written by kdbg pipeline")
+    from ...scale.spark.query import statements
+    from ...scale.spark.query.sql import answer, opened
+
+    files = options["allow_files"]
+    for sql in () if files else asked.values():
+        statements.check(sql)
+    settings, verbose = dict(options["conf"]), options["verbose"]
+    with opened(sources[0], options["master"], settings, verbose=verbose, hide=hide, files=files) as spark:
+        show(asked, lambda sql, limit: answer(spark, sql, limit), form)
+    return 0
+
+
+def of_tables(database: Database, folder: str, asked: Mapping[str, str], form: AnswerFormat) -> int:
+    """Ask DuckDB about a folder of tables; return the exit status."""
+    from ...scale.query.sources import show as show_tables
+
+    show_tables(database, folder, {table for sql in asked.values() for table in database.named(sql)})
+    show(asked, database.answer, form)
+    return 0
+
+
+def of_captures(
+    database: Database, sources: Sequence[str], asked: Mapping[str, str], form: AnswerFormat, filters: Filters
+) -> int:
+    """Decode captures and ask DuckDB about them; return the exit status. What cannot be read is named, passed over."""
+    from ...scale.query.sources import Decoded
+    from .inputs import read_captures
+
+    tables = {table for sql in asked.values() for table in database.named(sql)}
+    timed = any(database.asks_for_times(sql) for sql in asked.values())
+    decoded = Decoded(database, tables, filters, timed=timed)
+    read, is_complete = read_captures(sources, filters, decoded.capture, lambda: decoded.exchanges)
+    if not read:
+        return REFUSED
+    show(asked, database.answer, form)
+    for line in unmatched_lines(decoded.seen):
+        click.echo(f"kdbg: {line}", err=True)
+    return REFUSED if not is_complete else UNDECODED if decoded.undecoded else 0
+
+
+def show(asked: Mapping[str, str], ask: Ask, form: AnswerFormat) -> None:
+    """Write the answers, each as it is worked out."""
+    writer, found = Writer(), look(form.color, form.full, False)
+    style = replace(found, long_lines=found.full)  # in a pipe nothing is cut
+    for i, (name, text) in enumerate(asked.items()):
+        if form.name == "table":
+            most = form.limit or MOST
+            writer.write("\n" * (i > 0) + style.paint("heading", title(name)))
+            writer.write(table(ask(text, most + 1), most, style))
+        else:
+            for line in lines(ask(text, form.limit), form, name if len(asked) > 1 else ""):
+                writer.write(line)
+        writer.flush()
+
+
+def title(name: str, mark: str = "") -> str:
+    """Return a line with a question's name and what it answers; "" for SQL of the user's own, which has no name."""
+    return f"{mark}{name}: {QUESTIONS[name].about}\n" if name else ""
+
+
+def table(answer: Answer, most: int, look: Look) -> str:
+    """Return the answer as a table of at most `most` rows, with a line below if there are more rows, or none."""
+    from ...views.render import answers
+
+    rows = list(answer.rows)
+    if not answer.columns:
+        return ""
+    left = "no rows\n" if not rows else "… more rows; raise --limit to print them\n" if len(rows) > most else ""
+    return answers.table(answer.columns, rows[:most], look) + look.paint("dim", left)
+
+
+def lines(answer: Answer, form: AnswerFormat, name: str) -> Iterator[str | bytes]:
+    """Yield the answer as CSV, below a line of its columns, or as JSON Lines; `name` is the question's, for JSON.
+
+    Raise `InputError` for JSON of two columns with the same name.
+    """
+    from ...views.render.answers import csv_line, json_line
+
+    columns = answer.columns
+    if form.name == "csv":
+        yield csv_line(columns, raw=form.raw)
+        yield from (csv_line(row, raw=form.raw) for row in answer.rows)
+        return
+    twice = [column for column in columns if columns.count(column) > 1]
+    if twice:
+        raise InputError(f"two columns are named {twice[0]!r}: rename one with AS")
+    front = {"question": name} if name else {}
+    for row in answer.rows:
+        yield json_line([*front, *columns], [*front.values(), *row])

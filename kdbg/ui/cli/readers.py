@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from ...errors import InputError
-from .completions import value_readers
+from .completion import value_readers
+from .options import all_of, read_text
 
 if TYPE_CHECKING:
     from ...payloads.schemas.sources import ForTopic, Ids
     from ...payloads.values.chosen import Choice, ReadBytes
     from ...payloads.values.value import Part
 
-Command = Callable[..., Any]
+READ_IN = ("tree", "hex")
+"""The views that show keys and values as readers read them."""
 NAMES = ("value", "key_as", "schema", "registry", "registry_config")
 
 
-def reader_options(command: Command) -> Command:
-    """Give a command --value, --key-as, --schema and --registry."""
-    for option in reversed((
-        click.option("--value", "--value-as", "value", multiple=True, metavar="[TOPIC=]READER",
-                     shell_complete=value_readers, help="Deserialize values: string, json, hex, base64, msgpack, "
-                                                        "avro, protobuf[:MESSAGE], json-schema, int64 and more."),
-        click.option("--key-as", multiple=True, metavar="[TOPIC=]READER", shell_complete=value_readers,
-                     help="Deserialize keys; the formats are those of --value."),
-        click.option("--schema", multiple=True, metavar="[TOPIC=]FILE[:MESSAGE]",
-                     help="Use this schema for a topic's values, with TOPIC-key for its keys: .avsc, .proto, .desc "
-                          "or .json."),
-        click.option("--registry", metavar="URL|DIR", help="Read schemas from a Schema Registry, or from a folder "
-                                                           "with saved registry responses."),
-        click.option("--registry-config", metavar="FILE", help="Read Schema Registry client properties, such as "
-                                                               "basic.auth.user.info, from this file."),
-    )):  # fmt: skip
-        command = option(command)
-    return command
+reader_options: Final = all_of(
+    click.option("--value", "--value-as", "value", multiple=True, metavar="[TOPIC=]READER",
+                 shell_complete=value_readers, help="Deserialize values: string, json, hex, base64, msgpack, "
+                                                    "avro, protobuf[:MESSAGE], json-schema, int64 and more."),
+    click.option("--key-as", multiple=True, metavar="[TOPIC=]READER", shell_complete=value_readers,
+                 help="Deserialize keys; the formats are those of --value."),
+    click.option("--schema", multiple=True, metavar="[TOPIC=]FILE[:MESSAGE]",
+                 help="Use this schema for a topic's values, with TOPIC-key for its keys: .avsc, .proto, .desc "
+                      "or .json."),
+    click.option("--registry", metavar="URL|DIR", help="Read schemas from a Schema Registry, or from a folder "
+                                                       "with saved registry responses."),
+    click.option("--registry-config", metavar="FILE", help="Read Schema Registry client properties, such as "
+                                                           "basic.auth.user.info, from this file."),
+)  # fmt: skip
 
 
 def take_readers(options: dict[str, Any]) -> ReadBytes | None:
@@ -56,6 +54,16 @@ def take_readers(options: dict[str, Any]) -> ReadBytes | None:
     found = TopicSchemas(schemas, registry(given["registry"], given["registry_config"]))
     check(choices, found)
     return ReaderChoice(choices, found)
+
+
+def take_view_readers(options: dict[str, Any], format: str, others: str = "") -> ReadBytes | None:
+    """Take them for a view; raise `UsageError`, which names `others` too, where it does not show keys and values."""
+    read = take_readers(options)
+    if read is not None and format not in READ_IN:
+        raise click.UsageError(
+            f"values cannot be deserialized with --format {format}; use {others}--format tree or hex"
+        )
+    return read
 
 
 def choice(part: Part, text: str) -> Choice:
@@ -111,14 +119,6 @@ def registry(place: str | None, config: str | None) -> Ids | None:
     if not Path(place).exists():
         raise InputError(f"{place}: not a file, folder or URL")
     return SchemaDump(Path(place))
-
-
-def read_text(path: str) -> str:
-    """Return the text of a file; raise `InputError` for one that cannot be read."""
-    try:
-        return Path(path).read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
 
 
 def check(choices: list[Choice], schemas: Any) -> None:

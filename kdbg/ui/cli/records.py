@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .decode import is_live
-from .definitions import definitions_option
 from .filters import filter_options, take_filters
-from .memory import memory_option
-from .output import Writer, look, look_options, raw_option, values_option, without_values
+from .options import files_argument, input_options, look_options, raw_option, values_option
+from .output import heading, take_look, writer_for
 from .readers import reader_options, take_readers
+
+if TYPE_CHECKING:
+    from ...exchanges.filters.filter_set import Filters
+    from ...payloads.records.record import CapturedRecord, Event
+    from ...payloads.values.chosen import ReadBytes
+    from ...views.render.record_views import RecordsView
+    from ...views.render.style import Look
+    from .output import Writer
+    from .runner import OpenFile, Runner
+    from .segment import Segment
+
+    Fits = Callable[[CapturedRecord], bool]
+
+WAYS = ("produced", "fetched", "stored")
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@files_argument()
 @click.option(
     "--format", "-f", "format", default="lines", metavar="FORMAT",
     help=r"Set the format: lines, json, csv, or a kcat format such as '%T %t/%p@%o %k %s %h\n' (default: lines).",
@@ -31,10 +45,8 @@ from .readers import reader_options, take_readers
 @filter_options
 @look_options
 @values_option
-@definitions_option
-@memory_option
-def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, color: str,
-            full: bool, show_secrets: bool, hide_values: bool, **filters: Any) -> int:  # fmt: skip
+@input_options
+def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, **options: Any) -> int:
     """Print produced and fetched records.
 
     Each record is one line: those produced, those fetched, and those in log segments. Filters select exchanges as in
@@ -52,13 +64,139 @@ def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: b
     kdbg records captures/transactions.pcap --format json
     kdbg records captures/first-contact.pcap -f '%t/%p@%o %k %s\\n'
     """
-    from .recording import RecordsOptions, RecordsRun
+    from ...payloads.values.chosen import PLAIN
+    from ...views.render.record_views import record_view
+    from .runner import Runner
 
-    read = take_readers(filters)
-    wanted = take_filters(filters)
-    live = any(is_live(file) for file in files)
-    style = without_values(look(color, full, show_secrets), hide_values)
-    chosen = RecordsOptions(keys, count, raw)
-    run = RecordsRun(format, style, Writer(live=live), wanted, chosen, read, watched=sys.stdout.isatty())
-    run.captures(files)
-    return run.status
+    read = take_readers(options) or PLAIN
+    filters, style = take_filters(options), take_look(options)
+    view = record_view(format, style, PLAIN if style.hide_values else read, watched=sys.stdout.isatty(), raw=raw)
+    runner = Runner(of_exchanges(filters), writer_for(files), disk=True)
+    output = RecordOutput(runner.writer, None if count else view, style, choices(filters, keys, read), filters.limit)
+    header = "" if count else view.header
+    for file in runner.open(files):
+        with file:
+            segment = None
+            if file.disk is not None:
+                from .segment import Segment
+
+                segment = Segment(runner, file.disk, records=True)
+            runner.writer.write(header)
+            header = ""
+            if file.several and not (view.data or count):
+                runner.writer.write(heading(style, file.path))
+            if segment is None:
+                write_captured(runner, file, output)
+            else:
+                runner.disk_files += 1
+                write_stored(segment, output)
+            if output.done:
+                runner.left = 0
+    if runner.has_read:
+        if count:
+            runner.writer.write(f"{output.ways.total()}\n")
+        runner.close(runner.closing(output.counted()))
+    return runner.status
+
+
+def of_exchanges(filters: Filters) -> Filters:
+    """Return what exchanges are asked: one that names a topic that is not wanted may have records of others."""
+    from ...exchanges.filters.filter import pattern
+
+    others = any(pattern(topic).others for topic in filters.topic or ())
+    return filters.but(limit=None, topic=None if others else filters.topic)
+
+
+def choices(filters: Filters, keys: Sequence[str], read: ReadBytes) -> Iterator[Fits]:
+    """Yield what says whether a record has a topic, a partition and a key that are wanted."""
+    from ...exchanges.filters.filter import matcher, pattern
+    from ...payloads.values.value import ValueContext
+    from ...views.render.record_values import plain_text
+
+    def written(record: CapturedRecord) -> Iterator[str]:
+        """Yield the ways to write the key of a record; null has none."""
+        if record.key is not None:
+            yield plain_text(read(record.key, ValueContext("key", record.topic_text, record.headers)))
+            yield f"0x{record.key.hex()}"
+
+    if filters.topic:
+        named = matcher([pattern(topic) for topic in filters.topic])
+        yield lambda record: named([name for name in (record.topic, str(record.topic_id or "")) if name])
+    if filters.partition:
+        yield lambda record: record.partition in filters.partition
+    wanted = frozenset(keys)
+    in_hex = frozenset(key.lower() for key in wanted)
+    if wanted:
+        yield lambda record: any(key in wanted or key in in_hex for key in written(record))
+
+
+class RecordOutput:
+    """Writes records in a view, None to count them only: those that fit, `most` at most; `ways` counts them."""
+
+    def __init__(
+        self, writer: Writer, view: RecordsView | None, look: Look, fits: Iterable[Fits], most: int | None
+    ) -> None:
+        self.look = look
+        self.ways: Counter[str] = Counter()
+        self._writer, self._view, self._fits, self._rest = writer, view, [*fits], most
+
+    @property
+    def done(self) -> bool:
+        """Whether as many records were shown as are wanted."""
+        return self._rest == 0
+
+    def write(self, events: Iterable[Event]) -> None:
+        """Write records until there are enough; ends of transactions are shown where all records are wanted."""
+        from ...payloads.records.record import CapturedRecord
+        from ...views.render.without_values import record_without
+
+        for event in events:
+            if isinstance(event, CapturedRecord):
+                if not all(fits(event) for fits in self._fits):
+                    continue
+                self.ways[event.origin.way] += 1
+                self._rest = None if self._rest is None else self._rest - 1
+                event = record_without(event) if self.look.hide_values else event
+            elif self._fits:
+                continue
+            if self._view is not None:
+                self._writer.write(self._view.show(event))
+            if self.done:
+                return
+
+    def counted(self) -> str:
+        """Return the part of the closing line on records."""
+        from ...protocol.findings.amounts import count
+
+        ways = ", ".join(f"{self.ways[way]:,} {way}" for way in WAYS if self.ways[way])
+        return count(self.ways.total(), "record") + (f" ({ways})" if ways else "")
+
+
+def write_captured(runner: Runner, file: OpenFile, output: RecordOutput) -> None:
+    """Write the records of a capture, and say what is odd about it."""
+    from ...payloads.records.sources import Records, tells
+
+    with runner.drive(file) as drive:
+        records = Records(drive.engine.names_then, secrets=output.look.show_secrets)
+        for exchange in drive if not output.done else ():
+            if tells(exchange):
+                output.write(records.of(exchange))
+            if drive.engine.findings:
+                runner.tell(drive.engine, file.name)
+            if output.done:
+                break
+
+
+def write_stored(segment: Segment, output: RecordOutput) -> None:
+    """Write the records of a log segment that are in pieces which pass the filters."""
+    from ...payloads.records.sources import records_of_piece
+
+    def records() -> Iterator[CapturedRecord]:
+        for piece, message in segment.pieces():
+            if message is not None and segment.selection.passes(piece, message):
+                yield from records_of_piece(segment.file, message, secrets=output.look.show_secrets)
+
+    if segment.selection.topic and not output.done:
+        output.write(records())
+    if not output.done:
+        segment.tell_trouble()

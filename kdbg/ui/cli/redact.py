@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from ...errors import CaptureError, UnknownCapture
-from .definitions import definitions_option
-from .memory import memory_option
+from .options import input_options
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -17,8 +16,7 @@ from .memory import memory_option
 @click.option(
     "--seed", metavar="TEXT", help="Set the seed of the pseudonyms; the same seed yields the same pseudonyms."
 )
-@definitions_option
-@memory_option
+@input_options
 def command(source: str, target: str, names: bool, addresses: bool, seed: str | None) -> int:
     """Redact a capture for sharing: remove names and data.
 
@@ -37,7 +35,7 @@ def command(source: str, target: str, names: bool, addresses: bool, seed: str | 
     import secrets
 
     from ...views.redact.substitutes import Substitutes
-    from .redacting import Redaction
+    from .redaction import Redaction
 
     made = Substitutes(secrets.token_hex() if seed is None else seed, names=names, addresses=addresses)
     try:

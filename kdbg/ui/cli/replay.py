@@ -1,17 +1,32 @@
-"""`kdbg replay`: what a capture asked, asked once more."""
+"""`kdbg replay`: captures are read, their requests sent again, and what comes of each is shown."""
 
 from __future__ import annotations
 
-from typing import Any
+import signal
+import sys
+from collections import Counter
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .definitions import definitions_option
+from . import INTERRUPTED, UNDECODED, printable
 from .filters import filter_options, take_filters
-from .memory import memory_option
-from .options import HELP
-from .output import look, look_options, values_option, without_values
-from .sending.options import security_options
+from .options import HELP, choice_option, files_argument, input_options, look_options, values_option, write_option
+from .output import Writer, take_look
+from .send.options import reach, security_options, take_send_options
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from ...analysis.compare.answers import ReplayedRequest, Verdict
+    from ...live.replaying.plan import Plan, ReplayStep
+    from ...live.replaying.replay import Replay
+    from ...views.render.style import Look
+
+LARGEST = 100 << 20
+"""Bytes of the largest answer that is taken."""
 
 
 class Speed(click.ParamType):  # type: ignore[type-arg]
@@ -32,28 +47,26 @@ class Speed(click.ParamType):  # type: ignore[type-arg]
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@files_argument()
 @click.option("--broker", "-b", metavar="HOST:PORT,…",
               help="Set the target broker (default: --config or $KDBG_BROKER); mock: is a mock cluster.")  # fmt: skip
 @click.option("--speed", type=Speed(), default="1", metavar="N|max",
               help="Set the replay speed: 1 is the original timing, 10 is ten times faster, max does not wait "
                    "(default: 1).")  # fmt: skip
 @click.option("--create-topics", is_flag=True, help="Create missing topics that the capture uses.")
-@click.option("--format", "-f", "format", type=click.Choice(["summary", "tree", "json"]), default="summary",
-              help="Set the output format: requests, all differences, or JSON Lines (default: summary).")  # fmt: skip
-@click.option("--write", metavar="FILE.pcap", help=HELP["write"])
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-              help=HELP["timeout"])  # fmt: skip
+@choice_option("summary", "tree", "json", help="Set the output format: requests, all differences, or JSON Lines")
+@write_option
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=HELP["timeout"])
 @click.option("--only-named", is_flag=True, help=HELP["only-named"])
 @click.option("--config", metavar="FILE", help=HELP["config"])
 @filter_options
 @look_options
 @values_option
 @security_options
-@definitions_option
-@memory_option
-def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, hide_values: bool,
-            **given: Any) -> int:  # fmt: skip
+@input_options
+def command(
+    files: tuple[str, ...], speed: float | str, create_topics: bool, format: str, write: str | None, **options: Any
+) -> int:
     """Replay captured requests and compare the responses.
 
     kdbg sends the requests to a broker: on as many connections, in the same order, and at the times of the capture.
@@ -68,8 +81,99 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     kdbg replay session.pcap --broker test:9092 --speed max --client-id billing
     kdbg replay session.pcap --broker test:9092 --where 'api == "Fetch"' -f tree
     """
-    from .replaying import options_of, run
+    from ...analysis.compare.answers import Judge
+    from ...analysis.compare.value_mapping import Counterparts
+    from ...budget import MEMORY
+    from ...live.replaying.plan import Plan
+    from ...live.replaying.replay import How, Replay
+    from ...live.replaying.request_adapter import wanted
+    from .runner import Runner
+    from .send.session import addresses, tap
 
-    shape = without_values(look(color, full, show_secrets), hide_values)
-    options = options_of(given)
-    return run(files, options, format, shape, take_filters(given))
+    look = take_look(options)
+    broker, settings = reach(take_send_options(options, max_response=LARGEST))
+    runner = Runner(take_filters(options), Writer())
+    plan, captures = Plan(MEMORY.connections), list[str]()
+    names: dict[UUID, str] = {}
+    for file in runner.open(files):
+        with file:
+            captures.append(file.name)
+            with runner.drive(file, counted=True) as drive:
+                for exchange in drive:
+                    plan.add(exchange, len(captures) - 1)
+            names |= drive.engine.topic_names
+    if not (runner.has_read and runner.is_complete):
+        return runner.status
+    look = look if sys.stdout.isatty() else replace(look, long_lines=True)
+    with addresses(broker) as bootstrap, tap(write) as tapped:
+        shown = ReplayOutput(plan, captures, format, look)
+        judge = Judge(Counterparts(names), secrets=look.show_secrets, values=not look.hide_values)
+        steps = plan.order().steps
+        how = How(None if isinstance(speed, str) else speed, wanted(steps, names) if create_topics else None)
+        replay = Replay(plan, bootstrap, settings, judge, how, told=shown.told, say=shown.say, tap=tapped)
+        return shown.through(replay)
+
+
+class ReplayOutput:
+    """Shows outcomes as they come, and counts them."""
+
+    def __init__(self, plan: Plan, captures: list[str], format: str, look: Look) -> None:
+        from ...views.render.comparison import replay_view
+
+        self.writer = Writer(live=True)
+        self._captures = captures
+        names = [self._name(step) for step in plan.steps]
+        self._render = replay_view(format, look, max(map(len, names), default=0))
+        self._counts: Counter[Verdict] = Counter()
+        self._talks = {step.talk for step in plan.steps}
+
+    def told(self, step: ReplayStep, outcome: ReplayedRequest) -> None:
+        """Show what came of a step."""
+        self._counts[outcome.verdict] += 1
+        self.writer.write(self._render(outcome, self._name(step)))
+
+    def _name(self, step: ReplayStep) -> str:
+        """Return how an exchange is called: by its number, of several captures behind the name of its own."""
+        from pathlib import Path
+
+        number = str(step.exchange.number)
+        return number if len(self._captures) == 1 else f"{Path(self._captures[step.talk[0]]).stem}#{number}"
+
+    def say(self, text: str) -> None:
+        """Print a line on stderr."""
+        from ...views.render.values import escape
+
+        self.writer.say(f"kdbg: {escape(text)}")
+
+    def through(self, replay: Replay) -> int:
+        """Send all, and close with the counts; return the exit status."""
+        import asyncio
+
+        from ...analysis.compare.answers import Verdict
+        from ...errors import ClientError
+        from ...views.render.comparison import closing
+
+        begun, status = monotonic(), 0
+        try:
+            asyncio.run(interruptible(replay))
+        except asyncio.CancelledError:
+            status = INTERRUPTED
+        except ClientError as error:
+            self.writer.say(f"kdbg: {printable(str(error))}")
+            status = UNDECODED
+        self.writer.flush()
+        if not status and (self._counts[Verdict.DIFFERS] or self._counts[Verdict.FAILED]):
+            status = UNDECODED
+        if self._counts or status != UNDECODED:
+            self.writer.say(closing(self._counts, len(self._talks), monotonic() - begun))
+        return status
+
+
+async def interruptible(replay: Replay) -> None:
+    """Run until all is sent, or Ctrl-C comes."""
+    import asyncio
+
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
+    await replay.run()

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .definitions import definitions_option
-from .filters import filter_options
-from .memory import memory_option
-from .options import HELP
-from .output import jobs_option
-from .pipeline import Setting
+from . import REFUSED, UNDECODED
+from .filters import filter_options, folder_of_tables, take_filters, unmatched_lines
+from .options import conf_option, input_options, jobs_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...exchanges.filters.filter_set import Filters
+    from ...views.report.causes import ReportedCauses
+    from ...views.report.queries import Ask
+
+NEEDED = ("jinja2",)
 
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("sources", nargs=-1, required=True, metavar="DIR|CAPTURE…")
-@click.option(
-    "--output",
-    "-o",
-    required=True,
-    metavar="FILE",
-    help="Write the report to this file, such as report.html; - is stdout.",
-)
+@click.option("--output", "-o", required=True, metavar="FILE",
+              help="Write the report to this file, such as report.html; - is stdout.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite FILE even if it is not a kdbg report.")
 @filter_options
 @click.option("--master", metavar="URL", help="Set the Spark master that reads the tables (default: this machine).")
-@click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help=HELP["conf"])
+@conf_option
 @jobs_option
-@definitions_option
-@memory_option
-def command(sources: tuple[str, ...], output: str, force: bool, jobs: int, **options: Any) -> int:
+@input_options
+def command(
+    sources: tuple[str, ...], output: str, force: bool, jobs: int, master: str | None,
+    conf: tuple[tuple[str, str], ...], **options: Any,
+) -> int:  # fmt: skip
     """Create an HTML report from captures or pipeline tables.
 
     The report shows causes, traffic, latency, errors, lag and rebalances. kdbg decodes captures itself (files,
@@ -41,6 +46,72 @@ def command(sources: tuple[str, ...], output: str, force: bool, jobs: int, **opt
     kdbg report captures/errors.pcap -o report.html
     kdbg report tables/ -o report.html
     """
-    from .reporting import run
+    from importlib.util import find_spec
+    from pathlib import Path
 
-    return run(sources, output, options, force=force, jobs=jobs)
+    from ...errors import InputError
+    from ...extras import install
+
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise InputError(f"kdbg report needs {', '.join(missing)}; {install('report')}")
+    if output != "-" and not force:
+        check(Path(output))
+    filters = take_filters(options)
+    folder = folder_of_tables(sources, filters)
+    if folder is None:
+        return of_captures(sources, output, filters, jobs)
+    from ...scale.spark.query.sql import opened
+
+    with opened(folder, master, dict(conf)) as spark:
+        from ...scale.spark.query.views import asking
+
+        write_page(asking(spark, folder), [folder], output)
+    return 0
+
+
+def of_captures(sources: Sequence[str], output: str, filters: Filters, jobs: int) -> int:
+    """Make a page of captures; those that cannot be read are named and passed over. Return the exit status."""
+    from contextlib import closing
+
+    from ...views.report.collector import Collected
+    from .inputs import read_captures
+
+    with closing(Collected(filters, jobs)) as collected:
+        read, is_complete = read_captures(sources, filters, collected.capture, lambda: collected.exchanges)
+        if not read:
+            return REFUSED
+        undecoded = write_page(collected.ask, read, output, collected.judged)
+        if collected.left != 0:
+            for line in unmatched_lines(collected.seen):
+                click.echo(f"kdbg: {line}", err=True)
+    return REFUSED if not is_complete else UNDECODED if undecoded else 0
+
+
+def write_page(ask: Ask, sources: list[str], output: str, judged: ReportedCauses | None = None) -> int:
+    """Write the page; return how much could not be decoded. `judged`: what is found in captures."""
+    from ...atomic import AtomicFile
+    from ...views.report.page import page
+    from ...views.report.page_data import moving
+    from ...views.report.sections import report
+
+    found = report(ask, judged)
+    text = page(found, sources, moving(ask, found)).encode("utf-8", "backslashreplace")
+    if output == "-":
+        sys.stdout.buffer.write(text)
+        return found.undecoded
+    with AtomicFile(output) as file:
+        file.write(text)
+    return found.undecoded
+
+
+def check(path: Path) -> None:
+    """Refuse to overwrite what is no report."""
+    from ...errors import InputError
+    from ...views.report.page import MARK
+
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        if file.read(len(MARK)) != MARK:
+            raise InputError(f"{path}: exists, and is not a kdbg report; use --force to overwrite it")

@@ -1,127 +1,154 @@
-"""Captures read for a command, one after the other: opened, driven through an engine, counted, told of at the end."""
+"""Captures read for a command, one after the other: opened, driven through an engine, counted.
+
+A command makes a `Runner`, and goes through the files that it was given:
+
+    runner = Runner(filters, writer)
+    for file in runner.open(names):
+        with file, runner.drive(file) as drive:
+            for exchange in drive:
+                ...
+    runner.close()
+    return runner.status
+
+The parts of a runner: `InputFiles` says what is read, `Progress` how far it is, `outlets` take exchanges beside what
+the command does with them, `counts` and `findings` count, and make the closing line and the exit status.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture
-from ...capture.files import Lost
 from ...errors import CaptureError
 from ...exchanges.engine.direction import Depth
 from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing, seldom_collected
 from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.peers import Tried, endpoint
+from ...exchanges.messages.peers import Attempts, Peers, Tried, endpoint
 from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Encrypted
 from ...protocol.findings.kinds import ATTEMPTS
-from ...streams.tcp.connection import Connection
 from ...views.reading.files import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
 from ...views.render.exchange_header import clock_lines
 from ...views.render.values import escape
-from . import INTERRUPTED, REFUSED, UNDECODED
-from .counts_line import finding_parts, findings_of
+from . import INTERRUPTED, REFUSED
+from .counts import FindingCounts, closing_parts
 from .filters import unmatched_lines
-from .inputs import InputFiles
-from .outlets import Outlet, Source
+from .inputs import InputFiles, Progress, until_interrupted
+from .outlets import Outlet, Source, totals
 from .output import Writer
-from .progress import Progress
 
 if TYPE_CHECKING:
-    from ...scale.signals.metrics import Totals
+    from ...exchanges.engine.engine import Watch
 
-LOST = {"dropped": "dropped by the kernel", "unread": "not shown"}
-"""What is said of packets that captures lack, by what `Capture.lost` calls them."""
+Blocks: TypeAlias = Iterator[list[Any]]
+Through: TypeAlias = Callable[[Pairing, Blocks], Blocks]
+"""Sees the packets on their way to an engine."""
+Choose: TypeAlias = "Callable[[str], tuple[Named, Filters]]"
+"""Returns what to open for the name of a file, and the filters for it."""
 
 
-class Captures:
-    """Reads one file after the other; `status` is the exit status so far.
+class OpenFile:
+    """A file that a command reads; a context manager, at whose end it is closed.
 
-    A command says in `read` what it does with a capture; whatever it goes through by `driven` is counted here.
+    A `CaptureError` in the context ends the reading of this file alone, and is said; Ctrl-C ends that of all files.
+    `path` is how the file was named, `name` what it is called in what is said. `disk` is a file of a broker's disk,
+    which holds no exchanges. `several`: other files are read beside it.
     """
 
-    writer: Writer
-    given: Filters
-    filters: Filters
-    """Those that were given, of which `FILE#N` makes others for one file."""
-    files: int
-    left: int | None
-    status: int
-    engine: Pairing
-    """That of the capture that is read."""
-    tried: Tried
-    """The connections of it that were asked for in vain."""
-    depth: Depth = "shallow"
-    """How far all messages are read."""
-    reads_logs: bool = False
-    """Whether a log does in place of a capture."""
-    selected_are: str = "shown"
-    """The word of the closing line for exchanges that the filters select."""
-    merge: bool | None = False
-    """Whether captures of several places are read as one: None does so where it is plain that they are."""
-    timed: bool = False
-    """Whether exchanges know where their time went."""
-    at_once: bool = False
-    """Whether each connection that was asked for in vain is told by itself, as soon as it is known."""
-    hears_all: bool = False
-    """Whether `hear` wants all exchanges, also where none is left out."""
-    counts_itself: bool = False
-    """Whether the command counts what is odd in wanted exchanges; else that is done once it is finished with them."""
-    fails_by_findings: bool = True
-    """Whether something that could not be decoded makes the exit status."""
-    outlets: Sequence[Outlet] = ()
-    """Where wanted exchanges go beside what the command does with them: it hands them on by `hand_on`."""
+    failed: bool = False
 
-    def __init__(self, filters: Filters, writer: Writer) -> None:
-        self.writer, self.left = writer, filters.limit
-        self.filters = self.given = filters
+    def __init__(
+        self, runner: Runner, opened: Capture | ApplicationLog | BrokerFile, path: str, *, several: bool = False,
+        name: str | None = None,
+    ) -> None:  # fmt: skip
+        self._runner, self._opened = runner, opened
+        self.path, self.several, self.source = path, several, opened.source
+        self.disk = opened if isinstance(opened, BrokerFile) else None
+        self.name = name or escape(opened.source.name if isinstance(opened, BrokerFile) else opened.name)
+
+    @property
+    def capture(self) -> Capture | ApplicationLog:
+        """What is read, where it is no file of a broker's disk."""
+        assert not isinstance(self._opened, BrokerFile)
+        return self._opened
+
+    def __enter__(self) -> OpenFile:
+        self._runner.progress.begin(self.source)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
+        runner = self._runner
+        if self.disk is None:
+            self.capture.close()
+        runner.progress.end()
+        self.source.close()
+        self.failed = error is not None
+        if isinstance(error, CaptureError):
+            runner.refuse(error, self.path)
+        elif isinstance(error, KeyboardInterrupt):
+            runner.status = INTERRUPTED
+        elif error is not None:
+            runner.progress.clear()
+        return isinstance(error, CaptureError | KeyboardInterrupt)
+
+
+class Runner:
+    """Reads files for a command; `status` is the exit status so far.
+
+    `logs` and `disk`: logs, and files of a broker's disk, do in place of captures. `merge`: captures of several places
+    are read as one; None does so where it is plain that they are. `timed`: exchanges know where their time went.
+    `depth` is how far all messages are read. `fails`: what could not be decoded makes the exit status. `at_once`: each
+    connection that was asked for in vain is told by itself, as soon as it is known. `say` prints a line of text.
+    """
+
+    filters: Filters
+    """Those that were given, or others that `FILE#N` makes of them for the file that is read."""
+    left_over: Callable[[Iterable[tuple[Peers, Finding]]], None] | None = None
+    """Takes findings that belong to no exchange, before they are said."""
+
+    def __init__(
+        self, filters: Filters, writer: Writer, *, logs: bool = False, disk: bool = False, merge: bool | None = False,
+        timed: bool = False, depth: Depth = "shallow", fails: bool = True, at_once: bool = False,
+        outlets: Sequence[Outlet] = (), say: Callable[[str], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.writer, self.filters, self.given = writer, filters, filters
+        self.timed, self.outlets = timed, outlets
+        self._logs, self._disk, self._merge, self._depth, self._at_once = logs, disk, merge, depth, at_once
+        self._say = say
+        self.left: int | None = filters.limit
         self.seen = FilterTally()
         self.counts: Counter[str] = Counter()
-        self.findings: Counter[str] = Counter()
-        self.status = self.files = 0
+        self.findings = FindingCounts(fails=fails)
+        self.files = self.disk_files = 0
         self.progress: Progress = Progress(writer)
         writer.giving_away = self.progress.hide
 
-    def captures(self, names: Sequence[str]) -> None:
-        """Read the captures that names stand for, files, folders and globs, and close with a line of counts."""
-        found = InputFiles(names)
-        for error in found.refused:
-            self.refuse(error)
-        try:
-            with seldom_collected(), self.progress.through(found.files):
-                files = grouped(found.files, self.merge)
-                for file in files:
-                    try:
-                        if isinstance(file, Merged):
-                            self.merged(file, named=len(files) > 1)
-                        else:
-                            self.capture(file, named=len(files) > 1)
-                    except CaptureError as error:
-                        if not found.pass_over(str(file), error):
-                            self.refuse(error)
-                    if self.left == 0 or self.status == INTERRUPTED:
-                        break
-        except KeyboardInterrupt:
-            self.status = INTERRUPTED
-        if passed := found.passed_over():
-            self.say(escape(passed))
-        if self.has_read:
-            self.close()
-        elif passed:
-            self.status = self.status or REFUSED
+    @property
+    def status(self) -> int:
+        """The exit status so far."""
+        return self.findings.status
+
+    @status.setter
+    def status(self, status: int) -> None:
+        self.findings.status = status
+
+    def _interrupt(self) -> None:
+        self.status = INTERRUPTED
 
     @property
     def has_read(self) -> bool:
         """Whether there is anything to tell of."""
-        return bool(self.files)
+        return bool(self.files or self.disk_files)
 
     @property
     def is_complete(self) -> bool:
@@ -133,69 +160,95 @@ class Captures:
         if not self.is_complete:
             raise click.exceptions.Exit(self.status)
 
-    def capture(self, file: str, *, named: bool) -> None:
-        """Read one file; raise `CaptureError` where it cannot be read. `named`: there are several."""
-        name, self.filters = chosen(file, self.given)
-        self.through(self.open(file, name), file, named=named)
-
-    def merged(self, merged: Merged, *, named: bool) -> None:
-        """Read the captures of several places as one."""
-        self.filters = self.given
-        self.through(merged, merged.name, named=named)
-        for line in clock_lines(merged.merger.apart, merged.files):
-            self.say(line)
-
-    def through(self, opened: Capture | ApplicationLog | BrokerFile, file: str, *, named: bool) -> None:
-        """Read what was opened, and close it."""
-        self.progress.begin(opened.source)
+    def open(self, names: Sequence[str], choose: Choose | None = None) -> Iterator[OpenFile]:
+        """Yield the files that names stand for, files, folders and globs, open; say which cannot be read."""
+        choose = choose or partial(chosen, filters=self.given)
+        self._found = found = InputFiles(names)
+        for error in found.refused:
+            self.refuse(error)
         try:
-            self.opened(opened, file, named=named)
-        finally:
-            self.progress.end()
-            opened.source.close()
+            with seldom_collected(), self.progress.through(found.files):
+                files = grouped(found.files, self._merge)
+                for file in files:
+                    opened = self._opened(file, choose, several=len(files) > 1)
+                    if opened is not None:
+                        yield opened
+                        if isinstance(file, Merged) and not opened.failed:
+                            for line in clock_lines(file.merger.apart, file.files):
+                                self.say(line)
+                    if self.left == 0 or self.status == INTERRUPTED:
+                        break
+        except KeyboardInterrupt:
+            self.status = INTERRUPTED
+        if passed := found.passed_over():
+            self.say(escape(passed))
+            if not self.has_read:
+                self.status = self.status or REFUSED
 
-    def open(self, file: str, name: Named) -> Capture | ApplicationLog | BrokerFile:
-        """Open what a file was said to be: `name` is the file without the number of an exchange."""
-        return open_any(name)
-
-    def refuse(self, error: CaptureError) -> None:
-        """Say why a file cannot be read."""
-        self.say(escape(str(error)))
-        self.status = REFUSED
-
-    def opened(self, opened: Capture | ApplicationLog | BrokerFile, file: str, *, named: bool) -> None:
-        """Read what was opened; a file of a broker's disk holds no exchanges, and a log no bytes."""
-        if isinstance(opened, ApplicationLog) and not self.reads_logs:
-            raise CaptureError(
-                opened.name,
-                "a log file, not a capture",
-                "use kdbg decode to show its exchanges",
-            )
-        if isinstance(opened, BrokerFile):
-            raise CaptureError(opened.source.name, f"a {opened.file.kind.title}, not a capture", "use kdbg decode")
-        with opened:
+    def _opened(self, file: str | Merged, choose: Choose, *, several: bool) -> OpenFile | None:
+        """Return a file open; None, once that is said, for one that cannot be read."""
+        if isinstance(file, Merged):
+            self.filters = self.given
             self.files += 1
-            self.read(opened, escape(opened.name))
+            return OpenFile(self, file, file.name, several=several)
+        name, self.filters = choose(file)
+        try:
+            opened = open_any(name)
+            self._check(opened)
+        except CaptureError as error:
+            self.refuse(error, file)
+            return None
+        self.files += not isinstance(opened, BrokerFile)
+        return OpenFile(self, opened, file, several=several)
 
-    def read(self, capture: Capture | ApplicationLog, name: str) -> None:
-        """Do what the command does with a capture; `name` is how it is called in what is said."""
-        raise NotImplementedError
+    def _check(self, opened: Capture | ApplicationLog | BrokerFile) -> None:
+        """Raise `CaptureError`, and close it, for what this command does not read."""
+        error: CaptureError | None = None
+        if isinstance(opened, ApplicationLog) and not self._logs:
+            error = CaptureError(opened.name, "a log file, not a capture", "use kdbg decode to show its exchanges")
+        elif isinstance(opened, BrokerFile) and not self._disk:
+            error = CaptureError(opened.source.name, f"a {opened.file.kind.title}, not a capture", "use kdbg decode")
+        if error is not None:
+            opened.source.close()
+            raise error
+
+    def refuse(self, error: CaptureError, file: str = "") -> None:
+        """Say why a file cannot be read; one that nobody named, but a folder brought, is only skipped."""
+        if not self._found.pass_over(file, error):
+            self.say(escape(str(error)))
+            self.status = REFUSED
 
     @contextmanager
-    def driven(self, capture: Capture | ApplicationLog, name: str) -> Iterator[Drive]:
-        """Make a context with what drives a capture through an engine; behind it all is counted, and oddities told."""
-        reads = self.depth if self.left is not None or self.writer.live else None
-        engine = self.engine = engine_of(capture, self.filters, reads, self.met, timed=self.timed)
-        before, self.tried = self.counts["exchanges"], Tried()
+    def drive(
+        self, file: OpenFile, *, blocks: Callable[[Pairing], Blocks] | None = None, through: Through | None = None,
+        met: Watch | None = None, wants: Fits | None = None, hear: Callable[[Exchange], None] | None = None,
+        attempts: Callable[[Sequence[Attempts]], None] | None = None, counted: bool = False,
+    ) -> Iterator[Drive]:  # fmt: skip
+        """Make a context with what drives a file through an engine; behind it all is counted, and oddities told.
+
+        `blocks` gives the packets in another way, `through` sees them before the engine does; `wants` is another
+        filter. `hear` is called with every exchange, also those that are left out. `attempts` shows connections that
+        were asked for in vain, which are said otherwise. `counted`: the command counts what is odd in wanted exchanges,
+        or does not; otherwise that is done once it is finished with them.
+        """
+        capture = file.capture
+        depth: Depth = "shallow" if self.filters.asks else self._depth
+        reads = depth if self.left is not None or self.writer.live else None
+        engine = engine_of(capture, self.filters, reads, met, timed=self.timed)
+        packets = self._blocks(capture) if blocks is None else blocks(engine)
+        before, self._tried = self.counts["exchanges"], Tried()
         self.progress.exchanges = lambda: before + engine.count
-        hear = self.hear if self.filters.asks or self.hears_all else None
-        choose = partial(self.choose, capture, engine)
-        done = ignore if self.counts_itself else self.count_findings
         drive = Drive(
-            engine, self.blocks(capture), choose, left=self.left, hear=hear, done=done, last=self.filters.last
+            engine,
+            packets if through is None else through(engine, packets),
+            partial(self._choose, capture, engine, wants),
+            left=self.left,
+            hear=self._hears(hear),
+            done=ignore if counted else self.findings.take,
+            last=self.filters.last,
         )
         for outlet in self.outlets:
-            is_open = getattr(engine, "is_open", nobody_knows)
+            is_open = getattr(engine, "is_open", lambda first_packet: False)  # nobody knows it of a log
             outlet.begin(Source(capture.name, lambda: capture.first_time, engine.names_then, is_open))
         try:
             yield drive
@@ -203,96 +256,88 @@ class Captures:
                 outlet.finish(totals(capture, engine))
         finally:
             self.left = drive.left
-            self.counts["packets"] += capture.packets
-            self.counts["lines"] += capture.lines if isinstance(capture, ApplicationLog) else 0
-            self.counts["exchanges"] += drive.seen
-            self.counts["shown"] += drive.wanted
-            self.counts["connections"] += engine.connections
-            self.counts["others"] += engine.other_connections
-            if capture.lost is not None:
-                self.counts.update(capture.lost._asdict())
-            self.tell(engine, name)
-            if self.tried.found:
-                self.tell_attempts(name)
+            self._count(capture, drive)
+            self.tell(engine, file.name)
+            if self._tried.found:
+                (attempts or partial(self._tell_attempts, file.name))(self._tried.found)
             for problem in capture.problems:
-                self.note(problem)
-                self.say(f"{name}: {escape(problem.text)}")
+                self.findings.note(problem)
+                self.say(f"{file.name}: {escape(problem.text)}")
+
+    def _count(self, capture: Capture | ApplicationLog, drive: Drive) -> None:
+        engine = drive.engine
+        self.counts["packets"] += capture.packets
+        self.counts["lines"] += capture.lines if isinstance(capture, ApplicationLog) else 0
+        self.counts["exchanges"] += drive.seen
+        self.counts["shown"] += drive.wanted
+        self.counts["connections"] += engine.connections
+        self.counts["others"] += engine.other_connections
+        if capture.lost is not None:
+            self.counts.update(capture.lost._asdict())
+
+    def _choose(self, capture: Capture | ApplicationLog, engine: Pairing, wants: Fits | None) -> Fits | None:
+        """Return the filters as one, once the capture's first day is known."""
+        fits = self.filters.dated(capture.first_time).check(engine.names_then, self.seen)
+        if wants is None or fits is None:
+            return fits or wants
+        return lambda exchange: wants(exchange) and fits(exchange)
+
+    def _hears(self, hear: Callable[[Exchange], None] | None) -> Callable[[Exchange, bool], None] | None:
+        """Return what hears of every exchange: it counts what is odd in those that are not shown."""
+        if hear is None and not self.filters.asks:
+            return None
+
+        def heard(exchange: Exchange, shown: bool) -> None:
+            if hear is not None:
+                hear(exchange)
+            if not shown:
+                self.findings.take((exchange,))
+
+        return heard
+
+    def chunks(self, file: OpenFile, drive: Drive) -> Iterator[list[Exchange]]:
+        """Yield the wanted exchanges as `Drive.chunks` does; say in between what is odd about connections."""
+        for chunk in drive.chunks():
+            yield chunk
+            if drive.engine.findings:
+                self.tell(drive.engine, file.name)
+
+    def hand_on_all(self, names: Sequence[str]) -> None:
+        """Read files for the outlets alone."""
+        for file in self.open(names):
+            with file, self.drive(file) as drive:
+                for chunk in self.chunks(file, drive):
+                    self.hand_on(chunk)
 
     def hand_on(self, exchanges: Sequence[Exchange]) -> None:
         """Give wanted exchanges to the outlets."""
         for outlet in self.outlets:
             outlet.take(exchanges)
 
-    def met(self, connection: Connection, client: int | None) -> None:
-        """Take notice of a connection, and once more when it proves to be Kafka: see `Engine`."""
-
-    def blocks(self, capture: Capture | ApplicationLog) -> Iterator[list[Any]]:
+    def _blocks(self, capture: Capture | ApplicationLog) -> Blocks:
         """Return the packets; in a live view Ctrl-C ends them, so that what is known by then is shown.
 
         With a limit they come one by one: no more are counted than it took.
         """
         pause = PAUSE if self.writer.live else None
         blocks = capture.blocks(pause=pause, singly=self.left is not None)
-        return self.until_interrupted(blocks) if self.writer.live else blocks
-
-    def until_interrupted(self, blocks: Iterator[list[Any]]) -> Iterator[list[Any]]:
-        """Yield the packets up to Ctrl-C, which is heard only while some are waited for: none is left half done."""
-        import signal
-
-        hear = getattr(signal, "pthread_sigmask", deaf)
-        try:
-            while True:
-                hear(signal.SIG_UNBLOCK, {signal.SIGINT})
-                try:
-                    packets = next(blocks)
-                except StopIteration:
-                    return
-                hear(signal.SIG_BLOCK, {signal.SIGINT})
-                yield packets
-        except KeyboardInterrupt:
-            self.status = INTERRUPTED
-        finally:
-            hear(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-    def choose(self, capture: Capture | ApplicationLog, engine: Pairing) -> Fits | None:
-        """Return the filters as one, once the capture's first day is known."""
-        return self.filters.dated(capture.first_time).check(engine.names_then, self.seen)
-
-    def hear(self, exchange: Exchange, shown: bool) -> None:
-        """Count what is odd in an exchange that is not shown: it is read no further than for the filters."""
-        if not shown:
-            self.count_findings((exchange,))
-
-    def count_findings(self, exchanges: Sequence[Exchange]) -> None:
-        """Count what is odd in exchanges, read no further than for that."""
-        for exchange in exchanges:
-            for finding in findings_of(exchange):
-                self.note(finding)
-
-    def note_all(self, exchange: Exchange, *, shallow: bool) -> None:
-        """Count what is odd in an exchange."""
-        for finding in exchange.all_findings(shallow=shallow):
-            self.note(finding)
-
-    def note(self, finding: Finding) -> None:
-        """Count a finding; one that says that something could not be decoded makes the exit status."""
-        self.findings[finding.kind] += 1
-        if finding.kind.is_error and self.fails_by_findings and not self.status:
-            self.status = UNDECODED
+        return until_interrupted(blocks, self._interrupt) if self.writer.live else blocks
 
     def tell(self, engine: Pairing, name: str) -> None:
         """Say what is odd about connections, as far as it is known by now: once for all of a broker's it is true of.
 
         Of connections that are not decrypted for the same reason the first one's cipher suite stands for those of all.
         """
+        if self.left_over is not None:
+            self.left_over(engine.findings)
         for outlet in self.outlets:
             outlet.odd(finding for _, finding in engine.findings)
         same: dict[tuple[str, Encrypted | str], list[tuple[str, Finding]]] = {}
         for peers, finding in engine.findings:
-            self.note(finding)
+            self.findings.note(finding)
             if finding.kind in ATTEMPTS:
-                self.tried.take(peers, finding)
-                if not self.at_once:
+                self._tried.take(peers, finding)
+                if not self._at_once:
                     continue  # they are told together
             facts = finding.facts
             alike = facts._replace(version="", cipher="") if isinstance(facts, Encrypted) else str(finding)
@@ -303,23 +348,35 @@ class Captures:
             self.say(f"{name}: {client} → {broker}{more}: {escape(str(finding))}")
         engine.findings.clear()
 
-    def tell_attempts(self, name: str) -> None:
+    def _tell_attempts(self, name: str, found: Sequence[Attempts]) -> None:
         """Say who asked for connections in vain: all together, for clients try again and again.
 
         Where exchanges were asked for they are counted in the closing line alone.
         """
         from ...views.render.findings import attempts_text
 
-        for found in () if self.filters.asks else self.tried.found:
-            self.say(f"{name}: {attempts_text(found)}")
+        for one in () if self.filters.asks else found:
+            self.say(f"{name}: {attempts_text(one)}")
 
     def say(self, text: str) -> None:
         """Print a line on stderr, after all output so far."""
+        if self._say is not None:
+            self._say(text)
+            return
         self.progress.clear()
         self.writer.say(f"kdbg: {text}")
 
-    def close(self) -> None:
-        """Print what was asked for and never there, then the closing line: what was read, shown and found."""
+    def closing(self, *more: str, selected: str = "shown") -> list[str]:
+        """Return the parts of the closing line; `more` are those on what was read beside captures."""
+        return closing_parts(self.counts, self.findings.kinds, self.files, more, selected)
+
+    def close(self, closing: Sequence[str] | None = None) -> None:
+        """Print what was asked for and never there, then the closing line, if anything was read.
+
+        `closing` are the parts of the line, by default `self.closing()`; there is none without any.
+        """
+        if not self.has_read:
+            return
         self.writer.flush()
         if self.left != 0 and self.files:
             for line in unmatched_lines(self.seen):
@@ -327,45 +384,9 @@ class Captures:
         for outlet in self.outlets:
             for line in outlet.close():
                 self.say(escape(line))
-        if closing := self.closing():
-            self.writer.say(" · ".join(closing))
-
-    def closing(self) -> list[str]:
-        """Return the parts of the closing line; there is none without any."""
-        counts = self.counts
-        read = (
-            ["packet", "line"] if counts["packets"] and counts["lines"] else ["line" if counts["lines"] else "packet"]
-        )
-        parts = [count(counts[noun + "s"], noun) for noun in (*read, "connection", "exchange") if self.files]
-        parts += self.other_parts()
-        if counts["shown"] < counts["exchanges"] + counts["pieces"]:
-            parts.append(f"{counts['shown']:,} {self.selected_are}")
-        parts += finding_parts(self.findings)[not self.files :]
-        if counts["others"]:
-            parts.append(f"{count(counts['others'], 'connection')} not decoded")
-        return parts + [f"{count(counts[noun], 'packet')} {lost}" for noun, lost in LOST.items() if counts[noun]]
-
-    def other_parts(self) -> list[str]:
-        """Return the parts on files that are no captures."""
-        return []
-
-
-def totals(capture: Capture | ApplicationLog, engine: Pairing) -> Totals:
-    """Return what was counted in a capture so far."""
-    from ...scale.signals.metrics import Totals
-
-    lost = capture.lost or Lost()
-    return Totals(capture.packets, lost.dropped, lost.unread, engine.connections, engine.other_connections)
+        if parts := self.closing() if closing is None else closing:
+            self.writer.say(" · ".join(parts))
 
 
 def ignore(exchanges: Sequence[Exchange]) -> None:
     """Do nothing with exchanges."""
-
-
-def nobody_knows(first_packet: int) -> bool:
-    """Return False: of a log nobody knows which connections are open."""
-    return False
-
-
-def deaf(how: int, signals: set[int]) -> None:
-    """Do nothing, in place of `pthread_sigmask` where that is missing: signals are not held back there."""

@@ -1,94 +1,88 @@
-"""Files of a broker's disk in `kdbg decode`: recognised, their pieces filtered, shown and counted."""
+"""Files of a broker's disk, read piece by piece: `kdbg decode` shows pieces, `kdbg records` the records in them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from ...capture.source import Source
 from ...errors import CaptureError
-from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.message import Message
-from ...payloads.segments import File, SegmentPiece
+from ...payloads.segments import SegmentPiece
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import CaptureTrouble
 from ...protocol.wire.readings.outline import count_records
+from ...views.reading.files import BrokerFile
 from ...views.reading.log import PieceSelection
-from ...views.render.style import Look
 from ...views.render.values import escape
-from ...views.render.views import View
-from .output import Writer
+
+if TYPE_CHECKING:
+    from .exchange_output import ExchangeOutput
+    from .runner import Runner
 
 
-class SegmentOwner(Protocol):
-    """The run of `kdbg decode` that a file is part of: what is shown, counted and said goes through it."""
+class Segment:
+    """Reads the pieces of one file; what is odd in them is counted by the runner. `records`: it must hold records."""
 
-    view: View
-    look: Look
-    writer: Writer
-    filters: Filters
-    left: int | None
-    counts: Counter[str]
+    def __init__(self, runner: Runner, disk: BrokerFile, *, records: bool = False) -> None:
+        self.runner, self.source, self.file = runner, disk.source, disk.file
+        if records and not self.file.is_log:
+            raise CaptureError(self.source.name, f"a {self.file.kind.title}, which contains no records", "omit it")
+        self.selection: PieceSelection = PieceSelection(disk.source.name, disk.file, runner.filters)
 
-    def note(self, finding: Finding) -> None:
-        """Count a finding."""
-
-    def say(self, text: str) -> None:
-        """Say a line beside what is shown."""
-
-
-class SegmentRun:
-    """Decodes one file; what is shown, counted and said goes through the `SegmentOwner` that it is part of."""
-
-    run: SegmentOwner
-    source: Source
-    file: File
-
-    def __init__(self, run: SegmentOwner, source: Source, file: File) -> None:
-        self.run, self.source, self.file = run, source, file
-        if run.view.piece is None:
-            raise CaptureError(
-                source.name, f"a {file.kind.title}, which this format cannot show", "choose another --format"
-            )
-        self.chosen: PieceSelection = PieceSelection(source.name, file, run.filters)
-
-    def decode(self) -> None:
-        """Show the pieces that pass the filters, and count all."""
-        run, file = self.run, self.file
-        if not self.chosen.topic:
-            return
-        assert run.view.piece is not None, "refused before"
-        run.writer.write(run.view.piece_header(run.look, file))
-        render = run.view.piece(run.look, file, self.source.name)
-        for number, (piece, message) in enumerate(self.read() if run.left != 0 else (), 1):
-            if self.chosen.passes(piece, message):
-                run.left = None if run.left is None else run.left - 1
-                run.counts["shown"] += 1
-                run.writer.write(render(number, piece, message))
-            if run.left == 0:
-                return
-        if trouble := self.source.feed.trouble:
-            run.note(Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(trouble)))
-            run.say(f"{escape(self.source.name)}: {escape(trouble)}")
-
-    def read(self) -> Iterator[tuple[SegmentPiece, Message | None]]:
-        """Yield the pieces of the file with their messages, and count them; zeros have no message.
-
-        Zeros that are padding are counted too, but yielded only for a view for programs.
-        """
-        run, kind = self.run, self.file.kind
+    def pieces(self, *, shallow: bool = False) -> Iterator[tuple[SegmentPiece, Message | None]]:
+        """Yield the pieces of the file with their messages, whether they are wanted or not; zeros have no message."""
         for piece in self.file.pieces():
-            message = None if piece.zeros else kind.message(piece, shallow=run.view.shallow)
+            message = None if piece.zeros else self.file.kind.message(piece, shallow=shallow)
             for finding in piece.odd(message):
-                run.note(finding)
-            run.counts["bytes"] += piece.size
-            run.counts["zeros"] += piece.zeros
+                self.runner.findings.note(finding)
+            yield piece, message
+
+    def tell_trouble(self) -> None:
+        """Say what is wrong with the file itself, once it is read to its end."""
+        if trouble := self.source.feed.trouble:
+            self.runner.findings.note(Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(trouble)))
+            self.runner.say(f"{escape(self.source.name)}: {escape(trouble)}")
+
+
+class SegmentOutput(Segment):
+    """Shows the pieces of one file in the view of an output."""
+
+    def __init__(self, runner: Runner, disk: BrokerFile, output: ExchangeOutput) -> None:
+        self._view, self._look = output.view, output.look
+        if self._view.piece is None:
+            problem = f"a {disk.file.kind.title}, which this format cannot show"
+            raise CaptureError(disk.source.name, problem, "choose another --format")
+        super().__init__(runner, disk)
+
+    def write(self) -> None:
+        """Show the pieces that pass the filters, and count all."""
+        runner, file = self.runner, self.file
+        if not self.selection.topic:
+            return
+        assert self._view.piece is not None, "refused before"
+        runner.writer.write(self._view.piece_header(self._look, file))
+        render = self._view.piece(self._look, file, self.source.name)
+        for number, (piece, message) in enumerate(self._counted() if runner.left != 0 else (), 1):
+            if self.selection.passes(piece, message):
+                runner.left = None if runner.left is None else runner.left - 1
+                runner.counts["shown"] += 1
+                runner.writer.write(render(number, piece, message))
+            if runner.left == 0:
+                return
+        self.tell_trouble()
+
+    def _counted(self) -> Iterator[tuple[SegmentPiece, Message | None]]:
+        """Yield the pieces, and count them; zeros that are padding are counted too, but yielded only for programs."""
+        counts = self.runner.counts
+        for piece, message in self.pieces(shallow=self._view.shallow):
+            counts["bytes"] += piece.size
+            counts["zeros"] += piece.zeros
             if message is not None and piece.whole:
-                run.counts["batches" if self.file.is_log else "entries"] += 1
-                run.counts["records"] += count_records(message.body.get("records", ()))
-            if not piece.padding or run.view.data:
-                run.counts["pieces"] += 1
+                counts["batches" if self.file.is_log else "entries"] += 1
+                counts["records"] += count_records(message.body.get("records", ()))
+            if not piece.padding or self._view.data:
+                counts["pieces"] += 1
                 yield piece, message
 
 

@@ -21,7 +21,7 @@ from ...exchanges.messages.serialization import Packed
 from ...protocol.findings.amounts import count
 from ...views.reading.files import engine_of, open_any
 from ..tui.contents import Original
-from .live_screen import save
+from .packets import write_exchange
 
 
 def original(files: Sequence[str], row: Mapping[str, Any], partitions: Iterable[Mapping[str, Any]] = ()) -> Original:
@@ -125,6 +125,6 @@ def export(folder: str, rows: Sequence[Mapping[str, Any]], target: str) -> Itera
         with AtomicFile(target, private=True) as output, CaptureWriter(output.partial, name=target) as writer:
             for connection, exchanges in enumerate(sorted(found.values(), key=lambda some: some[0].time)):
                 for exchange in exchanges:
-                    save(exchange, writer, connection)
+                    write_exchange(exchange, writer, connection)
     said = [f"wrote {count(sum(map(len, found.values())), 'exchange')} to {target}"] if found else []
     yield "; ".join([*said, *dict.fromkeys(missing)])

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .completions import dimension_names, sort_names
-from .decode import is_live
-from .definitions import definitions_option
+from .completion import dimension_names, sort_names
 from .filters import filter_options, take_filters
-from .memory import memory_option
-from .output import Writer, jobs_option, latency_option, look, look_options, merge_option, raw_option
+from .options import (
+    choice_option,
+    files_argument,
+    input_options,
+    jobs_option,
+    latency_option,
+    look_options,
+    merge_option,
+    raw_option,
+)
+from .output import take_look, writer_for
 
 if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import Filters
@@ -32,7 +40,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@files_argument()
 @click.option(
     "--by", type=Names(), default=(), metavar="NAME,…", shell_complete=dimension_names,
     help="Group by one or several of these: client, broker, api, error, topic, minute …; see kdbg guide stats.",
@@ -44,21 +52,18 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "--top", type=click.IntRange(1), metavar="N", help="Show the first N rows, and sum up all others in one row."
 )
-@click.option(
-    "--format", "-f", "format", type=click.Choice(["table", "csv", "json", "prometheus"]), default="table",
-    help="Set the output format; csv and json contain all measures (default: table).",
-)  # fmt: skip
+@choice_option("table", "csv", "json", "prometheus", help="Set the output format; csv and json contain all measures")
 @latency_option
 @raw_option
 @filter_options
 @look_options
 @jobs_option
 @merge_option
-@definitions_option
-@memory_option
-def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: int | None, format: str, latency: bool,
-            raw: bool, color: str, full: bool, show_secrets: bool, jobs: int, merge: bool | None,
-            **filters: Any) -> int:  # fmt: skip
+@input_options
+def command(
+    files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: int | None, format: str, latency: bool,
+    raw: bool, jobs: int, merge: bool | None, **options: Any,
+) -> int:  # fmt: skip
     """Summarize traffic, latency and errors by client, API or topic.
 
     Without --by, kdbg prints an overview on one screen. Latencies exclude the wait that a request allows, such as
@@ -74,32 +79,30 @@ def command(files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: 
     kdbg stats captures/first-contact.pcap --api produce --by minute --format json
     kdbg stats captures/errors.pcap --format prometheus
     """
-    wanted = take_filters(filters)
-    live = any(is_live(file) for file in files)
+    filters = take_filters(options)
     if format == "prometheus":
         if by or sort is not None or top is not None:
             raise click.UsageError("--by, --sort and --top cannot be combined with --format prometheus")
-        return as_metrics(files, wanted, Writer(live=live), merge)
-    from .counting import StatsOptions, StatsRun
+        return as_metrics(files, filters, merge)
+    from .runner import Runner
+    from .stats_tables import StatsOptions, write_stats
 
-    asked = StatsOptions(by, sort, top, format, raw)
-    run = StatsRun(asked, look(color, full, show_secrets), Writer(live=live), wanted, jobs, len(files) > 1)
-    run.merge = merge
-    run.timed = latency
-    run.captures(files)
-    return run.status
+    runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=latency)
+    return write_stats(runner, files, StatsOptions(by, sort, top, format, raw), take_look(options), jobs)
 
 
-def as_metrics(files: tuple[str, ...], filters: Filters, writer: Writer, merge: bool | None) -> int:
+def as_metrics(files: Sequence[str], filters: Filters, merge: bool | None) -> int:
     """Write the numbers of captures as Prometheus' text; return the exit status."""
     from ...scale.signals.metrics import Metrics
     from ...scale.signals.prometheus import check, text
-    from .outlet_run import OutletRun
     from .outlets import MetricsOutlet
+    from .runner import Runner
 
     check()
     counted = Metrics()
-    run = OutletRun(filters, writer, [MetricsOutlet(counted)], "shallow", lambda: text(counted))
-    run.merge = merge
-    run.captures(files)
-    return run.status
+    runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=True, outlets=[MetricsOutlet(counted)])
+    runner.hand_on_all(files)
+    if runner.has_read:
+        runner.writer.write(text(counted))
+        runner.close()
+    return runner.status

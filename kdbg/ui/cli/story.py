@@ -6,17 +6,16 @@ from typing import Any
 
 import click
 
-from .decode import is_live
-from .definitions import definitions_option
+from . import REFUSED
 from .filters import connection_filter_options, take_filters
-from .memory import memory_option
-from .output import Writer, look, look_options
+from .options import files_argument, input_options, look_options, text_or_json
+from .output import take_look
 
 KINDS = ("group", "producer", "topic", "client", "transaction", "connection")
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(allow_dash=True))
+@files_argument()
 @click.option("--group", metavar="GROUP", help="Print the timeline of a group, generation by generation.")
 @click.option("--producer", metavar="ID", help="Print the timeline of a producer, by producer id or client id.")
 @click.option("--topic", metavar="TOPIC", help="Print the timeline of a topic.")
@@ -25,15 +24,11 @@ KINDS = ("group", "producer", "topic", "client", "transaction", "connection")
 )
 @click.option("--transaction", metavar="ID", help="Print the timeline of a transactional id.")
 @click.option("--connection", metavar="NUMBER", help="Print the timeline of a connection.")
-@click.option(
-    "--format", "-f", "format", type=click.Choice(["text", "json"]), default="text",
-    help="Set the output format: text, or json with one object per event, by time (default: text).",
-)  # fmt: skip
+@text_or_json("per event, by time")
 @look_options
 @connection_filter_options
-@definitions_option
-@memory_option
-def command(files: tuple[str, ...], format: str, color: str, full: bool, show_secrets: bool, **options: Any) -> int:
+@input_options
+def command(files: tuple[str, ...], format: str, **options: Any) -> int:
     """Print the timeline of a group, producer, topic or client.
 
     Transactional ids and connections have timelines as well. Each event is one sentence; the causes that `kdbg
@@ -44,21 +39,34 @@ def command(files: tuple[str, ...], format: str, color: str, full: bool, show_se
     kdbg story captures/group-rebalance.pcap --group billing
     kdbg story broken.pcap --client shop --format json
     """
-    from .telling import StoryRun
+    from ...analysis.diagnosis.stories import subjects, tell
+    from ...analysis.diagnosis.stories.text import event_object
+    from ...views.render.diagnosis import StoryView
+    from ...views.render.values import escape
+    from .ledgers import LedgerOutput, ledger_runner, read_ledgers
 
     asked = {kind: options.pop(kind) for kind in KINDS}
     wanted = [(kind, name) for kind, name in asked.items() if name is not None]
     filters = take_filters(options)
     if len(wanted) > 1:
         raise click.UsageError("use only one of " + ", ".join(f"--{kind}" for kind in KINDS))
-    live = any(is_live(file) for file in files)
-    run = StoryRun(
-        format,
-        look(color, full, show_secrets),
-        Writer(live=live),
-        wanted[0] if wanted else None,
-        len(files) > 1,
-        filters,
-    )
-    run.captures(files)
-    return run.finish()
+    look = take_look(options)
+    runner = ledger_runner(files, filters)
+    output = LedgerOutput(format, look, runner.writer, files)
+    found = False
+    for file in runner.open(files):
+        with file:
+            ledgers, view = read_ledgers(runner, file), StoryView(look)
+            if not wanted:
+                listed = list(subjects(ledgers))
+                objects = ({"story": kind, "of": one.name, "facts": dict(one.facts)} for kind, one in listed)
+                output.write(file, objects, view.listing(listed))
+            elif (events := tell(ledgers, *wanted[0])) is not None:
+                found = True
+                output.write(file, (event_object(*wanted[0], event) for event in events), view.lines(events))
+    runner.close()
+    if wanted and not found and not runner.status:
+        kind, name = wanted[0]
+        runner.say(f"unknown {kind} {escape(name)}; kdbg story FILE lists all")
+        return REFUSED
+    return runner.status

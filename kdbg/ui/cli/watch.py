@@ -1,81 +1,70 @@
-"""`kdbg watch`: an interface in, exchanges out, while they happen."""
+"""`kdbg watch`: an interface of this machine, or of another, in; exchanges out, while they happen."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Callable, Iterable
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .definitions import definitions_option
+from . import REFUSED, UNDECODED
 from .filters import filter_options, take_filters
-from .memory import memory_option
-from .output import (
-    Writer,
-    look,
+from .options import (
+    Rolling,
+    Size,
+    input_options,
     look_options,
     meanings_option,
-    on_screen,
+    need_screen,
+    screen_options,
     tree_options,
     values_option,
     view_option,
-    without_values,
 )
-from .readers import reader_options, take_readers
-from .sizes import Rolling, Size
-from .telemetry_options import metrics_option, otlp_option
-from .tui_options import screen_options
+from .outlets import metrics_option, otlp_option
+from .output import Writer, say, take_look
+from .readers import reader_options, take_view_readers
+
+if TYPE_CHECKING:
+    from ...exchanges.engine.driver import Pairing
+    from ...exchanges.filters.filter_set import Filters
+    from ...live.capture_child import CaptureOptions
+    from ...live.capture_process import CaptureProcess
+    from ...live.socket_processes import Owners
+    from ...views.render.style import Look
+    from .exchange_output import ExchangeOutput
+    from .live_stream import LiveStream
+    from .runner import Blocks, OpenFile, Runner
+
+SSH_PORT = 22
+OFTEN = 2.0
+"""Seconds between two looks at the ledgers while packets come."""
+SHARE = 10
+"""Times the last look's own time between two looks where nothing comes for now."""
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.option(
-    "--interface",
-    "-i",
-    default="any",
-    metavar="NAME",
-    help="Capture on this interface; any is all of them (default: any).",
-)
+@click.option("--interface", "-i", default="any", metavar="NAME",
+              help="Capture on this interface; any is all of them (default: any).")  # fmt: skip
 @click.option(
     "--bpf", metavar="EXPR", help="Set a capture filter in tcpdump's syntax (default: tcp, limited to --port)."
 )
-@click.option(
-    "--via",
-    metavar="METHOD:TARGET",
-    help="Run tcpdump elsewhere: ssh:HOST, docker:NAME, podman:NAME, kubectl:POD[/CONTAINER], run:COMMAND.",
-)
-@click.option(
-    "--pid",
-    type=click.IntRange(1),
-    multiple=True,
-    metavar="PID",
-    help="Show only connections of this process. Repeatable.",
-)
-@click.option(
-    "--container",
-    multiple=True,
-    metavar="ID",
-    help="Show only connections of this container or pod (ID prefix). Repeatable.",
-)
+@click.option("--via", metavar="METHOD:TARGET",
+              help="Run tcpdump elsewhere: ssh:HOST, docker:NAME, podman:NAME, kubectl:POD[/CONTAINER], "
+                   "run:COMMAND.")  # fmt: skip
+@click.option("--pid", type=click.IntRange(1), multiple=True, metavar="PID",
+              help="Show only connections of this process. Repeatable.")  # fmt: skip
+@click.option("--container", multiple=True, metavar="ID",
+              help="Show only connections of this container or pod (ID prefix). Repeatable.")  # fmt: skip
 @click.option("--write", "path", type=click.Path(), metavar="FILE", help="Save the captured packets as pcapng.")
-@click.option(
-    "--rotate",
-    type=Rolling(),
-    metavar="SIZE*N",
-    help="Rotate the files of --write at this size and keep N of them, such as 100MB*10.",
-)
-@click.option(
-    "--snaplen",
-    type=click.IntRange(64),
-    default=262_144,
-    metavar="BYTES",
-    help="Capture at most this many bytes of each packet (default: 262144).",
-)
-@click.option(
-    "--buffer",
-    type=Size(),
-    default="128MB",
-    metavar="SIZE",
-    help="Set the size of the kernel's capture buffer (default: 128MB).",
-)
+@click.option("--rotate", type=Rolling(), metavar="SIZE*N",
+              help="Rotate the files of --write at this size and keep N of them, such as 100MB*10.")  # fmt: skip
+@click.option("--snaplen", type=click.IntRange(64), default=262_144, metavar="BYTES",
+              help="Capture at most this many bytes of each packet (default: 262144).")  # fmt: skip
+@click.option("--buffer", type=Size(), default="128MB", metavar="SIZE",
+              help="Set the size of the kernel's capture buffer (default: 128MB).")  # fmt: skip
 @click.option("--diagnose", is_flag=True, help="Print diagnoses instead of exchanges.")
 @otlp_option
 @metrics_option
@@ -87,12 +76,12 @@ from .tui_options import screen_options
 @meanings_option
 @reader_options
 @tree_options("--no-pager")
-@definitions_option
-@memory_option
-def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ...], container: tuple[str, ...],
-            path: str | None, rotate: Any, snaplen: int, buffer: int, format: str, color: str, full: bool,
-            show_secrets: bool, hide_values: bool, meanings: bool, diagnose: bool, tui: bool, light: bool,
-            otlp: str | None, metrics: str | None, **filters: Any) -> int:  # fmt: skip
+@input_options
+def command(
+    interface: str, bpf: str | None, via: str | None, pid: tuple[int, ...], container: tuple[str, ...],
+    path: str | None, rotate: Any, snaplen: int, buffer: int, format: str, diagnose: bool, tui: bool, light: bool,
+    otlp: str | None, metrics: str | None, **options: Any,
+) -> int:  # fmt: skip
     """Capture and decode live traffic on an interface.
 
     kdbg recognises Kafka on any port; --port makes the kernel discard all other ports. --write saves all captured
@@ -107,32 +96,161 @@ def command(interface: str, bpf: str | None, via: str | None, pid: tuple[int, ..
     kdbg watch --via ssh:broker-3 --port 9092
     kdbg watch --port 9092 --write night.pcapng --rotate 100MB*10 --where 'latency_ms > 1000'
     """
-    from .decode import READ_IN
-    from .interface import CaptureOptions, InterfaceRun, expression, feed, owners, screen
-    from .telemetry_options import outlets, refuse_beside
-    from .tui_options import needs_screen
+    from ...live.capture_child import CaptureOptions
+    from .exchange_output import ExchangeOutput, depth_of
+    from .live_stream import LiveStream, ProcessFilter
+    from .outlets import outlets, refuse_beside
+    from .runner import Runner, ignore
 
-    read = take_readers(filters)
-    if read is not None and format not in READ_IN:
-        raise click.UsageError(f"values cannot be deserialized with --format {format}; use --format tree or hex")
+    read = take_view_readers(options, format)
     if rotate is not None and path is None:
         raise click.UsageError("--rotate requires --write")
-    shape = on_screen(look(color, full, show_secrets, meanings, read), format, filters)
-    shape = without_values(shape, hide_values)
-    chosen = take_filters(filters)
+    look, filters = take_look(options, format, read), take_filters(options)
     if tui:
         refuse_beside("--tui", {"otlp": otlp, "metrics": metrics})
-        needs_screen("kdbg watch")
-    wanted = CaptureOptions(interface, expression(bpf, chosen.port or (), via), snaplen, buffer, path, rotate)
+        need_screen("kdbg watch --tui")
+    wanted = CaptureOptions(interface, expression(bpf, filters.port or (), via), snaplen, buffer, path, rotate)
     known = owners(pid, container, via)
     with feed(wanted, via) as source:
         if tui:
-            return screen(source, known, shape, chosen, light=light)
-        with outlets(otlp, metrics, links=not hide_values) as beside:
-            if diagnose:
-                from .case_writer import Judge
-                from .watch_diagnosis import DiagnosedRun
+            return screen(source, known, look, filters, light=light)
+        with outlets(otlp, metrics, links=not look.hide_values) as beside:
+            runner = Runner(
+                filters, Writer(live=True), timed=bool(beside), depth=depth_of(format), fails=not diagnose,
+                at_once=True, outlets=beside,
+            )  # fmt: skip
+            owned = None if known is None else ProcessFilter(known, runner.say)
+            output = ExchangeOutput(runner, format, look, before=owned.name if owned is not None else ignore)
+            stream = LiveStream(runner, source.name, source.stop, owned)
 
-                judged = DiagnosedRun(format, shape, Writer(live=True), chosen, source, known)
-                return judged.judged_by(Judge(format, shape, judged.writer)).beside(beside).run(wanted)
-            return InterfaceRun(format, shape, Writer(live=True), chosen, source, known).beside(beside).run(wanted)
+            def show(file: OpenFile) -> None:
+                if diagnose:
+                    diagnose_stream(stream, file, output, format)
+                else:
+                    stream.write(file, output)
+
+            return watch(stream, source, wanted, show)
+
+
+def watch(stream: LiveStream, source: CaptureProcess, wanted: CaptureOptions, read: Callable[[OpenFile], None]) -> int:
+    """Say what is watched, and have it read; return the exit status."""
+    from ...errors import UnknownCapture
+    from ...views.render.values import escape
+
+    runner, name = stream.runner, escape(source.name)
+    try:
+        with stream.signals():  # before the line: who reads it may press Ctrl-C at once
+            runner.say(f"capturing on {name} ({escape(wanted.expression)}); press Ctrl-C to stop")
+            return stream.watch(source.stream, read, lambda: end(runner, source))
+    except UnknownCapture:  # it ended before it had begun
+        end(runner, source)
+        return runner.status or REFUSED
+
+
+def end(runner: Runner, source: CaptureProcess) -> None:
+    """Count what is missing, which the process that captures knows better than its stream; say what was written."""
+    from ...views.render.values import escape
+
+    outcome = source.finish()
+    if outcome.dropped is not None:
+        runner.counts["dropped"] = outcome.dropped
+    runner.counts["unread"] = max(outcome.taken - runner.counts["packets"], 0)
+    if outcome.problem:
+        runner.say(f"{escape(source.name)}: {escape(outcome.problem)}")
+        runner.status = REFUSED
+    if outcome.files:
+        names = [escape(name) for name in outcome.files]
+        runner.say("wrote " + (names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"))
+
+
+def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, format: str) -> None:
+    """Say causes when they are found, and all of them once more at the end, with what has become of them."""
+    from ...analysis.ledgers import Ledgers
+    from .ledgers import CauseWriter
+
+    runner = stream.runner
+    causes = CauseWriter(format, output.look, runner.writer)
+    ledgers: Ledgers
+    looked, cost = monotonic(), 0.0
+
+    def tell_outlets() -> None:
+        for outlet in runner.outlets:
+            outlet.judged(causes.found)
+
+    def through(engine: Pairing, blocks: Blocks) -> Blocks:
+        """Yield the packets, which the ledgers see before the engine does, and look at the ledgers now and then."""
+        nonlocal looked, cost
+        for packets in blocks:
+            ledgers.left_over(engine.findings)
+            ledgers.packets(packets)
+            began = monotonic()
+            if began - looked > (OFTEN if packets else SHARE * cost):
+                causes.news(ledgers, "")
+                tell_outlets()
+                runner.writer.flush()
+                looked = monotonic()
+                cost = looked - began
+            yield packets
+
+    with stream.drive(file, output, through=through) as drive:
+        ledgers = Ledgers(drive.engine.names_then)
+        for chunk in drive.chunks():
+            ledgers.take(chunk)
+            runner.hand_on(chunk)
+    if causes.whole(ledgers, "") and not runner.status:
+        runner.status = UNDECODED
+    tell_outlets()
+
+
+def screen(source: CaptureProcess, known: Owners | None, look: Look, filters: Filters, *, light: bool) -> int:
+    """Show what is captured on a screen until somebody ends it; say what was lost, and written; return the status."""
+    from ...protocol.findings.amounts import count
+    from .counts import LOST
+    from .live_screen import Live, show
+
+    show(Live(source.name, os.dup(source.stream.fileno()), filters, owners=known), look, light)
+    outcome = source.finish()
+    said = [f"{source.name}: {outcome.problem}"] if outcome.problem else []
+    if outcome.dropped:
+        said.append(f"{source.name}: {count(outcome.dropped, 'packet')} {LOST['dropped']}")
+    if outcome.files:
+        said.append("wrote " + " to ".join(dict.fromkeys((outcome.files[0], outcome.files[-1]))))
+    for line in said:
+        say(line)
+    return REFUSED if outcome.problem else 0
+
+
+def owners(pids: Iterable[int], containers: Iterable[str], via: str | None) -> Owners | None:
+    """Return what finds processes; None where those at the ends are another machine's."""
+    from ...errors import InputError
+    from ...live.socket_processes import Owners
+
+    if via is None:
+        return Owners(pids, containers)
+    if pids or containers:
+        raise InputError("--pid and --container select local processes; they cannot be combined with --via")
+    return None
+
+
+def feed(wanted: CaptureOptions, via: str | None) -> CaptureProcess:
+    """Return what captures: here, or, as `--via` says, elsewhere."""
+    from functools import partial
+
+    from ...live.capture_child import capture
+    from ...live.capture_process import CaptureProcess
+    from ...live.remote import command, relay
+
+    if via is None:
+        return CaptureProcess(wanted.interface, partial(capture, wanted))
+    return CaptureProcess(via, partial(relay, command(via, wanted), wanted))
+
+
+def expression(bpf: str | None, ports: Iterable[int], via: str | None) -> str:
+    """Return the filter for the kernel: what was given, else TCP on these ports, all if there are none.
+
+    By ssh its own connection is left out, in which every packet that is captured would make another.
+    """
+    if bpf is not None:
+        return bpf
+    own = f" and not port {SSH_PORT}" if via is not None and via.startswith("ssh:") else ""
+    return " or ".join(f"tcp port {port}" for port in ports) or f"tcp{own}"

@@ -1,21 +1,37 @@
-"""The options of `kdbg send` that hold for every API, in groups, and what was said by them."""
+"""The options of `kdbg send` that hold for every API, in groups; what was said by them, to the settings of a session.
+
+Settings come from the command line, else from a properties file, else from the environment.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from ....errors import InputError
 from ....views.render.views import VIEWS
-from ..completions import api_versions
-from ..options import HELP
-from ..output import SCREEN_OPTIONS
-from .command import Grouped
+from ..completion import api_versions
+from ..options import HELP, TREE_OPTIONS, F, all_of, read_text
 
-F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from ....live.client.settings import Sasl, Settings, Tls
+
+NOWHERE = "no broker given; use --broker host:9092, KDBG_BROKER, or --broker mock: for a built-in mock cluster"
+MECHANISM = "no SASL mechanism given; use --sasl-mechanism PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER"
+
+
+class Grouped(click.Option):
+    """An option under a heading of its own in the help."""
+
+    def __init__(self, *args: Any, group: str = "Options", **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.group = group
 
 
 @dataclass(frozen=True)
@@ -67,27 +83,17 @@ class SendOptions:
     trust_advertised: bool
 
 
-def _decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
 def _options(group: str) -> Callable[..., Callable[[F], F]]:
     return partial(click.option, cls=Grouped, group=group)
 
 
 brokers: Final = _options("Broker")
-broker_options: Final = _decorator(
+broker_options: Final = all_of(
     brokers("--broker", "-b", metavar="HOST:PORT,…",
             help="Set the bootstrap brokers (default: --config or $KDBG_BROKER); mock: is a built-in mock cluster."),
     brokers("--direct", is_flag=True, help="Send to this broker instead of the leader or coordinator."),
     brokers("--only-named", is_flag=True, help=HELP["only-named"]),
-    brokers("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-            help=HELP["timeout"]),
+    brokers("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=HELP["timeout"]),
     brokers("--client-id", metavar="TEXT", help="Set the client id in the header (default: kdbg)."),
     brokers("--max-response", type=click.IntRange(1), default=100 << 20, metavar="BYTES",
             help="Limit the size of a response (default: 100 MiB)."),
@@ -95,7 +101,7 @@ broker_options: Final = _decorator(
 )  # fmt: skip
 
 requests: Final = _options("Request")
-request_options: Final = _decorator(
+request_options: Final = all_of(
     requests("--version", "-v", type=click.IntRange(0, 32767), metavar="N", shell_complete=api_versions,
              help="Send this API version, even if the broker does not support it (default: highest common version)."),
     requests("--body", metavar="JSON|@FILE|-", help="Set the body as JSON; omitted fields get their defaults."),
@@ -107,7 +113,7 @@ request_options: Final = _decorator(
 )  # fmt: skip
 
 rounds: Final = _options("Repetition")
-round_options: Final = _decorator(
+round_options: Final = all_of(
     rounds("--all-versions", is_flag=True, help="Send every version that both sides support; print a table."),
     rounds("--repeat", type=click.IntRange(1), metavar="N",
            help="Send the request N times; print throughput and latency."),
@@ -116,23 +122,22 @@ round_options: Final = _decorator(
 )  # fmt: skip
 
 outputs: Final = _options("Output")
-output_options: Final = _decorator(
+output_options: Final = all_of(
     outputs("--format", "-f", type=click.Choice(list(VIEWS)), help="Set the output format (default: tree)."),
     outputs("--show-exchanges", is_flag=True,
             help="Also show the auxiliary exchanges: ApiVersions, Metadata, SASL, retries."),
     outputs("--trace", is_flag=True, help="Log each step to stderr."),
     outputs("--write", metavar="FILE.pcap", help=HELP["write"]),
-    outputs("--color", type=click.Choice(["auto", "always", "never"]), default="auto",
-            help=HELP["color"]),
+    outputs("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help=HELP["color"]),
     outputs("--full", is_flag=True, help=HELP["full"]),
     outputs("--show-secrets", is_flag=True, help=HELP["show-secrets"]),
     outputs("--hide-values", is_flag=True, help=HELP["hide-values"]),
     outputs("--explain-fields", is_flag=True, help=HELP["explain-fields"]),
-    *(outputs(name, **about) for name, about in SCREEN_OPTIONS),
+    *(outputs(name, **about) for name, about in TREE_OPTIONS),
 )  # fmt: skip
 
 security: Final = _options("TLS and SASL")
-security_options: Final = _decorator(
+security_options: Final = all_of(
     security("--tls", is_flag=True,
              help="Use TLS. Implied by --ca, --cert, --cert-key, --server-name, --insecure and --tls-keys-out."),
     security("--ca", metavar="PEM", help="Trust these CA certificates (default: the system's)."),
@@ -153,3 +158,99 @@ security_options: Final = _decorator(
     security("--trust-advertised", is_flag=True,
              help="Send credentials to all advertised hosts, not only to the --broker hosts and their domain."),
 )  # fmt: skip
+
+
+def take_send_options(options: dict[str, Any], **others: Any) -> SendOptions:
+    """Take out of what another command was given the options that `kdbg send` has as well; `client_id` is a filter."""
+    said: dict[str, Any] = {field.name: None for field in fields(SendOptions)}
+    taken = {name: options.pop(name) for name in said.keys() & options.keys() - {"client_id"}}
+    return SendOptions(**said | taken | others)
+
+
+def reach(options: SendOptions) -> tuple[str, Settings]:
+    """Return (brokers, settings): from the command line, else from --config, else from the environment.
+
+    Raise `InputError` where no broker is named.
+    """
+    from ....live.client.settings import Settings, read
+    from ....live.client.settings import settings as from_properties
+
+    given = read(options.config) if options.config is not None else {}
+    broker = options.broker or given.get("bootstrap.servers") or os.environ.get("KDBG_BROKER")
+    if not broker:
+        raise InputError(NOWHERE)
+    base = from_properties(given)
+    return broker, Settings(
+        client_id=options.client_id if options.client_id is not None else base.client_id,
+        timeout=options.timeout or base.timeout,
+        max_response=options.max_response,
+        tls=tls(options, base.tls),
+        sasl=sasl(options, base.sasl),
+        only_named=options.only_named,
+        trust_advertised=options.trust_advertised,
+    )
+
+
+def tls(options: SendOptions, base: Tls | None) -> Tls | None:
+    """Return the settings of TLS if an option or the properties speak of it, else None."""
+    from ....live.client.settings import Tls
+
+    files = {
+        "ca": options.ca, "certificate": options.cert, "key": options.cert_key, "server_name": options.server_name,
+        "keys_out": options.tls_keys_out,
+    }  # fmt: skip
+    said: dict[str, Any] = {name: value for name, value in files.items() if value}
+    if not (options.tls or options.insecure or said or base):
+        return None
+    found = replace(base or Tls(), **said)
+    if options.insecure:
+        found = replace(found, verify=False)
+    password = os.environ.get("KDBG_KEY_PASSWORD")
+    return replace(found, password=password) if password and found.password is None else found
+
+
+def sasl(options: SendOptions, base: Sasl | None) -> Sasl | None:
+    """Return the settings of SASL, with its secret, if an option or the properties speak of it, else None.
+
+    Raise `InputError` where the mechanism or the password is missing.
+    """
+    from ....live.client.settings import Sasl
+
+    names = (options.sasl_username, options.sasl_password, options.sasl_password_file, options.sasl_token_file)
+    if not (options.sasl_mechanism or options.sasl_raw or any(names) or base):
+        return None
+    mechanism = options.sasl_mechanism or (base.mechanism if base else "")
+    if not mechanism:
+        raise InputError(MECHANISM)
+    found = replace(
+        base or Sasl(mechanism), mechanism=mechanism.upper(), raw=options.sasl_raw,
+        **({"username": options.sasl_username} if options.sasl_username else {}),
+    )  # fmt: skip
+    if found.mechanism == "OAUTHBEARER":
+        return replace(found, token=token(options))
+    return replace(found, password=password(options, found))
+
+
+def password(options: SendOptions, found: Sasl) -> str:
+    """Return the password: of the command line, a file, the properties or the environment, else prompt for it.
+
+    Return "" where the user name is missing too. Raise `InputError` where there is no terminal to ask at.
+    """
+    if options.sasl_password is not None:
+        return options.sasl_password
+    if options.sasl_password_file is not None:
+        return read_text(options.sasl_password_file).rstrip("\r\n")
+    known = found.password or os.environ.get("KDBG_SASL_PASSWORD")
+    if known:
+        return known
+    if not found.username:
+        return ""  # what is missing first is said first
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return str(click.prompt(f"Password of {found.username}", hide_input=True, err=True))
+    raise InputError(f"{found.mechanism} requires a password; use --sasl-password-file or KDBG_SASL_PASSWORD")
+
+
+def token(options: SendOptions) -> str:
+    """Return the token of a file or of the environment; "" without one."""
+    file = options.sasl_token_file
+    return read_text(file).rstrip("\r\n") if file else os.environ.get("KDBG_SASL_TOKEN", "")

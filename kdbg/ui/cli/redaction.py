@@ -37,7 +37,7 @@ from ...views.redact.search import LeakSearch
 from ...views.redact.streams import UNREAD, Direction, Expected, Locator
 from ...views.redact.substitutes import Replaced, Substitutes
 from . import UNDECODED, printable
-from .counts_line import finding_parts, findings_of
+from .counts import finding_parts, findings_of
 from .packets import Ends, is_pcapng, nobody, packets, refuse_same
 
 SPOOLED = 64 << 20

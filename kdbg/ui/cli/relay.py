@@ -1,4 +1,4 @@
-"""One run of `kdbg proxy`: a process that relays, and this one, which shows what it is told of."""
+"""The process that relays for `kdbg proxy`, and what it tells the one that shows: packets, faults that were done."""
 
 from __future__ import annotations
 
@@ -6,34 +6,30 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
-from dataclasses import dataclass, fields
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, NamedTuple, NoReturn
 
 import click
+import orjson
 
 from ...errors import InputError, KdbgError
-from ...exchanges.filters.filter_set import Filters
+from ...exchanges.messages.exchange import Exchange
 from ...live.bounded_pipe import Outflow
-from ...live.client import tls as client_tls
-from ...live.client.settings import Settings, addresses
-from ...live.faults import Faults, Meddling
+from ...live.client.settings import addresses
+from ...live.faults import Applied, Faults, Meddling
 from ...live.holds import End, Office
 from ...live.listeners import Listening, is_local
 from ...live.packet_tap import PipeTap, SavingTap, Taps, saving
 from ...live.proxy import Proxy, Upstream
+from ...protocol.findings import Finding, Kind
 from ...protocol.findings.amounts import count
-from ...views.render.style import Look
+from ...protocol.findings.facts import FaultDone
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED
-from .fault_options import READY, FaultLog, Marked, rules_of
-from .outlets import Outlet
-from .output import Writer
-from .sending.live import addresses as clusters
-from .sending.options import SendOptions as SendOptions
-from .sending.security import NOWHERE, sasl, tls
+from .send.session import addresses as clusters
 
 PATIENCE = 5.0
 """Seconds in which the display must take some of what is left when the proxy ends."""
@@ -41,9 +37,10 @@ LOOK = 0.5
 """Seconds between two looks at whether anybody still wants what is shown."""
 BEHIND = 10
 """How much less the display matters to the system than clients, brokers, and what relays between them."""
-KEPT = {"broker", "write", "format", "color", "full", "show_secrets", "explain_fields", "depth", "only_errors", "local",
-        "no_pager", "timeout", "client_id"}  # fmt: skip
-"""Options of `kdbg send` that mean something of their own here."""
+READY = b"\n"
+"""What the relaying process says once it listens."""
+MOST = 100_000
+"""Faults that wait for their exchange to be shown; beyond that the oldest are forgotten."""
 
 
 class Pipes(NamedTuple):
@@ -67,42 +64,7 @@ class ProxyOptions:
     seed: int | None
     fault_log: str | None
     write: str | None
-    decode: bool
     max_brokers: int
-
-
-def options_of(given: dict[str, Any]) -> ProxyOptions:
-    """Take the proxy's own options out of those given; raise `InputError` for what cannot be."""
-    broker = given.pop("broker") or os.environ.get("KDBG_BROKER")
-    if not broker:
-        raise InputError(NOWHERE)
-    host, port = addresses(given.pop("listen"))[0]
-    certificate, key = given.pop("listen_cert"), given.pop("listen_key")
-    said: dict[str, Any] = {field.name: None for field in fields(SendOptions)}
-    said |= {name: given.pop(name) for name in said.keys() & given.keys() - KEPT}
-    secure = tls(SendOptions(**said), None)
-    said_sasl = sasl(SendOptions(**said), None)
-    advertise, authority = given.pop("advertise") or "", given.pop("listen_ca")
-    clients = client_tls.server_context(certificate, key) if certificate else None
-    if authority and clients is None:
-        names = dict.fromkeys(filter(None, (advertise, host, "localhost", "127.0.0.1")))
-        clients = client_tls.made_context(tuple(names), authority)
-    return ProxyOptions(
-        brokers=broker,
-        listening=Listening(host, port, advertise, clients),
-        upstream=Upstream(
-            tls=client_tls.context(secure) if secure else None,
-            server_name=secure.server_name if secure else "",
-            settings=Settings(tls=secure, sasl=said_sasl, trust_advertised=bool(said["trust_advertised"])),
-        ),
-        change=not given.pop("keep_addresses"),
-        rules=rules_of(given.pop("faults"), given.pop("fault_files")),
-        seed=given.pop("seed"),
-        fault_log=given.pop("fault_log"),
-        write=given.pop("write"),
-        decode=not given.pop("no_decode"),
-        max_brokers=given.pop("max_brokers"),
-    )
 
 
 class Relaying(NamedTuple):
@@ -130,49 +92,6 @@ def relay_process(options: ProxyOptions, control: End | None = None) -> Relaying
         _, code = os.waitpid(child, 0)  # it has said why
         return os.waitstatus_to_exitcode(code)
     return Relaying(child, shown, marked)
-
-
-def on_screen(options: ProxyOptions, look: Look, filters: Filters, *, light: bool) -> int:
-    """Relay, and show what is said on a screen until somebody ends it; return the exit status."""
-    from .tui_options import needs_screen
-
-    needs_screen("kdbg proxy")
-    from .live_screen import Hand, Live, channel, show  # needs textual
-
-    ours, theirs = channel()
-    relaying = relay_process(options, theirs)
-    theirs.close()
-    if isinstance(relaying, int):
-        return relaying
-    child, shown, marked = relaying
-    try:
-        show(Live("proxy", shown, filters, marked), look, light, Hand(ours))
-    finally:
-        relayed = end_of(child)
-    return relayed
-
-
-def run(
-    options: ProxyOptions, format: str, look: Look, filters: Filters,
-    outlets: Callable[[], AbstractContextManager[Sequence[Outlet]]] = lambda: nullcontext(()),
-) -> int:  # fmt: skip
-    """Relay until Ctrl-C, and show what is said unless that is not wanted; return the exit status.
-
-    `outlets` makes those that exchanges go to beside, once the process that relays is another one.
-    """
-    if not options.decode:
-        return relay(options, None)
-    relaying = relay_process(options)
-    if isinstance(relaying, int):
-        return relaying
-    child, shown, marked = relaying
-    marking = Marked(format, look, Writer(live=True), filters, "proxy", partial(end, child), marked)
-    try:
-        with outlets() as beside:
-            status = marking.beside(beside).watch(os.fdopen(shown, "rb", buffering=0))
-    finally:
-        relayed = end_of(child)
-    return relayed or status
 
 
 def be_silent() -> None:
@@ -283,3 +202,127 @@ async def serve(
 def say(text: str) -> None:
     """Print a line on stderr."""
     click.echo(f"kdbg: {text}", err=True)
+
+
+class FaultLog:
+    """Writes JSON lines to a file and to a pipe, as far as there are any: the rules, then each fault that was done.
+
+    A file that the system takes no more of ends after its last complete line, which `warn` is told once.
+    """
+
+    failed: bool = False
+    """Whether the file lacks lines."""
+
+    def __init__(self, path: str | None, pipe: int | None) -> None:
+        self._pipe, self._path = pipe, path
+        self.warn: Callable[[str], None] = lambda line: None
+        self._file: int | None = None
+        self._is_ready = False
+        self._early: list[str] = []
+        if path is not None:
+            try:
+                self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            except OSError as error:
+                raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+        if pipe is not None:
+            os.set_blocking(pipe, False)
+
+    def __enter__(self) -> FaultLog:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._file is not None:
+            os.close(self._file)
+
+    def begin(self, faults: Faults) -> None:
+        """Write the rules of the run and its seed, which make it again."""
+        self._write(_line({"seed": faults.seed, "rules": [rule.text for rule in faults.rules]}))
+
+    def tell(self, applied: Applied) -> None:
+        """Write a fault that was done."""
+        line = _line(applied._asdict())
+        self._write(line)
+        self._hand_on(line)
+
+    def ready(self) -> None:
+        """Write into the pipe that the proxy listens, which stands before all else in it."""
+        if self._pipe is not None:
+            os.write(self._pipe, READY)
+            self._is_ready = True
+            for text in self._early:
+                self.say(text)
+
+    def say(self, text: str) -> None:
+        """Write a line about the proxy itself into the pipe, as soon as it listens."""
+        if self._is_ready:
+            self._hand_on(_line({"said": text}))
+        else:
+            self._early.append(text)
+
+    def _write(self, line: bytes) -> None:
+        """Write a line into the file, or none of it."""
+        if self._file is None or self.failed:
+            return
+        written = 0
+        try:
+            while written < len(line):
+                written += os.write(self._file, line[written:])
+        except OSError as error:
+            self.failed = True
+            with suppress(OSError):  # a pipe or device
+                os.ftruncate(self._file, os.lseek(self._file, 0, os.SEEK_CUR) - written)
+            self.warn(f"{self._path}: cannot be written further: {error.strerror}; kdbg does not log later faults")
+
+    def _hand_on(self, line: bytes) -> None:
+        if self._pipe is not None:
+            with suppress(OSError):  # nobody looks, or not for long: what is shown then lacks a mark
+                os.write(self._pipe, line)
+
+
+class FaultMarks:
+    """What the log of faults wrote into a pipe: marks for exchanges, and lines for `say`."""
+
+    def __init__(self, pipe: int, say: Callable[[str], object] = lambda text: None) -> None:
+        os.set_blocking(pipe, False)
+        self._pipe, self._say, self._rest = pipe, say, b""
+        self._done: dict[tuple[tuple[str, int], int], list[tuple[int, str]]] = {}
+
+    def mark(self, exchanges: Sequence[Exchange]) -> None:
+        """Add what was done to exchanges to their findings."""
+        self.take()
+        for exchange in exchanges if self._done else ():
+            for rule in self._done_to(exchange):
+                exchange.findings.append(Finding(Kind.INJECTED_FAULT, facts=FaultDone(rule)))
+
+    def _done_to(self, exchange: Exchange) -> Iterator[str]:
+        """Take out what was done to an exchange, and what is older: a client may use its port and its ids again."""
+        key = exchange.peers.client, exchange.correlation_id
+        request, response = exchange.request, exchange.response
+        done = self._done.pop(key, [])
+        if response is not None and (later := [one for one in done if one[0] > response.last_time]):
+            self._done[key] = later
+        for time, rule in done:
+            if (request is None or time >= request.first_time) and (response is None or time <= response.last_time):
+                yield rule
+
+    def take(self) -> None:
+        """Take what the pipe holds."""
+        with suppress(BlockingIOError):
+            while data := os.read(self._pipe, 1 << 16):
+                *lines, self._rest = (self._rest + data).split(b"\n")
+                for line in filter(None, lines):
+                    self._take(orjson.loads(line))
+        while len(self._done) > MOST:
+            del self._done[next(iter(self._done))]
+
+    def _take(self, said: dict[str, Any]) -> None:
+        if "said" in said:
+            self._say(said["said"])
+        else:
+            host, port = said["client"]
+            done = self._done.setdefault(((host, port), said["correlation_id"]), [])
+            done.append((said["time"], said["fault"]))
+
+
+def _line(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)

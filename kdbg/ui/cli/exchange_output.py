@@ -1,0 +1,149 @@
+"""Exchanges written in a view: here, one by one, or by several processes, some exchanges at a time (`--jobs`)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+
+from ...analysis.logs.log import ApplicationLog
+from ...exchanges.engine.direction import Depth
+from ...exchanges.engine.driver import Drive
+from ...exchanges.jobs.forks import Show
+from ...exchanges.jobs.pool import FEW, ExchangePool
+from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.peers import Attempts
+from ...exchanges.messages.rejection import went_wrong
+from ...protocol.wire.readings.topics import NamesThen
+from ...views.reading.files import Merged
+from ...views.render.style import Look
+from ...views.render.views import ExchangeView, Text, View, texts, view
+from .counts import CountedFindings
+from .output import Writer, encoded, joined
+from .runner import OpenFile, Runner, ignore
+
+
+class ExchangeOutput:
+    """Writes the exchanges that a runner reads; `before` is called with exchanges before they are shown."""
+
+    look: Look
+    view: View
+    jobs: int
+    headed: bool = False
+    """Whether the line above the first exchange stands there already."""
+
+    def __init__(
+        self, runner: Runner, format: str, look: Look, jobs: int = 1,
+        before: Callable[[Sequence[Exchange]], None] = ignore,
+    ) -> None:  # fmt: skip
+        self.runner, self.view, self.look, self.jobs, self.before = runner, view(format), look, jobs, before
+        self.writer: Writer = runner.writer
+        self._counts_errors: bool = jobs == 1 and sys.stdout.isatty() and not (look.only_errors or runner.given.errors)
+
+    def write(self, file: OpenFile, drive: Drive, *, here: bool = True) -> None:
+        """Write the exchanges of a capture; `here`: not in several processes, whatever `jobs` says."""
+        engine = drive.engine
+        render = self.view.exchange(self.look, engine.names_then)
+        # what has no bytes, where it was seen and what packets told cannot be handed on
+        here = here or self.jobs == 1 or self.writer.live or isinstance(file.capture, ApplicationLog | Merged)
+        sink = (InlineSink if here else PoolSink)(self, render, engine.names_then)
+        try:
+            for chunk in drive.chunks():
+                self._head(chunk, render)
+                sink.add(chunk)
+                self.runner.hand_on(chunk)
+                if engine.findings:
+                    sink.wait()
+                    self.runner.tell(engine, file.name)
+            sink.wait()
+            self._head([], render)
+        finally:
+            sink.close()
+
+    def attempts(self) -> Callable[[Sequence[Attempts]], None] | None:
+        """Return what shows who asked for connections in vain; None where that is not shown, but said.
+
+        It is shown where all there is is shown. A line of JSON is an exchange, unless what TCP tells was asked for.
+        """
+        runner, show = self.runner, self.view.attempts
+        chosen = runner.filters.asks or runner.given.limit is not None or (self.view.data and not runner.timed)
+        return None if chosen or show is None else lambda found: self.writer.write(show(self.look, found))
+
+    def _head(self, exchanges: Sequence[Exchange], render: ExchangeView) -> None:
+        """Write what stands above the first exchange, unless it stands there already; tell the view when that was."""
+        if not self.headed:
+            self.headed = True
+            if exchanges and hasattr(render, "begin"):
+                render.begin(exchanges[0].time)  # before there are copies of it, which see later ones alone
+            self.writer.write(self.view.header(self.look, exchanges[0].time if exchanges else None))
+
+    def texts(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
+        """Yield the texts of exchanges, long ones in pieces, and count what is odd in them."""
+        self.before(exchanges)
+        runner, in_pieces, shallow = self.runner, hasattr(render, "pieces"), self.view.shallow
+        names_grow = exchanges[0].names != exchanges[-1].names
+        names.at(exchanges[0].names)
+        for exchange in exchanges:
+            if names_grow:
+                names.at(exchange.names)
+            if in_pieces:
+                yield from texts(render, exchange)
+            else:
+                yield render(exchange)
+            if self._counts_errors and went_wrong(exchange, shallow=True):
+                runner.counts["wrong"] += 1
+            if not exchange.is_sound(shallow=shallow):  # behind the view, which may have proved it
+                for finding in exchange.all_findings(shallow=shallow):
+                    runner.findings.note(finding)
+
+
+class InlineSink:
+    """Shows exchanges in this process; `names` are those that `render` has of topic ids."""
+
+    def __init__(self, output: ExchangeOutput, render: ExchangeView, names: NamesThen) -> None:
+        self._output, self._render, self._names = output, render, names
+
+    def add(self, exchanges: list[Exchange]) -> None:
+        """Show exchanges: together, but few, which may be large, one by one; their texts are not held."""
+        texts, writer = self._output.texts(exchanges, self._render, self._names), self._output.writer
+        if not hasattr(self._render, "pieces") and (writer.live or len(exchanges) >= FEW):
+            writer.write_all(list(texts))
+            return
+        for piece in texts:
+            writer.write(piece)
+
+    def wait(self) -> None:
+        """Do nothing: all is shown."""
+
+    def close(self) -> None:
+        """Do nothing: nothing is held."""
+
+
+class PoolSink(ExchangePool):
+    """Shows exchanges in this process, which pairs all of them, and in copies of it; in their order."""
+
+    def __init__(self, output: ExchangeOutput, render: ExchangeView, names: NamesThen) -> None:
+        super().__init__(output.jobs - 1, names.topics, output.writer.write)
+        self._output, self._render, self._names = output, render, names
+        self._findings = output.runner.findings
+
+    def do(self, exchanges: list[Exchange], show: Show) -> CountedFindings:
+        """Show exchanges; return what is odd in them."""
+        before = self._findings.clear()
+        texts = self._output.texts(exchanges, self._render, self._names)
+        if not hasattr(self._render, "pieces"):
+            show(joined(list(texts)))
+        else:
+            for piece in texts:
+                show(encoded(piece))
+        found = self._findings.clear()
+        self._findings.add(before)
+        return found
+
+    def take(self, found: CountedFindings) -> None:
+        """Count what is odd in exchanges that were shown."""
+        self._findings.add(found)
+
+
+def depth_of(format: str) -> Depth:
+    """Return how far all messages are read for a view: whole where it shows them so."""
+    return "shallow" if view(format).shallow else "whole"

@@ -1,0 +1,234 @@
+"""A stream of packets that is read while it comes: what `kdbg watch`, the proxy and their screens have in common.
+
+    stream = LiveStream(runner, "lo", stop)
+    stream.show(file, output)          # until the stream ends; returns the exit status
+
+The stream is a pcap or pcapng file without an end, such as `live.outflow` writes into a pipe. Exchanges are shown as
+`kdbg decode -` shows them, as soon as they are complete; one of which more might come, a short time later, by the clock
+on the wall. What was left out of the stream, because it came faster than it is shown, is said where it is missing.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from ...analysis.logs.log import ApplicationLog
+from ...capture import Capture
+from ...capture.files import Lost
+from ...capture.source import open_source
+from ...exchanges.engine.driver import Drive, Pairing, seldom_collected
+from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.peers import Peers, Process, endpoint
+from ...protocol.findings.amounts import count
+from ...streams.tcp.connection import Connection
+from ...views.render.values import escape
+from . import INTERRUPTED, drop_output
+from .counts import LOST
+from .outlets import totals
+from .runner import Blocks, OpenFile, Runner, Through
+
+if TYPE_CHECKING:
+    from ...live.socket_processes import Owners, SocketProcess
+    from .exchange_output import ExchangeOutput
+
+PAUSE = 0.025
+"""Seconds of silence after which what is complete is shown."""
+SELDOM = 1.0
+"""Seconds between two lines on what was left out."""
+MOST = 1 << 16
+"""Connections that are remembered."""
+AGAIN = 3
+"""How often it is looked for the processes of a connection that are not found."""
+
+
+class LiveStream:
+    """A stream of packets that a runner reads, called `name` in what is said about it.
+
+    `stop` is called when the first Ctrl-C, or SIGTERM, comes: it has the stream end, of which all is shown that is in
+    it by then. The second one ends at once, whatever is still to be shown. `owned` finds the processes at the ends of
+    connections, None where nobody does.
+    """
+
+    def __init__(
+        self, runner: Runner, name: str, stop: Callable[[], object] = lambda: None, owned: ProcessFilter | None = None
+    ) -> None:
+        self.runner, self.name, self.stop, self.owned = runner, name, stop, owned
+        self._stopped = False
+        self._lost, self._lost_told = Lost(), -SELDOM
+
+    def show(self, stream: BinaryIO, output: ExchangeOutput) -> int:
+        """Show the exchanges of all of the stream; return the exit status."""
+        return self.watch(stream, lambda file: self.write(file, output))
+
+    def write(self, file: OpenFile, output: ExchangeOutput) -> None:
+        """Show the exchanges of the stream, once it is open."""
+        with self.drive(file, output) as drive:
+            output.write(file, drive)
+
+    def watch(
+        self, stream: BinaryIO, read: Callable[[OpenFile], None], ended: Callable[[], None] = lambda: None
+    ) -> int:
+        """Have all of the stream read; print the closing line, and return the exit status.
+
+        It must have a descriptor, and hold nothing back: `os.fdopen(fd, "rb", buffering=0)`. Raise `CaptureError` for
+        one that ends before it has begun. `ended` is called before the closing line.
+        """
+        runner = self.runner
+        with self.signals():
+            try:
+                with seldom_collected(), self.opened(stream) as file:
+                    read(file)
+            except KeyboardInterrupt:
+                runner.status = INTERRUPTED
+            if self._stopped:
+                runner.status = INTERRUPTED
+            ended()
+            is_whole = all(runner.counts.get(noun) == 0 for noun in LOST)  # which is said, too, if it is known
+            runner.close([*runner.closing(), *["no packets lost"] * is_whole])
+        return runner.status
+
+    @contextmanager
+    def opened(self, stream: BinaryIO) -> Iterator[OpenFile]:
+        """Make a context with the stream as a file that is open."""
+        with Capture(open_source(stream)) as capture:
+            self.runner.files += 1
+            yield OpenFile(self.runner, capture, self.name, name=self.name)
+
+    def drive(
+        self, file: OpenFile, output: ExchangeOutput | None = None, *, through: Through | None = None,
+        hear: Callable[[Exchange], None] | None = None,
+    ) -> AbstractContextManager[Drive]:  # fmt: skip
+        """Make a context with what drives the stream through an engine, for an output: see `Runner.drive`."""
+        return self.runner.drive(
+            file,
+            blocks=partial(self._blocks, file.capture),
+            through=through,
+            met=self._met,
+            wants=self.owned.wants if self.owned is not None and self.owned.owners.narrowed else None,
+            hear=hear,
+            attempts=output.attempts() if output is not None else None,
+            counted=output is not None,
+        )
+
+    def _blocks(self, capture: Capture | ApplicationLog, engine: Pairing) -> Blocks:
+        """Yield the packets, and say what is odd about connections, and missing, as soon as it is known."""
+        runner = self.runner
+        for packets in capture.blocks(pause=PAUSE, singly=runner.left is not None):
+            yield packets
+            if engine.findings:
+                runner.tell(engine, self.name)
+            self._tell_lost(capture.lost)
+            for outlet in runner.outlets:
+                outlet.tick(totals(capture, engine), idle=not packets)
+            if self.owned is not None:
+                self.owned.look(idle=not packets)
+
+    def _met(self, connection: Connection, client: int | None) -> None:
+        """Find the processes of a connection, once it proves to be Kafka."""
+        if self.owned is not None and client is not None:
+            self.owned.met(connection, client)
+
+    def _tell_lost(self, lost: Lost | None) -> None:
+        """Say how many more packets are missing, but not too often."""
+        if lost is None or lost == self._lost or monotonic() - self._lost_told < SELDOM:
+            return
+        for noun, missing in lost._asdict().items():
+            if more := missing - self._lost._asdict()[noun]:
+                what = f"{count(more, 'packet')} {LOST[noun]}"
+                self.runner.say(f"{self.name}: {what}: they arrived faster than kdbg processed them")
+        self._lost, self._lost_told = lost, monotonic()
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Make a context in which Ctrl-C and SIGTERM are heard as the class says; in a thread they are not."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = [signal.signal(number, self._hear) for number in numbers]
+        try:
+            yield
+        finally:
+            for each, was in zip(numbers, before, strict=True):
+                signal.signal(each, was)
+
+    def _hear(self, number: int, frame: Any) -> None:
+        if not self._stopped:
+            self._stopped = True
+            self.stop()
+        else:
+            drop_output()  # which may be what does not take any more
+            raise KeyboardInterrupt
+
+
+class ProcessFilter:
+    """Finds the processes at the ends of connections, and tells `say` of them; `wants` is a filter of exchanges.
+
+    A connection is looked up when it proves to be Kafka, by which time its broker has accepted it.
+    """
+
+    owners: Owners
+    say: Callable[[str], None]
+
+    def __init__(self, owners: Owners, say: Callable[[str], None]) -> None:
+        self.owners, self.say = owners, say
+        self._wanted: dict[int, bool] = {}
+        self._found: dict[int, tuple[SocketProcess | None, SocketProcess | None]] = {}
+        self._peers: dict[int, Peers] = {}
+        self._waiting: list[tuple[Connection, int, int]] = []
+
+    def met(self, connection: Connection, client: int) -> None:
+        """Take notice of a connection that is Kafka; `client` is 0 if its initiator sends the requests, else 1."""
+        while len(self._wanted) >= MOST:
+            gone = next(iter(self._wanted))
+            del self._wanted[gone]
+            self._found.pop(gone, None)
+            self._peers.pop(gone, None)
+        self._wanted[connection.number] = False
+        if len(self._waiting) < MOST:
+            self._waiting.append((connection, client, AGAIN))
+        self.look()
+
+    def look(self, *, idle: bool = False) -> None:
+        """Find the processes of connections that wait for it, unless it was looked a moment ago; `idle`: even then."""
+        if not self._waiting or not self.owners.look(at_once=idle):
+            return
+        waiting, self._waiting = self._waiting, []
+        for connection, client, tries in waiting:
+            ends = [connection.initiator, connection.acceptor]
+            if client:
+                ends.reverse()
+            found = self.owners.find(ends[0], ends[1]), self.owners.find(ends[1], ends[0])
+            if any(found):
+                self._found[connection.number] = found
+                self._wanted[connection.number] = True
+                said = [f"{endpoint(end)}{owner_text(owner)}" for end, owner in zip(ends, found, strict=True)]
+                self.say(f"c{connection.number}: {said[0]} → {said[1]}")
+            elif tries > 1:
+                self._waiting.append((connection, client, tries - 1))
+
+    def name(self, exchanges: Sequence[Exchange]) -> None:
+        """Note in exchanges which processes are at the ends of their connections, as far as that is known."""
+        for exchange in exchanges if self._found else ():
+            number = exchange.peers.number
+            peers = self._peers.get(number)
+            if peers is None and number in self._found:
+                ends = [None if owner is None else Process(*owner) for owner in self._found[number]]
+                peers = self._peers[number] = exchange.peers._replace(processes=(ends[0], ends[1]))
+            if peers is not None:
+                exchange.peers = peers
+
+    def wants(self, exchange: Exchange) -> bool:
+        """Return whether an exchange is one of the processes that are wanted."""
+        return not self.owners.narrowed or self._wanted.get(exchange.peers.number, False)
+
+
+def owner_text(owner: SocketProcess | None) -> str:
+    """Return who has an end of a connection."""
+    return "" if owner is None else f" {escape(str(owner))}"

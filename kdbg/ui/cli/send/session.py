@@ -1,0 +1,305 @@
+"""A session with brokers, from its first connection to its exit status, and what is shown of it.
+
+Exchanges go to stdout in the chosen view, steps and the closing line to stderr.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from ....errors import BuildError, ClientError, InputError
+from ....exchanges.engine.requests import RequestHeader, begins
+from ....exchanges.messages.exchange import CapturedMessage, Exchange
+from ....exchanges.messages.peers import Peers, endpoint
+from ....live.client import Connection
+from ....live.client.cluster import Cluster
+from ....live.client.mock import is_mock, mock_cluster
+from ....live.client.settings import Settings
+from ....protocol.findings.amounts import count
+from ....protocol.grammars.errors import error_name
+from ....protocol.wire.readings.outline import outline
+from ....views.render.style import Look
+from ....views.render.summary import Summary
+from ....views.render.times import latency
+from ....views.render.views import ExchangeView, View, texts, view
+from .. import UNDECODED, printable
+from ..output import Writer, take_look, writing
+from .options import SendOptions, reach
+from .request import Request
+
+SILENT, GONE = "sent no response", "closed the connection without a response"
+FAILED = 1
+"""Exit status: the session broke, or no response came."""
+
+
+class Screen:
+    """Told of every exchange as it is completed (`seen`), and of those that were asked for (`asked`)."""
+
+    all: bool
+    traced: bool
+    count: int
+    look: Look
+    view: View
+    render: ExchangeView
+    status: int
+
+    def __init__(self, options: SendOptions, writer: Writer) -> None:
+        self.look = take_look(vars(options) | {"meanings": options.explain_fields}, options.format or "tree")
+        self.writer = writer
+        self.view, self.all, self.traced = view(options.format or "tree"), options.show_exchanges, options.trace
+        self.names: Mapping[uuid.UUID, str] = {}
+        self.render = self.view.exchange(self.look, self.names)
+        self.count = 0
+        self.status = 0
+        self.unanswered: Exchange | None = None
+        self._started = time.monotonic()
+        self._headed = False
+
+    def follow(self, cluster: Cluster) -> None:
+        """Show the topics of this session by the names that it learns."""
+        self.names = cluster.topics
+        self.render = self.view.exchange(self.look, self.names)
+
+    def trace(self, text: str) -> None:
+        """Print a step on stderr, with the milliseconds since the beginning, if steps are wanted."""
+        if self.traced:
+            self.writer.flush()
+            since = (time.monotonic() - self._started) * 1000
+            click.echo(f"kdbg: {since:8.1f} ms  {printable(text)}", err=True)
+
+    def note(self, text: str) -> None:
+        """Print a note on stderr: as a step if steps are wanted, else as a line of its own."""
+        if self.traced:
+            self.trace(text)
+        else:
+            self.say(f"kdbg: {printable(text)}")
+
+    def seen(self, exchange: Exchange) -> None:
+        """Give an exchange of the session its number, whoever sent it; show it where all are wanted."""
+        self.count += 1
+        exchange.number = self.count
+        if exchange.response is None and exchange.answered:
+            self.unanswered = exchange
+        if self.traced:
+            self.trace(Summary(self.look, self.names)(exchange).strip())
+        if self.all:
+            self.show(exchange)
+
+    def asked(self, exchange: Exchange) -> None:
+        """Show the exchange that the user asked for, and the closing line; set the exit status."""
+        if not self.all:
+            self.show(exchange)
+        self.close(exchange)
+        self.judge(exchange)
+
+    def show(self, exchange: Exchange) -> None:
+        """Show an exchange in the chosen view."""
+        if not self._headed:
+            self.writer.write(self.view.header(self.look, exchange.time))
+            self._headed = True
+        for text in texts(self.render, exchange):
+            self.writer.write(text)
+
+    def judge(self, exchange: Exchange) -> None:
+        """Set the exit status if the exchange could not be decoded whole."""
+        if any(finding.kind.is_error for finding in exchange.all_findings()):
+            self.status = UNDECODED
+
+    def failed(self) -> None:
+        """Show the unanswered exchange after the session broke, as far as it went."""
+        if self.unanswered is not None and not self.all:
+            self.show(self.unanswered)
+        self.writer.flush()
+
+    def say(self, text: str) -> None:
+        """Print a line on stderr, after all output so far."""
+        self.writer.say(text)
+
+    def close(self, exchange: Exchange) -> None:
+        """Print the closing line: who answered, how fast, and what it took to get there."""
+        took = f"{(time.monotonic() - self._started) * 1000:.3g} ms in total"
+        broker = endpoint(exchange.peers.broker)
+        if exchange.response is None:
+            self.say(f"sent to broker {broker} · no response expected (acks=0) · {took}")
+            return
+        before = exchange.number - 1
+        words = [f"broker {broker} responded in {latency(exchange.latency)}", *errors_of(exchange)]
+        if before:
+            words.append(f"{count(before, 'earlier exchange')} (--show-exchanges)" if not self.all else "")
+        self.say(" · ".join([*filter(None, words), took]))
+
+
+def codes_of(exchange: Exchange) -> list[int]:
+    """Return the error codes in an answer, each once."""
+    message = exchange.response.message(shallow=True) if exchange.response is not None else None
+    return list(dict.fromkeys(outline(message.grammar)(message.body)[2])) if message is not None else []
+
+
+def errors_of(exchange: Exchange) -> list[str]:
+    """Return the names of the error codes in an answer."""
+    return [error_name(code) for code in codes_of(exchange)]
+
+
+Rounds = Callable[[Cluster, Screen], Awaitable[None]]
+
+
+def session(options: SendOptions, rounds: Rounds) -> int:
+    """Open a session, let `rounds` use it, close it; return the exit status."""
+    broker, settings = reach(options)
+    with writing(live=options.trace, pager=not options.no_pager) as writer:
+        return spoken(options, broker, settings, rounds, Screen(options, writer))
+
+
+def spoken(options: SendOptions, broker: str, settings: Settings, rounds: Rounds, screen: Screen) -> int:
+    """Speak with the broker, and show what was said; return the exit status."""
+    with addresses(broker) as bootstrap, tap(options.write) as tapped:
+
+        async def run() -> None:
+            async with Cluster(
+                bootstrap,
+                settings,
+                direct=options.direct,
+                fallback=options.version is not None or options.source is not None,
+                trace=screen.trace,
+                note=screen.note,
+                seen=screen.seen,
+                tap=tapped,
+            ) as cluster:
+                screen.follow(cluster)
+                await rounds(cluster, screen)
+
+        try:
+            asyncio.run(run())
+        except ClientError as error:
+            screen.failed()
+            screen.say(f"kdbg: {printable(str(error))}")
+            return FAILED
+        finally:
+            screen.writer.flush()
+    return screen.status
+
+
+@contextmanager
+def addresses(broker: str) -> Iterator[str]:
+    """Yield the brokers' addresses; for `mock:`, start a mock cluster that lives as long as the context."""
+    if not is_mock(broker):
+        yield broker
+        return
+    with mock_cluster(broker) as bootstrap:
+        yield bootstrap
+
+
+@contextmanager
+def tap(path: str | None) -> Iterator[Any]:
+    """Yield a function that saves a session's bytes in a capture; None without a path."""
+    if path is None:
+        yield None
+        return
+    from ....capture.write import CaptureWriter
+
+    with CaptureWriter(path) as writer:
+        yield lambda connection, from_client, data, when: writer.tap(
+            connection.client, connection.broker, from_client, data, when, connection.number
+        )
+
+
+def once(request: Request) -> Rounds:
+    """Return the rounds of a session that send a request once and show its answer."""
+
+    async def rounds(cluster: Cluster, screen: Screen) -> None:
+        await request.prepare(cluster)
+        try:
+            exchange = await cluster.send(request.api, request.body, version=request.version, versions=request.versions)
+        except BuildError as error:
+            raise request.refusal(error) from None
+        await cluster.learn_topics(exchange)
+        screen.asked(exchange)
+
+    return rounds
+
+
+def given(option: str) -> bytes:
+    """Return the bytes of --raw: any form that `kdbg explain` takes, or a file of such text or of the bytes.
+
+    Raise `InputError` where there are none.
+    """
+    from ....analysis.pasted.hex_text import read_bytes
+    from ..encode import text
+
+    data = read_bytes(text(option)).data
+    if not data:
+        raise InputError("--raw: no bytes to send")
+    return data
+
+
+class Raw:
+    """Sends bytes and waits for one answer."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    async def __call__(self, cluster: Cluster, screen: Screen) -> None:
+        connection = await cluster.connect(await cluster.any())
+        begun = time.time_ns()
+        sending = connection.write(self.data)
+        answer = await connection.read_raw(cluster.settings.timeout)
+        sent = (sending.first_time, sending.last_time) if sending is not None else (begun, begun)
+        took = (connection.came[0] if answer else time.time_ns()) - sent[1]
+        header = begins(self.data)
+        if header is not None and answers(answer, header):
+            screen.show(exchange(connection, self.data, answer, header, sent))
+        else:
+            screen.writer.write(explain("sent", self.data, screen))
+            screen.writer.write(explain("received", answer, screen) if answer else "")
+        self.close(connection, answer, screen, took)
+
+    def close(self, connection: Connection, answer: bytes, screen: Screen, took: int) -> None:
+        """Print the closing line, and set the exit status; `took` is in nanoseconds."""
+        broker = endpoint(connection.broker)
+        if answer:
+            short = len(answer) < 4 or len(answer) - 4 < int.from_bytes(answer[:4], "big", signed=True)
+            whole = " (fewer than the size field declares)" if short else ""
+            screen.say(f"broker {broker} responded with {count(len(answer), 'byte')}{whole} after {latency(took)}")
+        else:
+            screen.say(f"broker {broker} {GONE if connection.ended else SILENT} ({latency(took)})")
+        screen.status = 0 if answer else FAILED
+
+
+def answers(data: bytes, header: RequestHeader) -> bool:
+    """Return whether these bytes answer a request: one whole frame with its correlation id, or nothing at all."""
+    if not data:
+        return True
+    size, number = (int.from_bytes(data[start : start + 4], "big", signed=True) for start in (0, 4))
+    return len(data) >= 8 and len(data) == size + 4 and number == header.correlation_id
+
+
+def exchange(
+    connection: Connection, data: bytes, answer: bytes, header: RequestHeader, sent: tuple[int, int]
+) -> Exchange:
+    """Return request and answer as an exchange; `sent` is when the request's first and last byte left."""
+    peers = Peers(1, connection.client, connection.broker)
+    found = Exchange(peers, header.api, header.version, header.correlation_id, header.client_id)
+    found.number = 1
+    found.request = CapturedMessage(data[4:], sent, (0, 0), "request")
+    if answer:
+        found.response = CapturedMessage(answer[4:], connection.came, (0, 0), "response")
+    for half in (found.request, found.response):
+        if half is not None:
+            half.api, half.version = header.api, header.version
+    return found
+
+
+def explain(what: str, data: bytes, screen: Screen) -> str:
+    """Return an explanation of bytes that are no request, or that answer none, below the heading `what`."""
+    from ....exchanges.guess.pieces import pieces
+    from ....views.render import explanation
+
+    texts = [explanation.hex_text(data, piece, screen.look)[0] for piece in pieces(data)]
+    return "\n".join([screen.look.paint("heading", f"{what} · {count(len(data), 'byte')}"), *texts, ""])

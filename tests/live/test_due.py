@@ -187,6 +187,12 @@ def test_garbage_and_requests_that_are_cut_are_told() -> None:
     of.garbage(bytes(range(16)))
     of.garbage(bytes(range(17)), waits=True)
     of.cut((9).to_bytes(4) + bytes(5))
+    header = {"correlation_id": 1, "client_id": "shop"}
+    frame = kdbg.encode({"topics": []}, api="Metadata", version=1, direction="request", header=header)
+    of.cut((len(frame) + 5).to_bytes(4) + frame)  # the size is too high
+    assert of.rejected == 4
+    assert told.pop().startswith("Metadata v1: ")
+    of.rejected -= 1
     assert of.rejected == 3
     assert [line.rpartition(";")[2] for line in told] == [
         " a broker closes the connection", " a broker waits for 66,051 bytes",

@@ -212,6 +212,8 @@ def test_garbage_does_no_harm(data: bytes) -> None:
 def test_a_capture_without_answers_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="no response that the mock can serve"):
         kdbg.mock(CAPTURES / "first-contact.pcap", api="create-acls")
+    with pytest.raises(CaptureError, match=r"^\S+/first-contact.pcap, \S+/errors.pcap: "):
+        kdbg.mock(CAPTURES / "first-contact.pcap", CAPTURES / "errors.pcap", api="create-acls")
 
 
 # With sockets

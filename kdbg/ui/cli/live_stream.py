@@ -47,6 +47,24 @@ AGAIN = 3
 """How often it is looked for the processes of a connection that are not found."""
 
 
+ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+def hold_signals() -> None:
+    """Have Ctrl-C and SIGTERM wait until `LiveStream.signals` hears them, or `hear_signals` is called.
+
+    Whoever reads that a proxy listens may press Ctrl-C at once, while this process is still importing.
+    """
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+
+
+def hear_signals() -> None:
+    """Have Ctrl-C and SIGTERM wait no longer."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
 class LiveStream:
     """A stream of packets that a runner reads, called `name` in what is said about it.
 
@@ -150,12 +168,12 @@ class LiveStream:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = [signal.signal(number, self._hear) for number in numbers]
+        before = [signal.signal(number, self._hear) for number in ENDING]
+        hear_signals()
         try:
             yield
         finally:
-            for each, was in zip(numbers, before, strict=True):
+            for each, was in zip(ENDING, before, strict=True):
                 signal.signal(each, was)
 
     def _hear(self, number: int, frame: Any) -> None:

@@ -183,13 +183,15 @@ def show(
     from functools import partial
 
     from .exchange_output import ExchangeOutput, depth_of
-    from .live_stream import LiveStream
+    from .live_stream import LiveStream, hear_signals, hold_signals
     from .outlets import outlets
     from .relay import FaultMarks, end, end_of, relay_process
     from .runner import Runner
 
-    relaying = relay_process(options)
+    hold_signals()
+    relaying = relay_process(options, started=hear_signals)
     if isinstance(relaying, int):
+        hear_signals()
         return relaying
     try:
         with outlets(otlp, metrics, links=not look.hide_values) as beside:  # now that what relays is another process
@@ -200,5 +202,6 @@ def show(
             stream = LiveStream(runner, "proxy", partial(end, relaying.child))
             status = stream.show(os.fdopen(relaying.shown, "rb", buffering=0), output)
     finally:
+        hear_signals()
         relayed = end_of(relaying.child)
     return relayed or status

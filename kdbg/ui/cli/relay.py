@@ -75,16 +75,18 @@ class Relaying(NamedTuple):
     marked: int
 
 
-def relay_process(options: ProxyOptions, control: End | None = None) -> Relaying | int:
+def relay_process(
+    options: ProxyOptions, control: End | None = None, started: Callable[[], None] = lambda: None
+) -> Relaying | int:
     """Start the process that relays, which holds messages as it is told by `control`; return its exit
-    status where it cannot, which it says."""
+    status where it cannot, which it says. `started` is called in that process."""
     shown, told = os.pipe()
     marked, marks = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(shown)
         os.close(marked)
-        in_child(options, Pipes(told, marks, control))
+        in_child(options, Pipes(told, marks, control), started)
     os.close(told)
     os.close(marks)
     os.nice(BEHIND)
@@ -122,11 +124,12 @@ def end_of(child: int) -> int:
     return REFUSED if os.waitstatus_to_exitcode(code) == REFUSED else 0
 
 
-def in_child(options: ProxyOptions, pipes: Pipes) -> NoReturn:
+def in_child(options: ProxyOptions, pipes: Pipes, started: Callable[[], None]) -> NoReturn:
     """Relay, and write packets and faults to two pipes; end the process."""
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that shows hears it, and says when to end
+        started()
         status = relay(options, pipes)
     except KdbgError as error:
         say(escape(str(error)))

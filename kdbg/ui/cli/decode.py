@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,8 +25,9 @@ from .output import heading, is_live, take_look, writing
 from .readers import reader_options, take_view_readers
 
 if TYPE_CHECKING:
+    from ...analysis.logs.join import Join
+    from ...exchanges.messages.exchange import Exchange
     from .exchange_output import ExchangeOutput
-    from .log_correlation import Joins
     from .runner import Runner
 
 FEW = 3
@@ -81,11 +82,7 @@ def command(
     shape, wanted = take_look(options, format, read), take_filters(options)
     timed = latency or (wanted.timed and format != "summary")
     with ExitStack() as stack:
-        joined: Joins | None = None
-        if log:
-            from .log_correlation import joins
-
-            joined = stack.enter_context(joins(log))
+        joined = stack.enter_context(joins(log)) if log else None
         live = any(is_live(file) for file in files)
         writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs == 1))
         runner = Runner(wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format))
@@ -142,3 +139,43 @@ def hint(files: Sequence[str], runner: Runner, output: ExchangeOutput) -> None:
         names = " ".join(shlex.quote(file) for file in files[:FEW]) + " …" * (len(files) > FEW)
         same = "" if output.view is VIEWS["tree"] else " --format summary"
         runner.writer.say(f"{count(wrong, 'exchange')} with errors: kdbg decode {escape(names)} --errors{same}")
+
+
+class Joins:
+    """The logs that are joined to captures."""
+
+    def __init__(self, joins: Sequence[Join]) -> None:
+        self.joins = joins
+
+    def join(self, exchange: Exchange) -> None:
+        """Add to an exchange the lines of all logs that speak of it."""
+        for one in self.joins:
+            one.join(exchange)
+
+    def parts(self) -> list[str]:
+        """Return the parts of a closing line: how many protocol lines there are, how many found their exchange."""
+        from ...protocol.findings.amounts import count
+
+        for one in self.joins:
+            one.finish()
+        lines, joined = (sum(counts) for counts in zip(*((one.lines, one.joined) for one in self.joins), strict=True))
+        return [f"{joined:,} of {count(lines, 'log line')} matched"]
+
+
+@contextmanager
+def joins(names: Sequence[str]) -> Iterator[Joins]:
+    """Make a context with the logs of these names, open; raise `CaptureError` for one without protocol lines."""
+    from ...analysis.logs.join import Join
+    from ...analysis.logs.log import ApplicationLog, has_lines
+    from ...capture.source import open_source
+    from ...errors import CaptureError
+
+    with ExitStack() as opened:
+        found = []
+        for name in names:
+            source = open_source(name)
+            opened.callback(source.close)
+            if not has_lines(source):
+                raise CaptureError(name, "no protocol lines of a client or broker", "see kdbg guide logs")
+            found.append(Join(name if len(names) > 1 else "", ApplicationLog(source).blocks()))
+        yield Joins(found)

@@ -240,17 +240,38 @@ def _statements(said: Sequence[Statement], format: str, look: Look, writer: Writ
     return all(one.known for one in said)
 
 
+def _without_lines(text: str, format: str, look: Look, writer: Writer) -> tuple[str, str]:
+    """Show the exchanges of the protocol lines in a text; return (the text with these lines empty, these lines)."""
+    from ...analysis.logs.conversations import Conversations
+    from ...analysis.logs.kafkajs import on_one_line
+    from ...analysis.logs.lines import Lines
+    from ...views.render.views import view
+
+    text = on_one_line(text)
+    told = Lines().take(text.encode("utf-8", "replace"), end=True)
+    if not told:
+        return text, ""
+    pairing = Conversations()
+    render = view("tree" if format == "hex" else format).exchange(look, pairing.names_then)
+    for chunk in pairing.chunks([told]):
+        for exchange in chunk:
+            writer.write(render(exchange))
+    said = {line.number for line in told}
+    lines = text.split("\n")
+    left = "\n".join("" if number in said else line for number, line in enumerate(lines, 1))
+    return left, "\n".join(line for number, line in enumerate(lines, 1) if number in said)
+
+
 def _bytes(given: PastedInput, told: Hints, named: Structure | None, format: str, look: Look, writer: Writer) -> bool:
     """Explain the exchanges, the bytes and the phrases in what was given; raise `InputError` where there are none."""
     from ...analysis.pasted.hex_text import NoBytes
     from ...analysis.pasted.search import takes_of
     from ...views.render.phrases import statements, unrecognised
     from ...views.render.recognised_input import alone
-    from .log_correlation import without_lines
 
     bare, shown, told_lines = given.bare, False, ""
     if bare is not None:
-        bare.text, told_lines = without_lines(bare.text, format, look, writer)
+        bare.text, told_lines = _without_lines(bare.text, format, look, writer)
         shown = bool(told_lines)
     try:
         takes = takes_of(given.raw if bare is None else bare)

@@ -187,9 +187,9 @@ class RunningProxy(RunningServer):
     def __init__(
         self, brokers: list[Address], faults: Iterable[str], seed: int | None, *, listen: Address, change: bool
     ) -> None:
-        super().__init__("kdbg proxy", listen)
         self.applied, self.said = [], []
         self._rules = Faults(list(faults), seed=seed, tell=self.applied.append)
+        super().__init__("kdbg proxy", listen)  # makes an event loop, which a wrong rule would leave open
         self._brokers, self._change = brokers, change
         self._told: Mapping[Address, Address] = {}
 

@@ -1,18 +1,204 @@
-"""A process of its own that captures: what it hands on is a stream to read."""
+"""The process that captures: packets of an interface go into files, and into a pipe to the process that shows them.
+
+It waits only for the disk: while it is at work, the kernel keeps packets in a ring, and counts those that do not fit.
+What is captured faster than it is shown waits in memory, then in temporary files. It ends when its line to the process
+that began it is closed, for whatever reason.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import signal
+import socket
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import BinaryIO, NoReturn, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeAlias
 
-from kdbg.errors import CaptureError
-from kdbg.live.capture_child import CaptureOutcome
+from ..capture import frame_writer
+from ..capture.pcapng import Counted
+from ..errors import CaptureError, KdbgError
+from .bounded_pipe import LIMIT, Outflow
+from .files import Files, Rotation
+from .interface import ANY, HAND_OVER, OpenSocket, Ring, RingPacket, open_interface
+
+AT_ONCE = 8
+"""Blocks of the ring that are taken before the pipe is looked after."""
+LAST = 3 * HAND_OVER
+"""Milliseconds that are waited for the kernel's last block."""
+PRIORITY = -10
+"""The nice value of the capturing process, where the user may set it: the kernel's ring is not to fill up."""
+COUNT_EVERY = 1.0
+"""Seconds between two looks at what the kernel has dropped, while packets come."""
+
+
+class CaptureOptions(NamedTuple):
+    """What is to be captured: an interface or `ANY`, a filter, bytes of each packet, bytes of the kernel's ring."""
+
+    interface: str
+    expression: str
+    snaplen: int
+    buffer: int
+    path: str | None = None
+    """The file that is written."""
+    rotation: Rotation | None = None
+
+
+class CaptureOutcome(NamedTuple):
+    """What came of it: packets taken, dropped by the kernel (None: not known), not handed on; files that are there."""
+
+    taken: int
+    dropped: int | None
+    unread: int
+    files: list[str]
+    problem: str = ""
+
+
+def capture(wanted: CaptureOptions, packets: int, control: int, report: int) -> None:
+    """Capture until `control` is closed; `packets` is the pipe to the reader.
+
+    Two lines of JSON go to `report`: once all is opened, or cannot be, what the problem is; then a `CaptureOutcome`.
+    """
+    try:
+        opened = open_interface(wanted.interface, wanted.expression, wanted.snaplen)
+        files = None if wanted.path is None else Files(wanted.path, wanted.rotation)
+        ring = Ring(opened.socket, wanted.buffer, ethernet=opened.link == 1)
+    except (KdbgError, OSError) as error:
+        tell(report, {"problem": str(error)})
+        return
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
+    tell(report, {"problem": ""})
+    capturing = Capturing(wanted.interface, opened, ring, Outflow(packets, disk=LIMIT), files)
+    try:
+        capturing.begin()
+        capturing.until_closed(control)
+        capturing.end_files()
+    except KdbgError as error:
+        capturing.problem = str(error)
+    capturing.outflow.drain(capturing.now)
+    tell(report, capturing.outcome()._asdict())
+
+
+def tell(report: int, said: dict[str, Any]) -> None:
+    """Write a line to whoever began this, if they are still there."""
+    with suppress(BrokenPipeError):
+        os.write(report, json.dumps(said).encode() + b"\n")
+
+
+class Capturing:
+    """Takes packets out of a ring, and hands them on."""
+
+    name: str
+    opened: OpenSocket
+    ring: Ring
+    outflow: Outflow
+    files: Files | None
+
+    def __init__(self, name: str, opened: OpenSocket, ring: Ring, outflow: Outflow, files: Files | None) -> None:
+        self.name, self.opened, self.ring, self.outflow, self.files = name, opened, ring, outflow, files
+        self.now = time.time_ns()
+        self.problem = ""
+        self._numbers: dict[int, int] = {}
+        self._counted = 0.0
+
+    def begin(self) -> None:
+        """Describe the interface, where it is one."""
+        if self.files is not None:
+            self.files.head(frame_writer.section())
+        if self.name != ANY:
+            self._number(socket.if_nametoindex(self.name))
+
+    def until_closed(self, control: int) -> None:
+        """Hand packets on until `control` is closed, or the reader has gone; then what the kernel still has.
+
+        Raise `CaptureError` where a file cannot be written.
+        """
+        waiting = self._poll(control)
+        pumping = False
+        while True:
+            ready = dict(waiting.poll())
+            if self.opened.socket.fileno() in ready:
+                self.take(AT_ONCE)
+            if (left := self.outflow.pump()) != pumping:
+                pumping = left
+                waiting.register(self.outflow.pipe, select.POLLOUT if left else 0)
+            if control in ready or self.outflow.closed or ready.get(self.outflow.pipe, 0) & select.POLLERR:
+                break
+        last = select.poll()
+        last.register(self.opened.socket, select.POLLIN)
+        while last.poll(LAST) and self.take(AT_ONCE):
+            self.outflow.pump()
+        self._look_after(at_once=True)
+
+    def end_files(self) -> None:
+        """Write what was counted, and end the files."""
+        flow = self.outflow
+        if self.files is not None:
+            counted = Counted(flow.dropped, flow.taken + flow.dropped, flow.taken)
+            self.files.add(frame_writer.statistics(0, self.now, counted))
+            self.files.close()
+
+    def take(self, most: int) -> bool:
+        """Hand on the packets of the next blocks of the ring; return whether there were any."""
+        handed = False
+        for _ in range(most):
+            batch = self.ring.take()
+            if batch is None:
+                break
+            handed = True
+            for packet in batch:
+                self._hand_on(packet)
+        if handed and self.files is not None:
+            self.files.flush()
+        self._look_after()
+        return handed
+
+    def outcome(self) -> CaptureOutcome:
+        """Return what came of it."""
+        flow, files = self.outflow, self.files
+        names = [str(name) for name in files.names] if files is not None else []
+        return CaptureOutcome(flow.taken, flow.dropped, flow.unread, names, self.problem)
+
+    def _poll(self, control: int) -> Any:
+        waiting = select.poll()
+        waiting.register(self.opened.socket, select.POLLIN)
+        waiting.register(control, select.POLLIN)
+        waiting.register(self.outflow.pipe, 0)  # which tells when the reader has gone
+        return waiting
+
+    def _hand_on(self, packet: RingPacket) -> None:
+        number = self._numbers.get(packet.interface)
+        if number is None:
+            number = self._number(packet.interface)
+        self.now = packet.time
+        block = frame_writer.enhanced(number, packet.time, packet.data, packet.sent)
+        if self.files is not None:
+            self.files.add(block)
+        self.outflow.block(block)
+
+    def _number(self, interface: int) -> int:
+        """Describe an interface that has no number yet, and return its number."""
+        try:
+            name = socket.if_indextoname(interface)
+        except OSError:  # it has gone since
+            name = ""
+        described = frame_writer.interface(self.opened.link, name)
+        self.outflow.add(described)
+        if self.files is not None:
+            self.files.head(described)
+        return self._numbers.setdefault(interface, len(self._numbers))
+
+    def _look_after(self, *, at_once: bool = False) -> None:
+        """Tell the reader what is missing."""
+        if at_once or time.monotonic() - self._counted >= COUNT_EVERY:
+            self.outflow.dropped, self._counted = self.ring.count(), time.monotonic()
+        self.outflow.tell(self.now)
+
 
 Work: TypeAlias = Callable[[int, int, int], None]
 """`capturing.capture` or `remote.relay`, but for the descriptors: of packets, of control, of what is reported."""

@@ -17,11 +17,11 @@ from kdbg.capture.formats import Damaged, open_reader, packets_of
 from kdbg.capture.source import open_source
 from kdbg.errors import CaptureError, InputError, KdbgError
 from kdbg.live.bounded_pipe import Outflow
-from kdbg.live.capture_child import CaptureOptions, CaptureOutcome, tell
 from kdbg.live.files import Files
 
 from ..capture import frame_writer
 from .bounded_pipe import LIMIT
+from .capture_process import CaptureOptions, CaptureOutcome, tell
 
 OVER = -1
 SHELL = "exec 3<&0; {{ cat <&3; kill $$; }} >/dev/null 2>&1 & exec {} </dev/null 3<&-"

@@ -13,8 +13,8 @@ from uuid import UUID
 import pytest
 
 from kdbg.capture import open_capture, source
+from kdbg.exchanges import jobs as work
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.exchanges.jobs import pool
 from kdbg.ui.cli.decode import write_files
 from kdbg.ui.cli.exchange_output import ExchangeOutput, depth_of
 from kdbg.ui.cli.output import Writer
@@ -52,7 +52,7 @@ def test_many_small_pieces_are_shown_in_order(
 ) -> None:
     """As a long capture has them: what one block of packets completes is a piece, and blocks are short."""
     monkeypatch.setattr(source, "CHUNK", 1 << 12)
-    monkeypatch.setattr(pool, "MOST", 3)
+    monkeypatch.setattr(work, "MOST", 3)
     one, several = (printed(capfdbinary, capture, format, jobs) for jobs in (1, 3))
     assert several == one
 
@@ -65,7 +65,7 @@ def test_many_small_pieces_are_shown_in_order(
 def test_filters_and_limits_are_the_same(
     wanted: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    monkeypatch.setattr(pool, "MOST", 3)
+    monkeypatch.setattr(work, "MOST", 3)
     for path in (CAPTURE, CAPTURES / "first-contact.pcap"):
         one, several = (printed(capfdbinary, path, "json", jobs, **wanted) for jobs in (1, 2))
         assert several == one
@@ -75,7 +75,7 @@ def test_names_that_are_learnt_on_the_way_are_known_to_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """A topic id is shown by its name once that was told, and not before: also in copies made before it was."""
-    monkeypatch.setattr(pool, "MOST", 2)
+    monkeypatch.setattr(work, "MOST", 2)
     talk = Talk()
     for number in range(1, 60):
         topic_id = UUID(int=number)
@@ -138,7 +138,7 @@ def test_the_report_is_the_same(tmp_path: Path) -> None:
 
 
 def test_the_rows_of_many_small_chunks_are_all_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST", 3)
+    monkeypatch.setattr(work, "MOST", 3)
     found = []
     for jobs in (1, 4):
         with closing(Collected(Filters(), jobs)) as all_, open_capture(CAPTURE) as capture:

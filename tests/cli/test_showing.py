@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import kdbg
-from kdbg.exchanges.jobs.pool import FEW
+from kdbg.exchanges.jobs import FEW
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.wire.readings.topics import NamesThen
 from kdbg.ui.cli.exchange_output import InlineSink

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdbg.exchanges.engine.framing import LONG
-from kdbg.exchanges.engine.search import MAX_FRAME
-from kdbg.exchanges.engine.times import Times
+from kdbg.exchanges.engine.search import MAX_FRAME, Times
 from kdbg.exchanges.messages.exchange import CapturedMessage
 
 from ..cases import for_each

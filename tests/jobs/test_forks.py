@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from kdbg.exchanges.jobs import forks
-from kdbg.exchanges.jobs.forks import DEPTH, MOST_READ, Forks, Show
+from kdbg.exchanges import jobs
+from kdbg.exchanges.jobs import DEPTH, MOST_READ, Forks, Show
 
 PIECES = list(range(40))
 
@@ -67,7 +67,7 @@ def test_pieces_are_shown_and_taken_in_their_order_and_all_take_part(copies: int
 
 
 def test_where_nothing_can_be_copied_all_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forks, "AVAILABLE", False)
+    monkeypatch.setattr(jobs, "AVAILABLE", False)
     assert Numbers().work(3) == {os.getpid()}
 
 
@@ -88,7 +88,7 @@ def test_a_copy_that_is_slow_is_given_less() -> None:
 
 def test_long_texts_come_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of several pieces of a file, and of files that are cut down behind them."""
-    monkeypatch.setattr(forks, "KEPT", MOST_READ)
+    monkeypatch.setattr(jobs, "KEPT", MOST_READ)
 
     class Long(Numbers):
         def do(self, piece: int, show: Show) -> tuple[int, int]:
@@ -111,7 +111,7 @@ def test_long_texts_come_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_text_that_waits_for_a_copy_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forks, "MOST_HELD", 8)
+    monkeypatch.setattr(jobs, "MOST_HELD", 8)
     here, waits = os.getpid(), list[int]()
     work = Numbers(lambda piece: time.sleep(0.1) if os.getpid() != here else waits.append(len(work.taken)))
     work.work(1, list(range(20)))
@@ -156,7 +156,7 @@ def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, memory: bool) -
 
 ORPHANS = """
 import os, time
-from kdbg.exchanges.jobs.forks import Forks
+from kdbg.exchanges.jobs import Forks
 class Work:
     def pack(self, piece, copy): return [b"."]
     def do_packed(self, packed, show): return os.getpid()

@@ -18,7 +18,7 @@ import pytest
 from scapy.utils import RawPcapNgReader
 
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.live.capture_child import CaptureOptions, CaptureOutcome
+from kdbg.live.capture_process import CaptureOptions, CaptureOutcome
 from kdbg.live.effects import Hold
 from kdbg.live.faults import Applied
 from kdbg.live.files import Rotation

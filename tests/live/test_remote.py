@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kdbg.errors import InputError
-from kdbg.live.capture_child import CaptureOptions
+from kdbg.live.capture_process import CaptureOptions
 from kdbg.live.remote import SHELL, WAYS, command
 from kdbg.ui.cli.watch import expression
 

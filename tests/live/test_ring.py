@@ -28,8 +28,7 @@ from kdbg.capture.files import Lost
 from kdbg.errors import CaptureError, CaptureRefused
 from kdbg.live import interface as module
 from kdbg.live.bounded_pipe import Outflow
-from kdbg.live.capture_child import CaptureOptions, CaptureOutcome, Capturing, capture, tell
-from kdbg.live.capture_process import CaptureProcess
+from kdbg.live.capture_process import CaptureOptions, CaptureOutcome, CaptureProcess, Capturing, capture, tell
 from kdbg.live.files import Files, Rotation
 from kdbg.live.interface import OpenSocket, Ring, RingPacket, _program, names, open_interface
 

@@ -21,9 +21,9 @@ from kdbg.ui.tui.contents import MORE, Beside, Looked, Original, TableRows
 from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.fields import LONGEST, ByteRange, MessageFields, OpenedExchange, opened
 from kdbg.ui.tui.index import Parcel
-from kdbg.ui.tui.loader import Opening
 from kdbg.ui.tui.pane import StyledText
 from kdbg.ui.tui.processes import BEHIND, Causes, JobDone, Note, Progress
+from kdbg.ui.tui.table import Opening
 from kdbg.ui.tui.terminal import Output, is_hung_up
 from kdbg.views.render.style import Look
 

@@ -22,10 +22,9 @@ from kdbg.ui.tui import table as module
 from kdbg.ui.tui.contents import ExchangeContents
 from kdbg.ui.tui.fields import SIZE, ByteRange, opened
 from kdbg.ui.tui.index import COLUMNS, HALF, WRONG, Batch, Index, Parcel, Who
-from kdbg.ui.tui.jobs import fitting, numbers
 from kdbg.ui.tui.pane import StyledText
 from kdbg.ui.tui.processes import LARGEST, PART, Causes, JobDone, Note, Progress, _tell, exactly, write_all
-from kdbg.ui.tui.rows import LONGEST, MOST, groups_of, producers_of, topics_of
+from kdbg.ui.tui.rows import LONGEST, MOST, fitting, groups_of, numbers, producers_of, topics_of
 from kdbg.ui.tui.spool import Chunk, SpoolReader, SpoolWalk, SpoolWriter, new_file
 from kdbg.ui.tui.table import RowTexts, columns
 from kdbg.views.render.jsonlines import json_line

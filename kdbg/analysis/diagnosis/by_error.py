@@ -6,11 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...protocol.findings.kinds import Severity
-from .case import Case, Rule
+from ...protocol.findings.mistakes import MISTAKES
+from ...protocol.findings.quirks import Sure
+from ..ledgers.evidence import Occurrences
+from ..ledgers.sessions import ORDER
+from .case import CERTAINTIES, Case, Rule
 from .queries import Failures, evidence, failures, who
 
 if TYPE_CHECKING:
     from ..ledgers import Ledgers
+    from ..ledgers.sessions import KafkaConnection, Malformed
+
 
 Subject = Literal["topic", "group", "transactional_id", ""]
 
@@ -51,3 +57,47 @@ def by_error(
 
     rule = Rule(code, Severity.ERROR, title, sentence, advice, document, find, explains=explains)
     return rule
+
+
+EXPLAINS: frozenset[str] = frozenset({"connection-churn", "client-without-sasl", "correlation-mismatch-middlebox"})
+WEIGHT = 4.0
+"""More than any other cause has: what the message itself explains comes first."""
+
+
+def malformed(side: str, title: str, sentence: str) -> Rule:
+    """Return the rule for mistakes in the messages of one side."""
+
+    def find(book: Ledgers) -> Iterator[Case]:
+        for all in _by_kind(book, side).values():
+            session, first = all[0]
+            seen = Occurrences.of(one.seen for _, one in all)
+            severity = min((one.severity for _, one in all), key=ORDER.index)
+            if severity is Severity.NOTE and first.facts.sure == Sure.GUESS:
+                continue  # lint and the message itself say it
+            facts = {
+                "api": first.facts.api, "version": first.facts.version, "mistake": first.finding.text,
+                "rule": MISTAKES[first.facts.kind].explanation,
+            }  # fmt: skip
+            certainty = next(one for one in CERTAINTIES if one == first.facts.sure)
+            yield rule.case(
+                who(session), seen.since, seen.until, seen.count, evidence(seen, *filter(None, [first.finding.path])),
+                facts, certainty=certainty, weight=WEIGHT, severity=severity,
+            )  # fmt: skip
+
+    rule = Rule(
+        f"malformed-{side}", Severity.ERROR, title, sentence,
+        "Correct the program that writes the message. {rule}",
+        "Kafka protocol guide", find, ("another mistake that leads to the same bytes",), EXPLAINS,
+    )  # fmt: skip
+    return rule
+
+
+def _by_kind(book: Ledgers, side: str) -> dict[tuple[Any, ...], list[tuple[KafkaConnection, Malformed]]]:
+    """Return the mistakes of one side by party and kind, with the connections that have them."""
+    found: dict[tuple[Any, ...], list[tuple[KafkaConnection, Malformed]]] = {}
+    for session in book.sessions.values():
+        for key, one in session.mistakes.by_kind.items():
+            if key[0] == side:
+                party = (session.client_id, session.peers.client[0]) if side == "request" else session.broker
+                found.setdefault((party, *key), []).append((session, one))
+    return found

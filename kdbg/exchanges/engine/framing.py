@@ -16,9 +16,8 @@ from typing import Any, Protocol
 from ...budget import SMALL, Held
 from ..messages.exchange import CapturedMessage
 from .foreign import LONGEST_BEGINNING
-from .search import HEADER, MAX_FRAME, Buffer, Search, Seeker, size_at
+from .search import HEADER, MAX_FRAME, Buffer, Search, Seeker, Times, size_at
 from .states import FRAMING, DirectionEvent, Framing, next_state
-from .times import Times
 
 SHORTEST = 8
 """A size and a correlation id: a frame that another one cuts off earlier is not handed over."""

@@ -12,7 +12,7 @@ from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 from ...protocol.wire.nodes import join
 from ...protocol.wire.readings.anomalies import Odd, Surplus, WrongChecksum
-from ...protocol.wire.readings.record_places import record_places
+from ...protocol.wire.readings.payload_spans import record_places
 from ...protocol.wire.readings.runtime import Unreadable
 from ...protocol.wire.records.sets import PREAMBLE
 from .message import carries_secrets, forms

@@ -1,8 +1,4 @@
-"""A database of DuckDB's in memory, which spills into a temporary folder: tables go in, answers come out.
-
-SQL is not trusted: its memory is bounded, and so are its seconds where that is wanted; it opens no files, loads no
-extensions, reaches no network and sees no variables of this process, and it cannot change that (see `Bounds`).
-"""
+"""Functions of Spark's that questions use (kdbg/views/tables/questions.py), as macros of DuckDB."""
 
 from __future__ import annotations
 
@@ -19,7 +15,22 @@ from ...errors import InputError
 from ...extras import install
 from ...views.tables.columns import ABOUT, TABLES, TIMES
 from .bounds import PART, Bounds, Watch
-from .macros import SCRIPT
+
+MACROS = (
+    "unix_micros(time) AS epoch_us(time)",
+    "timestamp_micros(number) AS make_timestamptz(number)",
+    "approx_percentile(value, rank) AS quantile_disc(value, rank)",
+    "size(list) AS len(list)",
+    "get(list, place) AS list[place + 1]",
+    "array_join(list, gap) AS array_to_string(list, gap)",
+    "collect_list(value) AS coalesce(list(value) FILTER (WHERE value IS NOT NULL), [])",
+    "collect_set(value) AS coalesce(list(DISTINCT value) FILTER (WHERE value IS NOT NULL), [])",
+    "explode(list) AS unnest(list)",
+    "posexplode(list) AS TABLE SELECT unnest(range(len(list))) AS pos, unnest(list) AS col",
+)
+SCRIPT = "".join(f"CREATE MACRO {macro};\n" for macro in MACROS)
+"""Statements that make all of them."""
+
 
 BATCH = 1000
 """Rows that are fetched in one call."""

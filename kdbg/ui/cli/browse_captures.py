@@ -236,14 +236,14 @@ def jobs(files: Sequence[str], filters: Filters) -> dict[str, Job]:
     """Return the questions that can be asked; what answers them is imported where that is done."""
 
     def fitting(*asked: Any) -> Iterator[bytes]:
-        from ..tui import jobs
+        from ..tui import rows
 
-        return jobs.fitting(*asked)
+        return rows.fitting(*asked)
 
     def numbers(*asked: Any) -> Iterator[str]:
-        from ..tui import jobs
+        from ..tui import rows
 
-        return jobs.numbers(*asked)
+        return rows.numbers(*asked)
 
     def export(*asked: Any) -> Iterator[str]:
         from .packets import export_marked

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--where-b", metavar="EXPR", help="Apply this --where expression to B only.")
 @click.option("--ids", is_flag=True, help="Include ids, times and checksums in the comparison of two exchanges.")
 @click.option("--all", "every", is_flag=True, help="Show identical rows of two captures as well.")
-@choice_option("table", "json", help="Set the output format: text tables, or JSON Lines")
+@choice_option("table", "json", help="Set the output format: text tables, or JSON Lines.")
 @look_options
 @values_option
 @input_options

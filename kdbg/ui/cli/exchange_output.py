@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ...analysis.logs.log import ApplicationLog
 from ...exchanges.engine.direction import Depth
 from ...exchanges.engine.driver import Drive
-from ...exchanges.jobs.forks import Show
-from ...exchanges.jobs.pool import FEW, ExchangePool
+from ...exchanges.jobs import FEW, ExchangePool, Show
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Attempts
 from ...exchanges.messages.rejection import went_wrong

@@ -99,15 +99,15 @@ def files_argument(metavar: str = "FILE…") -> Callable[[Command], Command]:
     return click.argument("files", nargs=-1, required=True, metavar=metavar, type=click.Path(allow_dash=True))
 
 
-def choice_option(*formats: str, help: str = "Set the output format") -> Callable[[Command], Command]:
+def choice_option(*formats: str, help: str = "Set the output format.") -> Callable[[Command], Command]:
     """Make --format of these formats; the first is the default."""
     return click.option("--format", "-f", "format", type=click.Choice(formats), default=formats[0],
-                        help=f"{help} (default: {formats[0]}).")  # fmt: skip
+                        help=f"{help.removesuffix('.')} (default: {formats[0]}).")  # fmt: skip
 
 
 def text_or_json(rows: str) -> Callable[[Command], Command]:
     """Make --format of text and json; `rows` says what an object of JSON is."""
-    return choice_option("text", "json", help=f"Set the output format: text, or json with one object {rows}")
+    return choice_option("text", "json", help=f"Set the output format: text, or json with one object {rows}.")
 
 
 def view_option(default: str, wanted: Callable[[View], bool] = lambda view: True) -> Callable[[Command], Command]:
@@ -120,7 +120,7 @@ def view_option(default: str, wanted: Callable[[View], bool] = lambda view: True
 color_option: Final = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help=HELP["color"]
 )
-format_option: Final = choice_option("text", "json", help="Set the output format: text, or JSON Lines")
+format_option: Final = choice_option("text", "json", help="Set the output format: text, or JSON Lines.")
 look_options: Final = all_of(
     color_option,
     click.option("--full", is_flag=True, help=HELP["full"]),

@@ -54,7 +54,7 @@ class Speed(click.ParamType):  # type: ignore[type-arg]
               help="Set the replay speed: 1 is the original timing, 10 is ten times faster, max does not wait "
                    "(default: 1).")  # fmt: skip
 @click.option("--create-topics", is_flag=True, help="Create missing topics that the capture uses.")
-@choice_option("summary", "tree", "json", help="Set the output format: requests, all differences, or JSON Lines")
+@choice_option("summary", "tree", "json", help="Set the output format: requests, all differences, or JSON Lines.")
 @write_option
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=HELP["timeout"])
 @click.option("--only-named", is_flag=True, help=HELP["only-named"])

@@ -52,7 +52,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "--top", type=click.IntRange(1), metavar="N", help="Show the first N rows, and sum up all others in one row."
 )
-@choice_option("table", "csv", "json", "prometheus", help="Set the output format; csv and json contain all measures")
+@choice_option("table", "csv", "json", "prometheus", help="Set the output format; csv and json contain all measures.")
 @latency_option
 @raw_option
 @filter_options

@@ -15,8 +15,7 @@ from ...analysis.stats.dimensions import Dimension, Key, dimensions
 from ...analysis.stats.statistics import Overview, Statistics
 from ...analysis.stats.table import StatsTable, folded
 from ...analysis.stats.tally import Tally
-from ...exchanges.jobs.forks import Show
-from ...exchanges.jobs.pool import ExchangePool
+from ...exchanges.jobs import ExchangePool, Show
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count
 from ...views.render.stats_screen import screen

@@ -30,8 +30,7 @@ from .readers import reader_options, take_view_readers
 if TYPE_CHECKING:
     from ...exchanges.engine.driver import Pairing
     from ...exchanges.filters.filter_set import Filters
-    from ...live.capture_child import CaptureOptions
-    from ...live.capture_process import CaptureProcess
+    from ...live.capture_process import CaptureOptions, CaptureProcess
     from ...live.socket_processes import Owners
     from ...views.render.style import Look
     from .exchange_output import ExchangeOutput
@@ -96,7 +95,7 @@ def command(
     kdbg watch --via ssh:broker-3 --port 9092
     kdbg watch --port 9092 --write night.pcapng --rotate 100MB*10 --where 'latency_ms > 1000'
     """
-    from ...live.capture_child import CaptureOptions
+    from ...live.capture_process import CaptureOptions
     from .exchange_output import ExchangeOutput, depth_of
     from .live_stream import LiveStream, ProcessFilter
     from .outlets import outlets, refuse_beside
@@ -236,8 +235,7 @@ def feed(wanted: CaptureOptions, via: str | None) -> CaptureProcess:
     """Return what captures: here, or, as `--via` says, elsewhere."""
     from functools import partial
 
-    from ...live.capture_child import capture
-    from ...live.capture_process import CaptureProcess
+    from ...live.capture_process import CaptureProcess, capture
     from ...live.remote import command, relay
 
     if via is None:

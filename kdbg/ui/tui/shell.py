@@ -21,12 +21,11 @@ from ...views.render.values import escape
 from .contents import Contents, ExchangeContents, Looked
 from .feed import ExchangeFeed
 from .index import Order
-from .loader import Opening
 from .pane import Pane
 from .panes import Bytes, Fields
 from .processes import JobDone
 from .status_bar import Shown, field_text, keys_text, title
-from .table import Exchanges, Heading, RowTexts
+from .table import Exchanges, Heading, Opening, RowTexts
 from .terminal import TerminalApp
 from .views import VIEWS, View, When, named
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,10 +12,12 @@ from textual.events import Click
 from textual.message import Message
 from textual.widget import Widget
 
+from ...errors import KdbgError
 from ...views.render.style import Look
 from ...views.render.summary import short, size
 from ...views.render.times import Clock
 from ...views.render.values import cells, cut, escape
+from .contents import Contents, Looked
 from .feed import ExchangeFeed
 from .index import NOTHING, Order, Who
 from .pane import Pane, StyledText
@@ -227,3 +230,40 @@ class Heading(Widget):
             if event.x < at:
                 self.post_message(self.Clicked(column.name))
                 return
+
+
+class Opening:
+    """`want` an exchange; once it is read, `shown` is called with it, in the thread."""
+
+    def __init__(self, contents: Contents, shown: Callable[[Looked], None]) -> None:
+        self._contents, self._shown = contents, shown
+        self._wanted: int | None = None
+        self._over = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def want(self, position: int) -> None:
+        """Read this one next."""
+        with self._changed:
+            self._wanted = position
+            self._changed.notify()
+
+    def close(self) -> None:
+        """End the thread, behind what it is at."""
+        with self._changed:
+            self._over = True
+            self._changed.notify()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                while self._wanted is None and not self._over:
+                    self._changed.wait()
+                if self._over or self._wanted is None:
+                    return
+                position, self._wanted = self._wanted, None
+            try:
+                self._shown(self._contents.look_at(position))
+            except (KdbgError, OSError):
+                continue

@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 from ...analysis.ledgers import Ledgers
 from ...capture import Capture
 from ...exchanges.filters.filter_set import Filters
-from ...exchanges.jobs.forks import Show
-from ...exchanges.jobs.pool import ExchangePool
+from ...exchanges.jobs import ExchangePool, Show
 from ...exchanges.messages.exchange import Exchange
 from ..tables.cells import Cells, TableRow, plain
 from ..tables.columns import TABLES

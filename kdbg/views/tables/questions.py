@@ -1,6 +1,6 @@
 """Questions that are asked often, ready to ask: each a name, a line that says what it answers, and its SQL.
 
-Spark and DuckDB answer the same text alike. Functions that only Spark has are macros in DuckDB (scale/query/macros.py);
+Spark and DuckDB answer the same text alike. Functions that only Spark has are macros in DuckDB (scale/query/database);
 where the two differ otherwise, the text says what it wants: arrays are taken apart by `posexplode`, never by an index.
 The tables are those of columns.py. A topic goes by its name, or by its id where no capture tells the name.
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ..advertised import LOCAL, case_parts, leads_nowhere
 from ..case import Case, Rule
+from ..queries import LOCAL, case_parts, leads_nowhere
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol.findings.kinds import Severity
-from ..advertised import LOCAL, case_parts, is_address, leads_nowhere, stranded
 from ..case import Case, Rule
+from ..queries import LOCAL, case_parts, is_address, leads_nowhere, stranded
 
 if TYPE_CHECKING:
     from ...ledgers import Ledgers

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..by_error import malformed
 from ..case import Rule
-from ..malformed import malformed
 
 rule: Rule = malformed(
     "response",

@@ -1,13 +1,4 @@
-"""Work on more than one core, shown in the order in which it was given: by this process, and by copies of it.
-
-A copy is made once, and lives until all is done. It is given pieces of work as bytes, in a file that has no name and
-that both have open; what the copy shows of a piece comes back in the same file, so neither ever waits for the other to
-read. A piece for which no copy is free is worked on here: so all have work, however fast each of them is. Only this
-process writes the output.
-
-What this process has at hand when the first piece is given, the copies have too: compiled readings, memos. Where the
-system cannot copy a process (Windows), all is done here.
-"""
+"""Work on several cores (`--jobs`): copies of this process, and the exchanges that they work on, in order."""
 
 from __future__ import annotations
 
@@ -17,8 +8,12 @@ import signal
 import struct
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
+from uuid import UUID
+
+from .messages.exchange import Exchange
+from .messages.serialization import Parcels
 
 Piece = TypeVar("Piece")
 Piece_ = TypeVar("Piece_", contravariant=True)
@@ -275,3 +270,56 @@ class _Out:
         self._parts.clear()
         self._size = 0
         return self._written
+
+
+MOST, FEW = 256, 16
+"""Exchanges of a piece of work; with fewer than so many at a time, they are large, and make a piece at once."""
+
+
+class ExchangePool:
+    """Takes exchanges by `add`; a subclass says in `do` what is to be done, and takes in `take` what came of it.
+
+    What is shown of them goes to `show`; `topics` are the names of topic ids, which grow; `most` exchanges are a piece.
+    """
+
+    def __init__(self, copies: int, topics: dict[UUID, str], show: Show, most: int | None = None) -> None:
+        self._most = MOST if most is None else most
+        self._exchanges: list[Exchange] = []
+        self._parcels = Parcels(topics)
+        self._forks: Forks[list[Exchange]] = Forks(copies, self, show)
+
+    def do(self, exchanges: list[Exchange], show: Show) -> Any:
+        """Work on exchanges, here or in a copy; return what `take` wants to know."""
+        raise NotImplementedError
+
+    def take(self, result: Any) -> None:
+        """Take what `do` returned; in this process, in the order of exchanges, behind all that was shown."""
+        raise NotImplementedError
+
+    def add(self, exchanges: Sequence[Exchange]) -> None:
+        """Take exchanges; work on those at hand where there are enough."""
+        self._exchanges += exchanges
+        if len(self._exchanges) >= self._most or len(exchanges) < FEW:
+            self._give()
+
+    def wait(self) -> None:
+        """Wait until all is done."""
+        self._give()
+        self._forks.wait()
+
+    def close(self) -> None:
+        """Let go of what is not done yet."""
+        self._forks.close()
+
+    def _give(self) -> None:
+        exchanges, self._exchanges = self._exchanges, []
+        if exchanges:
+            self._forks.give(exchanges)
+
+    def pack(self, exchanges: list[Exchange], copy: int) -> Iterable[bytes]:
+        """Return exchanges as bytes, for a copy."""
+        return self._parcels.pack(exchanges, copy)
+
+    def do_packed(self, packed: bytes, show: Show) -> Any:
+        """Work on exchanges in a copy."""
+        return self.do(self._parcels.unpack(packed), show)

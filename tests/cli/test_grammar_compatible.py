@@ -90,7 +90,7 @@ def test_json_says_the_same(compatible: Cli) -> None:
     ("text", "problem"),
     [
         (OLD.replace("0xffff", "0x10000"), "Trace:"),
-        (OLD.replace("0xffff", "0x0001"), "Trace: tag 1 is that of UserAgent on line 5"),
+        (OLD.replace("0xffff", "0x0001"), "Trace: tag 1 is already used by UserAgent on line 5"),
         (OLD.replace('"bytes"', '"[]Trace", "fields": []'), "Trace: an optional field can be of any type but"),
     ],
     ids=["a tag out of range", "a tag twice", "an array of structures"],

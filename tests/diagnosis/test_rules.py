@@ -23,9 +23,7 @@ from ..cases import for_each
 
 ROOT = Path(kdbg.__file__).parent
 GUIDE = (ROOT / "ui" / "guide" / "causes.md").read_text()
-SHARED = "".join(
-    (ROOT / "analysis" / "diagnosis" / name).read_text() for name in ("advertised.py", "by_error.py", "malformed.py")
-)
+SHARED = "".join((ROOT / "analysis" / "diagnosis" / name).read_text() for name in ("queries.py", "by_error.py"))
 GIVEN = {"count", "times", "probably", *UNKNOWN}
 MODULES = {name: import_module(f"kdbg.analysis.diagnosis.rules.{name}") for name in NAMES}
 ALL = [

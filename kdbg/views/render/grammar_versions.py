@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import UnknownVersion
-from ...protocol.definitions.compatible import RULES, DefinitionDiff, Difference
 from ...protocol.findings.quirks import QUIRKS
 from ...protocol.grammars import about, aliases
 from ...protocol.grammars.payloads import about as payload_about
@@ -24,6 +23,9 @@ from .columns import aligned, wrap
 from .grammar import Sheet, message_sheet
 from .style import Look
 from .values import escape
+
+if TYPE_CHECKING:
+    from ...protocol.definitions.compatible import DefinitionDiff, Difference
 
 FLEXIBLE = "flexible (KIP-482)"
 OPTIONAL = "optional fields (draft of KIP-482)"
@@ -330,12 +332,16 @@ def rules(broken: list[Difference]) -> str:
 
 
 def _difference_row(it: Difference) -> tuple[str, str]:
+    from ...protocol.definitions.compatible import RULES  # which only those have who compare definitions
+
     said = f"{it.path}: {it.text}" if it.path else it.text
     return escape(f"{it.file}:{it.line}"), said + (f" ({RULES[it.rule]})" if it.rule else "")
 
 
 def comparison_object(found: DefinitionDiff) -> dict[str, Any]:
     """Return the verdict, the broken rules and the compatible changes as a JSON object."""
+    from ...protocol.definitions.compatible import RULES
+
     return {
         "message": found.new.name, "old": found.old.file, "new": found.new.file, "compatible": not found.broken,
         "broken": [{"rule": it.rule, "says": RULES[it.rule]} | _difference_object(it) for it in found.broken],

@@ -51,7 +51,7 @@ def test_tagged_fields_have_a_row_that_names_the_known_ones() -> None:
 
 def test_what_stands_behind_a_length_is_shown() -> None:
     struct = Struct("message" / Prefixed(Int8, Struct("crc" / Int8))).structure(At(0, False))
-    assert list(layout(struct)) == [LayoutRow("message", "prefixed"), LayoutRow("message.crc", "int8")]
+    assert list(layout(struct)) == [LayoutRow("message", "record"), LayoutRow("message.crc", "int8")]
 
 
 def test_a_layout_can_be_put_below_a_path() -> None:

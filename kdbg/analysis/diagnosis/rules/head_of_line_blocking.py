@@ -50,7 +50,7 @@ def find(book: Ledgers) -> Iterator[Case]:
             who(session), pairs[0][0].start, pairs[-1][0].end, len(pairs),
             evidence([mark for first, second in pairs[:3] for mark in (second.mark, first.mark)], "latency"),
             facts={"longest": one.first - one.start, "api": api_name(one.api_key),
-                   "first": api_name(other.api_key),
+                   "first": api_name(other.api_key), "held": other.held,
                    "hold": f", which the broker may hold for {duration(other.held)}" if other.held else ""},
             weight=2.0, severity=Severity.WARNING if one.first - one.start >= WORTH else Severity.NOTE,
         )  # fmt: skip

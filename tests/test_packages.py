@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -61,13 +62,17 @@ OWNERS = {
 """Distributions and modules, and the packages that alone may import them."""
 PURE = {
     "protocol", "streams", "exchanges.engine", "exchanges.filters", "exchanges.guess", "exchanges.messages",
-    "exchanges.mistakes", "exchanges.places", "payloads.records", "payloads.segments", "payloads.values", "analysis",
-    "views.redact", "views.render", "views.tables", "scale.signals",
+    "exchanges.mistakes", "exchanges.multipoint", "payloads.records", "payloads.segments", "payloads.values",
+    "analysis", "views.redact", "views.render", "views.tables", "scale.signals",
 }  # fmt: skip
 """Packages that open nothing."""
 OPENING = {"pathlib", "subprocess", "tempfile", "shutil", "os"}
 LONGEST = 400
 TABLES = {"protocol/grammars/errors.py"}
+
+
+REFERENCE = re.compile(r"(?<![\w./-])[a-z_]+(?:/[a-z_]+)*\.py\b")
+"""A file of kdbg that a docstring, a comment or a page of the guide names."""
 
 
 def name_of(path: Path) -> str:
@@ -248,3 +253,22 @@ def test_every_file_says_what_it_is_for_and_is_short() -> None:
         found = source(path)
         assert found.docstring, f"{path} has no docstring"
         assert found.lines <= LONGEST or str(path.relative_to(ROOT)) in TABLES, path
+
+
+def test_the_packages_that_rules_name_are_there() -> None:
+    """A rule about a package that moved would say nothing."""
+    known = {name_of(path) for path in FILES} | kdbg.__dict__.keys() | {"encode"}
+    named = {*ARROWS, *PURE, *ANYWHERE, *set[str]().union(*ARROWS.values(), *OWNERS.values())}
+    assert sorted(named - known) == []
+
+
+def test_files_that_texts_name_are_there() -> None:
+    known = [f"/kdbg/{path.relative_to(ROOT).as_posix()}" for path in FILES]
+    pages = [ROOT / "ui/guide" / name for name in ("internals.md", "adding.md")]
+    lost = {
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in [*FILES, *pages]
+        for name in REFERENCE.findall(path.read_text(encoding="utf-8"))
+        if not any(one.endswith(f"/{name}") for one in known) and not (ROOT.parent / name).exists()
+    }
+    assert sorted(lost) == []

@@ -137,7 +137,7 @@ class KeyLog:
         """
         for path in paths:
             if find_spec("cryptography") is None:
-                raise InputError(f"--tls-keys: decrypting needs cryptography: {install('tls')}")
+                raise InputError(f"--tls-keys: decrypting needs the package cryptography; {install('tls')}")
             self._files.append(_opened(path, live=live))
         if found := os.environ.get(ENVIRONMENT):
             with suppress(CaptureError):  # it is meant for clients, and kdbg was not asked to read it

@@ -130,7 +130,7 @@ def test_what_must_be_installed_is_said(cli: Cli, write: Write, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "msgpack", None)
     outcome = cli("records", write(produce(batch({"value": b"a"}))), "--value", "msgpack")
     assert outcome.status == 2
-    assert "msgpack needs the package msgpack: pip install 'kdbg-kafka[schemas]'" in outcome.err
+    assert "msgpack needs the package msgpack; pip install 'kdbg-kafka[schemas]'" in outcome.err
 
 
 def test_without_options_nothing_of_it_is_imported(write: Write) -> None:

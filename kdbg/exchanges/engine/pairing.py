@@ -1,11 +1,11 @@
 """One connection's messages in, exchanges out.
 
 A request is registered from its header alone, before its body is looked at. Responses must come in the order of the
-requests (the guide's "Network"), but are paired by their correlation ids, whatever the order (see `stragglers`). Either
+requests (the guide's "Network"), but are paired by their correlation ids, whatever the order (see in_flight.py). Either
 half may be missing from the capture, or come first where the capture is shuffled, so both wait for each other: within
 bounds, and a finding says what was given up for them.
 
-After SaslHandshake v0 the frames are raw tokens (see `tokens`).
+After SaslHandshake v0 the frames are raw tokens (see tokens.py).
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def compiled(schema: Schema) -> bytes:
 def compiled_file(path: Path) -> bytes:
     """Return the same of a file, which imports others by their places below its folder."""
     if find_spec("grpc_tools") is None:
-        raise Unread(f".proto files need the package grpcio-tools: {install('schemas')}")
+        raise Unread(f".proto files need the package grpcio-tools; {install('schemas')}")
     with tempfile.TemporaryDirectory(prefix="kdbg-") as folder:
         out = Path(folder) / "out"
         command = [

@@ -40,7 +40,7 @@ class ValueReader:
         """What must be installed for it, in one line; "" where nothing must."""
         if not self.package or _there(self.package):
             return ""
-        return f"needs the package {self.package.partition('.')[0]}: {install('schemas')}"
+        return f"needs the package {self.package.partition('.')[0]}; {install('schemas')}"
 
 
 def _there(package: str) -> bool:

@@ -1,6 +1,6 @@
 """The facts of findings: numbers and names, from which text.py makes the sentences.
 
-A class stands for one sentence (sentences.py). What a finding says of itself (side, path, start, length) is not
+A class stands for one sentence (text.py). What a finding says of itself (side, path, start, length) is not
 repeated here. Those about bytes that do not follow their grammar stand in faults.py, for wire errors have them too.
 """
 

@@ -1,6 +1,6 @@
 """The facts of bytes that do not follow their grammar: what findings and wire errors about them are made of.
 
-A class stands for one sentence (sentences.py). Where the bytes are, the finding or the error says.
+A class stands for one sentence (text.py). Where the bytes are, the finding or the error says.
 """
 
 from __future__ import annotations

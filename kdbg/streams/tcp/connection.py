@@ -16,7 +16,7 @@ OpenedBy: TypeAlias = Literal["syn", "syn-ack", "data"]
 class Connection:
     """One connection, from its first packet on.
 
-    `initiator` opened it and `acceptor` was listening: certain if `handshake`, otherwise a guess (see `_by_port`).
+    `initiator` opened it and `acceptor` was listening: certain if `handshake`, otherwise a guess by the ports.
     `sent` and `answered` are the streams of the initiator and of the acceptor. `bytes` counts TCP payload as sent,
     repetitions included; times are nanoseconds, `first_packet` and `last_packet` are numbers of the capture.
     `early` are packets that wait: until it is known where the data of both ends begins, and until what they acknowledge

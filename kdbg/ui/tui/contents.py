@@ -1,4 +1,4 @@
-"""What stands in a feed, and how it is looked at: exchanges with their messages. Rows of tables: table_rows.py."""
+"""What stands in a feed, and how it is looked at: exchanges with their messages, or rows of tables."""
 
 from __future__ import annotations
 

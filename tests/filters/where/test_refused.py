@@ -138,7 +138,7 @@ def test_without_the_library_it_says_what_to_install() -> None:
     command = [sys.executable, "-c", script, "decode", str(ERRORS), "--where", "number == 1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("kdbg: --where: needs cel-expr-python: pip install 'kdbg-kafka[where]'")
+    assert done.stderr.startswith("kdbg: --where: needs the package cel-expr-python; pip install 'kdbg-kafka[where]'")
     assert done.stderr.count("\n") == 1
 
 

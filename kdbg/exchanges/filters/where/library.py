@@ -107,7 +107,7 @@ def _library() -> Any:
     try:
         from cel_expr_python import cel
     except ImportError:
-        raise InputError(f"needs cel-expr-python: {install('where')}") from None
+        raise InputError(f"needs the package cel-expr-python; {install('where')}") from None
     return cel
 
 

@@ -12,7 +12,7 @@ Version words stand in front of the type and say nothing where a field has alway
 behind it, in construct's own way; where it does not, the type may say it (`TopicName`). In flexible versions
 (KIP-482) strings, bytes and arrays become compact and every structure ends with tagged fields, by themselves; in
 versions with optional fields (the draft of KIP-482) every structure begins with those.
-A declaration holds no bytes and reads none: `specialise` turns it into the nodes of nodes.py.
+A declaration holds no bytes and reads none: `specialise` turns it into nodes (wire/nodes).
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Field(NamedTuple):
 class WireStruct(Node):
     """Fields in order; `tags` holds the tagged fields it knows, None where a structure of this version has none.
 
-    `front`: they are optional fields, in front of the others, as the draft of KIP-482 had them (tags.py).
+    `front`: they are optional fields, in front of the others, as the draft of KIP-482 had them.
     """
 
     bnf = "STRUCT"

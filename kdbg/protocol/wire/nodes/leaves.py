@@ -241,7 +241,7 @@ class Varint(Node):
 class Length(NamedTuple):
     """How a length or a count stands on the wire: the number, minus `bias` (compact forms write N + 1, 0 is null).
 
-    `number` may be another node too, one that finds the length by looking ahead (delimited.py).
+    `number` may be another node too, one that finds the length by looking ahead (sasl_tokens.py).
     """
 
     number: Node

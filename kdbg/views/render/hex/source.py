@@ -1,4 +1,4 @@
-"""The functions that dump clean messages and record sets straight from their bytes (see wire/readings/walk.py).
+"""The functions that dump clean messages and record sets straight from their bytes (see wire/readings/codegen.py).
 
 `dumping(texts, header, body)` returns `dump(data, topics, odd=None)`, which returns the lines in pieces, the size in
 front of the message included; what it notes has no line (see anomalies.py). They are those of

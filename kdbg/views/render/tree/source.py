@@ -1,4 +1,4 @@
-"""The functions that draw clean messages and record sets straight from their bytes (see wire/readings/walk.py).
+"""The functions that draw clean messages and record sets straight from their bytes (see wire/readings/codegen.py).
 
 `drawing(texts, header, body, below)` returns `draw(data, out, topics, odd=None)`: it appends the lines below that of
 the message, in pieces, to `out`; what it notes has no line (see anomalies.py). They are those that the

@@ -18,14 +18,14 @@ from ..stats.tally import Sketch
 from .messages import is_ignored, leaves
 
 MOST = 1000
-"""Different values that are counted of one field, clients that are told apart."""
+"""Different values of one field, and clients, that are counted at most."""
 LONGEST = 200
 """Characters of a text that may be a setting."""
 WHOM = frozenset({"topic", "group", "partition", "error", "secret"})
 """Meanings of fields that say whom or what a request is about, not how it is made."""
 SOFTWARE = "client_software_name", "client_software_version"
 NAMES = frozenset({"key", "host", "port", *SOFTWARE})
-"""Names of fields that say whom a request is about, and have no meaning that tells it."""
+"""Names of fields that say whom a request is about, and have no meaning that says so."""
 PLACES = "offset", "_epoch", "offset_delta"
 """Ends of the names of fields that say how far something has come."""
 

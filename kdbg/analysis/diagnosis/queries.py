@@ -28,7 +28,7 @@ LOOPBACK: frozenset[str] = frozenset({"127.0.0.1", "::1"})
 
 
 def leads_nowhere(book: Ledgers) -> Iterator[tuple[Advertised, list[Path]]]:
-    """Yield the advertised addresses at which nobody gets through, each with the attempts to, which may be none."""
+    """Yield the advertised addresses to which no client connects, each with the attempts, which may be none."""
     paths = list(book.paths.all())
     spoken = {session.broker for session in book.sessions.values()}
     for entry in book.clusters.advertised.values():
@@ -43,7 +43,7 @@ def leads_nowhere(book: Ledgers) -> Iterator[tuple[Advertised, list[Path]]]:
 
 
 def is_address(host: str) -> bool:
-    """Return whether a host is told by its address."""
+    """Return whether a host is named by its address."""
     try:
         ip_address(host)
     except ValueError:
@@ -93,7 +93,7 @@ def _best(clients: Counter[str]) -> str | None:
 
 
 def stranded(book: Ledgers, entry: Advertised, nowhere: Sequence[Advertised]) -> list[str]:
-    """Return the clients that were told only addresses that lead nowhere, asked again, and got no work done."""
+    """Return the clients that got only unreachable addresses, requested metadata again, and got no further."""
     found: list[str] = []
     for name in entry.clients:
         others = [one for one in book.clusters.advertised.values() if name in one.clients]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def kept(case: Case) -> dict[str, Any]:
-    """Return a case as JSON can hold it, to be told again: with its times in nanoseconds, for seconds are rounded."""
+    """Return a case as JSON can hold it, to be read back: its times are in nanoseconds, as seconds are rounded."""
     return {**case_object(case), "since_ns": case.since, "until_ns": case.until}
 
 

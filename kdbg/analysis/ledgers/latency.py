@@ -196,7 +196,7 @@ class Timed:
         return getattr(self._engine, name)
 
     def is_open(self, first_packet: int) -> bool:
-        """Return whether no end of a connection, told by its first packet, has hung up; of an old one nobody knows."""
+        """Return whether neither end of a connection has closed it; it is named by its first packet."""
         path = self._paths.path_of(first_packet)
         return path is not None and not path.ended
 

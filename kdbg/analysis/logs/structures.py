@@ -11,7 +11,7 @@ _DECODER = json.JSONDecoder()
 
 
 def object_in(line: str, start: int) -> dict[str, Any] | None:
-    """Return the JSON object that begins at `start`, whatever stands behind it; None where there is none."""
+    """Return the JSON object that begins at `start`, whatever follows it; None where there is none."""
     try:
         found, _ = _DECODER.raw_decode(line, start)
     except (ValueError, RecursionError):

@@ -186,7 +186,7 @@ def _are_bytes(items: list[Item], binary: bool) -> bool:
 
 
 def _one_a_line(text: str, start: int, inside: int, closer: str) -> Take | None:
-    """Return the bytes of a list with one number in each line and anything behind it; None if it is none."""
+    """Return the bytes of a list with one number in each line and anything after it; None if it is none."""
     if text.find("\n", inside, inside + WIDEST) < 0:
         return None
     end = text.find(closer, inside)

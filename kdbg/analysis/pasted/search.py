@@ -136,7 +136,7 @@ def columns(text: str) -> Iterator[Take]:
 
 
 def lines_of_hex(text: str) -> list[Take]:
-    """Return the blocks of lines that hold hex alone; a line of dots behind one means that it is cut."""
+    """Return the blocks of lines that hold hex alone; a line of dots after one means that it is cut off."""
     takes: list[Take] = []
     digits, begin, end, at = "", 0, 0, 0
     for line in [*text.split("\n"), ""]:

@@ -13,7 +13,7 @@ from ...exchanges.messages.latency import Split
 from ...protocol.findings import Kind
 
 BITS = 6
-"""Binary digits behind the first one."""
+"""Binary digits after the first one."""
 EXACT = 2 << BITS
 WITHIN = 0.008
 """The largest relative error of a quantile."""

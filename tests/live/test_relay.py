@@ -119,7 +119,7 @@ def test_addresses_are_rewritten_and_nothing_else(asked: list[int], answered: li
         + produced(2)
         + response("Metadata", 9, 4, brokers=brokers[:1], topics=[])
     )
-    assert known.told == {(f"kafka-{i}", 9092): ("127.0.0.1", 19092 + i) for i in range(3)}
+    assert known.stand_ins == {(f"kafka-{i}", 9092): ("127.0.0.1", 19092 + i) for i in range(3)}
 
 
 def test_an_address_that_is_ours_or_nowhere_stays() -> None:

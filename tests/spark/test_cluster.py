@@ -125,7 +125,7 @@ def test_an_executor_that_is_killed_takes_nothing_along_and_nothing_is_doubled(
     def reading() -> bool:
         return running.poll() is not None or any(out.glob(".kdbg-*/spill/*")) or any(out.glob(".kdbg-*/pieces/*"))
 
-    wait_for(reading, captures.parent / "none")
+    wait_for(reading)
     mine = executors() - others
     assert running.poll() is None, running.communicate()[1].decode()
     assert len(mine) == 2

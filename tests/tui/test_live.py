@@ -339,7 +339,7 @@ def test_what_is_said_is_followed_and_faults_are_marked(brokers: str, tmp_path: 
         assert isinstance(app.screen, Page)
         assert "resend the selected request on its connection" in str(help_text(app.KEYS_HERE))
         await live.press("escape", "a")
-        assert any(" → 127.0.0.1:" in line for line in lines(app))
+        assert any("listening on 127.0.0.1:" in line for line in lines(app))
         await live.press("escape", "slash")
         await live.type("api == 'Metadata'")
         await live.until(lambda: len(app.order) == 1)

@@ -243,28 +243,33 @@ class RunningMock(RunningServer):
     """A mock of brokers, as a context manager; see `kdbg.mock`.
 
     `address` is what clients take as bootstrap.servers. `problems` says what is wrong in requests and what a broker
-    does then, which the mock does too. `unanswered` says what the captures had no answer to, `answered` counts the
-    requests that were answered.
+    does then, which the mock does too. `not_recorded` has a line for each request without a recorded response;
+    `unanswered` is its former name. `answered` counts the requests that got a response.
     """
 
     problems: list[str]
-    unanswered: list[str]
+    not_recorded: list[str]
 
     def __init__(self, recording: Recording, brokers: list[Address], listen: Address) -> None:
         super().__init__("kdbg mock", listen)
-        self.problems, self.unanswered = [], []
+        self.problems, self.not_recorded = [], []
         self._recording, self._brokers = recording, brokers
         self._answers: Answers | None = None
 
     @property
+    def unanswered(self) -> list[str]:
+        """The former name of `not_recorded`."""
+        return self.not_recorded
+
+    @property
     def answered(self) -> int:
-        """The requests that were answered so far."""
+        """The requests that got a response so far."""
         return self._answers.answered if self._answers is not None else 0
 
     async def _listen(self) -> list[Address]:
         self._server = made = Mock(self._recording, self._listening, tap=self._recorded, tell=self._note)
         self._answers = made.answers
-        made.answers.say = self.unanswered.append
+        made.answers.say = self.not_recorded.append
         return made.listen(self._brokers)
 
     def _note(self, line: str) -> None:

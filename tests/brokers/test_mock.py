@@ -84,7 +84,7 @@ def test_another_client_is_served(sessions: dict[str, Path], name: str) -> None:
     for topic, path in sessions.items():
         with kdbg.mock(path) as mock:
             found = session(name, mock.address, topic, f"{name}-own", SENT)
-            assert (mock.problems, mock.unanswered) == ([], [])
+            assert (mock.problems, mock.not_recorded) == ([], [])
             asked = {exchange.api.name for exchange in mock.exchanges() if exchange.api is not None}
         author = topic.rpartition("-")[0].removesuffix("-kafka")
         assert [value.rpartition(" ")[0] for value in found["consumed"]] == [author] * SENT

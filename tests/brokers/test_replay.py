@@ -199,7 +199,7 @@ def test_the_java_client_is_played_again_and_served(fresh: Cluster, tmp_path: Pa
             path.write_bytes(proxy.capture)
         with kdbg.mock(path) as mock:
             java(cluster, mock.address)  # the same program, and no broker
-            assert mock.unanswered == []
+            assert mock.not_recorded == []
     found = replay(path, fresh.brokers[0].bootstrap, "--create-topics", "--speed", "max")
     assert found.verdicts("differs") + found.verdicts("failed") == []
 
@@ -209,7 +209,7 @@ def test_the_recorded_client_is_served_without_a_broker(recorded: Path) -> None:
     with kdbg.mock(recorded) as mock:
         for session in SESSIONS.values():
             session(mock.address, tag)
-        assert mock.unanswered == []
+        assert mock.not_recorded == []
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -217,7 +217,7 @@ def test_another_client_of_the_same_kind_is_served(recorded: Path, protocol: str
     with kdbg.mock(recorded) as mock:
         found = consume(mock.address, recorded.stem, protocol, group="quite-another")
         assert found == [b"to station %d" % number for number in range(MESSAGES)]
-        assert mock.unanswered == []
+        assert mock.not_recorded == []
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of a dependency of kafka-python

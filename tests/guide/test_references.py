@@ -82,8 +82,8 @@ def printed(line: Any, found: Keys) -> None:
     for error in line["errors"]:
         found["An error"] |= error.keys()
     if "places" in line:
-        found["Capture points"] |= line["places"].keys()
-        for place in line["places"]["times"]:
+        found["Capture points"] |= line["capture_points"].keys()
+        for place in line["capture_points"]["times"]:
             found["A capture point"] |= place.keys()
     for half in filter(None, (line["request"], line["response"])):
         found["A message"] |= half.keys()

@@ -129,4 +129,4 @@ def test_the_exchanges_of_a_mock_can_be_had(kdbg_mock: Callable[..., RunningMock
         assert [exchange.request and exchange.request.data for exchange in reading] == [
             exchange.request and exchange.request.data for exchange in found]  # fmt: skip
     mock.close()
-    assert (mock.answered, mock.unanswered, len(mock.problems)) == (2, [], 1)
+    assert (mock.answered, mock.not_recorded, len(mock.problems)) == (2, [], 1)

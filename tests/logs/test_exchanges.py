@@ -11,8 +11,8 @@ from kdbg.analysis.logs.conversations import Conversations
 from kdbg.analysis.logs.dialect import LineFacts
 from kdbg.analysis.logs.exchanges import UNVERSIONED, line_of
 from kdbg.analysis.logs.lines import DIALECTS, ProtocolLine
+from kdbg.exchanges.messages.capture_points import UNNUMBERED, UNTIMED, LogLine
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.exchanges.messages.places import UNNUMBERED, UNTIMED, LogLine
 from kdbg.protocol import grammars
 
 METADATA, PRODUCE = grammars.api("Metadata"), grammars.api("Produce")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdbg.exchanges.messages.places import Bounds
+from kdbg.exchanges.messages.capture_points import Bounds
 from kdbg.exchanges.multipoint.clocks import AGE, DOUBTS, DRIFT, ClockOffset, Way
 
 

@@ -23,7 +23,8 @@ def test_a_real_recording_of_both_ends_is_one() -> None:
         alone = [json.loads(line) for line in call("decode", RECORDED[0], "-f", "json").out.splitlines()]
         assert len(lines) == len(alone) == 29
         for line, same in zip(lines, alone, strict=True):
-            found = line.pop("places")
+            found = line.pop("capture_points")
+            assert line.pop("places") == found, "the former name"
             assert line == same, "times, latency and packets are those of the client's place"
             assert [Path(one["file"]).name for one in found["times"]] == ["client.pcap", "broker.pcap"]
             assert found["identity"] == "certain"
@@ -75,8 +76,9 @@ def test_a_program_reads_places_as_one(tmp_path: Path) -> None:
     files = written(tmp_path, places("errors.pcap", Way(ahead=10**12)))
     found = list(kdbg.read(files, api="produce"))
     assert found
-    assert {exchange.places.network for exchange in found if exchange.response} == {3 * MILLISECOND}
-    assert "places" in found[0].to_dict()
+    assert {exchange.capture_points.network for exchange in found if exchange.response} == {3 * MILLISECOND}
+    assert found[0].places is found[0].capture_points
+    assert "capture_points" in found[0].to_dict()
     with pytest.raises(kdbg.InputError, match="in common"):
         kdbg.read([CAPTURES / "errors.pcap", CAPTURES / "codecs.pcap"])
 

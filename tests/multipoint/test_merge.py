@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from kdbg.capture.packet import ACK, FIN, PSH, RST, SYN, Packet, reverse
-from kdbg.exchanges.messages.places import Bounds
+from kdbg.exchanges.messages.capture_points import Bounds
 from kdbg.exchanges.multipoint import merge as module
 from kdbg.exchanges.multipoint.flows import Sight
 from kdbg.exchanges.multipoint.merge import BLOCK, KEEP, MANY, MOST_BYTES, OVERHEAD, STEP, WAIT, Merger, PointStream

@@ -65,17 +65,17 @@ def test_each_exchange_is_there_once_with_the_times_of_both(capture: str, turned
     assert all_said(found) == plain(capture)
     answered = 0
     for exchange in found:
-        assert exchange.places is not None
-        assert [place.file for place in exchange.places.seen] == [str(near), str(far)]
+        assert exchange.capture_points is not None
+        assert [place.file for place in exchange.capture_points.seen] == [str(near), str(far)]
         if exchange.response is None or exchange.request is None:
             continue
         answered += 1
-        assert exchange.places.network == 3 * MILLISECOND
-        assert exchange.places.broker is not None
-        assert exchange.latency == exchange.places.broker + 3 * MILLISECOND
-        assert exchange.places.ahead is not None
-        assert exchange.places.ahead.low <= ahead <= exchange.places.ahead.high
-        there, back = exchange.places.there, exchange.places.back
+        assert exchange.capture_points.network == 3 * MILLISECOND
+        assert exchange.capture_points.broker is not None
+        assert exchange.latency == exchange.capture_points.broker + 3 * MILLISECOND
+        assert exchange.capture_points.ahead is not None
+        assert exchange.capture_points.ahead.low <= ahead <= exchange.capture_points.ahead.high
+        there, back = exchange.capture_points.there, exchange.capture_points.back
         assert there is not None
         assert back is not None
         assert there.low <= MILLISECOND <= there.high
@@ -96,11 +96,12 @@ def test_clocks_that_drift_are_followed(drift: float, tmp_path: Path) -> None:
     whole = max(exchange.time for exchange in found) - start
     assert whole * abs(drift) > 10 * MILLISECOND, "they drift by more than messages are under way"
     for exchange in found:
-        assert exchange.places is not None
+        assert exchange.capture_points is not None
         if exchange.latency is not None:
-            assert exchange.places.ahead is not None
+            bounds = exchange.capture_points.ahead
+            assert bounds is not None
             true = way.ahead + (exchange.time - start) * drift
-            assert exchange.places.ahead.low - MILLISECOND <= true <= exchange.places.ahead.high + MILLISECOND
+            assert bounds.low - MILLISECOND <= true <= bounds.high + MILLISECOND
 
 
 def test_a_clock_that_is_set_is_noticed(tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_a_clock_that_is_set_is_noticed(tmp_path: Path) -> None:
     found = exchanges(together)
     assert all_said(found) == plain("errors.pcap")
     assert len(together.merger.apart[0, 1].steps) == 1
-    last = found[-1].places
+    last = found[-1].capture_points
     assert last is not None
     assert last.ahead is not None
     assert last.ahead.low <= 405 * MILLISECOND <= last.ahead.high
@@ -136,8 +137,8 @@ def test_what_one_place_lost_the_other_has(capture: str, seed: int, share: float
         found = exchanges(merged(*written(Path(folder), (near, far)), merge=True))
     assert all_said(found) == plain(capture)
     for exchange in found:
-        if exchange.places is not None and exchange.places.ahead is not None:
-            bounds = exchange.places.ahead
+        if exchange.capture_points is not None and exchange.capture_points.ahead is not None:
+            bounds = exchange.capture_points.ahead
             assert bounds.low <= way.ahead <= bounds.high or bounds.low > bounds.high
 
 
@@ -154,7 +155,7 @@ def test_exchanges_that_one_place_alone_has_are_there_too(tmp_path: Path) -> Non
     late = near[len(near) // 2 :]
     found = exchanges(merged(*written(tmp_path, (late, far))))
     assert all_said(found) == plain("real-2.8.2.pcap")
-    seen = Counter(len(exchange.places.seen) for exchange in found if exchange.places is not None)
+    seen = Counter(len(exchange.capture_points.seen) for exchange in found if exchange.capture_points is not None)
     assert seen[1] > 10
     assert seen[2] > 10
 
@@ -167,10 +168,10 @@ def test_three_places_stand_in_their_order(tmp_path: Path) -> None:
     found = exchanges(merged(tmp_path / "middle", tmp_path / "far", tmp_path / "near"))
     assert all_said(found) == plain("errors.pcap")
     for exchange in found:
-        assert exchange.places is not None
-        assert [Path(place.file).name for place in exchange.places.seen] == ["near", "middle", "far"]
+        assert exchange.capture_points is not None
+        assert [Path(place.file).name for place in exchange.capture_points.seen] == ["near", "middle", "far"]
         if exchange.latency is not None:
-            assert exchange.places.network == 6 * MILLISECOND
+            assert exchange.capture_points.network == 6 * MILLISECOND
 
 
 def test_translated_addresses_are_told_to_be_likely(tmp_path: Path) -> None:
@@ -179,11 +180,11 @@ def test_translated_addresses_are_told_to_be_likely(tmp_path: Path) -> None:
     found = exchanges(merged(*written(tmp_path, (near, moved))))
     assert all_said(found) == plain("real-2.8.2.pcap")
     for exchange in found:
-        assert exchange.places is not None
-        assert not exchange.places.certain
+        assert exchange.capture_points is not None
+        assert not exchange.capture_points.certain
         assert exchange.peers.client[0] == "127.0.0.1"
-        assert exchange.places.seen[1].client.startswith("10.9.8.7:2")
-        assert len(exchange.places.seen) == 2
+        assert exchange.capture_points.seen[1].client.startswith("10.9.8.7:2")
+        assert len(exchange.capture_points.seen) == 2
 
 
 def _translated(data: bytes) -> bytes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import kdbg
 from kdbg.capture.packet import reverse
+from kdbg.exchanges.messages.capture_points import Bounds, CapturePoints, Half, PointView
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.exchanges.messages.places import Bounds, Half, Places, PointView
 from kdbg.exchanges.multipoint.annotate import tell
 from kdbg.exchanges.multipoint.flows import Conversation, FlowRun, Path, Sight
 from kdbg.exchanges.multipoint.merge import Merger, PointStream
@@ -85,7 +85,7 @@ FAR_ASKS, FAR_HEARS = (10**10 + MARK + 2_000, 30), (10**10 + MARK + 4_500, 31)
 
 def test_both_places_saw_both_messages() -> None:
     found = talk({0: NEAR_ASKS, 1: FAR_ASKS}, {0: NEAR_HEARS, 1: FAR_HEARS}, votes=1)
-    assert found.places == Places(
+    assert found.capture_points == CapturePoints(
         (
             PointView("first.pcap", half(*NEAR_ASKS), half(*NEAR_HEARS)),
             PointView("second.pcap", half(*FAR_ASKS), half(*FAR_HEARS)),
@@ -93,20 +93,20 @@ def test_both_places_saw_both_messages() -> None:
         Bounds(MARK + 800, MARK + 1_200), True,
     )  # fmt: skip
     assert times(found) == [(10**10, 10**10, 3, 3), (10**10 + 5_000, 10**10 + 5_000, 4, 4)]
-    assert (found.places.network, found.places.broker) == (2_500, 2_500)
+    assert (found.capture_points.network, found.capture_points.broker) == (2_500, 2_500)
 
 
 def test_the_nearest_place_may_have_another_clock() -> None:
     """The second place is the client's: times are by the clock of the first all the same."""
     found = talk({1: NEAR_ASKS, 0: FAR_ASKS}, {1: NEAR_HEARS, 0: FAR_HEARS}, votes=-1)
-    assert found.places is not None
-    assert [place.file for place in found.places.seen] == ["second.pcap", "first.pcap"]
+    assert found.capture_points is not None
+    assert [place.file for place in found.capture_points.seen] == ["second.pcap", "first.pcap"]
     ahead = MARK + 1_000
     assert times(found) == [(10**10 - ahead, 10**10 - ahead, 3, 3), (10**10 + 5_000 - ahead,) * 2 + (4, 4)]
-    assert found.places.ahead is None, "these messages contradict what is known"
+    assert found.capture_points.ahead is None, "these messages contradict what is known"
     unknown = talk({1: NEAR_ASKS, 0: FAR_ASKS}, {1: NEAR_HEARS, 0: FAR_HEARS}, votes=-1, clocks=merger(bounded=False))
-    assert unknown.places is not None
-    assert unknown.places.ahead == Bounds(MARK - 500 - 1, MARK + 2_000 + 1)
+    assert unknown.capture_points is not None
+    assert unknown.capture_points.ahead == Bounds(MARK - 500 - 1, MARK + 2_000 + 1)
 
 
 def test_messages_bound_the_clocks_where_nothing_else_does() -> None:
@@ -115,32 +115,32 @@ def test_messages_bound_the_clocks_where_nothing_else_does() -> None:
     for late, drifted in ((5_000, 1), (4_999, 0), (9_999, 1), (10_000, 2)):
         hears = (10**10 + late, 4)
         found = talk({0: NEAR_ASKS, 1: FAR_ASKS}, {0: hears, 1: FAR_HEARS}, votes=1, clocks=clocks)
-        assert found.places is not None
-        assert found.places.ahead == Bounds(MARK + 4_500 - late - drifted, MARK + 2_000 + drifted)
+        assert found.capture_points is not None
+        assert found.capture_points.ahead == Bounds(MARK + 4_500 - late - drifted, MARK + 2_000 + drifted)
     slow = talk(
         {0: NEAR_ASKS, 1: FAR_ASKS}, {0: (10**10 + 9_000, 4), 1: (FAR_ASKS[0] + 10_000, 5)}, votes=1, clocks=clocks
     )
-    assert slow.places is not None
-    assert slow.places.ahead is None or slow.places.ahead.low <= slow.places.ahead.high
+    assert slow.capture_points is not None
+    assert slow.capture_points.ahead is None or slow.capture_points.ahead.low <= slow.capture_points.ahead.high
     for request, response in (
         ({0: NEAR_ASKS, 1: FAR_ASKS}, {0: NEAR_HEARS}),
         ({0: NEAR_ASKS}, {0: NEAR_HEARS, 1: FAR_HEARS}),
     ):
         found = talk(request, response, votes=1, clocks=clocks)
-        assert found.places is not None
-        assert found.places.ahead is None
+        assert found.capture_points is not None
+        assert found.capture_points.ahead is None
         known = talk(request, response, votes=1)
-        assert known.places is not None
-        assert known.places.ahead == Bounds(MARK + 800, MARK + 1_200)
+        assert known.capture_points is not None
+        assert known.capture_points.ahead == Bounds(MARK + 800, MARK + 1_200)
 
 
 def test_a_message_bounds_the_clocks_more_closely() -> None:
     there = talk({0: NEAR_ASKS, 1: (10**10 + MARK + 1_050, 30)}, {0: NEAR_HEARS}, votes=1)
     back = talk({0: NEAR_ASKS}, {0: NEAR_HEARS, 1: (NEAR_HEARS[0] + MARK + 950, 30)}, votes=1)
-    assert there.places is not None
-    assert there.places.ahead == Bounds(MARK + 800, MARK + 1_050 + 1)
-    assert back.places is not None
-    assert back.places.ahead == Bounds(MARK + 950 - 1, MARK + 1_200)
+    assert there.capture_points is not None
+    assert there.capture_points.ahead == Bounds(MARK + 800, MARK + 1_050 + 1)
+    assert back.capture_points is not None
+    assert back.capture_points.ahead == Bounds(MARK + 950 - 1, MARK + 1_200)
 
 
 def test_bounds_are_those_of_the_time_of_the_first_place() -> None:
@@ -150,17 +150,19 @@ def test_bounds_are_those_of_the_time_of_the_first_place() -> None:
         ({0: (10**10 + later, 1)}, {1: (10**10 + later, 2)}), ({1: (10**10 + later, 1)}, {0: (10**10 + later, 2)}),
     ):  # fmt: skip
         found = talk(request, response, votes=1)
-        assert found.places is not None
-        assert found.places.ahead == Bounds(MARK + 900 - 200_100, MARK + 1_100 + 200_100)
+        assert found.capture_points is not None
+        assert found.capture_points.ahead == Bounds(MARK + 900 - 200_100, MARK + 1_100 + 200_100)
     turned = talk({1: NEAR_ASKS}, {0: (10**10 + later, 2)}, votes=-1)
-    assert turned.places is not None
-    assert turned.places.ahead == Bounds(-MARK - 1_100 - 200_100, -MARK - 900 + 200_100)
+    assert turned.capture_points is not None
+    assert turned.capture_points.ahead == Bounds(-MARK - 1_100 - 200_100, -MARK - 900 + 200_100)
 
 
 def test_the_order_is_by_the_connection_or_by_this_exchange_or_as_it_was_seen() -> None:
     def order(found: Exchange) -> tuple[list[str], bool]:
-        assert found.places is not None
-        return [place.file.partition(".")[0] for place in found.places.seen], found.places.ahead is not None
+        assert found.capture_points is not None
+        return [
+            place.file.partition(".")[0] for place in found.capture_points.seen
+        ], found.capture_points.ahead is not None
 
     loose = merger(bounded=False)
     longer, shorter = (NEAR_ASKS, NEAR_HEARS), ((10**10 + 2_000, 30), (10**10 + 4_500, 31))
@@ -198,8 +200,8 @@ def test_a_place_without_a_whole_message_says_nothing_of_it() -> None:
     answered = sight(conversation, 1, {0: (400, 8)}, {}), sight(conversation, 1, {2: (9, 9)}, {2: (2 * MARK + 500, 7)})
     found = exchange(asked, answered)
     tell(found, merger(bounded=False), FILES)
-    assert found.places is not None
-    assert {place.file: (place.request, place.response) for place in found.places.seen} == {
+    assert found.capture_points is not None
+    assert {place.file: (place.request, place.response) for place in found.capture_points.seen} == {
         "first.pcap": (Half(100, 250, 1, 5), None), "second.pcap": (None, None), "third.pcap": (None, None),
     }  # fmt: skip
     assert times(found) == [(100, 250, 1, 5), (3, 4, 8, 7)]
@@ -224,9 +226,9 @@ def test_ends_are_named_as_the_place_has_them() -> None:
             {0: NEAR_ASKS, 1: FAR_ASKS}, {0: NEAR_HEARS, 1: FAR_HEARS}, votes=-1 if turned else 1, turned=turned,
             aliases={1: alias},
         )  # fmt: skip
-        assert found.places is not None
-        assert not found.places.certain
-        assert [(place.client, place.broker) for place in found.places.seen] == [
+        assert found.capture_points is not None
+        assert not found.capture_points.certain
+        assert [(place.client, place.broker) for place in found.capture_points.seen] == [
             ("", ""), ("10.0.0.7:40000", "10.0.0.8:9092"),
         ]  # fmt: skip
 
@@ -239,18 +241,20 @@ def test_what_no_place_knows_is_left_as_it_is() -> None:
     for numbers in ((unknown, known), (known, unknown), (5, known), (known, 5), (5, 6)):
         found = exchange(numbers, None)  # type: ignore[arg-type]
         tell(found, merger(), FILES)
-        assert found.places is None
+        assert found.capture_points is None
         assert times(found) == [(1, 2, *map(int, numbers)), None]
     found = exchange(None, None)
     tell(found, merger(), FILES)
-    assert found.places is None
+    assert found.capture_points is None
     half_known = exchange((unknown, unknown), (sight(conversation, 1, {1: (MARK + 500, 3)}),) * 2)
     tell(half_known, merger(bounded=False), FILES)
-    assert half_known.places == Places((PointView("second.pcap", None, half(MARK + 500, 3)),), None, True)
+    assert half_known.capture_points == CapturePoints(
+        (PointView("second.pcap", None, half(MARK + 500, 3)),), None, True
+    )
     assert times(half_known) == [(1, 2, 77, 77), (500, 500, 3, 3)]
 
 
 def test_a_reading_of_one_file_has_no_places() -> None:
     from .sites import CAPTURES
 
-    assert all(exchange.places is None for exchange in kdbg.read(CAPTURES / "errors.pcap"))
+    assert all(exchange.capture_points is None for exchange in kdbg.read(CAPTURES / "errors.pcap"))

@@ -75,7 +75,7 @@ def test_every_question_can_be_asked_of_every_capture(held: Database, path: Path
         assert all(first <= packet for number, packet in firsts if f"c{number}" == connection)
     for name, question in QUESTIONS.items():
         rows = ask(held, question.sql)
-        if name == "unanswered":
+        if name == "no-response":
             assert len(rows) == sum(one.response is None and one.answered for one in seen)
         if name == "latency":
             assert sum(row["answered"] for row in rows) == sum(one.latency is not None for one in seen)

@@ -120,7 +120,7 @@ def top_topics(answers: Answers) -> None:
 
 
 def unanswered(answers: Answers) -> None:
-    [row] = answers["unanswered"]
+    [row] = answers["no-response"]
     assert row == {
         "request_time": at(asked.LEFT_AT), "api": "Metadata", "client_id": "lost", "client": "10.0.0.9:50009",
         "broker": "10.0.0.2:9092", "correlation_id": 1, "waited_ms": 4000.0,
@@ -137,7 +137,7 @@ CHECKS: dict[str, Callable[[Answers], None]] = {
     "rebalances": rebalances,
     "generations": generations,
     "top-topics": top_topics,
-    "unanswered": unanswered,
+    "no-response": unanswered,
 }
 """By the questions' names, what their answers must pass."""
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from kdbg.exchanges.messages.capture_points import UNNUMBERED, UNTIMED
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.latency import Split, Tcp, Timing
 from kdbg.exchanges.messages.peers import Decrypted, Peers, Process, Via
-from kdbg.exchanges.messages.places import UNNUMBERED, UNTIMED
 from kdbg.protocol.findings import Finding, Kind
 from kdbg.protocol.grammars import sasl
 from kdbg.protocol.wire.readings.topics import NamesThen

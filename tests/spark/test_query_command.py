@@ -83,9 +83,9 @@ def test_csv_and_json_are_for_other_programs(tables: Path) -> None:
         "committed_at": "2026-11-21T12:31:04.300000Z",
     }  # fmt: skip
     assert rows[2]["lag"] == ""
-    several = query(tables, "--ask", "lag", "--ask", "unanswered", "--format", "json").lines
+    several = query(tables, "--ask", "lag", "--ask", "no-response", "--format", "json").lines
     assert [(line["question"], line.get("lag")) for line in several if line.get("client_id") != HOSTILE] == [
-        ("lag", 5), ("lag", 3), ("lag", None), ("unanswered", None),
+        ("lag", 5), ("lag", 3), ("lag", None), ("no-response", None),
     ]  # fmt: skip
 
 

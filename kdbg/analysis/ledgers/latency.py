@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Any, Final, Protocol
 
+from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.latency import Split, Tcp, Timing
 from ...exchanges.messages.peers import End
-from ...exchanges.messages.places import UNTIMED
 from ...exchanges.messages.requested_wait import asked_to_wait
 from ...streams.tcp.paths import Path, Paths
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...capture.packet import Packet
+from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.peers import Peers
-from ...exchanges.messages.places import UNTIMED
 from ...exchanges.messages.requested_wait import WAITS
 from ...protocol.findings import Finding
 from ...protocol.findings.kinds import ATTEMPTS

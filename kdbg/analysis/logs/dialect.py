@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.peers import End
-from ...exchanges.messages.places import UNTIMED
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 

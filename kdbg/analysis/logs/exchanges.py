@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from ...exchanges.messages.capture_points import UNNUMBERED, UNTIMED, LogLine
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import Message, grammar_of
 from ...exchanges.messages.peers import Peers
-from ...exchanges.messages.places import UNNUMBERED, UNTIMED, LogLine
 from ...protocol.findings import Finding
 from ...protocol.wire.language.api import Direction
 from ...protocol.wire.nodes import (

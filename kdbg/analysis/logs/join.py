@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
+from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...exchanges.messages.places import UNTIMED
 from .dialect import LineFacts
 from .exchanges import line_of
 from .lines import ProtocolLine

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ...errors import InputError
+from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.error_codes import errors_in
-from ...exchanges.messages.places import UNTIMED
 from ...exchanges.messages.rejection import is_normal_step
 from ...protocol.grammars.errors import error_name
 from ...protocol.wire import Api

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 from uuid import UUID
 
+from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.places import UNTIMED
 from ...exchanges.messages.requested_wait import beyond_wait
 from ...exchanges.messages.software import software_of
 from ...protocol.findings import Finding

@@ -16,13 +16,13 @@ from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.compiled import UNREADABLE
 from ...protocol.wire.readings.outline import Outline, outline
 from ...protocol.wire.readings.topics import ALWAYS, names_by_then
+from .capture_points import UNTIMED, CapturePoints, LogLine
 from .error_codes import ErrorFound, errors_in
 from .latency import Timing
 from .message import LARGE, REMEMBERED, Message, facts_of, facts_of_both, front_of, read
 from .mistakes import OF_SEARCHES, Searches
 from .payloads import Context, may_hold_payloads, open_payloads
 from .peers import Peers
-from .places import UNTIMED, LogLine, Places
 
 MANY = 1 << 62
 """More names than there can be."""
@@ -267,8 +267,8 @@ class Exchange:
     """
 
     __slots__ = (
-        "answered", "api", "client_id", "correlation_id", "findings", "lines", "number", "peers", "places", "request",
-        "response", "timing", "told_latency", "version",
+        "answered", "api", "capture_points", "client_id", "correlation_id", "findings", "lines", "number", "peers",
+        "request", "response", "timing", "told_latency", "version",
     )  # fmt: skip
     api: Api | None
     client_id: str | None
@@ -288,7 +288,7 @@ class Exchange:
         self.lines: tuple[LogLine, ...] = ()
         self.told_latency: int | None = None
         """The nanoseconds to the response that a log tells."""
-        self.places: Places | None = None
+        self.capture_points: CapturePoints | None = None
         """Where it was seen, where captures of several places were merged."""
         self.timing: Timing | None = None
         """Where its time went, where that was asked for."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...capture.packet import Packet, endpoint
 from ..engine.engine import Engine
+from ..messages.capture_points import Bounds, CapturePoints, Half, PointView
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.peers import endpoint as said
-from ..messages.places import Bounds, Half, Places, PointView
 from .clocks import DRIFT
 from .flows import Conversation, FlowRun, Mark, Sight
 from .merge import Merger
@@ -48,7 +48,7 @@ def tell(exchange: Exchange, merger: Merger, files: Sequence[str]) -> None:
     order, sure = _order(found, conversation, forth, merger)
     near, far = order[0], order[-1]
     ahead = _ahead(found[near], found[far], near, far, merger) if near != far and sure else None
-    exchange.places = Places(tuple(found[at] for at in order), ahead, not conversation.aliases)
+    exchange.capture_points = CapturePoints(tuple(found[at] for at in order), ahead, not conversation.aliases)
     for half, name in ((exchange.request, "request"), (exchange.response, "response")):
         if half is not None:
             _take_times(half, [(at, getattr(found[at], name)) for at in order], merger)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-from ..messages.places import Bounds
+from ..messages.capture_points import Bounds
 
 DRIFT: Final = 5_000
 """Clocks drift apart by no more than a nanosecond in so many (200 ppm): clocks that are set right do by less."""

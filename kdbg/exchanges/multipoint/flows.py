@@ -80,17 +80,20 @@ class Path:
         clock.learn(1 if (side == 0) == (self.votes > 0) else 0, apart, time)
 
     def _vote(self, side: int, apart: int, time: int) -> None:
-        """Take note which place is nearer: to there and back takes longer from the nearer one."""
+        """Take note which place is nearer: to there and back takes longer from the nearer one.
+
+        A run votes once: a segment that was sent twice, of which a place lacks the first copy, would vote again and again.
+        """
         self.apart[side], self.times[side] = apart, time
         there, back = self.apart
         if there is None or back is None:
             return
         both = there - back
+        self.apart = [None, None]
         if abs(both) > abs(self.times[0] - self.times[1]) // DRIFT:
             self.votes = max(-AGREED, min(AGREED, self.votes + (1 if both > 0 else -1)))
             if abs(self.votes) == AGREED:
                 self._settled = SETTLED
-                self.apart = [None, None]
 
 
 class Conversation:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import Any, Final
 
+from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.places import UNTIMED
 from ...exchanges.messages.software import software_in
 from ...protocol.wire.readings.topics import NamesThen
 from .attributes import (

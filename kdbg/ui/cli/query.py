@@ -23,11 +23,21 @@ if TYPE_CHECKING:
 MOST = 100
 """Rows of a table, unless more are asked for."""
 READY = "\b\nBuilt-in queries:\n" + "\n".join(f"  {name:<14}{question.about}" for name, question in QUESTIONS.items())
+FORMER_NAMES = {"unanswered": "no-response"}
+"""Names of built-in queries that are accepted for two more releases."""
+
+
+class QuestionName(click.Choice[str]):
+    """The name of a built-in query, or a former one."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name of today."""
+        return super().convert(FORMER_NAMES.get(value, value), param, ctx)
 
 
 @click.command(context_settings={"max_content_width": 100}, epilog=READY)
 @click.argument("arguments", nargs=-1, required=True, metavar="DIR|CAPTURE… [SQL]", type=click.Path(allow_dash=True))
-@click.option("--ask", multiple=True, type=click.Choice(list(QUESTIONS)), metavar="NAME",
+@click.option("--ask", multiple=True, type=QuestionName(list(QUESTIONS)), metavar="NAME",
               help="Run a built-in query (listed below). Repeatable.")  # fmt: skip
 @click.option("--show-sql", is_flag=True, help="Print the SQL without running it.")
 @choice_option("table", "csv", "json")

@@ -8,6 +8,7 @@ from uuid import UUID
 import orjson
 
 from ...exchanges.messages import exchange as captured
+from ...exchanges.messages.capture_points import CapturePoints
 from ...protocol.wire.readings.topics import names_by_then
 from ..render.jsonlines import json_line
 from ..render.style import Look
@@ -30,7 +31,7 @@ class Exchange(captured.Exchange):
         self.number, self.answered, self.findings = found.number, found.answered, found.findings
         self.request, self.response, self._learnt = found.request, found.response, topics
         self.lines, self.told_latency = found.lines, found.told_latency
-        self.places, self.timing = found.places, found.timing
+        self.capture_points, self.timing = found.capture_points, found.timing
         return self
 
     @property
@@ -38,6 +39,11 @@ class Exchange(captured.Exchange):
         """The names of topic ids that were known when it was handed out."""
         half = self.request or self.response
         return names_by_then(self._learnt, half.names) if half is not None else self._learnt
+
+    @property
+    def places(self) -> CapturePoints | None:
+        """The former name of `capture_points`."""
+        return self.capture_points
 
     def to_dict(self, *, show_secrets: bool = False) -> dict[str, Any]:
         """Return what `kdbg decode --format json` prints of it, as dicts, lists, strings and numbers.

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ...exchanges.messages.capture_points import UNNUMBERED, UNTIMED, Bounds, Half, LogLine, PointView
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.latency import Split, Tcp
 from ...exchanges.messages.message import Message
 from ...exchanges.messages.peers import Peers, Via, endpoint
-from ...exchanges.messages.places import UNNUMBERED, UNTIMED, Bounds, Half, LogLine, PointView
 from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
 from ...protocol.wire import Api
@@ -203,7 +203,7 @@ def line_words(exchange: Exchange) -> str:
 
 def places_lines(exchange: Exchange, look: Look) -> list[str]:
     """Return the lines on the places: where the time went, then the files with their packets, and their clocks."""
-    places = exchange.places
+    places = exchange.capture_points
     if places is None:
         return []
     names = names_of([place.file for place in places.seen])
@@ -269,7 +269,7 @@ def exact(nanoseconds: int, slack: int) -> str:
 
 def places_words(exchange: Exchange) -> str:
     """Return the same for a summary: `net 2.1 ms`; "" where nothing is known of the network."""
-    places = exchange.places
+    places = exchange.capture_points
     if places is None:
         return ""
     if len(places.seen) == 1:

@@ -19,7 +19,7 @@ from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.codegen import UNREADABLE
 from .findings import finding_object, note
 from .json_source import JsonWriter, json_writer
-from .jsonlines import DELETE, Topics, dump, errors_of, has_uuids, json_line, places_object, printable, record_sets
+from .jsonlines import DELETE, Topics, dump, errors_of, has_uuids, json_line, points_object, printable, record_sets
 from .style import Look
 from .times import SECOND, iso_seconds
 
@@ -65,8 +65,9 @@ class JsonView:
         names = self._names(exchange) if writers.by_id else b""
         if names is None:
             return None
-        if exchange.places:
-            names += b',"places":' + dumps(places_object(exchange))
+        if exchange.capture_points:
+            points = dumps(points_object(exchange))
+            names += b',"capture_points":%b,"places":%b' % (points, points)
         out = [b""]
         try:
             failed, findings = self._bodies(request, response, writers, out)

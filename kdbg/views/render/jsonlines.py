@@ -18,12 +18,12 @@ from uuid import UUID
 
 import orjson
 
+from ...exchanges.messages.capture_points import UNNUMBERED, UNTIMED, Bounds, Half, LogLine, PointView
 from ...exchanges.messages.error_codes import errors_in
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.latency import split_object, tcp_object
 from ...exchanges.messages.message import Message
 from ...exchanges.messages.peers import Attempts, connection_object, endpoint
-from ...exchanges.messages.places import UNNUMBERED, UNTIMED, Bounds, Half, LogLine, PointView
 from ...protocol.findings import Finding
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct
@@ -70,7 +70,7 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, look: Look = HIDDE
         "notes": [*map(note, findings)],
         "findings": [*map(finding_object, findings)],
         **({"topic_names": names} if names else {}),
-        **({"places": places_object(exchange)} if exchange.places else {}),
+        **(dict.fromkeys(("capture_points", "places"), points_object(exchange)) if exchange.capture_points else {}),
         **({"log": [*map(line_object, exchange.lines)]} if exchange.lines else {}),
         "request": request,
         "response": response,
@@ -129,23 +129,23 @@ def line_object(line: LogLine) -> dict[str, Any]:
     return {"file": line.log, **said} if line.log else said
 
 
-def places_object(exchange: Exchange) -> Json:
+def points_object(exchange: Exchange) -> Json:
     """Return where an exchange was seen, and what became of its time; durations are milliseconds."""
-    places = exchange.places
-    assert places is not None, "not merged"
-    there, back, ahead = places.there, places.back, places.ahead
+    points = exchange.capture_points
+    assert points is not None, "not merged"
+    there, back, ahead = points.there, points.back, points.ahead
     return {
-        "times": [_place_object(place) for place in places.seen],
-        "identity": "certain" if places.certain else "likely",
-        "network_ms": _ms(places.network),
-        "broker_ms": _ms(places.broker),
+        "times": [_point_object(point) for point in points.seen],
+        "identity": "certain" if points.certain else "likely",
+        "network_ms": _ms(points.network),
+        "broker_ms": _ms(points.broker),
         "there_ms": _bounds(there),
         "back_ms": _bounds(back),
         "clock_ahead_ms": _bounds(ahead),
     }
 
 
-def _place_object(place: PointView) -> Json:
+def _point_object(place: PointView) -> Json:
     ends = {"client": place.client, "broker": place.broker} if place.client else {}
     return {
         "file": place.file, **ends, "latency_ms": _ms(place.latency),

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import endpoint
-from ...exchanges.messages.places import UNTIMED
 from ...exchanges.messages.requested_wait import WAITS, asked_to_wait
 from ...protocol.findings import Finding
 from ...protocol.wire import Api
@@ -258,7 +258,7 @@ class Summary:
             words.append(wait)
         if exchange.lines:
             words.append(line_words(exchange))
-        if exchange.places and (seen := places_words(exchange)):
+        if exchange.capture_points and (seen := places_words(exchange)):
             words.append(seen)
         if facts is not None:
             key: tuple[Any, ...] = facts if not words else (*facts, *words)

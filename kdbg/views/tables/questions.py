@@ -313,7 +313,7 @@ GROUP BY 1
 ORDER BY SUM(bytes) DESC, topic
 """,
     ),
-    "unanswered": Question(
+    "no-response": Question(
         "requests without a response, and how long they waited",
         """
 SELECT request_time, api, exchanges.client_id, client, broker, correlation_id,

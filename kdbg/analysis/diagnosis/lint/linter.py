@@ -8,9 +8,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from ....exchanges.messages.capture_points import UNTIMED
 from ....exchanges.messages.exchange import Exchange
 from ....exchanges.messages.peers import endpoint
-from ....exchanges.messages.places import UNTIMED
 from ....protocol.findings import Finding
 from ....protocol.findings.facts import AnsweredUnasked, AnsweredUnaskedLate, MessageMistake
 from ....protocol.findings.kinds import Kind, Severity

@@ -52,7 +52,7 @@ class TreeView:
     def __call__(self, exchange: Exchange) -> bytes:
         request, response = exchange.request, exchange.response
         if (
-            request is None or response is None or exchange.findings or exchange.lines or exchange.places
+            request is None or response is None or exchange.findings or exchange.lines or exchange.capture_points
             or exchange.timing
         ):  # fmt: skip
             return self.in_parts(exchange)

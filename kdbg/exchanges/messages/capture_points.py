@@ -54,7 +54,7 @@ class Bounds(NamedTuple):
         return (self.high - self.low + 1) // 2
 
 
-class Places(NamedTuple):
+class CapturePoints(NamedTuple):
     """The places that saw an exchange, from the client's to the broker's; all others of the merged captures did not.
 
     `ahead` is by how much the clock of the last place is ahead of the first one's: None where nothing bounds it.

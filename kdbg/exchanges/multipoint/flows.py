@@ -82,7 +82,7 @@ class Path:
     def _vote(self, side: int, apart: int, time: int) -> None:
         """Take note which place is nearer: to there and back takes longer from the nearer one.
 
-        A run votes once: a segment that was sent twice, of which a place lacks the first copy, would vote again and again.
+        A run votes once: of a segment that was sent twice, of which a place lacks the first copy, all votes are wrong.
         """
         self.apart[side], self.times[side] = apart, time
         there, back = self.apart

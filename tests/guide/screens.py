@@ -30,7 +30,7 @@ from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.intercept import Intercepting
 from kdbg.views.render.style import Look
 from tests.cli.terminal import on_terminal
-from tests.tui.driving import drive, press, until
+from tests.tui.driving import drive, press, strike, until
 
 from .blocks import TOP
 
@@ -113,11 +113,10 @@ def held(columns: int, rows: int) -> list[str]:
         async def run() -> None:
             async with app.run_test(size=(columns, rows)) as pilot:
                 await until(pilot, lambda: app.looked is not None and app.exchanges.cursor == HELD - 2)
-                await pilot.press("i", *"api == 'Produce'", "enter")
+                await strike(pilot, "i", *"api == 'Produce'", "enter")
                 hold()
                 await until(pilot, lambda: app.held.count)
-                await pilot.press("H", "enter", *["down"] * 7)
-                await pilot.pause()
+                await strike(pilot, "H", "enter", *["down"] * 7)
                 found.extend(seen(app))
 
         asyncio.run(run())

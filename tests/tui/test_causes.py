@@ -26,7 +26,7 @@ from kdbg.views.render.style import Look
 from ..cli.calls import call
 from ..incidents import CAPTURES as INCIDENTS
 from ..traffic import Talk, pcap
-from .driving import CAPTURES, drive, feed, lines, press, until, whole
+from .driving import CAPTURES, click, drive, feed, handled, lines, press, strike, until, whole
 
 ERRORS = CAPTURES / "errors.pcap"
 HEALTHY = CAPTURES / "real-4.4.0-share-group.pcap"
@@ -115,7 +115,7 @@ def test_evidence_leads_to_its_exchange() -> None:
             assert pane(app).line.exchange == number, "the cursor is where it was"  # type: ignore[union-attr]
         await press(app, pilot, "home")
         at = next(at for at, line in enumerate(pane(app).lines) if line.exchange == 8)
-        await pilot.click("#diagnosis", offset=(8, at))
+        await click(pilot, "#diagnosis", (8, at))
         await press(app, pilot)
         assert app.exchanges.cursor == 7
 
@@ -144,14 +144,13 @@ def test_what_the_command_line_leaves_out_cannot_be_gone_to() -> None:
         async def run() -> None:
             async with app.run_test(size=(80, 24), notifications=True) as pilot:
                 await until(pilot, lambda: found.over)
-                await pilot.press("3")
+                await strike(pilot, "3")
                 await until(pilot, lambda: pane(app).causes)
                 before = app.exchanges.cursor
                 go(app, 8)
-                await pilot.pause()
+                await handled(app)
                 assert any("#8  not loaded" in line for line in lines(app))
-                await pilot.press("enter")
-                await pilot.pause()
+                await strike(pilot, "enter")
                 assert (app.below.name, app.exchanges.cursor) == ("diagnosis", before)
 
         asyncio.run(run())
@@ -172,7 +171,7 @@ def test_causes_are_folded_and_stay_so_as_more_is_told() -> None:
         assert pane(app).line.exchange == 13  # type: ignore[union-attr]
         await press(app, pilot, "home", "enter")
         assert pane(app).count == before
-        await pilot.click("#diagnosis", offset=(0, 0))
+        await click(pilot, "#diagnosis", (0, 0))
         assert pane(app).count == folded
         await press(app, pilot, "right")
         assert pane(app).count == before
@@ -233,13 +232,12 @@ def test_a_file_that_is_still_read_says_so(tmp_path: Path) -> None:
 
         async def run() -> None:
             async with app.run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
+                await strike(pilot, "3")
                 await until(pilot, lambda: any("still reading; 3 causes so far" in line for line in lines(app)))
                 go(app, 8)
-                await pilot.press("enter")
+                await strike(pilot, "enter")
                 await until(pilot, lambda: app.exchanges.cursor == 7)
-                await pilot.press("3")
-                await pilot.pause()
+                await strike(pilot, "3")
                 pane(app).load({}, "still reading")
                 (line,) = pane(app).lines
                 assert [piece.text for piece in line.pieces] == ["still reading; no root cause found so far"]
@@ -269,11 +267,11 @@ def test_a_stream_is_judged_while_it_comes() -> None:
 
         async def run() -> None:
             async with app.run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
+                await strike(pilot, "3")
                 await until(pilot, lambda: any("live; 3 causes so far" in line for line in lines(app)))
                 assert app.following
                 go(app, 8)
-                await pilot.press("enter")
+                await strike(pilot, "enter")
                 await until(pilot, lambda: app.exchanges.cursor == 7)
                 assert not app.following
 

@@ -14,7 +14,7 @@ from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.ui.tui.fields import ByteRange
 from kdbg.ui.tui.intercept import HOLDS, Heard, HeldMessage, Intercepting
 
-from .driving import CAPTURES, drive, lines, press, until
+from .driving import CAPTURES, drive, handled, lines, press, strike, until
 from .test_panes import held
 
 NOTHING = "information: no message is held: press i to set what to hold"
@@ -69,8 +69,7 @@ class Holding:
 
     async def press(self, *keys: str) -> list[str]:
         """Press keys; return what is said, and forget it."""
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
+        await strike(self.pilot, *keys)
         said, self.said = self.said, []
         return said
 
@@ -81,14 +80,13 @@ class Holding:
     async def hear(self, *what: Heard) -> None:
         for each in what:
             self.holder.hear(each)
-        await self.pilot.pause()
-        await self.pilot.pause()
+        await handled(self.app)
 
     async def at(self, path: str, part: int = 0) -> None:
         fields = self.app.fields
         fields.show(next(one for one in fields.branches.roots[part].below if one.path == path))
         self.app.light()
-        await self.pilot.pause()
+        await handled(self.app)
 
     @property
     def looked(self) -> int | None:
@@ -141,7 +139,7 @@ def test_what_is_to_be_held_is_asked_for() -> None:
         assert await it.type(" api == 'Produce' ") == []
         assert (it.open, it.app.holding, it.holder.done) == (False, "api == 'Produce'", [("want", "api == 'Produce'")])
         it.app.tick()
-        await it.pilot.pause()
+        await handled(it.app)
         assert "0 held: api == 'Produce'" in lines(it.app)[0]
         await it.press("i")
         assert it.line.value == "api == 'Produce'"
@@ -161,7 +159,7 @@ def test_held_messages_are_looked_at_and_let_go() -> None:
         await it.press("down")
         assert (it.looked, app.looked.exchange.number) == (-8, 6)
         app.exchanges.go(5)
-        await it.pilot.pause()
+        await handled(it.app)
         assert it.looked == -8, "exchanges move on below"
         await it.press("enter")
         assert app.pane is app.fields

@@ -15,7 +15,7 @@ from kdbg.ui.tui.app import Browser, Page
 from kdbg.ui.tui.index import WRONG
 from kdbg.ui.tui.keys import FOOT, KEYS, SHORT
 
-from .driving import CAPTURES, drive, lines, press, settled, until
+from .driving import CAPTURES, drive, lines, press, settled, strike, until
 
 ERRORS = CAPTURES / "errors.pcap"
 WRONG_ONES = [3, 7, 8, 10]
@@ -213,7 +213,7 @@ async def darkens(app: Browser, pilot: Pilot[None]) -> None:
 async def notes(app: Browser, pilot: Pilot[None]) -> None:
     await press(app, pilot, "a")
     assert any("9 connections" in line for line in lines(app))
-    await pilot.press("escape")
+    await strike(pilot, "escape")
     assert not isinstance(app.screen, Page)
 
 
@@ -221,7 +221,7 @@ async def helps(app: Browser, pilot: Pilot[None]) -> None:
     await press(app, pilot, "question_mark")
     assert isinstance(app.screen, Page)
     assert any("next line" in line for line in lines(app))
-    await pilot.press("q")
+    await strike(pilot, "q")
     assert not isinstance(app.screen, Page)
     assert app.is_running
 
@@ -270,7 +270,7 @@ async def copies(app: Browser, pilot: Pilot[None]) -> None:
 
 
 async def quits(app: Browser, pilot: Pilot[None]) -> None:
-    await pilot.press("q")
+    await strike(pilot, "q")
     await until(pilot, lambda: not app.is_running)
 
 

@@ -28,7 +28,7 @@ from kdbg.ui.tui.keys import HOLD_KEYS, KEYS
 from kdbg.views.render.style import Look
 
 from ..live.test_relay import METADATA, produce, request
-from .driving import PATIENCE, lines, until
+from .driving import PATIENCE, handled, lines, strike, until
 
 
 class Client:
@@ -73,8 +73,9 @@ class Live:
         return self.clients[-1]
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
+        await strike(self.pilot, *keys)
+        self.app.tick()
+        await handled(self.app)
 
     async def type(self, text: str) -> None:
         self.app.query_one("#line", Input).value = text
@@ -82,7 +83,8 @@ class Live:
 
     async def until(self, fits: Callable[[], object]) -> None:
         await until(self.pilot, fits)
-        await self.pilot.pause()
+        self.app.tick()
+        await handled(self.app)
 
     async def hold(self, text: str) -> None:
         await self.press("i")

@@ -15,7 +15,7 @@ from kdbg.views.render.style import Look
 
 from ..cli.calls import call
 from ..traffic import Talk, pcap
-from .driving import CAPTURES, drive, lines, press, until, whole
+from .driving import CAPTURES, click, drive, lines, press, shown, whole
 
 LOOK = Look(width=400, full=False)
 PASSWORD = b"hunter2"
@@ -104,7 +104,7 @@ def test_secrets_are_hidden_unless_they_are_asked_for(tmp_path: Path, shown: boo
         await press(app, pilot, "end", "x")
         assert (PASSWORD.hex(" ") in app.clipboard) is shown
         await press(app, pilot, "y")
-        await until(pilot, lambda: app.clipboard.startswith("{"))
+        assert app.clipboard.startswith("{")
         assert any(form in app.clipboard for form in (PASSWORD.decode(), "aHVudGVyMg", "c2Vy", PASSWORD.hex())) is shown
 
     drive(steps, path, show_secrets=shown)
@@ -145,16 +145,16 @@ def test_moving_in_the_bytes_lights_their_field(tmp_path: Path) -> None:
 
 def test_the_mouse_chooses_rows_fields_bytes_and_columns() -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
-        await pilot.click("#exchanges", offset=(10, 5))
-        await press(app, pilot)
+        await click(pilot, "#exchanges", (10, 5))
+        await shown(app, pilot)
         assert app.exchanges.cursor == 5
-        await pilot.click("#fields", offset=(8, 4))
-        await until(pilot, lambda: app.fields.branch is not None and app.fields.branch.path == "correlation_id")
-        await pilot.click("#bytes", offset=(6, 1))
-        await until(pilot, lambda: app.fields.branch is not None and app.fields.branch.path == "size")
-        assert app.pane is app.bytes
-        await pilot.click("#heading", offset=(9, 0))
-        await until(pilot, lambda: app.order.by == "time")
+        await click(pilot, "#fields", (8, 4))
+        assert app.fields.branch is not None
+        assert app.fields.branch.path == "correlation_id"
+        await click(pilot, "#bytes", (6, 1))
+        assert (app.pane, app.fields.branch.path) == (app.bytes, "size")
+        await click(pilot, "#heading", (9, 0))
+        assert app.order.by == "time"
 
     drive(steps, CAPTURES / "errors.pcap")
 

@@ -18,6 +18,7 @@ from kdbg.ui.tui.panes import Bytes as BytesPane
 from kdbg.ui.tui.panes import Fields
 from kdbg.ui.tui.table import Heading
 
+from .driving import click, handled, strike
 from .test_panes import held
 from .test_pieces import dumped, small
 
@@ -67,7 +68,7 @@ def on_screen(
     async def run() -> None:
         app = Screen(widget)
         async with app.run_test(size=size) as pilot:
-            await pilot.pause()
+            await handled(app)
             await steps(app, pilot)
 
     asyncio.run(run())
@@ -83,7 +84,7 @@ def test_a_pane_keeps_its_cursor_in_sight() -> None:
 
     async def steps(app: Screen, pilot: Pilot[None]) -> None:
         async def seen(cursor: int, top: int) -> None:
-            await pilot.pause()
+            await handled(app)
             assert (pane.cursor, pane.scroll_offset.y) == (cursor, top)
             assert shown(app)[:2] == [f"line {top}", f"line {top + 1}"]
 
@@ -101,21 +102,21 @@ def test_a_pane_keeps_its_cursor_in_sight() -> None:
         app.heard.clear()
         pane.go(7, told=False)
         await seen(7, 0)
-        await pilot.click(pane, offset=(3, 5))
+        await click(pilot, pane, (3, 5))
         await seen(5, 0)
         assert app.heard == [5]
         pane.lines = 4
         pane.refit()
         await seen(3, 0)
         assert shown(app) == [*(f"line {at}" for at in range(4)), *[""] * 6]
-        await pilot.click(pane, offset=(3, 6))
+        await click(pilot, pane, (3, 6))
         await seen(3, 0)
-        await pilot.click(pane, offset=(3, 2))
+        await click(pilot, pane, (3, 2))
         await seen(2, 0)
         assert app.heard == [5, 2]
         assert (pane.highlight(2), pane.highlight(1)) == ("cursor", "")
         app.set_focus(None)
-        await pilot.pause()
+        await handled(app)
         assert (pane.highlight(2), pane.highlight(1)) == ("unfocused", "")
         pane.lines = 12
         pane.grew()
@@ -137,7 +138,7 @@ def test_lines_are_drawn_in_their_styles() -> None:
 
     async def steps(app: Screen, pilot: Pilot[None]) -> None:
         pane.focus()
-        await pilot.pause()
+        await handled(app)
         first, second = pane.render_line(0), pane.render_line(1)
         assert first.text == "line 0".ljust(first.cell_length)
         assert first.cell_length == second.cell_length == pane.size.width
@@ -152,7 +153,7 @@ def test_lines_are_drawn_in_their_styles() -> None:
         assert pane.render_line(30).text.strip() == ""
         assert pane.render_line(29).text.strip() == "line 29"
         pane.go(25)
-        await pilot.pause()
+        await handled(app)
         assert pane.render_line(0).text.strip() == f"line {pane.scroll_offset.y}"
 
     on_screen(pane, steps)
@@ -163,12 +164,11 @@ def test_any_of_its_keys_closes_a_page() -> None:
         for key in ("escape", "q", "question_mark", "a", "enter", ""):
             page = Page(Text("a text\nto read"))
             app.push_screen(page)
-            await pilot.pause()
+            await handled(app)
             lines = [line.strip() for line in shown(app)]
             assert "a text" in "\n".join(lines)
             assert "to read" in "\n".join(lines)
-            await (pilot.press(key) if key else pilot.click(offset=(9, 4)))
-            await pilot.pause()
+            await (strike(pilot, key) if key else click(pilot, page, (9, 4)))
             assert app.screen is not page, key
 
     on_screen(Lines(), steps)
@@ -181,7 +181,7 @@ def test_the_list_of_held_messages_takes_room_for_those_that_there_are() -> None
         assert not pane.display
         for number, height in ((1, 1), (2, 2), (3, 3), (4, 4), (5, 4)):
             pane.add(held(number, "request"))
-            await pilot.pause()
+            await handled(app)
             assert pane.display
             assert pane.size.height == height
         pane.go(4)
@@ -191,11 +191,11 @@ def test_the_list_of_held_messages_takes_room_for_those_that_there_are() -> None
         assert pane.take_out(1) is first
         assert pane.message is pane.messages[-1]
         pane.enter()
-        await pilot.pause()
+        await handled(app)
         assert app.heard[-1] == "entered"
         for number in range(2, 6):
             assert pane.take_out(number) is not None
-        await pilot.pause()
+        await handled(app)
         assert not pane.display
         assert pane.message is None
 
@@ -212,8 +212,8 @@ def test_a_click_on_a_title_sorts_by_its_column() -> None:
         line = "      # time UTC↑    conn API                   req resp   lat details"
         assert str(heading.render()).rstrip() == line
         for column in (0, 1, 6, 7, 8, 20, 21, 24, 25, 26, 78):
-            await pilot.click(heading, offset=(column, 0))
-        await pilot.pause()
+            await click(pilot, heading, (column, 0))
+        await handled(app)
         names = ["number"] * 3 + ["number", "time", "time", "ends", "ends", "ends", "api", "flags"]
         assert app.heard == names
         order.by, order.descending = "latency", True
@@ -249,10 +249,10 @@ def test_fields_are_folded_around_the_cursor() -> None:
         assert (at(), pane.count) == ("topics", 7)
         pane.enter()
         assert pane.count == 9
-        await pilot.pause()
-        await pilot.click(pane, offset=(3, 3))
+        await handled(app)
+        await click(pilot, pane, (3, 3))
         assert pane.count == 7
-        await pilot.click(pane, offset=(4, 3))
+        await click(pilot, pane, (4, 3))
         assert (pane.cursor, pane.count) == (3, 7)
         branch = pane.branches.lines[3].below[0].below[0]
         pane.show(branch)
@@ -277,7 +277,7 @@ def test_the_cursor_of_bytes_goes_from_byte_to_byte() -> None:
         ):  # fmt: skip
             move()
             assert (pane.at, pane.cursor) == (ByteRange(buffer, place, place + 1), line)
-        await pilot.pause()
+        await handled(app)
         for column, line, place in ((6, 2, 8), (8, 2, 8), (9, 2, 9), (29, 2, 15), (31, 2, 8), (38, 2, 15)):
             pane.clicked(line, column)
             assert pane.at.start == place, column

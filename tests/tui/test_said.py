@@ -13,7 +13,7 @@ from kdbg.ui.tui.app import Browser
 from kdbg.ui.tui.processes import JobDone
 from kdbg.ui.tui.shell import SHARES, TICK
 
-from .driving import CAPTURES, drive, press, settled
+from .driving import CAPTURES, drive, handled, press, settled
 
 ERRORS = CAPTURES / "errors.pcap"
 
@@ -80,8 +80,7 @@ def test_what_is_marked_is_written_and_what_goes_wrong_is_said(tmp_path: Path) -
         app.heard_filter(JobDone("no such field"))
         for told in (JobDone(), JobDone("no capture")):
             app.heard_more(0, told)
-        await pilot.pause()
-        await pilot.pause()
+        await handled(app)
         assert said == ["information: written: x", "error: no room\\n", "error: no such field", "error: no capture"]
         assert app.filtering is False
         app.action_unmark()

@@ -37,7 +37,7 @@ from kdbg.views.render.style import Look
 from kdbg.views.tables.message_columns import WantedRows
 
 from ..traffic import Talk, pcap
-from .driving import CAPTURES, lines, told, until, wait
+from .driving import CAPTURES, handled, lines, strike, told, until, wait
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RED = "ghosts[red]\x1b[31m"
@@ -115,7 +115,7 @@ async def opened(app: Browser, pilot: Pilot[None], row: int) -> None:
             and {"request", "bytes"} & {*parts(app)}
         ),
     )
-    await pilot.pause()
+    await handled(app)
 
 
 def all_read(folder: Path) -> list[Any]:
@@ -194,21 +194,18 @@ def test_below_is_what_tables_know_and_what_the_capture_has(archive: tuple[Path,
         assert fields["api"].means.startswith("name of the API")
         assert fields["[0].error"].says == '"NOT_LEADER_OR_FOLLOWER"'
         assert fields["[0].value_size"].says == "25"
-        await pilot.press("enter")
+        await strike(pilot, "enter")
         for name in ("exchange", "partitions", "records", "request", "response", "exchange"):
             assert app.fields.branch is not None
             assert app.fields.branch.name == name
-            await pilot.press("r")
+            await strike(pilot, "r")
         (wanted,) = kdbg.read(CAPTURES / "errors.pcap", exchange=7)
         assert app.bytes.dump.opened.buffers[0].data[4:] == wanted.request.data
-        await pilot.press("tab", "home", "right", "right", "right", "right")
-        await pilot.pause()
+        await strike(pilot, "tab", "home", "right", "right", "right", "right")
         assert app.fields.branch.path == "api_key", "bytes lead to fields of the message"
-        await pilot.press("x", "y")
-        await pilot.pause()
+        await strike(pilot, "x", "y")
         assert json.loads(app.clipboard)["correlation_id"] == wanted.correlation_id
-        await pilot.press("u")
-        await pilot.pause()
+        await strike(pilot, "u")
         sent = (len(wanted.request.data).to_bytes(4, "big") + wanted.request.data).hex()
         assert app.clipboard == f"kdbg send --raw {sent} --broker 127.0.0.1:9092"
 
@@ -244,12 +241,11 @@ def test_without_the_capture_it_says_that_bytes_are_not_in_tables(moved: tuple[P
         assert said in note
         assert app.bytes.count == 0
         before = app.clipboard
-        await pilot.press("enter", "y", "tab", "down", "right", "end", "G", "tab")
-        await pilot.pause()
+        await strike(pilot, "enter", "y", "tab", "down", "right", "end", "G", "tab")
         assert app.clipboard == before
-        await pilot.press("m", "w")
+        await strike(pilot, "m", "w")
         app.query_one("#line", Input).value = str(path.parent / "out.pcap")
-        await pilot.press("enter")
+        await strike(pilot, "enter")
         await until(pilot, lambda: any(said[:20] in line for line in lines(app)[20:]))
         assert not (path.parent / "out.pcap").exists()
 
@@ -275,12 +271,12 @@ def test_the_filter_line_takes_a_condition_in_sql(archive: tuple[Path, Path], te
         contents = app.contents
         assert isinstance(contents, TableRows)
         wanted = {at for at in range(len(app.feed.index)) if fits(contents.row(at))}
-        await pilot.press("slash")
+        await strike(pilot, "slash")
         app.query_one("#line", Input).value = text
-        await pilot.press("enter")
+        await strike(pilot, "enter")
         await until(pilot, lambda: not app.filtering)
         assert {app.order[row] for row in range(len(app.order))} == wanted
-        await pilot.press("2")
+        await strike(pilot, "2")
         await until(pilot, lambda: any("p99 ms" in line for line in lines(app)))
         shown = {contents.row(at)["api"] for at in wanted}
         for api in ("Produce", "Heartbeat", "Metadata"):
@@ -297,12 +293,11 @@ def test_what_is_no_condition_stays_in_the_line(archive: tuple[Path, Path], text
 
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         before = len(app.order)
-        await pilot.press("slash")
+        await strike(pilot, "slash")
         app.query_one("#line", Input).value = text
-        await pilot.press("enter")
-        await pilot.pause()
+        await strike(pilot, "enter")
         assert app.query_one("#line", Input).has_class("open")
-        await pilot.press("escape", "escape")
+        await strike(pilot, "escape", "escape")
         await until(pilot, lambda: len(app.order) == before)
 
     drive(archive[0], steps)
@@ -313,10 +308,10 @@ def test_what_is_marked_is_written_out_of_its_captures(archive: tuple[Path, Path
 
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         app.exchanges.go(5)
-        await pilot.press("m", "m")
-        await pilot.press("w")
+        await strike(pilot, "m", "m")
+        await strike(pilot, "w")
         app.query_one("#line", Input).value = str(target)
-        await pilot.press("enter")
+        await strike(pilot, "enter")
         await until(pilot, lambda: any("wrote 2 exchanges to " in line for line in lines(app)[20:]))
 
     drive(archive[0], steps)
@@ -327,13 +322,11 @@ def test_what_is_marked_is_written_out_of_its_captures(archive: tuple[Path, Path
 def test_every_key_does_something_or_nothing(archive: tuple[Path, Path]) -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         for key in (name for one in KEYS for name in one.keys.split(",") if name not in "qw"):
-            await pilot.press(key)
-            await pilot.pause()
+            await strike(pilot, key)
             if app.query("#line.open") or len(app.screen_stack) > 1:
-                await pilot.press("escape")
+                await strike(pilot, "escape")
         assert app.is_running
-        await pilot.press("3")
-        await pilot.pause()
+        await strike(pilot, "3")
         assert any("tables contain no packets to diagnose" in line for line in lines(app))
 
     drive(archive[0], steps)
@@ -380,7 +373,7 @@ def test_text_of_tables_is_escaped(tmp_path: Path) -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         await opened(app, pilot, 0)
         seen = lines(app)
-        await pilot.press("2")
+        await strike(pilot, "2")
         await pilot.pause(0.5)
         seen += lines(app)
         assert not any("\x1b" in line for line in seen)

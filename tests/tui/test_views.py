@@ -18,7 +18,7 @@ from kdbg.ui.tui.keys import KEYS
 from kdbg.ui.tui.pane import Pane
 from kdbg.ui.tui.views import VIEWS, View, When
 
-from .driving import CAPTURES, drive, lines, press
+from .driving import CAPTURES, drive, handled, lines, press
 
 TOP = Path(__file__).resolve().parents[2]
 ERRORS = CAPTURES / "errors.pcap"
@@ -137,7 +137,7 @@ def test_a_terminal_of_another_width_has_the_panes_of_that_width(
 
     async def resized(app: Browser, pilot: Pilot[None]) -> None:
         await pilot.resize_terminal(*after)
-        await pilot.pause()
+        await handled(app)
         assert app.fields.size.width >= after[0] // 3
         seen.append(lines(app)[1:])
 

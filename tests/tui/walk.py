@@ -13,11 +13,9 @@ from textual.widgets import Static
 
 from kdbg.ui.tui.app import Browser
 
-from .driving import CAPTURES, drive, lines, press, until
+from .driving import CAPTURES, drive, lines, press, shown, until
 
 FILE = Path(__file__).with_name("walked.txt")
-STILL = 8
-"""A screen is still that is drawn so often alike: on a busy machine the reader's answer comes a moment later."""
 Step = tuple[str, ...]
 WALKS: dict[str, tuple[str, tuple[int, int], Sequence[Step]]] = {
     "narrow": ("errors.pcap", (80, 24), (
@@ -64,16 +62,11 @@ def walked(name: str) -> list[str]:
 async def still(app: Browser, pilot: Pilot[None]) -> list[str]:
     """Return the lines of the screen once it changes no more."""
     await until(pilot, lambda: not app.filtering)
-    await press(app, pilot)
     if app.below.name == "numbers":
         await until(pilot, lambda: "exchanges" in str(app.query_one("#numbers-text", Static).render()))
-    before, same = [""], 0
-    while same < STILL:
-        app.tick()
-        await pilot.pause(0.02)
-        now = [line.rstrip() for line in lines(app)]
-        before, same = now, same + 1 if now == before else 0
-    return before
+    app.tick()
+    await shown(app, pilot)
+    return [line.rstrip() for line in lines(app)]
 
 
 def main() -> None:

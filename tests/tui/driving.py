@@ -137,6 +137,7 @@ async def press(app: Browser, pilot: Pilot[None], *keys: str) -> None:
 
 async def strike(pilot: Pilot[None], *keys: str) -> None:
     """Press keys, and wait after each until the screen has handled it; an exchange may still have to be read."""
+    await handled(pilot.app)
     for key in keys:
         name, letter = (_character_to_key(key), key) if len(key) == 1 else (key, None)
         pilot.app.post_message(Key(name, letter))

@@ -122,6 +122,11 @@ def test_where_nothing_is_held_each_key_says_so() -> None:
                 setattr(it.app.looked.exchange, name, value)
             assert await it.press("R") == ["error: the selected exchange has no complete request"]
         it.app.looked = None
+        it.app._opening.want = lambda position: None
+        assert await it.press("down", "R") == ["information: resent: ApiVersions"]
+        assert it.holder.done[1:] == [("repeat", 2)], "however fast keys are"
+        it.app.order.choose(filtered=True)
+        it.app.looked = None
         assert await it.press("R") == ["error: the selected exchange has no complete request"]
         assert [pane.id for pane in it.app.panes] == ["exchanges", "fields", "bytes"]
 
@@ -216,6 +221,26 @@ def test_fields_and_bytes_of_a_held_message_are_changed() -> None:
         await it.at("correlation_id", 1)
         await it.press("B")
         assert it.line.value == app.held.message.data[:4].hex(" ")
+
+    on_screen(steps)
+
+
+def test_a_message_that_goes_away_moves_no_other_under_a_key() -> None:
+    """Its client closes the connection, while somebody types."""
+
+    async def steps(it: Holding) -> None:
+        await it.hear(held(7, "request"), held(8, "request"), held(9, "request"))
+        await it.press("H", "down")
+        await it.hear(7)
+        assert (it.app.held.message.number, it.looked) == (8, -8)
+        for key in "VB":
+            await it.at("acks")
+            await it.press(key)
+            before = it.app.held.message.number
+            await it.hear(before)
+            assert await it.type("acks=1") == ["error: the message is no longer held"]
+            await it.press("escape", *"H" * (before == 8))
+        assert it.holder.done == []
 
     on_screen(steps)
 

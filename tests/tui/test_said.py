@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from array import array
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
+from kdbg.errors import InputError
 from kdbg.ui.tui import app as module
 from kdbg.ui.tui.app import Browser
 from kdbg.ui.tui.processes import JobDone
 from kdbg.ui.tui.shell import SHARES, TICK
 
-from .driving import CAPTURES, drive, handled, press, settled
+from .driving import CAPTURES, drive, handled, press, settled, strike
 
 ERRORS = CAPTURES / "errors.pcap"
 
@@ -28,6 +31,10 @@ def hearing(app: Browser) -> list[str]:
 
     app.notify = notify  # type: ignore[method-assign, assignment]
     return said
+
+
+def forgotten(position: int) -> Any:
+    raise InputError("forgotten")
 
 
 def test_what_is_copied_and_what_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,9 +63,38 @@ def test_what_is_copied_and_what_cannot_be(monkeypatch: pytest.MonkeyPatch) -> N
         app.looked = app.looked._replace(exchange=None)
         assert copy("json") == ["error: tables contain no messages to copy; open the capture"]
         app.looked = None
-        assert copy("json") == []
+        assert copy("json")[0].startswith("error: cannot copy the exchange as JSON: too long")
+        app.contents.look_at = forgotten  # type: ignore[method-assign]
+        app.looked = None
+        assert copy("json") == ["error: forgotten"]
 
     drive(steps, ERRORS, named=["errors.pcap" + "x" * 40])
+
+
+def test_what_is_copied_is_under_the_cursor_however_fast_keys_are() -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        app._opening.want = lambda position: None  # type: ignore[method-assign]
+        for number in (2, 3):
+            await strike(pilot, "down", "y")
+            assert json.loads(app.clipboard)["number"] == number
+            assert app.looked is not None
+            assert app.looked.position == number - 1
+
+    drive(steps, ERRORS)
+
+
+def test_what_an_earlier_filter_still_lets_through_is_not_shown() -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        asked: list[Any] = []
+        app.feed.ask = lambda job, *given, hear: asked.append((job, [*app.order]))  # type: ignore[method-assign]
+        app.feed.stop = lambda job: asked.append((job, len(app.order)))  # type: ignore[method-assign]
+        app.take_filter("--errors")
+        app.order.take(array("I", [2, 6]).tobytes())
+        app.take_filter("--api Fetch")
+        app.take_filter("")
+        assert asked == [("filter", 58), ("filter", []), ("filter", 2), ("filter", []), ("filter", 0)]
+
+    drive(steps, ERRORS)
 
 
 def test_what_is_marked_is_written_and_what_goes_wrong_is_said(tmp_path: Path) -> None:

@@ -12,10 +12,12 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from ...errors import KdbgError
 from ...protocol.findings.amounts import count
 from ...views.render.values import cut
 from .causes import CausePane
 from .clipboard import COPIES, MOST, ClipboardContext
+from .contents import Looked
 from .index import SORTS, WRONG, Index, Order
 from .keys import KEYS, Key, sections
 from .pane import Pane
@@ -272,9 +274,20 @@ class Browser(Shell):
         if text:
             self.later(self.say, text, bad=not isinstance(what, str))
 
+    def under_cursor(self) -> Looked | None:
+        """Return what is looked at; keys may be faster than the reading, and are meant for what is under the cursor."""
+        position = self.exchanges.position
+        if position is not None and (self.looked is None or self.looked.position != position):
+            try:
+                self.show(self.contents.look_at(position))
+            except (KdbgError, OSError) as error:
+                self.say(str(error), bad=True)
+                return None
+        return self.looked
+
     def action_copy(self, what: str) -> None:
         """Copy something of the exchange."""
-        looked = self.looked
+        looked = self.under_cursor()
         if looked is None:
             return
         if looked.exchange is None:

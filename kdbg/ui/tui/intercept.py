@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from typing import Any, ClassVar, Protocol, TypeAlias
 
@@ -20,7 +21,7 @@ from ...protocol.wire.language.api import Direction
 from ...views.render.values import cut, escape
 from .app import Browser
 from .contents import Looked
-from .fields import SIZE, ByteRange, opened
+from .fields import SIZE, opened
 from .keys import HOLD_KEYS, KEYS, Key
 from .pane import Pane, StyledText
 from .status_bar import Shown
@@ -119,7 +120,9 @@ class HeldList(Pane):
         """Take one out; return it, None where it is not there."""
         found = next((one for one in self.messages if one.number == number), None)
         if found is not None:
-            self.messages.remove(found)
+            at = self.messages.index(found)
+            del self.messages[at]
+            self.cursor -= at < self.cursor
             self._fit()
         return found
 
@@ -203,6 +206,9 @@ class Intercepting(Browser):
         self.bytes.load(self.looked.opened)
         self.light()
 
+    def under_cursor(self) -> Looked | None:
+        return self.looked if self._of_held else super().under_cursor()
+
     def show(self, looked: Looked) -> None:
         if not self._of_held:
             super().show(looked)
@@ -282,7 +288,8 @@ class Intercepting(Browser):
 
     def action_repeat(self) -> None:
         """Send the selected request again."""
-        exchange = self.looked.exchange if self.looked is not None else None
+        looked = self.under_cursor()
+        exchange = looked.exchange if looked is not None else None
         if exchange is None or exchange.request is None or exchange.request.missing or exchange.api is None:
             self.say("the selected exchange has no complete request", bad=True)
         else:
@@ -297,13 +304,11 @@ class Intercepting(Browser):
         if branch is None or branch.above is None or PARTS[branch.part] != message.direction:
             self.say(f"go to a field of the {message.direction} first")
             return
-        self.ask("PATH=VALUE", f"{branch.path}={_value(message, branch.path)}", self.take_field)
+        self.ask("PATH=VALUE", f"{branch.path}={_value(message, branch.path)}", partial(self.take_field, message))
 
-    def take_field(self, text: str) -> None:
+    def take_field(self, message: HeldMessage, text: str) -> None:
         """Change a field, and keep the line open where that cannot be."""
-        message = self.held.message
-        if message is not None:
-            self._change(lambda: self.intercept.put(message, text))
+        self._change(message, lambda: self.intercept.put(message, text))
 
     def action_change_bytes(self) -> None:
         """Ask for other bytes in place of those that are lit."""
@@ -316,16 +321,17 @@ class Intercepting(Browser):
         if place.buffer != first or place.end <= SIZE:
             self.say(f"select bytes after the size field of the {message.direction}; the size is computed")
             return
-        self._place = ByteRange(first, max(place.start - SIZE, 0), place.end - SIZE)
-        self.ask("bytes in hex", message.data[self._place.start : self._place.end].hex(" "), self.take_bytes)
+        start, end = max(place.start - SIZE, 0), place.end - SIZE
+        self.ask("bytes in hex", message.data[start:end].hex(" "), partial(self.take_bytes, message, start, end))
 
-    def take_bytes(self, text: str) -> None:
+    def take_bytes(self, message: HeldMessage, start: int, end: int, text: str) -> None:
         """Change bytes, and keep the line open where that cannot be."""
-        message, place = self.held.message, self._place
-        if message is not None:
-            self._change(lambda: self.intercept.overwrite(message, place.start, place.end, text))
+        self._change(message, lambda: self.intercept.overwrite(message, start, end, text))
 
-    def _change(self, change: Any) -> None:
+    def _change(self, message: HeldMessage, change: Callable[[], None]) -> None:
+        if message not in self.held.messages:
+            self.say("the message is no longer held", bad=True)
+            return
         try:
             change()
         except KdbgError as error:

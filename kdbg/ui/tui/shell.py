@@ -360,14 +360,13 @@ class Shell(TerminalApp):
             self.say(str(error), bad=True)
             return
         self.close_line()
+        self.feed.stop("filter")  # what that still lets through is not of this filter
         self.filter, self.filtering = text, bool(text)
         position = self.exchanges.position
         self.order.choose(filtered=bool(text))
         self.sort(self.order.by, descending=self.order.descending)
         if text:
             self.feed.ask("filter", filters, hear=self.heard_filter)
-        else:
-            self.feed.stop("filter")
         self.return_to(position)
         self._seen = -1
         self.happened("filtered")

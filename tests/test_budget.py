@@ -26,6 +26,7 @@ from tests.test_findings import too_many_records
 from tests.traffic import Talk, framed, header_bytes, pcap
 
 from .cases import for_each
+from .cli.traits import TRAITS
 
 SHARED = Path(__file__).parents[2] / "shared" / "captures" / "hostile"
 LIMIT = 256 << 20
@@ -244,15 +245,13 @@ def test_the_environment_tells_it_too(tmp_path: Path) -> None:
     assert int(done.stdout) == 2 << 30
 
 
-READS_NOTHING = {"tls-keys", "encode", "grammar", "errors", "apis", "coverage", "guide", "completion"}
-"""Commands that read no bytes which others made."""
-
-
 def test_every_command_that_reads_has_the_option() -> None:
     from kdbg.ui.cli import COMMANDS, Modules
 
     options = {name: {word for param in Modules()[name].params for word in param.opts} for name in COMMANDS}
-    assert {name for name in COMMANDS if "--max-memory" not in options[name]} == READS_NOTHING
+    assert {name for name in COMMANDS if "--max-memory" in options[name]} == {
+        name for name in TRAITS if TRAITS[name].reads
+    }
 
 
 def a_long_list(listener: socket.socket, count: int) -> None:

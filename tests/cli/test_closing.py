@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kdbg.protocol.findings.amounts import count
-from kdbg.ui.cli import COMMANDS
 
 from .calls import CAPTURES, SHARED, Outcome
+from .traits import TRAITS
 
 Cli = Callable[..., Outcome]
 CALLS: dict[str, tuple[object, ...]] = {
@@ -33,11 +33,6 @@ CALLS: dict[str, tuple[object, ...]] = {
     "readiness": ("readiness", "IN"),
 }
 """The commands that read captures and end with what they found; `watch` and `proxy` are runs of decode."""
-WITHOUT = {
-    "watch", "proxy", "browse", "diff", "explain", "tls-keys", "send", "replay", "mock", "encode", "grammar", "errors",
-    "apis", "coverage", "pipeline", "query", "report", "guide", "completion",
-}  # fmt: skip
-"""All others: they are live, count other things, or read no captures."""
 FILES = [CAPTURES / f"{name}.pcap" for name in ("errors", "segmented-lossy", "old-versions", "midstream")] + SHARED[:2]
 FILTERS: tuple[tuple[str, ...], ...] = (
     ("--api", "fetch"), ("--topic", "orders"), ("--errors",), ("--where", "latency_ms > 1"), ("--client-id", "shop"),
@@ -59,7 +54,7 @@ def called(cli: Cli, name: str, path: Path, target: Path, *filters: str) -> str:
 
 
 def test_every_command_is_here() -> None:
-    assert {str(arguments[0]) for arguments in CALLS.values()} | WITHOUT == COMMANDS.keys()
+    assert {str(arguments[0]) for arguments in CALLS.values()} == {name for name in TRAITS if TRAITS[name].counts}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

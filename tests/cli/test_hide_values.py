@@ -19,6 +19,7 @@ from ..traffic import Talk
 from .calls import Outcome
 from .screens import browsed, watch
 from .test_secrets_hidden import SECRET, leaks
+from .traits import TRAITS
 
 Cli = Callable[..., Outcome]
 KEY, VALUE, HEADER, NAME = (bytes([letter]) + SECRET for letter in b"kvhn")
@@ -27,19 +28,6 @@ BATCHES = [{"attributes": codec, "records": [RECORD]} for codec in (0, 1, 4)]
 MESSAGE = {"magic": 1, "key": KEY, "value": VALUE}
 OLD = [MESSAGE, {"magic": 1, "attributes": 1, "records": [MESSAGE]}]
 LOOKS: tuple[tuple[str, ...], ...] = ((), ("--full",), ("--explain-fields",), ("--color", "always"))
-SHOWING = {"decode", "records", "explain", "send", "watch", "diff", "query", "browse", "proxy", "replay"}
-OTHERS = {
-    "stats": "counts, and shows no values",
-    "report": "its page is of counts, times and names: nothing of what records hold",
-    "pipeline": "writes what records hold into tables only with --values",
-    **dict.fromkeys(("diagnose", "story", "readiness", "lint"), "tells of names, numbers and times"),
-    "export": "copies packets as they were captured, and shows none; spans hold nothing of what is in records",
-    "redact": "takes the values out",
-    "mock": "says which requests it answered, and nothing of what is in them",
-    "encode": "shows bytes of what its caller gave",
-    **dict.fromkeys(("tls-keys", "grammar", "errors", "apis", "coverage", "guide", "completion"), "reads no traffic"),
-}
-"""Why a command needs no such option."""
 
 
 def produced(batches: list[dict[str, object]], version: int, topic: str = "orders") -> Talk:
@@ -110,14 +98,13 @@ def test_secrets_cannot_be_shown_beside_hidden_values(cli: Cli, write: Callable[
 
 
 def test_every_command_that_shows_records_has_the_option() -> None:
-    assert SHOWING.isdisjoint(OTHERS)
-    assert SHOWING | OTHERS.keys() == COMMANDS.keys()
+    assert TRAITS.keys() == COMMANDS.keys()
     context = commands.make_context("kdbg", ["--help"], resilient_parsing=True)
     for name in COMMANDS:
         command = commands.get_command(context, name)
         assert command is not None
         options = {option for parameter in command.params for option in parameter.opts}
-        assert ("--hide-values" in options) is (name in SHOWING), name
+        assert ("--hide-values" in options) is TRAITS[name].values, name
 
 
 def test_commands_without_the_option_show_no_values(cli: Cli, write: Callable[..., Path], tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from kdbg.views.render.style import Look
 from kdbg.views.report import collector
 from kdbg.views.report.collector import Collected
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..traffic import Talk, pcap
 from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, SHARED, SHIPPED, call
 
@@ -45,7 +45,7 @@ def printed(capfdbinary: pytest.CaptureFixture[bytes], path: Path, format: str, 
     return capfdbinary.readouterr(), runner.status
 
 
-@pytest.mark.parametrize("capture", SHIPPED + SHARED, ids=lambda path: path.name)
+@pytest.mark.parametrize("capture", by_day(SHIPPED + SHARED, 3), ids=lambda path: path.name)
 @for_each("format", FORMATS)
 def test_many_small_pieces_are_shown_in_order(
     capture: Path, format: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]

@@ -16,16 +16,17 @@ from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.records.node import build_set
 from kdbg.protocol.wire.records.sets import RecordFormat
-from kdbg.ui.cli import COMMANDS
 from kdbg.views.render.record_views import FORMATS as RECORD_FORMATS
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS
 from kdbg.views.tables.columns import TABLES
 
+from ..cases import by_day
 from ..traffic import Talk
 from .calls import MAIN, Outcome
 from .screens import browsed, watch
 from .test_secrets_hidden import SECRET, WORD, leaks
+from .traits import TRAITS
 
 Cli = Callable[..., Outcome]
 HOSTILE = MAIN.parent / "shared" / "captures" / "hostile"
@@ -113,14 +114,9 @@ def watched(path: Path, view: str) -> str:
 
 
 def test_every_command_that_shows_bytes_is_called() -> None:
-    """The others say nothing of a file; `send` is in tests/cli/test_secrets_hidden, `pipeline` asks Spark."""
-    others = {
-        "tls-keys", "send", "encode", "grammar", "errors", "apis", "coverage", "guide", "completion", "pipeline",
-    } | {"watch", "browse", "proxy", "replay", "mock"}  # fmt: skip
-    """Of the last, the first three are not called but shown, see `shown`."""
-    assert {
-        str(call[0]) for call in [*calls(MAIN / "captures" / "errors.pcap", Path()), *calls(MAIN / "LICENSE", Path())]
-    } | others == COMMANDS.keys()
+    """`watch`, `browse` and `proxy` are shown, see `shown`; `send` is in tests/cli/test_secrets_hidden."""
+    called = {*calls(MAIN / "captures" / "errors.pcap", Path()), *calls(MAIN / "LICENSE", Path())}
+    assert {str(call[0]) for call in called} == {name for name in TRAITS if TRAITS[name].shows}
 
 
 @pytest.mark.parametrize("path", REPRODUCERS or [None], ids=lambda path: path.name if path else "absent")
@@ -180,8 +176,10 @@ def test_a_broken_fetch_of_the_kraft_log_shows_nothing_of_it(
     whole = write(talk).read_bytes()
     start = whole.index(said, whole.index(said) + 1)
     path = tmp_path / "broken.pcap"
-    for at in (*range(start, start + len(said)), *range(start + len(said), start + 120, 3)):
-        for wrong in (0, 0x55) if at < start + len(said) else (0, 1, 0xFF):
-            path.write_bytes(whole[:at] + bytes([wrong]) + whole[at + 1 :])
-            outcome = cli("records", path) if name == "records" else cli("decode", path, "-f", name, "--full")
-            assert not leaks(outcome.out + outcome.err), (at - start, wrong)
+    after = start + len(said)
+    faults = [(at, wrong) for at in range(start, after) for wrong in (0, 0x55)]
+    faults += [(at, wrong) for at in range(after, start + 120, 3) for wrong in (0, 1, 0xFF)]
+    for at, wrong in by_day(faults, 4):
+        path.write_bytes(whole[:at] + bytes([wrong]) + whole[at + 1 :])
+        outcome = cli("records", path) if name == "records" else cli("decode", path, "-f", name, "--full")
+        assert not leaks(outcome.out + outcome.err), (at - start, wrong)

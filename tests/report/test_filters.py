@@ -11,6 +11,7 @@ import pytest
 from kdbg.views.report.cells import ReportTable
 from kdbg.views.report.sections import Report, report
 
+from ..cases import by_day
 from .browser import DESKTOP, PHONE, chromium_path, complaints, size
 from .conftest import Asking
 from .scripted import ESCAPES, FAILED, HEARTBEATS, HOSTILE
@@ -31,7 +32,7 @@ DRAWN = """(id) => document.getElementById(`chart-${id}`).data
     .map((trace) => trace.y.reduce((sum, value) => sum + (value ?? 0), 0)).reduce((a, b) => a + b, 0)"""
 
 
-@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.fixture(params=by_day([DESKTOP, PHONE], 2), ids=by_day(["desktop", "phone"], 2))
 def tab(request: pytest.FixtureRequest, browser: Any, written: Path) -> Iterator[Any]:
     """The page, ready to be filtered. What goes wrong on it is an error of the test, at its end."""
     opened = browser.new_page(viewport=size(request.param), color_scheme="light")

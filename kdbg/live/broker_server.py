@@ -79,18 +79,14 @@ class BrokerServer(Generic[Session]):
         self._spawn(self._accept(session, end, sock, timeout))
 
     async def _accept(self, session: Session, end: asyncio.BaseProtocol, sock: socket.socket, timeout: float) -> None:
-        loop, tls, made = asyncio.get_running_loop(), self._listening.tls, False
+        tls = self._listening.tls
         try:
-            await loop.connect_accepted_socket(
+            await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: end, sock, ssl=tls, ssl_handshake_timeout=timeout if tls is not None else None
             )
-            made = True
         except OSError as error:
+            self._sessions.discard(session)
             self._trouble.say(f"a client's TLS handshake failed: {error.strerror or error}")
-        finally:
-            if not made:
-                sock.close()
-                self._sessions.discard(session)
 
     def _spawn(self, coroutine: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
@@ -101,7 +97,6 @@ class BrokerServer(Generic[Session]):
         """Take no more connections; those that were just accepted become sessions."""
         for listener in self._listeners.values():
             listener.close()
-        self._listeners.clear()
         await turns()
 
     async def _end_tasks(self) -> None:

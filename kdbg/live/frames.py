@@ -78,7 +78,7 @@ class Frames:
     def feed(self, data: Buffer) -> Iterator[FramePiece]:
         """Yield what can be passed on now that these bytes came: views, of a view."""
         if self.lost or len(data) <= self._rest:
-            self._rest = max(self._rest - len(data), 0)
+            self._rest -= len(data)
             yield FramePiece(data)
             return
         if self._held:

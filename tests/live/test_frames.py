@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
+from itertools import accumulate, cycle
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kdbg.live.frames import FRONT, MAX_FRAME, Decision, FramePiece, Frames
+from kdbg.live.frames import MAX_FRAME, Decision, FramePiece, Frames
 
 
 def frame(body: bytes) -> bytes:
@@ -15,31 +16,69 @@ def frame(body: bytes) -> bytes:
 
 
 BODIES = st.lists(st.binary(max_size=40) | st.integers(0, 5000).map(bytes), max_size=8)
+DECISIONS = st.lists(st.sampled_from([Decision.PASS, Decision.HOLD]), min_size=8, max_size=8)
+STEPS = st.lists(st.tuples(st.integers(1, 3000), st.booleans()), min_size=1)
+"""How many bytes come, and whether what is held is let go then."""
 
 
-@given(BODIES, st.binary(max_size=6), st.lists(st.integers(1, 3000), min_size=1), st.data())
-def test_what_goes_out_is_what_came_in(bodies: list[bytes], rest: bytes, sizes: list[int], data: st.DataObject) -> None:
-    decisions = [data.draw(st.sampled_from([Decision.PASS, Decision.HOLD])) for _ in bodies]
-    needed = data.draw(st.integers(0, 20))
-    seen: list[int] = []
+class Model:
+    """What becomes of frames whose bytes are all known, by what is decided on each once so many bytes have come."""
+
+    def __init__(self, bodies: list[bytes], decisions: list[Decision], needed: int) -> None:
+        self.bodies, self.decisions, self.needed = bodies, decisions, needed
+        self.starts = [0, *accumulate(4 + len(body) for body in bodies)]
+
+    def after(self, come: int) -> tuple[int, bool, bool]:
+        """How many bytes wait, whether of a frame that is held, and whether one was passed on in part."""
+        for body, decision, start in zip(self.bodies, self.decisions, self.starts, strict=False):
+            here = come - start
+            if here < 4 + min(len(body), self.needed):
+                return here, False, False
+            if here < 4 + len(body):
+                return (here, True, False) if decision is Decision.HOLD else (0, False, True)
+        return come - self.starts[-1], False, False
+
+
+@example([b"", b"", b"ab", b""], b"", [Decision.HOLD, Decision.PASS] * 4, [(1, False), (4, True)], 0, False)
+@example([b"ab", b"", b""], b"", [Decision.HOLD] * 8, [(6, False), (4, False), (3, True)], 0, True)
+@given(BODIES, st.binary(max_size=3), DECISIONS, STEPS, st.integers(0, 20), st.booleans())
+def test_what_goes_out_is_what_came_in(
+    bodies: list[bytes],
+    rest: bytes,
+    decisions: list[Decision],
+    steps: list[tuple[int, bool]],
+    needed: int,
+    singly: bool,
+) -> None:
+    """As soon as it is decided on, or let go; each frame by itself where that is wanted."""
+    decisions = decisions[:]
+    model, seen, pieces = Model(bodies, decisions, needed), list[int](), list[FramePiece]()
 
     def judge(size: int, front: bytes) -> Decision:
         if len(front) < min(size, needed):
             return Decision.MORE
         seen.append(size)
-        return decisions[len(seen) - 1] if len(seen) <= len(bodies) else Decision.PASS
+        return decisions[len(seen) - 1]
 
-    frames, stream, pieces = Frames(judge), b"".join(map(frame, bodies)) + rest, list[FramePiece]()
-    place, turn = 0, 0
-    while place < len(stream):
-        size = sizes[turn % len(sizes)]
-        pieces += frames.feed(stream[place : place + size])
-        place, turn = place + size, turn + 1
+    frames, stream, come = Frames(judge, singly=singly), b"".join(map(frame, bodies)) + rest, 0
+    for size, lets_go in cycle(steps):
+        pieces += frames.feed(stream[come : come + size])
+        come = min(come + size, len(stream))
+        assert (frames.waiting, frames.holds, frames.inside) == model.after(come)
+        if lets_go and frames.holds:
+            decisions[len(seen) - 1] = Decision.PASS
+        if lets_go:
+            pieces += frames.let_go()
+            assert (frames.waiting, frames.holds, frames.inside) == model.after(come)
+        if come == len(stream):
+            break
     pieces += frames.end()
     assert b"".join(piece.data for piece in pieces) == stream
-    assert seen[: len(bodies)] == [len(body) for body in bodies]
-    held = [body for body, decision in zip(bodies, decisions, strict=True) if decision is Decision.HOLD]
+    assert seen == [len(body) for body in bodies]
+    held = [body for body, decision in zip(bodies, decisions, strict=False) if decision is Decision.HOLD]
     assert [piece.data[4:] for piece in pieces if piece.whole] == held
+    ends = set(accumulate(len(piece.data) for piece in pieces))
+    assert not singly or ends >= set(model.starts[1:])
 
 
 def test_a_frame_is_passed_on_before_its_end_has_come() -> None:
@@ -69,4 +108,4 @@ def test_a_judge_is_shown_no_more_than_the_front() -> None:
 
     frames = Frames(judge)
     assert [piece.whole for piece in frames.feed(frame(bytes(9000)))] == [True]
-    assert shown == [FRONT]
+    assert shown == [1024]

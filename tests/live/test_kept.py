@@ -50,7 +50,7 @@ def memory() -> Iterator[None]:
 
 @pytest.mark.usefixtures("memory")
 def test_the_largest_frame_that_is_a_frame_and_that_is_held() -> None:
-    def fed(number: int, limit: int = 1 << 30) -> tuple[bool, bool, int]:
+    def fed(number: int, limit: int = 1 << 40) -> tuple[bool, bool, int]:
         MEMORY.allow(limit)
         frames = Frames(lambda size, front: Decision.HOLD)
         list(frames.feed(size(number) + b"abc"))

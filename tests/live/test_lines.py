@@ -13,12 +13,14 @@ import pytest
 
 import kdbg
 from kdbg.errors import InputError
-from kdbg.live.client.settings import show
-from kdbg.live.embedded import LoopThread, RunningProxy
-from kdbg.live.listeners import Notices
+from kdbg.live.client.settings import Settings, show
+from kdbg.live.embedded import LoopThread, Recorded, RunningProxy
+from kdbg.live.listeners import Listening, Notices
 from kdbg.live.load import Load
-from kdbg.live.proxy import Upstream
+from kdbg.live.proxy import Proxy, Upstream
 
+from ..client.saslbroker import SaslBroker, good
+from ..client.servers import server
 from .proxies import answered, asked, broker, read_frame, running
 from .test_limits import echo, is_served
 from .test_relay import BROKERS, frame, response
@@ -142,6 +144,59 @@ def test_connections_are_numbered_and_counted() -> None:
             sock.close()
         stage.wait_until_empty()
         assert stage.proxy.connections == 3
+
+
+def test_a_proxy_that_closes_connects_to_nobody_any_more() -> None:
+    """A broker that is silent has a minute; closing does not wait for it, and leaves it alone."""
+    upstream = Upstream(timeout=60, tls=ssl.create_default_context())
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(20)
+        with running(silent.getsockname()[:2], upstream=upstream) as stage, stage.connect() as sock:
+            accepted, _ = silent.accept()
+            accepted.settimeout(20)
+        with accepted:
+            while accepted.recv(1000):  # its hello, and the end
+                pass
+        assert len(stage.said) == 1
+        assert not sock.fileno() >= 0
+        assert not stage.proxy._tasks
+
+
+def test_several_brokers_have_an_address_each_on_any_port_that_is_free() -> None:
+    with kdbg.proxy("a:1,b:2") as one, kdbg.proxy("a:1") as other:
+        first, second = one.address.split(",")
+        assert len({first, second, other.address}) == 3
+        assert {show(address) for address in one.addresses.values()} == {first, second}
+        assert set(one.addresses) == {("a", 1), ("b", 2)}
+        for address in (first, second, other.address):
+            host, _, port = address.partition(":")
+            socket.create_connection((host, int(port)), timeout=20).close()
+
+
+def test_a_broker_that_is_named_is_known_by_its_address_once_it_is_there() -> None:
+    with broker(echo) as (_, port), running(("localhost", port)) as stage, stage.connect() as sock:
+        assert is_served(sock)
+        assert [session.peers.broker for session in stage.proxy._sessions] == [("127.0.0.1", port)]
+
+
+def test_a_proxy_authenticates_and_its_clients_do_not() -> None:
+    recorded = Recorded()
+
+    async def work() -> None:
+        async with server(SaslBroker()) as peer:
+            proxy = Proxy(Listening(), Upstream(settings=Settings(sasl=good("PLAIN"))), tap=recorded)
+            (address,) = proxy.listen([peer])
+            reader, writer = await asyncio.open_connection(*address)
+            for number in (1, 2):
+                writer.write(asked(number))
+                size = int.from_bytes(await reader.readexactly(4))
+                assert (await reader.readexactly(size))[:4] == number.to_bytes(4)
+            writer.close()
+            await proxy.close()
+
+    asyncio.run(work())
+    found = [(one.api.name, one.correlation_id, one.response is None) for one in recorded.exchanges() if one.api]
+    assert found == [("Metadata", 1, False), ("Metadata", 2, False)]
 
 
 def test_a_thread_runs_coroutines_and_ends_with_what_it_is_at() -> None:

@@ -76,6 +76,10 @@ def test_a_mock_closes_after_as_many_bytes_as_a_broker_reads() -> None:
     assert (transport.done, len(mock.got)) == (["abort"], 1)
     talk.data_received(garbage)
     assert len(mock.got) == 1
+    talk, transport, mock = talking(Reply(b"x"))
+    data = size(2000) + b"\xff" * 2000
+    talk.data_received(data)
+    assert (transport.done, mock.got) == (["abort"], [("garbage", data, False)]), "all that a broker reads has come"
     assert [judge(len(each), each) for each in (METADATA[4:], garbage, bytes(3))] == [Decision.HOLD] * 3
     assert [judge(5000, each) for each in (b"\xff" * 1024, b"\0", METADATA[4:])] == [
         Decision.NO_FRAME, Decision.MORE, Decision.HOLD]  # fmt: skip

@@ -47,10 +47,10 @@ class ReplayStep:
     exchange: Exchange
     talk: Talk
     at: int
+    left_out: str
+    unfit: str
     after: int = 0
     waits: bool = False
-    left_out: str = ""
-    unfit: str = ""
 
 
 class Plan:
@@ -76,7 +76,8 @@ class Plan:
                 f"the requests exceed {self.most >> 20} MiB; use filters such as --client-id or --since, or "
                 "raise --max-memory"
             )
-        self.steps.append(ReplayStep(exchange, (capture, exchange.peers.number), exchange.request.first_time))
+        talk, at = (capture, exchange.peers.number), exchange.request.first_time
+        self.steps.append(ReplayStep(exchange, talk, at, left_out(exchange), unfit(exchange)))
 
     def order(self) -> Plan:
         """Bring the steps into their order, and say of each what it waits for, and whether it is sent at all."""
@@ -84,7 +85,6 @@ class Plan:
         first = self.steps[0].at if self.steps else 0
         came: dict[int, Moment] = {}
         for step in self.steps:
-            step.left_out, step.unfit = left_out(step.exchange), unfit(step.exchange)
             response = step.exchange.response
             step.waits = not step.left_out and response is not None and step.exchange.answered
             if step.waits and response is not None:  # a clock that was set back makes no answer come before its request

@@ -129,7 +129,7 @@ class Replay:
         """Wait until a step's time has come, and all answers that it follows from."""
         if self.how.speed is not None:
             due = start + step.at / 1e9 / self.how.speed
-            await asyncio.sleep(max(due - asyncio.get_running_loop().time(), 0))
+            await asyncio.sleep(due - asyncio.get_running_loop().time())
         while not self.plan.is_due(step):
             self._news.clear()
             await self._news.wait()
@@ -206,7 +206,7 @@ class Replay:
             version = nearest(exchange.api, exchange.version, await self._cluster.versions(home))
             wanted |= self._words.named_topics(exchange, version)
         for name in wanted:
-            if name not in self._cluster.topic_ids and ("topic", name) not in self._in_vain:
+            if name not in self._cluster.topic_ids:
                 await self._cluster.refresh(name)
             if name in self._cluster.topic_ids:
                 self._words.note_topic(name, self._cluster.topic_ids[name])

@@ -78,6 +78,7 @@ def drive(
             async with app.run_test(size=size, notifications=True) as pilot:
                 await settled(app, pilot)
                 await steps(app, pilot)
+                await handled(app)
 
         asyncio.run(run())
 

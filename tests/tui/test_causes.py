@@ -238,7 +238,7 @@ def test_a_file_that_is_still_read_says_so(tmp_path: Path) -> None:
                 await strike(pilot, "enter")
                 await until(pilot, lambda: app.exchanges.cursor == 7)
                 await strike(pilot, "3")
-                pane(app).load({}, "still reading")
+                pane(app).load({}, "still reading", "")
                 (line,) = pane(app).lines
                 assert [piece.text for piece in line.pieces] == ["still reading; no root cause found so far"]
 

@@ -133,6 +133,18 @@ def test_a_pane_keeps_its_cursor_in_sight() -> None:
     on_screen(pane, steps)
 
 
+def test_a_page_is_a_line_less_than_what_is_seen_and_a_line_at_least() -> None:
+    for rows, cursors in ((1, [1, 2, 1]), (2, [1, 2, 1]), (3, [2, 4, 2])):
+        pane = Lines()
+
+        async def steps(app: Screen, pilot: Pilot[None], pane: Lines = pane, cursors: list[int] = cursors) -> None:
+            for pages, cursor in zip((1, 1, -1), cursors, strict=True):
+                pane.page(pages)
+                assert pane.cursor == cursor
+
+        on_screen(pane, steps, (80, rows))
+
+
 def test_lines_are_drawn_in_their_styles() -> None:
     pane = Lines()
 

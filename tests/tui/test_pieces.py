@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from inspect import signature
 from pathlib import Path
 from typing import Any
+from unicodedata import lookup
 
 from rich.text import Text
+from textual.actions import parse
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 
 import kdbg
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.ui.tui.app import help_text, notes_text
-from kdbg.ui.tui.clipboard import ClipboardContext, hexed, send
+from kdbg.ui.tui.app import JUMPS, Browser, help_text, notes_text
+from kdbg.ui.tui.clipboard import COPIES, ClipboardContext, hexed, send
 from kdbg.ui.tui.contents import cell_text
 from kdbg.ui.tui.fields import (
     MANY,
@@ -24,12 +28,14 @@ from kdbg.ui.tui.fields import (
     OpenedField,
     opened,
 )
+from kdbg.ui.tui.intercept import Intercepting
 from kdbg.ui.tui.keys import FOOT, HOLD_KEYS, KEYS, SHORT, sections
 from kdbg.ui.tui.pane import StyledText
 from kdbg.ui.tui.panes import WIDE, DumpCell, DumpLine, ExchangeDump, Fields, per_line, shortened
 from kdbg.ui.tui.panes import Bytes as BytesPane
 from kdbg.ui.tui.status_bar import Shown, cropped, field_text, keys_text, title
 from kdbg.ui.tui.table import Column, columns, fitted
+from kdbg.ui.tui.views import VIEWS
 from kdbg.views.render.style import Look
 from kdbg.views.render.values import cells
 
@@ -146,6 +152,11 @@ def test_branches_are_folded() -> None:
     assert (first.folded, parts.folded, tree.roots[0].folded, tree.lines[2].folded) == (True, True, False, False)
     tree.fold_all(folded=False)
     assert len(tree.lines) == 16
+
+
+def test_branches_that_say_the_same_are_told_apart() -> None:
+    tree = Branches(OpenedExchange([MessageFields("request", notes=["! odd", "! odd"])], []))
+    assert [tree.line_of(one) for one in tree.lines] == [0, 1, 2]
 
 
 def test_items_of_long_lists_are_folded_at_first() -> None:
@@ -387,3 +398,33 @@ def test_the_command_that_sends_a_request_again() -> None:
     assert sent("") is None
     exchange.request = None
     assert sent("a.pcap") is None
+
+
+HOLDING = """\
+Hold (proxy)
+  i       set what to hold: an expression or options; empty for nothing
+  H       go to the held messages
+  V       change the field under the cursor of a held message
+  B       change the selected bytes
+  F       forward the held message
+  A       forward all held messages
+  D       drop the selected held message
+  R       resend the selected request on its connection
+"""
+
+
+def test_the_keys_of_holding_are_explained() -> None:
+    assert help_text(HOLD_KEYS).plain.rpartition("With the mouse")[0] == HOLDING
+
+
+def test_keys_are_those_of_a_keyboard_and_have_an_action() -> None:
+    names = {*Keys, *KEY_NAME_REPLACEMENTS.values()}
+    known: dict[str, Any] = {"find": JUMPS, "below": [view.name for view in VIEWS], "copy": COPIES}
+    for key in (*KEYS, *HOLD_KEYS):
+        for name in key.keys.split(","):
+            named = name.partition("+")[2] or name
+            assert len(name) == 1 or named in names or lookup(named.replace("_", " "))
+        _, action, given = parse(key.action)
+        does = Intercepting if key in HOLD_KEYS else Browser
+        signature(getattr(does, f"action_{action}")).bind(None, *given)
+        assert all(one in known[action] for one in given[:1] if action in known)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from array import array
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from kdbg.errors import InputError
+from kdbg.ui.cli.browse_captures import parsed
 from kdbg.ui.tui import app as module
-from kdbg.ui.tui.app import Browser
+from kdbg.ui.tui.app import Browser, Page
 from kdbg.ui.tui.processes import JobDone
 from kdbg.ui.tui.shell import SHARES, TICK
+from kdbg.views.render.style import Look
 
-from .driving import CAPTURES, drive, handled, press, settled, strike
+from .driving import CAPTURES, drive, feed, handled, lines, press, settled, strike, until
 
 ERRORS = CAPTURES / "errors.pcap"
 
@@ -93,6 +99,93 @@ def test_what_an_earlier_filter_still_lets_through_is_not_shown() -> None:
         app.take_filter("--api Fetch")
         app.take_filter("")
         assert asked == [("filter", 58), ("filter", []), ("filter", 2), ("filter", []), ("filter", 0)]
+
+    drive(steps, ERRORS)
+
+
+def test_light_and_dark_notes_and_marks() -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        themes = [app.theme]
+        for _ in range(2):
+            app.action_dark()
+            themes.append(app.theme)
+        assert themes == ["textual-dark", "textual-light", "textual-dark"]
+        app.feed.notes[:] = ["a note", "another"]
+        await strike(pilot, "a")
+        page = app.screen
+        assert isinstance(page, Page)
+        assert page._text.plain == "a note\nanother"
+        await strike(pilot, "a", "end", "up", "m")
+        assert (app.screen is page, app.marked, app.exchanges.cursor) == (False, {56}, 57)
+        assert lines(app)[app.exchanges.region.bottom - 2].startswith("●")
+        await strike(pilot, "M")
+        assert not any(line.startswith("●") for line in lines(app)), "it is drawn anew"
+
+    drive(steps, ERRORS)
+    drive(lambda app, pilot: is_light(app), ERRORS, make=partial(Browser, light=True))
+
+
+async def is_light(app: Browser) -> None:
+    assert app.theme == "textual-light"
+
+
+def test_evidence_that_a_filter_hides_is_gone_to() -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        said = hearing(app)
+        app.jump(0, 99)
+        assert said == ["information: #99 is not loaded"]
+        app.take_filter("--api Fetch")
+        await until(pilot, lambda: not app.filtering)
+        app.following = True
+        app.show_below("diagnosis")
+        app.jump(0, 8)
+        assert said[1:] == ["information: removed the filter, which excluded #8: --api Fetch"]
+        assert (app.filter, app.exchanges.position, app.following, app.below.name) == ("", 7, False, "exchange")
+        app.order.choose(filtered=True)
+        app.jump(0, 9)
+        assert app.exchanges.cursor == 7, "it is not listed, though there is no filter"
+
+    drive(steps, ERRORS)
+
+
+@pytest.mark.parametrize("last", [lambda app: app.exchanges.go(5), lambda app: app.fields.go(5),
+                                  lambda app: app.bytes.focus(), lambda app: app.show_below("diagnosis")])  # fmt: skip
+def test_a_screen_may_end_while_it_does_something(last: Callable[[Browser], None]) -> None:
+    """What it does comes when its panes are gone."""
+
+    async def run() -> None:
+        with feed(ERRORS) as found:
+            app = Browser(found, Look(width=400, full=False), ["errors"], parsed)
+            async with app.run_test() as pilot:
+                await settled(app, pilot)
+                last(app)
+
+    asyncio.run(run())
+
+
+def test_leaving_goes_one_step_back() -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        line = app.query_one("#line", Input)
+        app.take_filter("--errors")
+        await until(pilot, lambda: not app.filtering)
+        await strike(pilot, "3", "tab", "tab", "slash")
+        assert (line.value, line.cursor_position, line.has_class("open"), app.focused is line) \
+            == ("--errors", 8, True, True)  # fmt: skip
+        assert line.placeholder.startswith("filter: latency_ms > 100 && api == 'Fetch'")
+        await strike(pilot, "escape")
+        assert (line.has_class("open"), app.pane, app.below.name) == (False, app.exchanges, "diagnosis")
+        await strike(pilot, "tab")
+        assert app.pane.id == "diagnosis"
+        await strike(pilot, "escape")
+        assert (app.pane, app.below.name) == (app.exchanges, "diagnosis")
+        await strike(pilot, "escape")
+        assert (app.below.name, app.filter) == ("exchange", "--errors")
+        await strike(pilot, "escape")
+        assert (app.filter, len(app.order)) == ("", 58)
+        await strike(pilot, "escape", "down", "m", "w")
+        assert (line.placeholder, line.value) == ("write marked exchanges to: marked.pcapng", "")
+        await strike(pilot, "enter")
+        assert not line.has_class("open")
 
     drive(steps, ERRORS)
 

@@ -29,6 +29,13 @@ WALKS: dict[str, tuple[str, tuple[int, int], Sequence[Step]]] = {
     "wide": ("group-rebalance.pcap", (160, 40), (
         (), ("o", "O", "p", "S"), ("s", "s", "s"), ("1", "enter", "end", "tab", "down", "right"), ("3",),
     )),
+    "help": ("errors.pcap", (80, 64), (("question_mark",),)),
+    "others": ("errors.pcap", (120, 26), (
+        ("f",), ("up", "up"), ("f", "f"), ("g", "j", "j", "k"), ("space", "b"), ("G",), ("T",),
+        ("g", "right_square_bracket"), ("left_square_bracket",), ("C", "c", "c", "C"), ("P",), ("n",), ("N", "O"),
+        ("equals_sign",), ("plus", "plus", "plus", "minus"), ("enter", "l", "j", "j", "h"), ("y",),
+        ("escape", "2", "3", "down", "left"), ("home", "down"), ("1", "slash", *"x y", "enter"),
+    )),
 }  # fmt: skip
 """By name: a capture, columns and rows, and the keys of each step."""
 

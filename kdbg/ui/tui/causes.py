@@ -73,7 +73,7 @@ class CausePane(Pane):
         """The line under the cursor."""
         return self.lines[self.cursor] if self.cursor < self.count else None
 
-    def load(self, causes: Mapping[int, Causes], so_far: str, unjudged: str = "") -> None:
+    def load(self, causes: Mapping[int, Causes], so_far: str, unjudged: str) -> None:
         """Show what is known by now; `so_far` says how far the reading is, "" where it is over, `unjudged` why nobody
         judges. The cursor stays on its cause, folded ones stay folded."""
         old = {cause.key: cause for cause in self.causes}

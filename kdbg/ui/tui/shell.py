@@ -234,14 +234,15 @@ class Shell(TerminalApp):
 
     def on_pane_moved(self, event: Pane.Moved) -> None:
         """Show what the cursor went to."""
-        if event.pane is self.exchanges:
-            self._untouched = False
-            self.following = self.following and self.exchanges.cursor >= self._seen - 1
-            self.happened("moved")
-        elif event.pane is self.fields:
-            self.light()
-        else:
-            self.foot()
+        with suppress(NoMatches):  # as above
+            if event.pane is self.exchanges:
+                self._untouched = False
+                self.following = self.following and self.exchanges.cursor >= self._seen - 1
+                self.happened("moved")
+            elif event.pane is self.fields:
+                self.light()
+            else:
+                self.foot()
 
     def on_pane_focused(self, event: Pane.Focused) -> None:
         """Say at the foot what is under the cursor of the pane that has the keys."""
@@ -312,9 +313,10 @@ class Shell(TerminalApp):
 
     def foot(self) -> None:
         """Say what is under the cursor of the view below: a field, as a rule."""
-        foot = self.below.foot
-        text = field_text(self.fields.branch, self.size.width - 2) if foot is None else foot(self)
-        self.query_one("#foot", Static).update(text, layout=False)
+        with suppress(NoMatches):  # as above
+            foot = self.below.foot
+            text = field_text(self.fields.branch, self.size.width - 2) if foot is None else foot(self)
+            self.query_one("#foot", Static).update(text, layout=False)
 
     def sort(self, by: str, *, descending: bool) -> None:
         """Sort the rows; the cursor stays on its exchange."""

@@ -188,7 +188,7 @@ class Shell(TerminalApp):
             position = self.exchanges.position
             if self.feed.forget():
                 self._forgot(position)
-            if len(self.order) != self._seen:
+            if len(self.order) != self._seen or self.order.unsorted:
                 self._grow()
             if (self.feed.told, self.feed.over) != self._told:
                 self._told = self.feed.told, self.feed.over

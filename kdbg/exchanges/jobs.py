@@ -8,8 +8,9 @@ import signal
 import struct
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, NoReturn, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, Any, Generic, NoReturn, Protocol, TypeVar
 from uuid import UUID
 
 from .messages.exchange import Exchange
@@ -158,11 +159,11 @@ class _Copy:
 
     def give(self, packed: Iterable[bytes]) -> None:
         """Give it a piece."""
-        out = _Out(self._files[self._given % DEPTH])
-        for part in packed:
-            out.show(part)
+        with _rewritten(self._files[self._given % DEPTH]) as out:
+            out.writelines(packed)
+            size = out.tell()
         try:
-            os.write(self._todo, SIZE.pack(out.flush()))
+            os.write(self._todo, SIZE.pack(size))
         except BrokenPipeError:
             raise self._died() from None
         self._given += 1
@@ -221,12 +222,12 @@ def _file() -> int:
         return os.dup(file.fileno())
 
 
-def _write(file: int, data: bytes, start: int) -> None:
-    """Write all of the data into a file, from `start` on."""
-    left = memoryview(data)
-    while left:
-        written = os.pwrite(file, left, start)
-        left, start = left[written:], start + written
+@contextmanager
+def _rewritten(file: int) -> Iterator[IO[bytes]]:
+    """Give what writes into a file from its beginning on, many parts at once."""
+    with open(file, "wb", buffering=MOST_READ, closefd=False) as out:
+        out.seek(0)
+        yield out
 
 
 def _serve(work: Work[Any], todo: int, done: int, files: list[int]) -> NoReturn:
@@ -235,41 +236,18 @@ def _serve(work: Work[Any], todo: int, done: int, files: list[int]) -> NoReturn:
         number = 0
         while told := os.read(todo, SIZE.size):
             file, (size,) = files[number % DEPTH], SIZE.unpack(told)
-            out, packed = _Out(file), os.pread(file, size, 0)
-            try:
-                said = True, work.do_packed(packed, out.show)
-            except Exception as error:  # it is raised where the work was given
-                said = False, error
-            size = out.flush()
-            value = pickle.dumps(said)
-            _write(file, value, size)
+            packed = os.pread(file, size, 0)
+            with _rewritten(file) as out:
+                try:
+                    said = True, work.do_packed(packed, out.write)
+                except Exception as error:  # it is raised where the work was given
+                    said = False, error
+                size, value = out.tell(), pickle.dumps(said)
+                out.write(value)
             os.write(done, SIZES.pack(size, len(value)))
             number += 1
     finally:
         os._exit(0)
-
-
-class _Out:
-    """Writes parts into a file, many at once."""
-
-    def __init__(self, file: int) -> None:
-        self._file = file
-        self._parts: list[bytes] = []
-        self._size = self._written = 0
-
-    def show(self, part: bytes) -> None:
-        self._parts.append(part)
-        self._size += len(part)
-        if self._size >= MOST_READ:
-            self.flush()
-
-    def flush(self) -> int:
-        """Write all by now; return how many bytes that are."""
-        _write(self._file, b"".join(self._parts), self._written)
-        self._written += self._size
-        self._parts.clear()
-        self._size = 0
-        return self._written
 
 
 MOST, FEW = 256, 16

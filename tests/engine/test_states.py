@@ -9,12 +9,9 @@ import pytest
 
 from kdbg.exchanges.engine.states import (
     CLASSIFICATION,
-    ENDS,
     FRAMING,
     Classification,
     DirectionEvent,
-    Ending,
-    Ends,
     Framing,
     Sign,
     Transitions,
@@ -27,12 +24,11 @@ TABLES: list[tuple[Transitions[Any, Any], type[Enum], type[Enum], set[Enum], set
         {Classification.KAFKA, Classification.TLS, Classification.PROXIED, Classification.FOREIGN},
     ),
     (FRAMING, Framing, DirectionEvent, {Framing.SYNCED, Framing.SEARCHING}, {Framing.ENDED}),
-    (ENDS, Ends, Ending, {Ends.OPEN}, {Ends.CLOSED}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("table", "states", "events", "first", "last"), TABLES, ids=["classification", "framing", "ends"]
+    ("table", "states", "events", "first", "last"), TABLES, ids=["classification", "framing"]
 )
 def test_a_table_is_whole(
     table: Transitions[Any, Any], states: type[Enum], events: type[Enum], first: set[Enum], last: set[Enum]
@@ -47,7 +43,7 @@ def test_a_table_is_whole(
 
 
 @pytest.mark.parametrize(
-    ("table", "states", "events", "first", "last"), TABLES, ids=["classification", "framing", "ends"]
+    ("table", "states", "events", "first", "last"), TABLES, ids=["classification", "framing"]
 )
 def test_what_is_in_no_table_cannot_happen(
     table: Transitions[Any, Any], states: type[Enum], events: type[Enum], first: set[Enum], last: set[Enum]

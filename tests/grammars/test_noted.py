@@ -15,13 +15,13 @@ import pytest
 import kdbg
 from kdbg.exchanges.messages import mistakes
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
-from kdbg.exchanges.messages.mistakes import Half, Searches
+from kdbg.exchanges.messages.mistakes import Searches
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol import grammars
 from kdbg.protocol.findings import Finding, Kind
 from kdbg.protocol.findings.facts import MessageMistake
 from kdbg.protocol.findings.quirks import Sure
-from kdbg.protocol.wire.language.api import DIRECTIONS, Api
+from kdbg.protocol.wire.language.api import DIRECTIONS, Api, Direction
 from kdbg.protocol.wire.nodes import UnreadStruct
 from kdbg.views.render.hex.view import HexView
 from kdbg.views.render.json_view import JsonView
@@ -105,12 +105,12 @@ def searches(subject: Spoken, data: bytes) -> Searches:
 def quick_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give each invalid message the same mistake without a search, for tests of many messages."""
 
-    def search(api: Api, half: Half) -> tuple[Finding, ...]:
-        mistake = MessageMistake("message-set", api.name, half.version, "1", "2", Sure.CERTAIN.value)
-        return (Finding(Kind.ENCODING_MISTAKE, half.direction, "", 4, 2, mistake),)
+    def search(data: bytes, api: Api, version: int, direction: Direction, size: int) -> tuple[Finding, ...]:
+        mistake = MessageMistake("message-set", api.name, version, "1", "2", Sure.CERTAIN.value)
+        return (Finding(Kind.ENCODING_MISTAKE, direction, "", 4, 2, mistake),)
 
     searches.cache_clear()
-    monkeypatch.setattr(mistakes, "search", search)
+    monkeypatch.setattr(mistakes, "findings_of", search)
     yield
     searches.cache_clear()
 

@@ -8,7 +8,8 @@ What is neither is let go, with a word on what it looks like.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import Foreign, NoRequest, NothingWhole
@@ -21,6 +22,11 @@ from .preambles import Read, begins
 from .search import Buffer, Search, size_at
 from .states import CLASSIFICATION, Classification, Sign, next_state
 
+if TYPE_CHECKING:
+    from ...streams.tcp.connection import Connection
+    from .preamble_connection import Proxied
+    from .tls import Tls
+
 PATIENCE_WHOLE, PATIENCE_MIDSTREAM = 1 << 16, 16 << 20
 """Bytes looked at while no request shows: few where the capture saw the connection open: Kafka begins with one."""
 HELD = 4 << 20
@@ -30,29 +36,19 @@ ENOUGH = 3
 """Responses in a row by which a broker is known whose client is not heard."""
 
 
-class Channel(Protocol):
-    """What two sides speak over: a TCP connection, or TLS on one; as `tcp.Connection`."""
-
-    @property
-    def handshake(self) -> bool: ...
-
-
 Event: TypeAlias = tuple[bytes | int | None, int, int]
 """Bytes, a gap's length, or None for the end; time; packet."""
 _OPEN = frozenset({Classification.UNKNOWN, Classification.HALF_ENDED})
 
 
+@dataclass
 class Budget:
     """What all openings together may still hold."""
 
-    left: int
-
-    __slots__ = ("left",)
-
-    def __init__(self, left: int = HELD_BY_ALL) -> None:
-        self.left = left
+    left: int = HELD_BY_ALL
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class HeldSide:
     """tcp.Receiver of one direction while the connection is unknown. `run` is what came since the last gap.
 
@@ -60,25 +56,15 @@ class HeldSide:
     """
 
     classifier: Classifier
-
-    __slots__ = ("_events", "_search", "classifier", "first", "gapless", "guess", "held", "lost", "passed", "run")
-    first: bytes
-    run: bytearray
-    held: int
-    passed: int
-    lost: int
-    guess: bool
-    gapless: bool
-
-    def __init__(self, classifier: Classifier) -> None:
-        self.classifier = classifier
-        self.first = b""
-        self.run = bytearray()
-        self.held = self.passed = self.lost = 0
-        self.guess = False
-        self.gapless = True
-        self._search: Search | None = None
-        self._events: list[Event] = []
+    first: bytes = b""
+    run: bytearray = field(default_factory=bytearray)
+    held: int = 0
+    passed: int = 0
+    lost: int = 0
+    guess: bool = False
+    gapless: bool = True
+    _search: Search | None = None
+    _events: list[Event] = field(default_factory=list)
 
     def data(self, payload: bytes, time: int, number: int) -> None:
         self._events.append((payload, time, number))
@@ -204,16 +190,16 @@ class Classifier:
     """
 
     __slots__ = ("_client", "_greets", "_kafka", "_other", "_tls", "budget", "connection", "sides", "state")
-    connection: Channel
+    connection: Connection | Proxied | Tls
     budget: Budget
     state: Classification
 
     def __init__(
         self,
-        connection: Channel,
+        connection: Connection | Proxied | Tls,
         budget: Budget,
         kafka: Callable[[Classifier, int], None],
-        other: Callable[[Classifier, Finding | None], None],
+        other: Callable[[Finding | None], None],
         tls: Callable[[Classifier], None] | None = None,
         greets: Callable[[Classifier, Read], None] | None = None,
     ) -> None:
@@ -336,7 +322,7 @@ class Classifier:
             finding = Finding(Kind.MIDSTREAM, length=size, facts=NothingWhole())
         elif size:
             finding = Finding(Kind.NOT_KAFKA, length=size, facts=NoRequest())
-        self._other(self, finding)
+        self._other(finding)
         del self.sides
 
 

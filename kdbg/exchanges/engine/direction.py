@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import BeforeFirst, BytesMissing, BytesUnproved, SizeCoversOthers
 from ...protocol.wire.language.api import Direction
 from ..messages.exchange import CapturedMessage, Exchange, GivenUp
-from . import engine_findings
 from .misframed import Misframed
 from .pairing import Pairing
 from .requests import excess, excess_of
-from .search import Buffer
+from .search import Buffer, Seeker
 
 HOLD = 50_000_000
 """Nanoseconds after its last byte, a frame is final, though no other has come behind it."""
@@ -19,9 +20,10 @@ Depth: TypeAlias = Literal["shallow", "whole"]
 NO_FRAME = CapturedMessage(b"", (0, 0), (0, 0), "request")
 
 
-class FramedDirection:
-    """One of both ends, as far as they are alike.
+class FramedDirection(Seeker):
+    """One of both ends, as far as they are alike: who takes the frames that a `Framer` cuts out of its bytes.
 
+    `token` is whatever `judge` wants `frame` to have.
     `last` is final once a frame stands behind it, or nothing can: until then bytes may be taken from its end. It is
     `NO_FRAME` where there is none that is not final. `midstream`: the connection is older than the capture, and nothing
     is known to be missing since.
@@ -37,11 +39,28 @@ class FramedDirection:
         self._half: type[CapturedMessage] = CapturedMessage
         self._exchange: Exchange | None = None
 
+    def take(self, payload: bytes, time: int, number: int) -> bool:
+        """Take a payload that is one frame, and one of those that need no closer look; return False for any other."""
+        raise NotImplementedError
+
+    def resumes(self, payload: bytes, count: int) -> bool:
+        """Return whether a packet begins with the frame that is due, though the one before still wants its bytes.
+
+        `count` packets have done so before.
+        """
+        raise NotImplementedError
+
+    def extent(self, data: bytes, token: Any) -> int | None:
+        """Return how many bytes the message takes that begins here; None where it does not end within them."""
+        raise NotImplementedError
+
     @property
     def quiescent(self) -> bool:
+        """Whether nothing waits in the conversation."""
         return self.pairing.quiescent
 
     def surplus(self, time: int) -> bytes:
+        """Return the bytes at the end of `last` that its message has no use for, if it is not final at this time."""
         half = self.last
         if half.api is None or half.missing or time - half.last_time > HOLD:
             return b""
@@ -49,6 +68,7 @@ class FramedDirection:
         return half.data[len(half.data) - length :]
 
     def shorten(self, length: int, time: int, number: int) -> None:
+        """Take so many bytes from the end of `last`, which ends with this packet then, and is final."""
         half = self.last
         half.data = half.data[: len(half.data) - length]
         half.last_time, half.last_packet = time, number
@@ -56,6 +76,7 @@ class FramedDirection:
         self.last = NO_FRAME
 
     def proved(self) -> None:
+        """Take `last` as final."""
         self.last = NO_FRAME
 
     def forget(self, exchange: Exchange) -> None:
@@ -77,16 +98,17 @@ class FramedDirection:
         return True
 
     def given_up(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
+        """Take one frame as `frame` does, whose last `missing` bytes were not kept, to save memory."""
         self._half = GivenUp
         self.frame(data, times, packets, missing, token)
         self._half = CapturedMessage
 
     def judge_cut(self, data: Buffer, start: int, size: int) -> tuple[bool | None, Any]:
-        """Judge a frame of which no more bytes are to be had, as `framing.Owner` has it."""
+        """Return the same as `judge` for a frame of which no more bytes are to be had."""
         return None, None
 
     def misframed(self, data: Buffer, times: tuple[int, int], packets: tuple[int, int]) -> bool:
-        """Take one message whose size or header is written wrong, as `framing.Owner` has it."""
+        """Take bytes as one message whose size or header is written wrong; return False where they are none."""
         found = self._misframed(data)
         if found is not None:
             self.frame(found.frame, times, packets, 0, found.header)
@@ -99,20 +121,25 @@ class FramedDirection:
         raise NotImplementedError
 
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
-        """Take one frame, as `framing.Owner` has it."""
+        """Take one frame without its length; the last `missing` bytes of it cannot be had."""
         raise NotImplementedError
 
     def wrong_length(self, excess: int) -> None:
+        """Take note that the length of the frame handed over last was `excess` too large; those bytes were left out."""
         exchange = self._exchange
         found = exchange.findings if exchange is not None else self.pairing.findings
         half = (exchange.request if self.direction == "request" else exchange.response) if exchange else None
         if half is not None:
             half.excess = excess
-        found.append(engine_findings.wrong_length(self.direction, excess))
+        found.append(Finding(Kind.INVALID_LENGTH, self.direction, length=excess, facts=SizeCoversOthers()))
 
     def skipped(self, length: int, beginning: bytes) -> None:
-        complain = engine_findings.before_first if self._midstream and not self._heard else engine_findings.skipped
-        self.pairing.findings.append(complain(self.direction, length))
+        """Take note that `length` bytes belong to no frame; `beginning` are the first of them."""
+        if self._midstream and not self._heard:
+            found = Finding(Kind.MIDSTREAM, self.direction, length=length, facts=BeforeFirst())
+        else:
+            found = Finding(Kind.UNDECODED_BYTES, self.direction, length=length, facts=BytesUnproved())
+        self.pairing.findings.append(found)
 
     @property
     def _heard(self) -> bool:
@@ -120,9 +147,11 @@ class FramedDirection:
         raise NotImplementedError
 
     def lost(self, length: int, number: int) -> None:
+        """Take note that `length` bytes are missing from the capture before packet `number`."""
         self._midstream = False
-        self.pairing.findings.append(engine_findings.gap(self.direction, length, number))
+        self.pairing.findings.append(Finding(Kind.TCP_GAP, self.direction, length=length, facts=BytesMissing(number)))
 
     def end(self) -> None:
+        """Take note that this direction has ended."""
         self.last = NO_FRAME
         self.pairing.end()

@@ -1,4 +1,4 @@
-"""The two ends of a conversation as framing.Owners: what a request and a response look like where they are expected.
+"""The two ends of a conversation: what a request and a response look like where they are expected.
 
 A request names its API, and its client names itself the same in all of them. A response is told by the request that
 waits for it; one that nobody waits for is believed when what follows it is a response too.
@@ -11,11 +11,14 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final
 
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import ForeignAnswer
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ...protocol.wire.language.api import Direction
 from ..messages.exchange import CapturedMessage, Exchange
-from . import engine_findings, requests
+from . import requests
 from .direction import FramedDirection
+from .engine_findings import too_large
 from .foreign import looks_like
 from .identify import fits_any
 from .misframed import Misframed, misframed_request, misframed_response, raw_token
@@ -36,7 +39,7 @@ SMALL_FRAME: Final = re.compile(rb"\x00[\x00-\x0f]..[\x00-\x7f]", re.DOTALL)
 """What a response may begin with of which nothing is known: a size of up to 1 MB, a correlation id."""
 
 
-class RequestSide(FramedDirection, requests.AnyRequest):
+class RequestSide(requests.AnyRequest, FramedDirection):
     """Owner of the bytes that the client sent. The token of a frame is its header, None for a SASL token.
 
     `retry` is called behind a request that the other side waits to see, before it can decide. `client_id` is that of
@@ -161,10 +164,8 @@ class RequestSide(FramedDirection, requests.AnyRequest):
 
     def skipped(self, length: int, beginning: bytes) -> None:
         super().skipped(length, beginning)
-        if (
-            len(beginning) >= 8
-            and (large := engine_findings.too_large(beginning[4:], size_at(beginning)[0])) is not None
-        ):
+        large = too_large(beginning[4:], size_at(beginning)[0]) if len(beginning) >= 8 else None
+        if large is not None:
             self.pairing.findings.append(large._replace(start=None))
 
     def lost(self, length: int, number: int) -> None:
@@ -335,7 +336,8 @@ class ResponseSide(FramedDirection):
     def skipped(self, length: int, beginning: bytes) -> None:
         self.pairing.responses_lost()
         if not self.pairing.answered and (what := looks_like(beginning)):
-            self.pairing.findings.append(engine_findings.foreign(self.direction, length, what))
+            finding = Finding(Kind.NOT_KAFKA, self.direction, length=length, facts=ForeignAnswer(what))
+            self.pairing.findings.append(finding)
         else:
             super().skipped(length, beginning)
 

@@ -143,24 +143,6 @@ class Drive:
                 return
 
     def _those_wanted(self, chunk: list[Exchange], fits: Fits | None) -> list[Exchange]:
-        if self.left is not None or self.last is not None:
-            return self._one_by_one(chunk, fits)
-        at, hear = self.engine.names_then.at, self._hear
-        names_grow = chunk[0].names != chunk[-1].names
-        at(chunk[0].names)
-        found = []
-        for exchange in chunk:
-            if names_grow:
-                at(exchange.names)
-            wanted = fits is None or fits(exchange)
-            if hear is not None:
-                hear(exchange, wanted)
-            if wanted:
-                found.append(exchange)
-        self.seen += len(chunk)
-        return found
-
-    def _one_by_one(self, chunk: list[Exchange], fits: Fits | None) -> list[Exchange]:
         """Return those that are wanted, up to the last one that is."""
         at, hear, found = self.engine.names_then.at, self._hear, list[Exchange]()
         for exchange in chunk:

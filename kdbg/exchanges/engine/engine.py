@@ -218,10 +218,25 @@ class Engine:
         if self.ports and not self.ports & {connection.initiator[1], connection.acceptor[1]}:
             connection.ignore()
             return NOBODY, NOBODY
-        kafka, other, tls = (
-            partial(each, connection) for each in (self._speaks_kafka, self._does_not, self._speaks_tls)
-        )
-        return Classifier(connection, self.budget, kafka, other, tls, partial(self._greets, connection)).sides
+        return self._classify(connection).sides
+
+    def _classify(self, channel: Channel) -> Classifier:
+        """Find out what is spoken on a channel."""
+        kafka, other = partial(self._speaks_kafka, channel), partial(self._let_go, channel)
+        tls = partial(self._speaks_tls, channel) if not isinstance(channel, Tls) else None
+        greets = partial(self._greets, channel) if isinstance(channel, Connection) else None
+        return Classifier(channel, self.budget, kafka, other, tls, greets)
+
+    def _classify_inside(self, layer: Proxied | Tls) -> None:
+        """Find out what is spoken behind a preamble, or on a connection that can be decrypted."""
+        for side, receiver in zip((layer.sent, layer.answered), self._classify(layer).sides, strict=True):
+            side.attach(receiver)
+
+    def _hand_over(self, connection: Connection | Proxied, classifier: Classifier, layer: Proxied | Tls) -> None:
+        """Let a layer take what was held of a connection, and what follows."""
+        connection.sent.attach(layer.sent)
+        connection.answered.attach(layer.answered)
+        classifier.hand_over((layer.sent, layer.answered))
 
     def _speaks_kafka(self, connection: Channel, classifier: Classifier, client: int) -> None:
         """Begin the conversation on a connection that proved to be Kafka; `client` is as `watch` is told."""
@@ -256,36 +271,16 @@ class Engine:
 
     def _greets(self, connection: Connection, classifier: Classifier, read: Read) -> None:
         """Begin to pass over what is said before Kafka."""
-        proxied = Proxied(connection, read, self.budget, self._is_through, self._let_go)
-        connection.sent.attach(proxied.sent)
-        connection.answered.attach(proxied.answered)
-        classifier.hand_over((proxied.sent, proxied.answered))
-
-    def _is_through(self, proxied: Proxied) -> None:
-        """Find out what is spoken behind a preamble."""
-        kafka, other, tls = (partial(each, proxied) for each in (self._speaks_kafka, self._does_not, self._speaks_tls))
-        classifier = Classifier(proxied, self.budget, kafka, other, tls)
-        for side, receiver in zip((proxied.sent, proxied.answered), classifier.sides, strict=True):
-            side.attach(receiver)
+        proxied = Proxied(connection, read, self.budget, self._classify_inside, self._let_go)
+        self._hand_over(connection, classifier, proxied)
 
     def _speaks_tls(self, connection: Connection | Proxied, classifier: Classifier) -> None:
         """Begin to decrypt a connection."""
-        tls = Tls(connection, self.keys, self.budget, self._is_open, self._let_go)
-        connection.sent.attach(tls.sent)
-        connection.answered.attach(tls.answered)
-        classifier.hand_over((tls.sent, tls.answered))
-
-    def _is_open(self, tls: Tls) -> None:
-        """Find out what is spoken on a connection that can be decrypted."""
-        classifier = Classifier(tls, self.budget, partial(self._speaks_kafka, tls), partial(self._does_not, tls))
-        for side, receiver in zip((tls.sent, tls.answered), classifier.sides, strict=True):
-            side.attach(receiver)
-
-    def _does_not(self, connection: Channel, classifier: Classifier, finding: Finding | None) -> None:
-        """Let go of a connection that turned out to be something else, or nothing that can be read."""
-        self._let_go(connection, finding)
+        tls = Tls(connection, self.keys, self.budget, self._classify_inside, self._let_go)
+        self._hand_over(connection, classifier, tls)
 
     def _let_go(self, connection: Channel, finding: Finding | None) -> None:
+        """Let go of a connection that turned out to be something else, or nothing that can be read."""
         if finding is None and isinstance(connection, Connection):
             finding = attempt(connection)
         self.other_connections += finding is None or finding.kind not in ATTEMPTS

@@ -11,7 +11,6 @@ from ...protocol.findings.facts import MessageMistake
 from ...protocol.findings.quirks import Sure
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
-from ...protocol.wire.language.api import Direction
 from ..messages.exchange import CapturedMessage, Exchange
 from . import tokens
 from .identify import Candidate, is_likely
@@ -21,42 +20,12 @@ NotAwaited = of.WaitedTooMuch | of.InFlightFull | of.PassedOver | of.PassedOverM
 """Why a response is waited for no longer."""
 
 
-def gap(direction: Direction, length: int, packet: int) -> Finding:
-    """Make the finding for `length` bytes missing from the capture; `packet` is the first one behind them."""
-    return Finding(Kind.TCP_GAP, direction, length=length, facts=of.BytesMissing(packet))
-
-
-def skipped(direction: Direction, length: int) -> Finding:
-    """Make the finding for `length` bytes of a direction that are in no frame."""
-    return Finding(Kind.UNDECODED_BYTES, direction, length=length, facts=of.BytesUnproved())
-
-
-def before_first(direction: Direction, length: int) -> Finding:
-    """Make the finding for `length` bytes before the first frame of a connection that is older than the capture."""
-    return Finding(Kind.MIDSTREAM, direction, length=length, facts=of.BeforeFirst())
-
-
-def foreign(direction: Direction, length: int, protocol: str) -> Finding:
-    """Make the finding for `length` bytes of a direction that are of another protocol."""
-    return Finding(Kind.NOT_KAFKA, direction, length=length, facts=of.ForeignAnswer(protocol))
-
-
-def wrong_length(direction: Direction, excess: int) -> Finding:
-    """Make the finding for a frame whose size covers `excess` bytes that are frames of their own."""
-    return Finding(Kind.INVALID_LENGTH, direction, length=excess, facts=of.SizeCoversOthers())
-
-
 def broken_off(half: CapturedMessage) -> Finding:
     """Make the finding for a message whose end is missing."""
     place = half.direction, "", len(half.data), half.missing
     if half.held:
         return Finding(Kind.TRUNCATED, *place, of.BrokenOff())
     return Finding(Kind.MEMORY_LIMIT, *place, of.NotHeld(MEMORY.connections))
-
-
-def unanswered(why: NotAwaited | None = None) -> Finding:
-    """Make the finding for a request without a response; `why` is None at the end of the connection."""
-    return Finding(Kind.NO_RESPONSE, "request", facts=why)
 
 
 def too_large(data: bytes, size: int) -> Finding | None:
@@ -90,23 +59,6 @@ def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *
 def _first(version: int, versions: tuple[int, ...]) -> tuple[int, ...]:
     """Return the versions with this one in front."""
     return version, *(other for other in versions if other != version)
-
-
-def out_of_order(correlation_id: int) -> Finding:
-    """Make the finding for a response behind the one to a later request, which has this correlation id."""
-    return Finding(Kind.OUT_OF_ORDER, "response", facts=of.AnsweredAfter(correlation_id))
-
-
-def too_late() -> Finding:
-    """Make the finding for a response to a request that was reported as unanswered."""
-    return Finding(Kind.OUT_OF_ORDER, "response", facts=of.AnsweredTooLate())
-
-
-def answer_to_no_acks(*, late: bool = False) -> Finding:
-    """Make the finding for a response to a Produce request with acks=0; `late`: its exchange was handed out."""
-    return Finding(
-        Kind.UNSOLICITED_RESPONSE, "response", facts=of.AnsweredUnaskedLate() if late else of.AnsweredUnasked()
-    )
 
 
 LAST = 4

@@ -11,92 +11,35 @@ Memory is bounded by the largest frame that an owner accepts (`search.MAX_FRAME`
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ...budget import SMALL, Held
-from ..messages.exchange import CapturedMessage
 from .foreign import LONGEST_BEGINNING
-from .search import HEADER, MAX_FRAME, Buffer, Search, Seeker, Times, size_at
+from .search import HEADER, MAX_FRAME, Search, Times, size_at
 from .states import FRAMING, DirectionEvent, Framing, next_state
+
+if TYPE_CHECKING:
+    from .direction import FramedDirection
 
 SHORTEST = 8
 """A size and a correlation id: a frame that another one cuts off earlier is not handed over."""
 LONG, TOO_LONG = 1 << 16, 1 << 20
 """A frame that is still not complete after so many bytes is looked into: its length may be wrong. Messages that are
 longer than the second are not looked for the end of."""
-
-
 _SYNCED = Framing.SYNCED
-
-
-class FrameOwner(Seeker, Protocol):
-    """Who takes the frames of one direction. `token` is whatever `judge` wants `frame` to have."""
-
-    def take(self, payload: bytes, time: int, number: int) -> bool:
-        """Take a payload that is one frame, and one of those that need no closer look; return False for any other."""
-
-    def resumes(self, payload: bytes, count: int) -> bool:
-        """Return whether a packet begins with the frame that is due, though the one before still wants its bytes.
-
-        `count` packets have done so before.
-        """
-
-    def judge_cut(self, data: Buffer, start: int, size: int) -> tuple[bool | None, Any]:
-        """Return the same as `judge` for a frame of which no more bytes are to be had."""
-
-    def extent(self, data: bytes, token: Any) -> int | None:
-        """Return how many bytes the message takes that begins here; None where it does not end within them."""
-
-    def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
-        """Take one frame without its length; the last `missing` bytes of it cannot be had."""
-
-    def misframed(self, data: Buffer, times: tuple[int, int], packets: tuple[int, int]) -> bool:
-        """Take bytes as one message whose size or header is written wrong; return False where they are none."""
-
-    def given_up(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
-        """Take one frame as `frame` does, whose last `missing` bytes were not kept, to save memory."""
-
-    @property
-    def last(self) -> CapturedMessage:
-        """The last frame, until it is final; then a frame of no bytes."""
-
-    @property
-    def quiescent(self) -> bool:
-        """Whether nothing waits in the conversation that the frames belong to."""
-
-    def surplus(self, time: int) -> bytes:
-        """Return the bytes at the end of `last` that its message has no use for, if it is not final at this time."""
-
-    def shorten(self, length: int, time: int, number: int) -> None:
-        """Take so many bytes from the end of `last`, which ends with this packet then, and is final."""
-
-    def proved(self) -> None:
-        """Take `last` as final."""
-
-    def wrong_length(self, excess: int) -> None:
-        """Take note that the length of the frame handed over last was `excess` too large; those bytes were left out."""
-
-    def skipped(self, length: int, beginning: bytes) -> None:
-        """Take note that `length` bytes belong to no frame; `beginning` are the first of them."""
-
-    def lost(self, length: int, number: int) -> None:
-        """Take note that `length` bytes are missing from the capture before packet `number`."""
-
-    def end(self) -> None:
-        """Take note that this direction has ended."""
 
 
 class Framer:
     """A tcp.Receiver that cuts one direction into frames. `synced`: the next byte begins a frame."""
 
-    owner: FrameOwner
+    owner: FramedDirection
 
     __slots__ = (
         "_beginning", "_cut", "_data", "_fresh", "_held", "_holds", "_ignored", "_needed", "_now", "_passed",
         "_resumed", "_search", "_times", "owner", "state",
     )  # fmt: skip
 
-    def __init__(self, owner: FrameOwner, *, synced: bool, held: Held | None = None) -> None:
+    def __init__(self, owner: FramedDirection, *, synced: bool, held: Held | None = None) -> None:
         self.owner = owner
         self._held, self._holds = held or Held(), False
         self.state = Framing.SYNCED if synced else Framing.SEARCHING

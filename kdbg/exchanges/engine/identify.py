@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...protocol.grammars import apis
 from ...protocol.wire import Api
 from ...protocol.wire.readings.compiled import UNREADABLE
-from ..messages.message import MessageForm, carries_secrets, forms, header_grammar
+from ..messages.message import MessageForm, carries_secrets, forms, header_grammar, readings
 from ..messages.score import rarity, score
 
 API_VERSIONS, UNSUPPORTED_VERSION, FEATURES = 18, 35, 3
@@ -242,11 +242,7 @@ def _scored(
 
 def _supported(candidate: Candidate, data: bytes) -> Mapping[int, range]:
     """Return which versions of which APIs an ApiVersions response offers."""
-    for form in forms(candidate.api, candidate.version, "response", True, True):
-        try:
-            (_, body), end = form.read(data, 0)
-        except UNREADABLE:
-            continue
+    for _, _, body, end in readings(forms(candidate.api, candidate.version, "response", True, True), data):
         if end == len(data):
             return {one["api_key"]: range(one["min_version"], one["max_version"] + 1) for one in body["api_keys"]}
     return {}

@@ -6,11 +6,16 @@ import struct
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, SupportsIndex
 
-from ...protocol.findings import Finding
-from ...protocol.findings.facts import PassedOver, PassedOverMany
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import (
+    AnsweredAfter,
+    AnsweredUnasked,
+    AnsweredUnaskedLate,
+    PassedOver,
+    PassedOverMany,
+)
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange
-from . import engine_findings
 from .requests import fits, may_fit
 
 MAX_IN_FLIGHT, MAX_UNMATCHED, MAX_BYTES = 10_000, 1_000, 64 << 20
@@ -142,10 +147,11 @@ class Stragglers:
             return None
         if exchange in self.overtaken:
             by, _ = self.overtaken.pop(exchange)
-            return Straggler(exchange, engine_findings.out_of_order(by), False)
+            return Straggler(exchange, Finding(Kind.OUT_OF_ORDER, "response", facts=AnsweredAfter(by)), False)
         if correlation_id in self._silent:
             del self._silent[correlation_id]
-            return Straggler(exchange, engine_findings.answer_to_no_acks(), True)
+            unasked = Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=AnsweredUnasked())
+            return Straggler(exchange, unasked, True)
         return self._told.pop(correlation_id)
 
     # Passed over
@@ -192,7 +198,7 @@ class Stragglers:
         """Let go a request that wants no response: its exchange is final without one."""
         if self.may_be_answered(exchange):
             del self._silent[exchange.correlation_id]
-            self.remember(exchange, engine_findings.answer_to_no_acks(late=True))
+            self.remember(exchange, Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=AnsweredUnaskedLate()))
 
     def pass_silent(self, answered: int) -> None:
         """Let go the acks=0 requests before the `answered`-th that wants a response: responses come in order."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import MessageMistake
+from ...protocol.findings import Finding
 from ...protocol.findings.quirks import Sure
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
@@ -40,7 +39,7 @@ def misframed_request(data: Buffer) -> Misframed | None:
     if found is None or header is None:
         return None
     frame = bytes(data[0 if found.kind == "size-missing" else 4 :])
-    return Misframed(header, frame, mistake_finding(found) if framing is not None else None)
+    return Misframed(header, frame, found.finding if framing is not None else None)
 
 
 def _without_size(data: bytes) -> Mistake | None:
@@ -80,10 +79,4 @@ def misframed_response(data: Buffer, exchange: Exchange) -> Misframed | None:
     found = Mistake(
         "little-endian-size", api.name, exchange.version, "response", "size", -4, 4, actual, str(size), Sure.CERTAIN
     )
-    return Misframed(None, bytes(data[4:]), mistake_finding(found))
-
-
-def mistake_finding(found: Mistake) -> Finding:
-    """Return a mistake as a finding."""
-    facts = MessageMistake(found.kind, found.api, found.version, found.actual, found.expected, found.sure.value)
-    return Finding(Kind.ENCODING_MISTAKE, found.direction, found.path, found.start, found.length, facts)
+    return Misframed(None, bytes(data[4:]), found.finding)

@@ -11,22 +11,22 @@ After SaslHandshake v0 the frames are raw tokens (see tokens.py).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 
 from ...budget import MEMORY, SMALL, Held
-from ...protocol.findings import Finding
-from ...protocol.findings.facts import InFlightFull, ResponsesLost, WaitedTooMuch
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import AnsweredTooLate, InFlightFull, ResponsesLost, WaitedTooMuch
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange, Known
 from ..messages.peers import Peers
 from ..messages.rejection import note_rejection
 from ..messages.software import software_in
-from . import engine_findings, tokens
-from .engine_findings import out_of_place, reused
+from . import tokens
+from .engine_findings import NotAwaited, broken_off, out_of_place, reused, too_large, unasked
 from .identify import API_VERSIONS, Before, identify, may_show_secrets
 from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Stragglers, Unmatched, correlation_id_at, reads
 from .prefixes import Prefix, Prefixes, read_prefix
 from .requests import RequestHeader, fits
-from .states import ENDS, Ending, Ends, next_state
 
 HALF = 600
 """Bytes of memory that a half takes beside its own, with its exchange."""
@@ -40,6 +40,7 @@ def _nobody_takes(exchange: Exchange) -> None:
     """Do nothing: what `deliver` is when all was delivered."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Pairing:
     """Pair the halves of one connection's exchanges and hand them to `deliver`.
 
@@ -52,57 +53,40 @@ class Pairing:
     to it is one to no request.
     """
 
-    undecided: bool
-
-    __slots__ = (
-        "_held", "_holds", "_holds_much", "_lost_until", "_waiting", "answered", "asked", "deliver", "findings",
-        "handshake", "in_flight", "known", "latest", "left_over", "peers", "prefixes", "state", "stragglers", "tokens",
-        "undecided", "unmatched", "unseen", "whole",
-    )  # fmt: skip
     peers: Peers
-    whole: bool
-    asked: int
-    answered: int
     deliver: Callable[[Exchange], None]
-    left_over: Callable[[Peers, Finding], None]
-    known: Known
-    state: Ends
-    tokens: int
+    left_over: Callable[[Peers, Finding], None] = _nobody_asks
+    _: KW_ONLY
+    whole: bool
+    known: Known = field(default_factory=Known.nothing)
+    holds: bool = False
+    held: Held = field(default_factory=Held)
+    open_ends: int = 2
+    in_flight: InFlight = field(default_factory=InFlight)
+    unmatched: Unmatched = field(default_factory=Unmatched)
+    stragglers: Stragglers = field(default_factory=Stragglers)
+    findings: list[Finding] = field(default_factory=list)
+    prefixes: Prefixes = field(default_factory=Prefixes)
+    tokens: int = 0
+    asked: int = 0
+    answered: int = 0
+    latest: int | None = None
+    undecided: bool = False
+    handshake: int | None = None
+    """The version of the last SaslHandshake request, until its tokens are through."""
+    unseen: Before | None = None
+    _holds_much: bool = False
+    _lost_until: Exchange | None = None
+    _waiting: _Waiting = field(init=False)
 
-    def __init__(
-        self,
-        peers: Peers,
-        deliver: Callable[[Exchange], None],
-        left_over: Callable[[Peers, Finding], None] = _nobody_asks,
-        *,
-        whole: bool,
-        known: Known | None = None,
-        holds: bool = False,
-        held: Held | None = None,
-    ) -> None:
-        self._held, self._holds_much, self._waiting = held or Held(), False, _Waiting(self.give_up_much)
-        self.peers, self.deliver, self.left_over, self.whole = peers, deliver, left_over, whole
-        self.known = known or Known.nothing()
-        self.state = Ends.OPEN
-        self.in_flight: InFlight = InFlight()
-        self.unmatched: Unmatched = Unmatched()
-        self.findings: list[Finding] = []
-        self.prefixes: Prefixes = Prefixes()
-        self.tokens = self.asked = self.answered = 0
-        self.latest: int | None = None
-        self.undecided = False
-        self.handshake: int | None = None
-        """The version of the last SaslHandshake request, until its tokens are through."""
-        self.stragglers: Stragglers = Stragglers()
-        self._holds = holds
-        self._lost_until: Exchange | None = None
-        self.unseen: Before | None = None
+    def __post_init__(self) -> None:
+        self._waiting = _Waiting(self.give_up_much)
 
     @property
     def quiescent(self) -> bool:
         """Whether nothing waits: no request for its response, no token, no word on what was odd."""
         waits = self.in_flight or self.unmatched or self.stragglers.overtaken or self.tokens
-        return self.state is Ends.OPEN and not (waits or self.findings or self.undecided)
+        return self.open_ends == 2 and not (waits or self.findings or self.undecided)
 
     # Requests
 
@@ -141,7 +125,7 @@ class Pairing:
         """Let a request wait for its response; `early`: that may be here."""
         exchange.request, half.known = half, self.known
         if half.missing:
-            exchange.findings.append(engine_findings.broken_off(half))
+            exchange.findings.append(broken_off(half))
         if self.unmatched and self._meet(exchange, early):
             return exchange
         if exchange.answered:
@@ -154,7 +138,7 @@ class Pairing:
                     self.give_up(oldest, InFlightFull(MAX_IN_FLIGHT, MAX_BYTES))
                 self._hold()
         else:
-            if self._holds:
+            if self.holds:
                 self.stragglers.keep_silent(exchange, self.asked)
             self._hand_over(exchange)
         return exchange
@@ -180,16 +164,16 @@ class Pairing:
         self._complete(exchange, half)
         return True
 
-    def give_up(self, exchange: Exchange, why: engine_findings.NotAwaited | None = None) -> None:
+    def give_up(self, exchange: Exchange, why: NotAwaited | None = None) -> None:
         """Hand over a request without a response, with a finding that says `why`; a login's last token has none."""
         if exchange.api is SASL_TOKEN and self._ends_login(exchange):
             exchange.answered = False
         else:
-            exchange.findings.append(engine_findings.unanswered(why))
+            exchange.findings.append(Finding(Kind.NO_RESPONSE, "request", facts=why))
             half = exchange.request
-            if half is not None and (large := engine_findings.too_large(half.data, half.size - 4)) is not None:
+            if half is not None and (large := too_large(half.data, half.size - 4)) is not None:
                 exchange.findings.append(large)
-            self.stragglers.remember(exchange, engine_findings.too_late())
+            self.stragglers.remember(exchange, Finding(Kind.OUT_OF_ORDER, "response", facts=AnsweredTooLate()))
         note_rejection(exchange)
         self._hand_over(exchange)
 
@@ -198,7 +182,7 @@ class Pairing:
         size = sum(_held_by(half) for half in self.unmatched)
         size += sum(_held_by(exchange.request) for exchange in self.in_flight if exchange.request is not None)
         self._holds_much = size > SMALL
-        self._held.hold(self._waiting, size if self._holds_much else 0)
+        self.held.hold(self._waiting, size if self._holds_much else 0)
 
     def give_up_much(self) -> None:
         """Hand over what waits, as all connections hold too much."""
@@ -317,7 +301,7 @@ class Pairing:
         half.api, half.version = exchange.api, exchange.version
         half.asked, half.known = exchange.request, self.known
         if half.missing:
-            exchange.findings.append(engine_findings.broken_off(half))
+            exchange.findings.append(broken_off(half))
         note_rejection(exchange)
         if self.tokens and tokens.refused(exchange.api, half):
             self.tokens = 0
@@ -343,9 +327,9 @@ class Pairing:
             exchange.api = half.api = candidates[0].api
             exchange.version = half.version = candidates[0].version
             half.known = self.known
-        exchange.findings.append(engine_findings.unasked(len(half.data) - 4, waiting, candidates, read=read))
+        exchange.findings.append(unasked(len(half.data) - 4, waiting, candidates, read=read))
         if half.missing:
-            exchange.findings.append(engine_findings.broken_off(half))
+            exchange.findings.append(broken_off(half))
         self._hand_over(exchange)
 
     def responses_lost(self) -> None:
@@ -360,8 +344,8 @@ class Pairing:
 
     def end(self) -> None:
         """Take note that one direction has ended; once both have, hand over all that waits."""
-        self.state = next_state(ENDS, self.state, Ending.END)
-        if self.state is not Ends.CLOSED:
+        self.open_ends -= 1
+        if self.open_ends:
             return
         for exchange in self.stragglers.give_up():
             self.give_up(exchange)
@@ -373,7 +357,7 @@ class Pairing:
         for finding in self.findings:
             self.left_over(self.peers, finding)
         self.findings.clear()
-        self._held.hold(self._waiting, 0)
+        self.held.hold(self._waiting, 0)
         del self._waiting
         self.deliver = _nobody_takes  # whom it led to leads back here: now they are freed without a search
 
@@ -386,11 +370,11 @@ def _too_early(exchange: Exchange, half: CapturedMessage) -> bool:
     return not (exchange.correlation_id and fits(api, exchange.version, "response", half.data))
 
 
+@dataclass(eq=False)
 class _Waiting:
     """What waits in a pairing, as one of the holders of a ledger."""
 
-    def __init__(self, let_go: Callable[[], None]) -> None:
-        self.let_go: Callable[[], None] = let_go
+    let_go: Callable[[], None]
 
 
 def _held_by(half: CapturedMessage) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import Foreign
@@ -14,30 +13,11 @@ from .classifier import Budget, Event
 from .preambles import LONGEST, OTHER, PreambleEnd, ProxyRefused, Read
 
 
-class Below(Protocol):
-    """What a layer needs of the connection below it, and has itself."""
-
-    @property
-    def number(self) -> int: ...
-
-    @property
-    def first_packet(self) -> int: ...
-
-    @property
-    def initiator(self) -> tuple[str, int]: ...
-
-    @property
-    def acceptor(self) -> tuple[str, int]: ...
-
-    @property
-    def bytes(self) -> int: ...
-
-
 class Layer:
     """What stands on `tcp` and goes by its number, its ends and its size."""
 
     __slots__ = ()
-    tcp: Below
+    tcp: Connection | Layer
 
     @property
     def number(self) -> int:

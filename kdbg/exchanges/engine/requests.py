@@ -16,7 +16,7 @@ from ...protocol.grammars import apis, find, headers, kept
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 from ...protocol.wire.readings.compiled import UNREADABLE, reader
-from ..messages.message import Message, forms, opaque_api, read, read_slowly
+from ..messages.message import Message, forms, opaque_api, read, read_slowly, readings
 from .search import HEADER, MAX_FRAME, WEAK_FRAME, Buffer, size_at
 
 CLOSE_LOOK = 1 << 18
@@ -28,16 +28,10 @@ MOST_LEFT = 16
 def extent(api: Api, version: int, direction: Direction, data: bytes) -> int | None:
     """Return how many bytes the message takes by its grammar; None where it does not end within `data`."""
     found = None
-    for form in forms(api, version, direction, True, True):
-        try:
-            (_, body), end = form.read(data, 0)
-        except UNREADABLE:
-            continue
-        if not form.admits(body):
-            continue
-        if end == len(data):
+    for form, _, body, end in readings(forms(api, version, direction, True, True), data):
+        if form.admits(body) and end == len(data):
             return end
-        if end < len(data) and found is None:
+        if form.admits(body) and end < len(data) and found is None:
             found = end
     return found
 

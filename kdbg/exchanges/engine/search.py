@@ -73,6 +73,7 @@ size_at: Final = struct.Struct(">i").unpack_from
 class Seeker(Protocol):
     """Who knows what the frames that are searched for look like."""
 
+    __slots__ = ()
     keep: int
     """Bytes at the end to hold on to, though nothing was found in them; at least `HEADER`."""
 

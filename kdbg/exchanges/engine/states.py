@@ -69,41 +69,17 @@ class DirectionEvent(Enum):
     END = auto()
 
 
-class Ends(Enum):
-    """Which directions of a conversation are still open: both, one, none."""
-
-    OPEN = auto()
-    HALF_CLOSED = auto()
-    CLOSED = auto()
-
-
-class Ending(Enum):
-    """A direction ends."""
-
-    END = auto()
-
-
+CLASSIFIED: Mapping[Sign, Classification] = {
+    Sign.REQUEST: Classification.KAFKA,
+    Sign.TLS: Classification.TLS,
+    Sign.PREAMBLE: Classification.PROXIED,
+    Sign.NO_REQUEST: Classification.FOREIGN,
+}
+"""What a connection is by a sign, however many of its directions have ended."""
 CLASSIFICATION: Transitions[Classification, Sign] = {
-    Classification.UNKNOWN: {
-        Sign.END: Classification.HALF_ENDED,
-        Sign.REQUEST: Classification.KAFKA,
-        Sign.TLS: Classification.TLS,
-        Sign.PREAMBLE: Classification.PROXIED,
-        Sign.NO_REQUEST: Classification.FOREIGN,
-    },
-    Classification.HALF_ENDED: {
-        Sign.END: Classification.ENDED,
-        Sign.REQUEST: Classification.KAFKA,
-        Sign.TLS: Classification.TLS,
-        Sign.PREAMBLE: Classification.PROXIED,
-        Sign.NO_REQUEST: Classification.FOREIGN,
-    },
-    Classification.ENDED: {
-        Sign.REQUEST: Classification.KAFKA,
-        Sign.TLS: Classification.TLS,
-        Sign.PREAMBLE: Classification.PROXIED,
-        Sign.NO_REQUEST: Classification.FOREIGN,
-    },
+    Classification.UNKNOWN: {Sign.END: Classification.HALF_ENDED, **CLASSIFIED},
+    Classification.HALF_ENDED: {Sign.END: Classification.ENDED, **CLASSIFIED},
+    Classification.ENDED: CLASSIFIED,
     Classification.KAFKA: {},
     Classification.TLS: {},
     Classification.PROXIED: {},
@@ -126,11 +102,6 @@ FRAMING: Transitions[Framing, DirectionEvent] = {
         DirectionEvent.END: Framing.ENDED,
     },
     Framing.ENDED: {},
-}
-ENDS: Transitions[Ends, Ending] = {
-    Ends.OPEN: {Ending.END: Ends.HALF_CLOSED},
-    Ends.HALF_CLOSED: {Ending.END: Ends.CLOSED},
-    Ends.CLOSED: {},
 }
 
 

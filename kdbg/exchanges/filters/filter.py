@@ -6,7 +6,7 @@ A backslash in front of `*`, `?`, `!` or itself takes that for what it is. Brack
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -14,6 +14,7 @@ from uuid import UUID
 
 if TYPE_CHECKING:
     from ..messages.exchange import Exchange
+    from .where.expression import Expression
 
 
 Fits = Callable[[Any], bool]
@@ -168,12 +169,8 @@ class Filter:
     """What may stand for more than the plain flag."""
     of: Of | None = None
     pattern: Callable[[Any], Pattern] = pattern
-    reads_of: Callable[[Any], Reads] | None = None
-    """How much is looked at for a value, where that depends on the value."""
-    numbered: Callable[[Any], Sequence[str]] = lambda value: ()
-    """What in a value means nothing in archives."""
-    timed: Callable[[Any], bool] = lambda value: False
-    """Whether a value asks where the time of exchanges went, which is worked out only for those who ask."""
+    expression: Callable[[str], Expression] | None = None
+    """Parses a value in the language of where/, which says itself what it looks at."""
     offers: Callable[[Any], bool] = lambda value: True
     """Which of the values that exchanges have are worth being offered in place of one that none has."""
 

@@ -14,6 +14,7 @@ from .table import FILTERS, Options
 
 if TYPE_CHECKING:
     from ..messages.exchange import Exchange
+    from .where.expression import Expression
 
 
 MOST = 1000
@@ -146,7 +147,7 @@ class Filters:
     @property
     def timed(self) -> bool:
         """Whether exchanges are asked where their time went, so that somebody must work that out."""
-        return any(FILTERS[name].timed(value) for name, value in self.given.items())
+        return any(expression.timed for _, expression in self._expressions())
 
     @property
     def last(self) -> int | None:
@@ -167,12 +168,20 @@ class Filters:
     def _reads(self, name: str) -> Reads:
         """Return how much of an exchange a filter looks at."""
         one = FILTERS[name]
-        return one.reads if one.reads_of is None else one.reads_of(self.given[name])
+        if one.expression is None:
+            return one.reads
+        return Reads.BODIES if one.expression(self.given[name]).bodies else Reads.HEADERS
+
+    def _expressions(self) -> Iterator[tuple[str, Expression]]:
+        """Yield the expressions among the values, by their filters' names."""
+        for name, value in self.given.items():
+            if (parse := FILTERS[name].expression) is not None:
+                yield name, parse(value)
 
     def refuse_numbers(self) -> None:
         """Raise `InputError` for what means nothing in archives, where connections and exchanges have no numbers."""
-        for name, value in self.given.items():
-            for numbered in FILTERS[name].numbered(value):
+        for name, expression in self._expressions():
+            for numbered in expression.without_archives:
                 raise InputError(
                     f"--{name}: {numbered} has no meaning in archives, which have no exchange or connection numbers"
                 )

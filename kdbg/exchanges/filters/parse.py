@@ -22,7 +22,7 @@ def parse_value(name: str, value: Any) -> Any:
         )
     one = FILTERS[name]
     try:
-        return None if value is None else TAKEN[one.form](value, one)
+        return None if value is None else FORMS[one.form][0](value, one)
     except (TypeError, ValueError):
         raise InputError(f"invalid value {value!r} of {name}: expected {_wanted(one)}") from None
 
@@ -67,10 +67,6 @@ def _flag(value: Any, one: Filter) -> bool | str:
     return value if isinstance(value, str) else bool(value)
 
 
-def _milliseconds(value: Any, one: Filter) -> float:
-    return float(value)
-
-
 def _only(kind: type, value: Any) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
         raise TypeError
@@ -103,29 +99,18 @@ def _count(value: Any, one: Filter) -> int:
 
 
 def _wanted(one: Filter) -> str:
-    return WANTED[one.form] + "".join(f" or {word!r}" for word in one.words)
+    return FORMS[one.form][1] + "".join(f" or {word!r}" for word in one.words)
 
 
-TAKEN: dict[ValueForm, Callable[[Any, Filter], Any]] = {
-    ValueForm.TEXTS: _texts,
-    ValueForm.NUMBERS: _numbers,
-    ValueForm.RANGES: _ranges,
-    ValueForm.FLAG: _flag,
-    ValueForm.MILLISECONDS: _milliseconds,
-    ValueForm.MOMENT: _moment,
-    ValueForm.EXPRESSION: _expression,
-    ValueForm.FILES: _files,
-    ValueForm.COUNT: _count,
-}
-WANTED = {
-    ValueForm.TEXTS: "one or several strings",
-    ValueForm.NUMBERS: "one or several integers",
-    ValueForm.RANGES: "a number from 1, or a range such as 17-20",
-    ValueForm.FLAG: "true or false",
-    ValueForm.MILLISECONDS: "a number of milliseconds",
-    ValueForm.MOMENT: "seconds since 1970, a datetime or a time of day",
-    ValueForm.EXPRESSION: "an expression, such as 'latency_ms > 100'",
-    ValueForm.FILES: "one or several file paths",
-    ValueForm.COUNT: "an integer",
+FORMS: dict[ValueForm, tuple[Callable[[Any, Filter], Any], str]] = {
+    ValueForm.TEXTS: (_texts, "one or several strings"),
+    ValueForm.NUMBERS: (_numbers, "one or several integers"),
+    ValueForm.RANGES: (_ranges, "a number from 1, or a range such as 17-20"),
+    ValueForm.FLAG: (_flag, "true or false"),
+    ValueForm.MILLISECONDS: (lambda value, one: float(value), "a number of milliseconds"),
+    ValueForm.MOMENT: (_moment, "seconds since 1970, a datetime or a time of day"),
+    ValueForm.EXPRESSION: (_expression, "an expression, such as 'latency_ms > 100'"),
+    ValueForm.FILES: (_files, "one or several file paths"),
+    ValueForm.COUNT: (_count, "an integer"),
 }
 """Form by form: what takes a value, and what is said of one that it does not take."""

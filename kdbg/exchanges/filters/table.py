@@ -26,6 +26,7 @@ from .filter import pattern as pattern_of
 
 if TYPE_CHECKING:
     from ..messages.exchange import Exchange
+    from .where.expression import Expression
 
 
 def api_of(exchange: Exchange, asked: CheckContext) -> Iterable[str]:
@@ -202,29 +203,15 @@ def until(seconds: float, asked: CheckContext) -> Check:
     return lambda exchange: exchange.time <= last
 
 
+def parsed(text: str) -> Expression:
+    """Return an expression; raise `InputError`, with the reason, for one that is wrong or costs too much."""
+    from .where.expression import expression
+
+    return expression(text)
+
+
 def where(text: str, asked: CheckContext) -> Check:
-    """Raise `InputError`, with the reason, for an expression that is wrong or costs too much."""
-    from .where.expression import expression
-
-    return expression(text).check(asked.topics)
-
-
-def where_reads(text: str) -> Reads:
-    from .where.expression import expression
-
-    return Reads.BODIES if expression(text).bodies else Reads.HEADERS
-
-
-def where_numbered(text: str) -> list[str]:
-    from .where.expression import expression
-
-    return expression(text).without_archives
-
-
-def where_timed(text: str) -> bool:
-    from .where.expression import expression
-
-    return expression(text).timed
+    return parsed(text).check(asked.topics)
 
 
 def nanoseconds_of(seconds: float) -> int:
@@ -365,8 +352,7 @@ class Options(Plain, total=False):
         Filter(
             ValueForm.EXPRESSION, ("Only exchanges matching this expression, such as 'latency_ms > 100'. See kdbg "
                               "guide where."),
-            Reads.BODIES, where, reads_of=where_reads, numbered=where_numbered, timed=where_timed,
-            metavar="EXPR",
+            Reads.BODIES, where, expression=parsed, metavar="EXPR",
         ),
     ]  # fmt: skip
 

@@ -25,19 +25,21 @@ _TOKEN = re.compile(rb"[\x20-\x7e]*\0[\x20-\x7e]+\0[\x20-\x7e]+|[ny],(?:a=[^,]*)
 """PLAIN: [authorization] NUL user NUL password (RFC 4616); SCRAM and OAUTHBEARER: a GS2 header, attributes."""
 
 
-class BatchGuess(NamedTuple):
-    """A record batch: `mended` is a field in front that is wrong, `proved` whether its checksum is right.
+class Headerless(NamedTuple):
+    """What bytes without a header are, how that is known, and what is known to be wrong in them.
 
-    `cut`: it says that it is longer than the bytes. `doubts` are fields whose values no peer would write.
+    `cut`: they say that they are longer than the bytes. `mended` is a field in front that is wrong, `doubts` are fields
+    whose values no peer would write.
     """
 
-    proved: bool
-    cut: bool
+    api: Api
+    reason: Reason
+    cut: bool = False
     mended: Mended | None = None
     doubts: tuple[str, ...] = ()
 
 
-def batch(data: bytes) -> BatchGuess | None:
+def batch(data: bytes) -> Headerless | None:
     """Return what is known of a record batch that begins with the bytes; None where they are none.
 
     Two of three must be right, one byte being wrong at most: its length, its magic, its checksum.
@@ -53,18 +55,18 @@ def batch(data: bytes) -> BatchGuess | None:
     proved = summed == crc
     proved_whole = proved or crc32c(memoryview(data)[CRC_AT + 4 :]) == crc
     if magic == 2 and proved and end == 12 + length:
-        return BatchGuess(True, False)
+        return Headerless(records_api, Reason.CHECKSUM)
     if magic == 2 and proved_whole:
-        return BatchGuess(True, False, Mended("batch_length", LENGTH_AT, length, len(data) - 12, 4))
+        mended = Mended("batch_length", LENGTH_AT, length, len(data) - 12, 4)
+        return Headerless(batch_api(data), Reason.CHECKSUM, mended=mended)
     if fits and proved and len(data) > HEADER:
-        return BatchGuess(True, False, Mended("magic", MAGIC_AT, magic, 2, 1))
+        return Headerless(batch_api(data), Reason.CHECKSUM, mended=Mended("magic", MAGIC_AT, magic, 2, 1))
     if fits and magic == 2:
-        return BatchGuess(False, False, None, doubts(data))
+        return Headerless(records_api, Reason.STRUCTURE, doubts=doubts(data))
     cut = magic == 2 and 12 + length > len(data) and length < LARGEST
     odd = doubts(data)
-    return (
-        BatchGuess(False, True, None, odd) if cut and (_begins(data) or (len(odd) < 2 and not any(data[:3]))) else None
-    )
+    likely = cut and (_begins(data) or (len(odd) < 2 and not any(data[:3])))
+    return Headerless(batch_api(data), Reason.STRUCTURE, True, None, odd) if likely else None
 
 
 def _ends(data: bytes) -> bool:
@@ -108,25 +110,13 @@ def _number(data: bytes, at: int, size: int = 4) -> int:
     return int.from_bytes(data[at : at + size], "big", signed=True)
 
 
-class Headerless(NamedTuple):
-    """What bytes without a header are, how that is known, and what is known to be wrong in them."""
-
-    api: Api
-    reason: Reason
-    cut: bool = False
-    mended: Mended | None = None
-    doubts: tuple[str, ...] = ()
-
-
 def known_headerless(data: bytes) -> Headerless | None:
     """Return what these bytes are: a record set, a message or a SASL token; None for others."""
     if _is_message_set(data):
         return Headerless(records_api, Reason.CHECKSUM)
     found = batch(data)
     if found is not None:
-        reason = Reason.CHECKSUM if found.proved else Reason.STRUCTURE
-        alone = found.cut or found.mended is not None
-        return Headerless(batch_api(data) if alone else records_api, reason, found.cut, found.mended, found.doubts)
+        return found
     if message(data):
         return Headerless(files()[3 + data[4]], Reason.CHECKSUM)
     return Headerless(sasl.api, Reason.TOKEN) if _TOKEN.fullmatch(data) else None

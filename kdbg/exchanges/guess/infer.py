@@ -24,7 +24,7 @@ from ...protocol.wire.records.node import RecordsNode
 from ..engine.foreign import looks_like
 from ..engine.requests import RequestHeader, read_header
 from ..engine.search import MAX_FRAME
-from ..messages.message import explain, forms, grammar_of, header_grammar, read
+from ..messages.message import explain, forms, grammar_of, header_grammar, read, readings
 from ..messages.score import number, rarity, score
 from ..messages.weigh import weigh
 from .candidates import CUT, LARGEST, SMALLEST, UNREAD, Candidate, messages, says_cut, weigh_all, weigh_candidate
@@ -311,13 +311,9 @@ def _may_fit(layout: Layout, frame: bytes, header: bool) -> bool:
 
 
 def _quickly(layout: Layout, frame: bytes, header: bool) -> Iterator[Reading]:
-    for form in forms(*layout, header, False):
-        try:
-            value, end = form.read(frame, 0)
-        except UNREADABLE:
-            continue
-        if form.admits(value[1]):
-            yield (form.header, form.grammar), value, end
+    for form, head, body, end in readings(forms(*layout, header, False), frame):
+        if form.admits(body):
+            yield (form.header, form.grammar), (head, body), end
 
 
 def _slowly(layout: Layout, frame: bytes, header: bool) -> Iterator[Reading]:

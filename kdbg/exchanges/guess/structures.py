@@ -54,14 +54,12 @@ def laid(title: str, grammar: WireStruct, version: int = 0, name: str = "") -> A
     return Alone(-1, name or title, NOTHING, NOTHING, versions, headerless=True, _layouts=layouts, title=title)
 
 
+@dataclass(eq=False, repr=False)
 class ToTheEnd(Node):
     """A count that does not stand on the wire: there are as many items as the bytes hold."""
 
     bnf = "COUNT"
-
-    def __init__(self, item: Node) -> None:
-        super().__init__()
-        self.item = item
+    item: Node
 
     def _parse(self, stream: Stream, context: Any, path: str) -> int:
         start = stream.tell()

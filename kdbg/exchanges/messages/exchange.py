@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
@@ -21,7 +22,7 @@ from .error_codes import ErrorFound, errors_in
 from .latency import Timing
 from .message import LARGE, REMEMBERED, Message, facts_of, facts_of_both, front_of, read
 from .mistakes import OF_SEARCHES, Searches
-from .payloads import Context, may_hold_payloads, open_payloads
+from .payloads import Context, open_payloads, plan
 from .peers import Peers
 
 MANY = 1 << 62
@@ -128,7 +129,7 @@ class CapturedMessage:
                 REMEMBERED.remember(self, taken)
         if not (shallow or self._opened):
             self._opened = True
-            if may_hold_payloads(message.grammar):
+            if plan(message.grammar) is not None:
                 open_payloads(message, self.data, self.context)
         if message.findings:
             message.findings = self.context.judge(message.findings, message.header)
@@ -259,6 +260,7 @@ class GivenUp(CapturedMessage):
     held = False
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Exchange:
     """A request and its response; either may be missing from the capture.
 
@@ -266,32 +268,24 @@ class Exchange:
     and of its connection just before it; each half's message has its own. `lines` are those of logs that speak of it.
     """
 
-    __slots__ = (
-        "answered", "api", "capture_points", "client_id", "correlation_id", "findings", "lines", "number", "peers",
-        "request", "response", "timing", "told_latency", "version",
-    )  # fmt: skip
-    api: Api | None
-    client_id: str | None
-    correlation_id: int
     peers: Peers
+    api: Api | None
     version: int
-
-    def __init__(self, peers: Peers, api: Api | None, version: int, correlation_id: int, client_id: str | None) -> None:
-        self.number: int = 0
-        self.peers, self.api, self.version = peers, api, version
-        self.correlation_id, self.client_id = correlation_id, client_id
-        self.request: CapturedMessage | None = None
-        self.response: CapturedMessage | None = None
-        self.findings: list[Finding] = []
-        self.answered: bool = True
-        """False for a request that wants no response (acks=0)."""
-        self.lines: tuple[LogLine, ...] = ()
-        self.told_latency: int | None = None
-        """The nanoseconds to the response that a log tells."""
-        self.capture_points: CapturePoints | None = None
-        """Where it was seen, where captures of several places were merged."""
-        self.timing: Timing | None = None
-        """Where its time went, where that was asked for."""
+    correlation_id: int
+    client_id: str | None
+    number: int = 0
+    request: CapturedMessage | None = None
+    response: CapturedMessage | None = None
+    findings: list[Finding] = field(default_factory=list)
+    answered: bool = True
+    """False for a request that wants no response (acks=0)."""
+    lines: tuple[LogLine, ...] = ()
+    told_latency: int | None = None
+    """The nanoseconds to the response that a log tells."""
+    capture_points: CapturePoints | None = None
+    """Where it was seen, where captures of several places were merged."""
+    timing: Timing | None = None
+    """Where its time went, where that was asked for."""
 
     @property
     def latency(self) -> int | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ...budget import MEMORY
 from ...errors import BadLength, Leftover, Truncated, WireError
@@ -29,26 +29,20 @@ from .secrets import may_hold_secrets
 
 if TYPE_CHECKING:
     from ...protocol.wire.readings.annotate import Inspection
+    from .exchange import CapturedMessage
 
 
 LARGE: Final = 1 << 20
 """Bytes of memory from which on it is seen to that a message is not remembered for long."""
 
 
-class Half(Protocol):
-    """Who remembers a message that was read."""
-
-    def forget(self) -> None:
-        """Forget it: it is read again when it is asked for."""
-
-
 class Remembered:
     """The halves whose messages were read and are large: those read first forget theirs where all take too much."""
 
     def __init__(self) -> None:
-        self._halves: dict[Half, int] = {}
+        self._halves: dict[CapturedMessage, int] = {}
 
-    def remember(self, half: Half, taken: int) -> None:
+    def remember(self, half: CapturedMessage, taken: int) -> None:
         """Take note of a half whose message takes so much memory, in bytes."""
         self._halves.pop(half, None)
         self._halves[half] = taken
@@ -112,11 +106,7 @@ def read(
     `shallow` leaves the records of batches unread: enough to count and to prove them.
     """
     more = False
-    for form in forms(api, version, direction, header, shallow):
-        try:
-            (head, body), end = form.read(data, 0)
-        except UNREADABLE:
-            continue
+    for form, head, body, end in readings(forms(api, version, direction, header, shallow), data):
         if end == len(data) and form.admits(body) and (form.name or api.reads(direction, version)):
             notes = (form.finding(direction, body),) if form.name else ()
             return Message(
@@ -132,15 +122,12 @@ def read_too_long(api: Api, version: int, direction: Direction, data: bytes, *, 
 
     What `read_slowly` says of it is known without looking at every byte; not where it may be of several forms.
     """
-    form, *others = forms(api, version, direction, header, False)
-    if others or not api.reads(direction, version):
+    found = forms(api, version, direction, header, False)
+    if len(found) > 1 or not api.reads(direction, version):
         return None
-    try:
-        (head, body), end = form.read(data, 0)
-    except UNREADABLE:
-        return None
+    form, head, body, end = next(readings(found, data), (None, None, {}, len(data)))
     left = len(data) - end
-    if left <= 0:
+    if form is None or left <= 0:
         return None
     finding = Finding(Kind.TRAILING_BYTES, direction, "", end, left, LeftoverFault(left))
     finding = left_over(api, version, finding, body, data)
@@ -213,35 +200,24 @@ def unknown(api: Api, version: int, direction: Direction, data: bytes, inspectio
     return Finding(Kind.UNKNOWN_VERSION, direction, "body", start, left, missing)
 
 
+@dataclass(eq=False)
 class MessageForm:
     """One form that a message may have: `name` is "" for the real one, else what it is a dialect of.
 
     `admits` says whether a body that was read can have been written in this form.
     """
 
-    name: str
     header: WireStruct
     grammar: WireStruct
-    admits: Callable[[Mapping[str, Any]], bool]
-    quirk: str
-
-    def __init__(
-        self,
-        header: WireStruct,
-        grammar: WireStruct,
-        *,
-        shallow: bool,
-        name: str = "",
-        admits: Callable[[Mapping[str, Any]], bool] = lambda body: True,
-        quirk: str = "",
-    ) -> None:
-        self.name, self.header, self.grammar, self.admits, self.quirk = name, header, grammar, admits, quirk
-        self._shallow = shallow
+    shallow: bool
+    name: str = ""
+    admits: Callable[[Mapping[str, Any]], bool] = lambda body: True
+    quirk: str = ""
 
     @cached_property
     def read(self) -> Reader:
         """The compiled reader of header and body; to compile it costs more than to read a few messages without."""
-        return message_reader(self.header, self.grammar, shallow=self._shallow)
+        return message_reader(self.header, self.grammar, shallow=self.shallow)
 
     def finding(self, direction: Direction, body: Any) -> Finding:
         """Return the finding for a message in this form, which is not the real one."""
@@ -264,6 +240,16 @@ def forms(api: Api, version: int, direction: Direction, header: bool, shallow: b
         for dialect, grammar in api.dialects_of(direction, version)
     ]
     return tuple(found[1:] + found[:1] if version not in api.versions and len(found) > 1 else found)
+
+
+def readings(tried: Iterable[MessageForm], data: bytes) -> Iterator[tuple[MessageForm, Any, Any, int]]:
+    """Yield (form, header, body, end) of the forms that read the bytes, to the last one or not so far."""
+    for form in tried:
+        try:
+            (head, body), end = form.read(data, 0)
+        except UNREADABLE:
+            continue
+        yield form, head, body, end
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import MessageMistake, SearchLimit
@@ -18,7 +18,7 @@ from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 
 if TYPE_CHECKING:
-    from ..mistakes import Mistake
+    from .exchange import CapturedMessage
     from .message import Message
 
 MOST: Final = 16
@@ -35,29 +35,6 @@ Sort: TypeAlias = tuple[int, int, Direction, str, int]
 """API key, version, direction, what is wrong, and in which `SECONDS`."""
 
 
-class Half(Protocol):
-    """What of a captured message a search wants to know."""
-
-    @property
-    def api(self) -> Api | None: ...
-    @property
-    def version(self) -> int: ...
-    @property
-    def direction(self) -> Direction: ...
-    @property
-    def data(self) -> bytes: ...
-    @property
-    def claimed(self) -> int: ...
-    @property
-    def missing(self) -> int: ...
-    @property
-    def held(self) -> bool: ...
-    @property
-    def rejected(self) -> str: ...
-    @property
-    def first_time(self) -> int: ...
-
-
 class Searches:
     """The searches of one run: counted by sort, and the last results, for a client that tries again with the same."""
 
@@ -65,7 +42,7 @@ class Searches:
         self._counts: OrderedDict[Sort, int] = OrderedDict()
         self._found: OrderedDict[tuple[object, ...], tuple[Finding, ...]] = OrderedDict()
 
-    def mistakes(self, half: Half, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    def mistakes(self, half: CapturedMessage, findings: Sequence[Finding]) -> tuple[Finding, ...]:
         """Return the mistake that explains what is wrong with a message, or why it is rejected; nothing if it is valid.
 
         `findings` are those of the message, as far as it is read. A finding of its own says that the limit is reached.
@@ -83,7 +60,7 @@ class Searches:
             if count > MOST:
                 limit = Finding(Kind.SEARCH_LIMIT, half.direction, facts=SearchLimit(MOST, SECONDS))
                 return (limit,) if count == MOST + 1 else ()
-            found = self._found[key] = search(api, half)
+            found = self._found[key] = findings_of(half.data, api, half.version, half.direction, half.claimed)
             if len(self._found) > MOST_RESULTS:
                 self._found.popitem(last=False)
         return found
@@ -95,7 +72,7 @@ class Searches:
         return count
 
 
-def what_is_wrong(half: Half, findings: Sequence[Finding]) -> str:
+def what_is_wrong(half: CapturedMessage, findings: Sequence[Finding]) -> str:
     """Return why a message is to be searched: its first finding, its size, or its rejection; "" where it is not."""
     if not half.held or half.missing > MISSING or any(one.kind in OF_SEARCHES for one in findings):
         return ""
@@ -108,16 +85,11 @@ def what_is_wrong(half: Half, findings: Sequence[Finding]) -> str:
     return "size" if half.claimed != len(half.data) else half.rejected
 
 
-def _is_padded(half: Half, finding: Finding) -> bool:
+def _is_padded(half: CapturedMessage, finding: Finding) -> bool:
     """Return whether a response is valid but for a few zero bytes after it, which clients ignore."""
     if half.direction == "request" or finding.kind is not Kind.TRAILING_BYTES or finding.length > MOST_PADDING:
         return False
     return not any(half.data[-finding.length :])
-
-
-def search(api: Api, half: Half) -> tuple[Finding, ...]:
-    """Return the mistake in a captured message as a finding; nothing where none explains it."""
-    return findings_of(half.data, api, half.version, half.direction, half.claimed)
 
 
 def findings_of(
@@ -126,13 +98,9 @@ def findings_of(
     """Return the mistakes in a message as findings; `size` is the INT32 before it, None where there is none."""
     from ..mistakes import examine  # which clean captures do without
 
-    found = examine(data, api=api, version=version, direction=direction, size=size).mistakes
-    return tuple(_finding(one, direction) for one in found)
-
-
-def _finding(found: Mistake, direction: Direction) -> Finding:
-    facts = MessageMistake(found.kind, found.api, found.version, found.actual, found.expected, found.sure.value)
-    return Finding(Kind.ENCODING_MISTAKE, direction, found.path, found.start, found.length, facts)
+    return tuple(
+        one.finding for one in examine(data, api=api, version=version, direction=direction, size=size).mistakes
+    )
 
 
 def explained(message: Message, data: bytes) -> tuple[Finding, ...]:

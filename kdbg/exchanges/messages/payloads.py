@@ -128,35 +128,25 @@ DEEPEST = 8
 """Payloads inside payloads are opened so far; Kafka's own go three deep."""
 
 
-def nothing_more(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return no findings: what explains those of a message that stands alone is searched for by who shows it."""
-    return ()
-
-
 @dataclass(slots=True)
 class Context:
     """What is known of a message from elsewhere: `topics` by their ids, to which opened payloads may add, and `around`.
 
     `software` is what the client says that it is; `refused`: the broker does not know the request's version. `mistakes`
-    returns the mistake that explains findings of the message. `around`
-    is asked for once bytes may be a payload, and gives the values that stand further out than the message: for a
-    response the body of its request, then what its connection has told, such as SASL's `mechanism`.
+    returns the mistake that explains findings of the message; of one that stands alone it is searched for by who shows
+    it. `around` is asked for once bytes may be a payload, and gives the values that stand further out than the message:
+    for a response the body of its request, then what its connection has told, such as SASL's `mechanism`.
     """
 
     topics: MutableMapping[UUID, str] = field(default_factory=ALWAYS.copy)
     around: Callable[[], Around] = dict
     software: str = ""
     refused: bool = False
-    mistakes: Callable[[Sequence[Finding]], tuple[Finding, ...]] = nothing_more
+    mistakes: Callable[[Sequence[Finding]], tuple[Finding, ...]] = lambda findings: ()
 
     def judge(self, findings: Sequence[Finding], header: Mapping[str, Any] | None) -> tuple[Finding, ...]:
         """Return findings of the message with what else tells of quirks, as `quirks.judged`."""
         return with_certainty(findings, header, self.software, refused=self.refused)
-
-
-def may_hold_payloads(grammar: WireStruct) -> bool:
-    """Return whether values of a grammar can hold payloads."""
-    return plan(grammar) is not None
 
 
 def open_payloads(message: Message, data: bytes, context: Context | None = None) -> Message:

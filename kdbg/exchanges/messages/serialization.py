@@ -178,38 +178,22 @@ class Parcels:
         return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1], self._searches)]
 
 
-class _Shared(NamedTuple):
-    """What exchanges have in common, as they hold it."""
-
-    capture: int
-    peers: Peers
-    api: Api | None
-    version: int
-    client_id: str | None
-    known: Known
+Shared = tuple[int, Peers, Api | None, int, str | None, Known]
+"""What exchanges have in common, as they hold it: the capture, then their own, and what was known."""
 
 
-def _shared(common: list[Any], topics: dict[UUID, str], searches: Searches) -> _Shared:
+def _shared(common: list[Any], topics: dict[UUID, str], searches: Searches) -> Shared:
     """Return what exchanges have in common; `common` is as `_common` returns it."""
     capture, (number, client, broker, first_packet, tls, via, ends), key, version, client_id, facts = common
-    known = Known(topics, facts, searches)
-    decrypted = _decrypted(*tls) if tls is not None else None
+    decrypted = Decrypted(tls[0], tls[1], tls[2], tuple(tls[3])) if tls is not None else None
     said = Via(*via) if via is not None else None
     processes = _processes(*ends) if ends is not None else None
-    peers = Peers(number, _end(*client), _end(*broker), first_packet, decrypted, said, processes)
-    return _Shared(capture, peers, _api(key), version, client_id, known)
+    peers = Peers(number, tuple(client), tuple(broker), first_packet, decrypted, said, processes)
+    return capture, peers, _api(key), version, client_id, Known(topics, facts, searches)
 
 
 def _processes(client: list[Any] | None, broker: list[Any] | None) -> tuple[Process | None, Process | None]:
     return Process(*client) if client is not None else None, Process(*broker) if broker is not None else None
-
-
-def _end(address: str, port: int) -> tuple[str, int]:
-    return address, port
-
-
-def _decrypted(version: str, cipher: str, server_name: str, protocols: list[str]) -> Decrypted:
-    return Decrypted(version, cipher, server_name, tuple(protocols))
 
 
 def _api(key: int | None) -> Api | None:

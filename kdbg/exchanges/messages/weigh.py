@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ...errors import WireError
 from ...protocol.wire.nodes import (
+    UVARINT,
     Fixed,
     Length,
     LengthPrefixed,
@@ -27,6 +28,7 @@ from ...protocol.wire.nodes import (
     WireArray,
     WireStruct,
 )
+from ...protocol.wire.nodes.children import ByClass
 from ...protocol.wire.records.node import RecordsNode
 from .score import NONSENSE, number, number_bits, text_bits
 
@@ -128,7 +130,7 @@ class Weigher:
 
     def read(self, node: Node, path: Path) -> None:
         """Read one node; what is inside of it is put before all else."""
-        _READS.get(type(node), Weigher.other)(self, node, path)
+        _READS[type(node)](self, node, path)
 
     def fault(self, bits: float = NONSENSE) -> None:
         self.bits += bits
@@ -201,11 +203,7 @@ class Weigher:
         self.at = stream.tell()
         return value
 
-    def other(self, node: Node, path: Path) -> None:
-        for base in type(node).__mro__[1:]:
-            if base in _READS:
-                _READS[base](self, node, path)
-                return
+    def leaf(self, node: Node, path: Path) -> None:
         self.parsed(node)
 
     def length(self, length: Length, nullable: bool) -> int:
@@ -293,7 +291,7 @@ class Weigher:
         """Read the tagged fields that end a structure, if its version has them."""
         if node.tags is None:
             return
-        count = self.number(_UVARINT)
+        count = self.number(UVARINT)
         self.bits += 0.5 if not count else 8.0
         if count > 32:
             raise Impossible
@@ -302,7 +300,7 @@ class Weigher:
 
     def tagged(self, rest: tuple[WireStruct, int, int], path: Path) -> None:
         node, count, last = rest
-        tag, size = self.number(_UVARINT), self.number(_UVARINT)
+        tag, size = self.number(UVARINT), self.number(UVARINT)
         self.beyond(size)
         if tag <= last:
             raise Impossible
@@ -388,9 +386,9 @@ def _least(node: Node) -> int:
     return 1
 
 
-_UVARINT = Varint("UNSIGNED_VARINT", 32, signed=False)
-_READS: dict[type[Node], Callable[[Any, Any, Path], None]] = {
-    Fixed: Weigher.fixed, Varint: Weigher.varint, Sized: Weigher.sized, WireStruct: Weigher.struct,
-    WireArray: Weigher.array, NullableStruct: Weigher.nullable_struct, LengthPrefixed: Weigher.prefixed,
-    UuidNode: Weigher.uuid, RemainingBytes: Weigher.rest, RecordsNode: Weigher.records,
-}  # fmt: skip
+_READS = ByClass[Callable[[Any, Any, Path], None]]({
+    Node: Weigher.leaf, Fixed: Weigher.fixed, Varint: Weigher.varint, Sized: Weigher.sized,
+    WireStruct: Weigher.struct, WireArray: Weigher.array, NullableStruct: Weigher.nullable_struct,
+    LengthPrefixed: Weigher.prefixed, UuidNode: Weigher.uuid, RemainingBytes: Weigher.rest,
+    RecordsNode: Weigher.records,
+})  # fmt: skip

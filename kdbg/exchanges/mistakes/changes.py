@@ -45,7 +45,7 @@ class Change(NamedTuple):
     expected: str
     end: int
     size: int | None
-    data: bytes | None
+    data: bytes | None = None
 
 
 def changes(data: bytes, at: int, node: Node, name: str) -> Iterator[Change]:
@@ -83,18 +83,8 @@ def uvarint(data: bytes, at: int) -> tuple[int, int]:
     return -1, at
 
 
-class WrittenLength(NamedTuple):
-    """A length as it may have been written: the mistake, its cost, the values, the length meant, where it ends."""
-
-    kind: str
-    cost: float
-    actual: str
-    expected: str
-    size: int
-    end: int
-
-
 def _lengths(data: bytes, at: int, node: Sized | WireArray | RecordsNode) -> Iterator[Change]:
+    """Yield the lengths that may be meant and that the node may have, each with its corrected bytes."""
     number, lowest = node.length.number, -1 if node.nullable else 0
     if isinstance(number, Varint):
         written = _compact(data, at, node) if node.length.bias else iter(())
@@ -103,57 +93,57 @@ def _lengths(data: bytes, at: int, node: Sized | WireArray | RecordsNode) -> Ite
     else:
         return
     for one in written:
+        assert one.size is not None
         if lowest <= one.size <= min(len(data) - one.end, LARGEST[getattr(number, "size", 4)]):
-            corrected = length_bytes(node.length, one.size)
-            yield Change(one.kind, one.cost, one.actual, one.expected, one.end, one.size, corrected)
+            yield one._replace(data=length_bytes(node.length, one.size))
 
 
 def _wrong(node: Node) -> str:
     return "wrong-count" if isinstance(node, WireArray) else "wrong-length"
 
 
-def _compact(data: bytes, at: int, node: Any) -> Iterator[WrittenLength]:
+def _compact(data: bytes, at: int, node: Any) -> Iterator[Change]:
     """Yield the lengths that may be meant where a compact one is expected."""
     raw, end = uvarint(data, at)
     size, bnf = raw - 1, node.bnf
     if raw > 0:
-        yield WrittenLength("compact-length-without-one", 4.0, str(raw), str(raw + 1), raw, end)
+        yield Change("compact-length-without-one", 4.0, str(raw), str(raw + 1), end, raw)
     if raw > 1:
-        yield WrittenLength(_wrong(node), 6.0, str(size), str(size - 1), size - 1, end)
+        yield Change(_wrong(node), 6.0, str(size), str(size - 1), end, size - 1)
     if raw == 0 and not node.nullable:
-        yield WrittenLength("null-not-allowed", 2.0, "null", "not null", 0, end)
+        yield Change("null-not-allowed", 2.0, "null", "not null", end, 0)
     for kind, width in (("int16-length", 2), ("int32-length", 4)):
         fixed = int.from_bytes(data[at : at + width], "big", signed=True)
         if len(data) >= at + width and fixed >= -1:
-            yield WrittenLength(kind, 5.0 + 3.0 * (fixed <= 0), "", bnf, fixed, at + width)
+            yield Change(kind, 5.0 + 3.0 * (fixed <= 0), "", bnf, at + width, fixed)
     yield from _any_size(data, end, node, size)
 
 
-def _plain(data: bytes, at: int, node: Any, number: Fixed) -> Iterator[WrittenLength]:
+def _plain(data: bytes, at: int, node: Any, number: Fixed) -> Iterator[Change]:
     """Yield the lengths that may be meant where one of fixed width is expected."""
     width = number.size
     raw, compact_end = uvarint(data, at)
     if raw >= 0:
-        yield WrittenLength("compact-length", 5.0 + 3.0 * (raw <= 1), "", number.bnf, raw - 1, compact_end)
+        yield Change("compact-length", 5.0 + 3.0 * (raw <= 1), "", number.bnf, compact_end, raw - 1)
     if len(data) < at + width:
         return
     end, size = at + width, int.from_bytes(data[at : at + width], "big", signed=True)
     little = int.from_bytes(data[at : at + width], "little", signed=True)
     for other in (size - 1, size + 1):
         if size >= 0 and other >= 0:
-            yield WrittenLength(_wrong(node), 6.0, str(size), str(other), other, end)
+            yield Change(_wrong(node), 6.0, str(size), str(other), end, other)
     if size == -1 and not node.nullable:
-        yield WrittenLength("null-not-allowed", 2.0, "null", "not null", 0, end)
+        yield Change("null-not-allowed", 2.0, "null", "not null", end, 0)
     if little > 0 and little != size:
-        yield WrittenLength("little-endian-length", 5.0, str(size), str(little), little, end)
+        yield Change("little-endian-length", 5.0, str(size), str(little), end, little)
     other_width = 6 - width
     fixed = int.from_bytes(data[at : at + other_width], "big", signed=True)
     if len(data) >= at + other_width and fixed > 0:
-        yield WrittenLength(f"int{8 * other_width}-length", 5.0, "", number.bnf, fixed, at + other_width)
+        yield Change(f"int{8 * other_width}-length", 5.0, "", number.bnf, at + other_width, fixed)
     yield from _any_size(data, end, node, size)
 
 
-def _any_size(data: bytes, end: int, node: Any, size: int) -> Iterator[WrittenLength]:
+def _any_size(data: bytes, end: int, node: Any, size: int) -> Iterator[Change]:
     """Yield other sizes: where the text ends, or small counts."""
     if isinstance(node, WireArray):
         tries = set(range(MOST_COUNT + 1))
@@ -163,7 +153,7 @@ def _any_size(data: bytes, end: int, node: Any, size: int) -> Iterator[WrittenLe
     else:
         return
     for other in sorted(tries - {size - 1, size, size + 1, -1, -2}):
-        yield WrittenLength(_wrong(node), ANY, str(size), str(other), other, end)
+        yield Change(_wrong(node), ANY, str(size), str(other), end, other)
 
 
 def _run(data: bytes, at: int) -> int:

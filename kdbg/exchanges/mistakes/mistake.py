@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import MessageMistake
 from ...protocol.findings.mistakes import mistake_sentence
 from ...protocol.findings.quirks import Sure
 from ...protocol.wire import Api
@@ -41,6 +43,12 @@ class Mistake(NamedTuple):
             self.kind, self.sure, self.others, api=self.api, version=self.version, direction=self.direction,
             path=self.path or "the message", actual=self.actual, expected=self.expected,
         )  # fmt: skip
+
+    @property
+    def finding(self) -> Finding:
+        """The mistake as a finding."""
+        facts = MessageMistake(self.kind, self.api, self.version, self.actual, self.expected, self.sure.value)
+        return Finding(Kind.ENCODING_MISTAKE, self.direction, self.path, self.start, self.length, facts)
 
 
 class Subject(NamedTuple):

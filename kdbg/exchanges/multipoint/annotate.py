@@ -10,7 +10,7 @@ from ..messages.capture_points import Bounds, CapturePoints, Half, PointView
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.peers import endpoint as said
 from .clocks import DRIFT
-from .flows import Conversation, FlowRun, Mark, Sight
+from .flows import Conversation, FlowRun, Sight
 from .merge import Merger
 
 
@@ -82,12 +82,8 @@ def _place(at: int, ends: tuple[Ends, Ends], file: str, conversation: Conversati
 
 
 def _half(at: int, ends: Ends) -> Half | None:
-    first, last = (_mark(ends[0].first, at), _mark(ends[1].last, at)) if ends is not None else (None, None)
+    first, last = (ends[0].first.get(at), ends[1].last.get(at)) if ends is not None else (None, None)
     return None if first is None or last is None else Half(first[0], last[0], first[1], last[1])
-
-
-def _mark(marks: dict[int, Mark], at: int) -> Mark | None:
-    return marks.get(at)
 
 
 def _order(

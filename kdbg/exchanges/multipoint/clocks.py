@@ -7,6 +7,7 @@ from below.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from ..messages.capture_points import Bounds
@@ -22,22 +23,20 @@ Way: TypeAlias = Literal[0, 1]
 """Which of the bounds: a message on its way from the first place to the second bounds from above (1), back (0)."""
 
 
+@dataclass(slots=True, eq=False)
 class ClockOffset:
     """How far the clock of one place is ahead of another's; times are those of the latter, all in nanoseconds.
 
     `steps` are the times at which one of them was set.
     """
 
-    __slots__ = ("_bounds", "_doubts", "_time", "first", "latest", "steps")
-
-    def __init__(self, guess: int) -> None:
-        self.latest = guess
-        """The likeliest by now."""
-        self.first: tuple[int, Bounds] | None = None
-        self.steps: list[int] = []
-        self._bounds: list[int | None] = [None, None]
-        self._doubts = [0, 0]
-        self._time = 0
+    latest: int
+    """The likeliest by now; a guess at first."""
+    first: tuple[int, Bounds] | None = None
+    steps: list[int] = field(default_factory=list)
+    _bounds: list[int | None] = field(default_factory=lambda: [None, None])
+    _doubts: list[int] = field(default_factory=lambda: [0, 0])
+    _time: int = 0
 
     def learn(self, way: Way, apart: int, time: int) -> None:
         """Take a message that was seen `apart` nanoseconds later at the second place, clocks included."""

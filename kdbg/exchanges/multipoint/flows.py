@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, TypeAlias
 
@@ -59,16 +60,14 @@ class Sight(int):
     run: FlowRun | None
 
 
+@dataclass(slots=True, eq=False)
 class Path:
     """Two places on the way of one connection: which of them is nearer to who opened it, by what was seen so far."""
 
-    __slots__ = ("_settled", "apart", "times", "votes")
-
-    def __init__(self) -> None:
-        self.apart: list[int | None] = [None, None]
-        self.times = [0, 0]
-        self.votes = 0
-        self._settled = 0
+    apart: list[int | None] = field(default_factory=lambda: [None, None])
+    times: list[int] = field(default_factory=lambda: [0, 0])
+    votes: int = 0
+    _settled: int = 0
 
     def learn(self, side: int, apart: int, time: int, clock: ClockOffset) -> None:
         """Take a run of one side (0: of who opened it) that was seen `apart` nanoseconds later at the second place."""
@@ -112,6 +111,7 @@ class Conversation:
         self.flows: tuple[Flow, Flow] = (Flow(self, 0, flow), Flow(self, 1, back))
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Flow:
     """One direction of a connection: the runs that were seen of late, in the order of their positions.
 
@@ -119,17 +119,14 @@ class Flow:
     the sequence number of its SYN, None where none was seen; `due` the position behind all that was seen, -1 before.
     """
 
-    __slots__ = ("conversation", "due", "flow", "origin", "reset", "runs", "side", "starting")
-    due: int
-    reset: bool
-
-    def __init__(self, conversation: Conversation, side: int, flow: bytes) -> None:
-        self.conversation, self.side, self.flow = conversation, side, flow
-        self.origin: int | None = None
-        self.reset = False
-        self.runs: list[FlowRun] = []
-        self.starting: dict[int, FlowRun] = {}
-        self.due = -1
+    conversation: Conversation
+    side: int
+    flow: bytes
+    origin: int | None = None
+    reset: bool = False
+    runs: list[FlowRun] = field(default_factory=list)
+    starting: dict[int, FlowRun] = field(default_factory=dict)
+    due: int = -1
 
     def place(self, seq: int) -> int:
         """Return the position of a sequence number: the same number, but it does not wrap."""

@@ -258,7 +258,7 @@ class Connection(asyncio.Protocol):
         self.broker = (transport.get_extra_info("peername") or self.broker)[:2]
         self.number = next(_numbers)
         peers = Peers(self.number, self.client, self.broker)
-        self._conversation = _Patient(peers, self._deliver, whole=True, known=self._known)
+        self._conversation = _Patient(peers, self._deliver, whole=True, known=self._known or Known.nothing())
 
     def data_received(self, data: bytes) -> None:
         if self._failure is not None:

@@ -8,10 +8,9 @@
     compare(definition, changed).broken             # the rules on compatible change that a newer one breaks
     history([definition, changed, ...])             # the same over all releases, oldest first
 
-Text becomes objects that know their lines (text, entries), these a model (fields, reading, model), this the very
-declarations that kdbg's own grammars are (declaring, meanings, primitives), and those APIs (apis). MessageData stands
-in message_data and every_version, the rules on compatible change in compatible and history. No I/O:
-`kdbg.using_definitions` and `kdbg.library.read_definitions` read the files.
+Text becomes objects that know their lines (text), these a model (parse, model), this the very declarations that kdbg's
+own grammars are (declaration, primitives), and those APIs (apis). MessageData stands in message_data, the rules on
+compatible change in compatible. No I/O: `kdbg.using_definitions` and `kdbg.library.read_definitions` read the files.
 """
 
 from .apis import DefinedApis, apis, pairs
@@ -23,22 +22,7 @@ from .parse import read
 from .text import LARGEST
 
 __all__ = [
-    "LARGEST",
-    "Declared",
-    "DefinedApis",
-    "DefinitionDiff",
-    "FieldDefinition",
-    "MessageData",
-    "MessageDefinition",
-    "MessageStruct",
-    "MessageType",
-    "StructDefinition",
-    "Versions",
-    "apis",
-    "compare",
-    "declare",
-    "declared",
-    "history",
-    "pairs",
-    "read",
+    "LARGEST", "Declared", "DefinedApis", "DefinitionDiff", "FieldDefinition", "MessageData", "MessageDefinition",
+    "MessageStruct", "MessageType", "StructDefinition", "Versions", "apis", "compare", "declare", "declared", "history",
+    "pairs", "read",
 ]  # fmt: skip

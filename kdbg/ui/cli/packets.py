@@ -327,7 +327,7 @@ class Decrypting:
             side.attach(receiver)
 
 
-def _other(classifier: Classifier, what: object) -> None:
+def _other(*what: object) -> None:
     """Do nothing: a connection that was decrypted once speaks TLS."""
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import kdbg
-from kdbg.exchanges.filters.filter import Reads
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages import exchange as room
 
@@ -80,6 +79,6 @@ def test_other_filters_come_first_where_they_are_cheaper(read: list[Any]) -> Non
 def test_how_much_is_read_depends_on_the_expression() -> None:
     from kdbg.exchanges.filters.table import FILTERS
 
-    reads_of = FILTERS["where"].reads_of
-    assert reads_of is not None
-    assert (reads_of("request.size > 1"), reads_of("request.acks == 1")) == (Reads.HEADERS, Reads.BODIES)
+    expression = FILTERS["where"].expression
+    assert expression is not None
+    assert (expression("request.size > 1").bodies, expression("request.acks == 1").bodies) == (False, True)

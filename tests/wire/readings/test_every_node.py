@@ -18,7 +18,7 @@ import orjson
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from kdbg.exchanges.messages.message import NO_HEADER, explain
-from kdbg.exchanges.messages.payloads import may_hold_payloads
+from kdbg.exchanges.messages.payloads import plan
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.exchanges.messages.score import score
 from kdbg.exchanges.messages.weigh import weigh
@@ -325,7 +325,7 @@ def test_payloads_are_opened_wherever_they_stand(place: str) -> None:
     pair = Struct("protocol_type" / String, "metadata" / Holds(Bytes, subscription))
     data = build(consumer_protocol.subscription.reading(0).grammar, {"topics": ["orders"]})
     node = grammar(place, pair)
-    assert may_hold_payloads(node)
+    assert plan(node) is not None
     one = exchange(place, pair, {"protocol_type": "consumer", "metadata": data})
     assert "ConsumerProtocolSubscription" in shown("tree", one)
 

@@ -5,8 +5,10 @@ Numbers are compared with numbers alone, whatever their types; true and false ar
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -82,24 +84,10 @@ def ordered(one: Any, other: Any) -> None:
     raise Undecided
 
 
-def less(one: Any, other: Any) -> bool:
+def compared(by: Callable[[Any, Any], Any], one: Any, other: Any) -> bool:
+    """Return what comes of comparing two values of which one may come before the other."""
     ordered(one, other)
-    return bool(one < other)
-
-
-def greater(one: Any, other: Any) -> bool:
-    ordered(one, other)
-    return bool(one > other)
-
-
-def at_most(one: Any, other: Any) -> bool:
-    ordered(one, other)
-    return bool(one <= other)
-
-
-def at_least(one: Any, other: Any) -> bool:
-    ordered(one, other)
-    return bool(one >= other)
+    return bool(by(one, other))
 
 
 def contained(one: Any, other: Any) -> bool:
@@ -146,7 +134,7 @@ def added(one: Any, other: Any) -> Any:
         return one + other  # type: ignore[operator]  # both are of one type
     if isinstance(one, LISTS) and isinstance(other, LISTS):
         return [*one, *other]
-    return calculated(lambda one, other: one + other, one, other)
+    return calculated(operator.add, one, other)
 
 
 def calculated(by: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
@@ -156,14 +144,6 @@ def calculated(by: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     if type(one) is float and type(other) is float:
         return by(one, other)
     raise NotImplementedError
-
-
-def subtracted(one: Any, other: Any) -> Any:
-    return calculated(lambda one, other: one - other, one, other)
-
-
-def multiplied(one: Any, other: Any) -> Any:
-    return calculated(lambda one, other: one * other, one, other)
 
 
 def truth(value: Any) -> bool:
@@ -183,7 +163,9 @@ def sequence(value: Any) -> Sequence[Any]:
 
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "_==_": equal, "_!=_": lambda one, other: not equal(one, other), "_<_": less, "_<=_": at_most, "_>_": greater,
-    "_>=_": at_least, "@in": contained, "_[_]": indexed, "_+_": added, "_-_": subtracted, "_*_": multiplied,
+    "_==_": equal, "_!=_": lambda one, other: not equal(one, other), "_<_": partial(compared, operator.lt),
+    "_<=_": partial(compared, operator.le), "_>_": partial(compared, operator.gt),
+    "_>=_": partial(compared, operator.ge), "@in": contained, "_[_]": indexed, "_+_": added,
+    "_-_": partial(calculated, operator.sub), "_*_": partial(calculated, operator.mul),
 }  # fmt: skip
 """Operators and functions of two values that are asked here; all others are left to the library."""

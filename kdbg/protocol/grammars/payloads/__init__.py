@@ -9,14 +9,5 @@ from .registry import about, aliases, known, payload, payloads
 from .topics import CONTROL, SPECIAL, TOPICS
 
 __all__ = [
-    "CONTROL",
-    "SPECIAL",
-    "TOPICS",
-    "about",
-    "aliases",
-    "assignment",
-    "known",
-    "payload",
-    "payloads",
-    "subscription",
-]
+    "CONTROL", "SPECIAL", "TOPICS", "about", "aliases", "assignment", "known", "payload", "payloads", "subscription",
+]  # fmt: skip

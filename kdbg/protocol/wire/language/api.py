@@ -99,11 +99,7 @@ class Api:
 
     def guide_layouts(self, direction: Direction, version: int) -> list[tuple[str, WireStruct]]:
         """Return (guide, layout) of each form that one of Kafka's guides shows and Kafka itself does not write."""
-        return [
-            (dialect.guide, dialect.layout.structure(At(dialect.at, dialect.at >= self.flexible)))
-            for dialect in self.dialects
-            if dialect.guide and dialect.direction == direction and version in dialect.versions
-        ]
+        return [(dialect.guide, layout) for dialect, layout in self.dialects_of(direction, version) if dialect.guide]
 
 
 def snake_case(name: str) -> str:

@@ -17,8 +17,10 @@ A declaration holds no bytes and reads none: `specialise` turns it into nodes (w
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....errors import GrammarError
 from ..nodes import (
@@ -38,9 +40,8 @@ from ..nodes import (
     Varint,
     WireArray,
     WireStruct,
-    documented,
 )
-from ..nodes.base import AnyConstruct, AnySubconstruct, Renamed
+from ..nodes.base import AnyConstruct, AnySubconstruct, DocumentedConstruct, Renamed
 from .duplicates import refuse_duplicates
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class At(NamedTuple):
     optional: bool = False
 
 
-class Declaration(AnyConstruct):
+class Declaration(DocumentedConstruct):
     """A type whose wire form depends on the version; `"name" / declaration` makes it a field, as in construct.
 
     It is a construct that reads and writes by itself once construct's context says which version is meant:
@@ -100,10 +101,6 @@ class Declaration(AnyConstruct):
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         return self.at(self.at_context(context))._build(value, stream, context, "")
 
-    def __mul__(self, text: str) -> Self:
-        """Return the type with a text that says what it means; construct's own `*` would make it a nameless field."""
-        return documented(self, text)
-
     def at(self, at: At, *, nullable: bool = False) -> Node:
         raise NotImplementedError
 
@@ -121,33 +118,29 @@ def specialise(subcon: AnyConstruct, at: At, *, nullable: bool = False) -> Node:
     return subcon
 
 
+@dataclass(eq=False, repr=False)
 class Text(Declaration):
     """STRING or BYTES in the form the version wants; `number` is the classic length's type."""
 
-    when = ""
-    holds: Holding | None = None
     bnf: str
     number: Fixed | Varint
+    _: KW_ONLY
     text: bool
-    kind: str
-
-    def __init__(self, bnf: str, number: Fixed | Varint, *, text: bool, kind: str = "") -> None:
-        super().__init__()
-        self.bnf, self.number, self.text, self.kind = bnf, number, text, kind
+    kind: str = ""
+    when: str = ""
+    holds: Holding | None = None
 
     def means(self, kind: str, when: str = "", holds: Holding | None = None) -> Text:
         """Return the same type on the wire with another meaning; see `Secret` and `Holds`."""
-        meant = Text(self.bnf, self.number, text=self.text, kind=kind)
-        meant.when, meant.holds = when, holds
-        return documented(meant, self.docs)
+        meant = copy.copy(self)
+        meant.kind, meant.when, meant.holds = kind, when, holds
+        return meant
 
     def at(self, at: At, *, nullable: bool = False) -> Sized:
         compact = at.flexible and isinstance(self.number, Fixed)
         name = f"{'COMPACT_' * compact}{'NULLABLE_' * nullable}{self.bnf}"
         length = COMPACT_LENGTH if compact else Length(self.number, 0)
-        sized = Sized(name, length, text=self.text, nullable=nullable, kind=self.kind)
-        sized.when, sized.holds = self.when, self.holds
-        return sized
+        return Sized(name, length, text=self.text, nullable=nullable, kind=self.kind, when=self.when, holds=self.holds)
 
 
 class Struct(Declaration):
@@ -157,7 +150,6 @@ class Struct(Declaration):
     """
 
     def __init__(self, *fields: Renamed) -> None:
-        super().__init__()
         self.declared = fields
         self._said = [(field.name or "", *rules_of(field)) for field in fields]
         refuse_duplicates([(name, rules) for name, rules, _ in self._said])
@@ -195,7 +187,6 @@ class Array(Declaration):
     """A count, then items: of one type, or of the anonymous structure that the given fields make."""
 
     def __init__(self, *of: Any, number: Fixed | Varint = INT32) -> None:
-        super().__init__()
         self.of: Any | Struct = of[0] if len(of) == 1 and of[0].name is None else Struct(*of)
         self.number = number
 
@@ -206,26 +197,22 @@ class Array(Declaration):
         return WireArray(name, length, specialise(self.of, at), nullable=nullable)
 
 
+@dataclass(eq=False, repr=False)
 class Prefixed(Declaration):
     """A length in bytes, then one structure that fills it."""
 
     number: Fixed | Varint
     of: Struct
 
-    def __init__(self, number: Fixed | Varint, of: Struct) -> None:
-        super().__init__()
-        self.number, self.of = number, of
-
     def at(self, at: At, *, nullable: bool = False) -> LengthPrefixed:
         return LengthPrefixed(self.number, self.of.structure(at))
 
 
+@dataclass(eq=False, repr=False)
 class Classic(Declaration):
     """What never becomes compact, whatever the version: the client id of request header v2 (KIP-511)."""
 
-    def __init__(self, of: Declaration) -> None:
-        super().__init__()
-        self.of = of
+    of: Declaration
 
     def at(self, at: At, *, nullable: bool = False) -> Node:
         return self.of.at(at._replace(flexible=False), nullable=nullable)

@@ -33,7 +33,6 @@ from .leaves import (
     Stream,
     UuidNode,
     Varint,
-    documented,
     take,
     to_bytes,
 )
@@ -42,5 +41,5 @@ __all__ = [
     "BOOLEAN", "COMPACT_LENGTH", "FLOAT64", "INT8", "INT16", "INT32", "INT64", "NO_DEFAULT", "TAGGED", "UINT16",
     "UINT32", "UVARINT", "VARINT", "VARLONG", "Field", "Fixed", "Length", "LengthPrefixed", "Node", "NullableStruct",
     "RemainingBytes", "Sized", "Stream", "UnreadStruct", "UuidNode", "Varint", "WireArray", "WireStruct", "build",
-    "documented", "join", "take", "to_bytes",
+    "join", "take", "to_bytes",
 ]  # fmt: skip

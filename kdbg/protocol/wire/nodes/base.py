@@ -5,7 +5,8 @@ A type checker sees as much of them as kdbg uses; a running program gets constru
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+import copy
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
 
@@ -45,4 +46,25 @@ else:
     from construct import Renamed
     from construct import Subconstruct as AnySubconstruct
 
-__all__ = ["AnyConstruct", "AnySubconstruct", "Renamed"]
+__all__ = ["AnyConstruct", "AnySubconstruct", "DocumentedConstruct", "Renamed", "documented"]
+Type = TypeVar("Type", bound=AnyConstruct)
+
+
+def documented(of: Type, text: str) -> Type:
+    """Return a copy of the type with a text: what fields of this type mean where they do not say it themselves."""
+    same = copy.copy(of)
+    same.docs = text
+    return same
+
+
+class DocumentedConstruct(AnyConstruct):
+    """A construct with the attributes that construct sets in `__init__` as the class's: subclasses are dataclasses."""
+
+    name: str | None = None
+    docs: str = ""
+    flagbuildnone: bool = False
+    parsed: None = None
+
+    def __mul__(self, text: str) -> Self:
+        """Return the type with a text that says what it means; construct's own `*` would make it a nameless field."""
+        return documented(self, text)

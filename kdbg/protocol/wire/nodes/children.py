@@ -5,19 +5,28 @@
     child.replaced(value, change)     the same value with `change` applied to those, in place where it can be
 
 A reading that searches or changes values is a fold over these three; only a reading that treats each class of node in
-a way of its own (BNF, spans, compiled, the tree) asks for the class.
+a way of its own (BNF, spans, compiled, the tree) asks for the class, by a table (`ByClass`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from .composite import Field, LengthPrefixed, NullableStruct, WireArray, WireStruct
 from .leaves import Node
 
 Change = Callable[[Any], Any]
+Entry = TypeVar("Entry")
+
+
+class ByClass(dict[type[Node], Entry]):
+    """Class of node -> what a reading does with it; a subclass goes by the nearest class that is listed."""
+
+    def __missing__(self, kind: type[Node]) -> Entry:
+        self[kind] = next(self[base] for base in kind.__mro__[1:] if base in self)
+        return self[kind]
 
 
 class Child:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 from ....errors import BadLength, BadValue, BuildError
@@ -20,17 +21,15 @@ from .leaves import INT8, UINT16, UVARINT, VARINT, Fixed, Length, Node, Stream, 
 NO_DEFAULT: Any = object()
 
 
+@dataclass(eq=False, repr=False)
 class WireArray(Node):
     """A count, then so many items."""
 
     bnf: str
     length: Length
     item: Node
+    _: KW_ONLY
     nullable: bool
-
-    def __init__(self, bnf: str, length: Length, item: Node, *, nullable: bool) -> None:
-        super().__init__()
-        self.bnf, self.length, self.item, self.nullable = bnf, length, item, nullable
 
     def default(self) -> list[Any]:
         return []
@@ -81,6 +80,7 @@ class Field(NamedTuple):
         return self.node.default() if self.initial is NO_DEFAULT else self.initial
 
 
+@dataclass(eq=False, repr=False)
 class WireStruct(Node):
     """Fields in order; `tags` holds the tagged fields it knows, None where a structure of this version has none.
 
@@ -90,11 +90,10 @@ class WireStruct(Node):
     bnf = "STRUCT"
     fields: tuple[Field, ...]
     tags: dict[int, Field] | None
-    front: bool
+    _: KW_ONLY
+    front: bool = False
 
-    def __init__(self, fields: tuple[Field, ...], tags: dict[int, Field] | None, *, front: bool = False) -> None:
-        super().__init__()
-        self.fields, self.tags, self.front = fields, tags, front
+    def __post_init__(self) -> None:
         self._keys = frozenset(self.keys)
 
     @property
@@ -182,6 +181,7 @@ class UnreadStruct(WireStruct):
     """A body that nobody has a grammar for: all of its bytes in one field."""
 
 
+@dataclass(eq=False, repr=False)
 class NullableStruct(Node):
     """A structure that may be null: a marker byte, `null` or 1, then the structure (KIP-893).
 
@@ -190,11 +190,8 @@ class NullableStruct(Node):
 
     bnf = "NULLABLE_STRUCT"
     struct: WireStruct
-    null: int
-
-    def __init__(self, struct: WireStruct, *, null: int = -1) -> None:
-        super().__init__()
-        self.struct, self.null = struct, null
+    _: KW_ONLY
+    null: int = -1
 
     def default(self) -> Any:
         return self.struct.default()
@@ -224,7 +221,6 @@ class LengthPrefixed(Node):
     item: WireStruct
 
     def __init__(self, number: Fixed | Varint, item: WireStruct) -> None:
-        super().__init__()
         self.length, self.item = Length(number, 0), item
 
     def default(self) -> Any:
@@ -269,18 +265,11 @@ TagPosition = tuple[int, int, int]
 
 def read_tags(stream: Stream, path: str, *, front: bool) -> Iterator[TagPosition]:
     """Yield the place of each tagged field of one structure; `front` reads the draft's form."""
-    return _read_front(stream, path) if front else _read_behind(stream, path)
-
-
-def _read_behind(stream: Stream, path: str) -> Iterator[TagPosition]:
-    for _ in range(UVARINT._parse(stream, None, path)):
+    for _ in range(0 if front else UVARINT._parse(stream, None, path)):
         start = stream.tell()
         tag = UVARINT._parse(stream, None, path)
         yield tag, start, UVARINT._parse(stream, None, path)
-
-
-def _read_front(stream: Stream, path: str) -> Iterator[TagPosition]:
-    while True:
+    while front:
         start = stream.tell()
         size = front_size(VARINT._parse(stream, None, path), path, start)
         if size == 0:
@@ -300,27 +289,21 @@ def write_tags(entries: Mapping[int, bytes], stream: Stream, path: str, *, front
 
     Raise `BuildError` for an optional field that takes no bytes or has a tag above 65535.
     """
-    write = _write_front if front else _write_behind
-    write(sorted(entries.items()), stream, path)
-
-
-def _write_behind(entries: list[tuple[int, bytes]], stream: Stream, path: str) -> None:
-    UVARINT._build(len(entries), stream, None, path)
-    for tag, data in entries:
-        UVARINT._build(tag, stream, None, path)
-        UVARINT._build(len(data), stream, None, path)
-        stream.write(data)
-
-
-def _write_front(entries: list[tuple[int, bytes]], stream: Stream, path: str) -> None:
-    for tag, data in entries:
-        if not data:
+    if not front:
+        UVARINT._build(len(entries), stream, None, path)
+    for tag, data in sorted(entries.items()):
+        if not front:
+            UVARINT._build(tag, stream, None, path)
+            UVARINT._build(len(data), stream, None, path)
+        elif not data:
             raise BuildError(
                 f"{path}.{tag}", "an optional field has at least 1 byte: length 0 ends the optional fields"
             )
-        if tag > LAST_FRONT_TAG:
+        elif tag > LAST_FRONT_TAG:
             raise BuildError(f"{path}.{tag}", f"the tag of an optional field must be 0 to {LAST_FRONT_TAG}")
-        VARINT._build(len(data), stream, None, path)
-        UINT16._build(tag, stream, None, path)
+        else:
+            VARINT._build(len(data), stream, None, path)
+            UINT16._build(tag, stream, None, path)
         stream.write(data)
-    VARINT._build(0, stream, None, path)
+    if front:
+        VARINT._build(0, stream, None, path)

@@ -11,11 +11,12 @@ import copy
 import struct
 import uuid
 from collections.abc import Callable, Mapping
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from dataclasses import KW_ONLY, dataclass
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ....errors import BadLength, BadValue, BuildError, Truncated
 from ...findings.faults import EndlessVarint, NegativeLength, NoBoolean, NullForbidden, WideVarint
-from .base import AnyConstruct
+from .base import DocumentedConstruct, documented
 
 if TYPE_CHECKING:
     from ..language.payload import Holding
@@ -37,18 +38,11 @@ def number_of(node: Fixed, given: Any, path: str) -> Any:
     if not names:
         return given
     if isinstance(given, str):
-        return _bit(names, given, path) if node.kind == "bits" else _as(node, _number(names, given, path))
+        number = _number(names, given, path)
+        return 1 << number if node.kind == "bits" else bool(number) if node.boolean else number
     if node.kind == "bits" and isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given):
-        return sum({_bit(names, one, f"{path}[{i}]") for i, one in enumerate(given)})
+        return sum({1 << _number(names, one, f"{path}[{i}]") for i, one in enumerate(given)})
     return given
-
-
-def _as(node: Fixed, number: int) -> int | bool:
-    return bool(number) if node.boolean else number
-
-
-def _bit(names: Mapping[int, str], given: str, path: str) -> int:
-    return 1 << _number(names, given, path)
 
 
 def _number(names: Mapping[int, str], given: str, path: str) -> int:
@@ -71,26 +65,14 @@ def _plain(name: str) -> str:
 
 
 Stream = IO[bytes]
-Type = TypeVar("Type", bound=AnyConstruct)
 
 
-def documented(of: Type, text: str) -> Type:
-    """Return a copy of the type with a text: what fields of this type mean where they do not say it themselves."""
-    same = copy.copy(of)
-    same.docs = text
-    return same
-
-
-class Node(AnyConstruct):
+class Node(DocumentedConstruct):
     """`bnf` is the type's word in the guide; `kind` says what the value means, for renderers and filters."""
 
-    bnf = ""
-    kind = ""
+    bnf: str
+    kind: str = ""
     names: Mapping[int, str] | None = None
-
-    def __mul__(self, text: str) -> Self:
-        """Return the type with a text that says what it means; construct's own `*` would make it a nameless field."""
-        return documented(self, text)
 
     def _parse(self, stream: Stream, context: Any, path: str) -> Any:
         """Read one value; `path` names it in errors."""
@@ -113,6 +95,7 @@ def take(stream: Stream, length: int, path: str, type: str) -> bytes:
     return data
 
 
+@dataclass(eq=False, repr=False)
 class Fixed(Node):
     """An integer, boolean or float of fixed width; `code` is its letter in `struct`."""
 
@@ -120,17 +103,15 @@ class Fixed(Node):
     """The bits that have no meaning and should be 0; one that is set is told, and kept."""
     bnf: str
     code: str
-    kind: str
-    names: Mapping[int, str] | None
+    kind: str = ""
+    names: Mapping[int, str] | None = None
 
-    def __init__(self, bnf: str, code: str, kind: str = "", names: Mapping[int, str] | None = None) -> None:
-        super().__init__()
-        self.bnf, self.code, self.kind, self.names = bnf, code, kind, names
-        layout = struct.Struct(">" + code)
+    def __post_init__(self) -> None:
+        layout = struct.Struct(">" + self.code)
         self.size: int = layout.size
         self.unpack: Callable[[bytes], tuple[Any, ...]] = layout.unpack
         self.pack: Callable[[Any], bytes] = layout.pack
-        self.boolean: bool = bnf == "BOOLEAN"
+        self.boolean: bool = self.bnf == "BOOLEAN"
 
     def means(self, kind: str, names: Mapping[int, str] | None = None) -> Fixed:
         """Return the same type on the wire with another meaning and, by `names`, names for its values or bits."""
@@ -185,17 +166,15 @@ SMALL = [bytes([number]) for number in range(0x80)]
 """Numbers that take one byte as a varint, written."""
 
 
+@dataclass(eq=False, repr=False)
 class Varint(Node):
     """A base-128 number, least significant group first; `signed` ones are zigzag encoded."""
 
     bnf: str
     bits: int
+    _: KW_ONLY
     signed: bool
-    kind: str
-
-    def __init__(self, bnf: str, bits: int, *, signed: bool, kind: str = "") -> None:
-        super().__init__()
-        self.bnf, self.bits, self.signed, self.kind = bnf, bits, signed, kind
+    kind: str = ""
 
     def default(self) -> int:
         return 0
@@ -258,14 +237,12 @@ class Length(NamedTuple):
         self.number._build(length + self.bias, stream, None, path)
 
 
+@dataclass(eq=False, repr=False)
 class UuidNode(Node):
     """Sixteen bytes, most significant first (KIP-516)."""
 
     bnf = "UUID"
-
-    def __init__(self, kind: str = "") -> None:
-        super().__init__()
-        self.kind = kind
+    kind: str = ""
 
     def default(self) -> uuid.UUID:
         return uuid.UUID(int=0)
@@ -281,22 +258,20 @@ class UuidNode(Node):
         return value
 
 
+@dataclass(eq=False, repr=False)
 class Sized(Node):
     """A length, then so many bytes: every form of string and of bytes."""
 
-    when = ""
-    """For secrets: the name of the sibling field that says whether this one is secret; "" means always."""
     bnf: str
     length: Length
+    _: KW_ONLY
     text: bool
     nullable: bool
-    kind: str
+    kind: str = ""
+    when: str = ""
+    """For secrets: the name of the sibling field that says whether this one is secret; "" means always."""
     holds: Holding | None = None
     """For payloads: what says how the bytes are laid out."""
-
-    def __init__(self, bnf: str, length: Length, *, text: bool, nullable: bool, kind: str = "") -> None:
-        super().__init__()
-        self.bnf, self.length, self.text, self.nullable, self.kind = bnf, length, text, nullable, kind
 
     def default(self) -> Any:
         return "" if self.text else b""
@@ -342,17 +317,14 @@ def to_bytes(value: Any, path: str, type: str) -> bytes:
     raise BuildError(path, f"{value!r} is not a valid {type}")
 
 
+@dataclass(eq=False, repr=False)
 class RemainingBytes(Node):
     """All bytes up to the end of the message: raw SASL tokens, bodies of APIs that no grammar is known for."""
 
     bnf = "REST"
-    kind: str
-    when: str
-    holds: Holding | None
-
-    def __init__(self, kind: str = "", holds: Holding | None = None) -> None:
-        super().__init__()
-        self.kind, self.when, self.holds = kind, "", holds
+    when = ""
+    kind: str = ""
+    holds: Holding | None = None
 
     def default(self) -> bytes:
         return b""

@@ -7,6 +7,7 @@ base64, enumerations their names.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,14 +25,12 @@ def installed() -> bool:
     return find_spec("opentelemetry") is not None and find_spec("opentelemetry.proto") is not None
 
 
+@dataclass(eq=False, repr=False)
 class ResourceMetrics(Node):
     """All the bytes that are left: MetricsData, compressed by `codec`, one of Kafka's numbers."""
 
     bnf = "OTLP"
-
-    def __init__(self, codec: int) -> None:
-        super().__init__()
-        self.codec = codec
+    codec: int
 
     def default(self) -> list[Any]:
         return []

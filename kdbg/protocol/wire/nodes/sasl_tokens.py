@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ....errors import BadLength, BadValue, BuildError
@@ -14,6 +15,7 @@ STEP = 256
 """Bytes looked at in one go: texts are short."""
 
 
+@dataclass(eq=False, repr=False)
 class Mark(Node):
     """The mark in front of a text; its value is the length of that, -1 where `absent` stands instead of the mark."""
 
@@ -21,10 +23,6 @@ class Mark(Node):
     mark: bytes
     stop: bytes
     absent: bytes | None
-
-    def __init__(self, mark: bytes, stop: bytes, absent: bytes | None) -> None:
-        super().__init__()
-        self.mark, self.stop, self.absent = mark, stop, absent
 
     def _parse(self, stream: Stream, context: Any, path: str) -> int:
         start = stream.tell()
@@ -61,8 +59,7 @@ class Marked(Sized):
 
     def __init__(self, mark: str, stop: str = "", *, absent: str | None = None, kind: str = "", when: str = "") -> None:
         self.mark: Mark = Mark(mark.encode(), stop.encode(), None if absent is None else absent.encode())
-        super().__init__("TEXT", Length(self.mark, 0), text=True, nullable=absent is not None, kind=kind)
-        self.when = when
+        super().__init__("TEXT", Length(self.mark, 0), text=True, nullable=absent is not None, kind=kind, when=when)
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         stop = self.mark.stop
@@ -71,14 +68,12 @@ class Marked(Sized):
         return super()._build(value, stream, context, path)
 
 
+@dataclass(eq=False, repr=False)
 class Ahead(Node):
     """How often a mark stands ahead, without those at the very end; nothing of it is on the wire."""
 
     bnf = "AHEAD"
-
-    def __init__(self, mark: bytes) -> None:
-        super().__init__()
-        self.mark = mark
+    mark: bytes
 
     def _parse(self, stream: Stream, context: Any, path: str) -> int:
         start = stream.tell()
@@ -97,7 +92,6 @@ class Each(Declaration):
     of: Struct
 
     def __init__(self, mark: str, *fields: Any) -> None:
-        super().__init__()
         self.mark, self.of = mark.encode(), Struct(*fields)
 
     def at(self, at: At, *, nullable: bool = False) -> WireArray:

@@ -45,6 +45,7 @@ from ..nodes import (
     WireStruct,
     join,
 )
+from ..nodes.children import ByClass
 from ..nodes.composite import TagPosition, front_size
 from ..records.node import RecordsNode
 from .inspection import Buffer, Claims, Inspection, Span
@@ -313,15 +314,7 @@ class Walker(Claims):
         read_records(self, node, path, holder, key)
 
 
-class Reads(dict[type[Node], Callable[[Walker, Any, str, Any, Any], None]]):
-    """Class of node -> what reads it; a subclass goes by the nearest class that is listed."""
-
-    def __missing__(self, kind: type[Node]) -> Callable[[Walker, Any, str, Any, Any], None]:
-        self[kind] = next(self[base] for base in kind.__mro__[1:] if base in self)
-        return self[kind]
-
-
-READS = Reads({
+READS = ByClass[Callable[[Walker, Any, str, Any, Any], None]]({
     Fixed: Walker.fixed, Varint: Walker.varint_leaf, Sized: Walker.sized, Node: Walker.leaf,
     WireStruct: Walker.structure, WireArray: Walker.array, NullableStruct: Walker.nullable_struct,
     LengthPrefixed: Walker.prefixed, RecordsNode: Walker.records,

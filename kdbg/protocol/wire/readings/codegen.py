@@ -38,24 +38,25 @@ from ..nodes import (
     WireArray,
     WireStruct,
 )
+from ..nodes.children import ByClass
 from ..records.node import RecordsNode
 from . import anomalies, runtime
 
 UNREADABLE = (WireError, struct.error, IndexError, UnicodeDecodeError, OverflowError)
 """What a generated reading raises for bytes that it does not understand."""
-WRITES: dict[type[Node], str] = {
+WRITES = ByClass[str]({
     Fixed: "leaf", UuidNode: "leaf", Varint: "leaf", Sized: "leaf", RemainingBytes: "leaf", Node: "leaf",
     WireStruct: "struct", WireArray: "array", NullableStruct: "nullable_struct", LengthPrefixed: "prefixed",
     RecordsNode: "records",
-}  # fmt: skip
-"""Class of node -> the method that writes what reads it; a subclass goes by the nearest class that is listed."""
+})  # fmt: skip
+"""Class of node -> the method that writes what reads it."""
 Inside = Callable[[int], None]
 """Writes what stands inside a structure or a loop, at this depth of indentation."""
 
 
 def method_of(node: Node) -> str:
     """Return the name of the method that writes what reads a node."""
-    return next(WRITES[base] for base in type(node).__mro__ if base in WRITES)
+    return WRITES[type(node)]
 
 
 class Unsuited(Exception):

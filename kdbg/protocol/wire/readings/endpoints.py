@@ -1,21 +1,20 @@
-"""Where a message says that a node can be reached: a generated reading that finds such addresses, and their change.
+"""Where a message says that a node can be reached: such addresses found, and changed.
 
-An endpoint is a structure with a field of the kind "host" and one of the kind "port". `endpoints_reader` finds them
-without a value, so that a message which has none costs little; `with_endpoints` writes a message with others. Records
-are passed over as bytes.
+An endpoint is a structure with a field of the kind "host" and one of the kind "port". `endpoints_reader` finds them;
+`with_endpoints` writes a message with others. Records are passed over as bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 from ..nodes import Field, Fixed, LengthPrefixed, Node, NullableStruct, Varint, WireArray, WireStruct, build
 from ..nodes.children import children, contains
 from ..records.node import RecordsNode
-from .codegen import CodeGenerator
-from .compiled import Reader, message_reader
+from .compiled import message_reader
+from .runtime import Unreadable
 
 Change = Callable[[str, int], tuple[str, int]]
 """Returns the host and port that are to stand in place of these."""
@@ -32,49 +31,28 @@ def is_host(node: Node) -> bool:
 @cache
 def endpoints_reader(header: Node, body: WireStruct) -> EndpointsReader | None:
     """Return what finds the endpoints in messages of this header and body; None for a layout that has none."""
-    return Endpoints().message_function(header, body) if contains(body, is_host) else None
+    if not contains(body, is_host):
+        return None
+    plain = without_records(body)
+    read_both = message_reader(header, plain)
+
+    def hosts(data: bytes) -> list[str]:
+        (_, value), end = read_both(data, 0)
+        if end > len(data):
+            raise Unreadable
+        return list(_hosts(plain, value))
+
+    return hosts
 
 
-class Endpoints(CodeGenerator):
-    """Writes a function that gathers hosts, and passes over all else."""
-
-    def message_function(self, header: Node, body: WireStruct) -> EndpointsReader:
-        """Return the function for messages of this header and body."""
-        self.line(1, "found = []")
-        self.read(header, 1)
-        self.read(body, 1)
-        self.flush(1)
-        self.line(1, "if pos > len(data): raise Unreadable")
-        return self.define("hosts(data, pos=0)", "found")  # type: ignore[no-any-return]
-
-    def tag_function(self, node: Node) -> Reader:
-        """Return the function for a tagged field."""
-        self.line(1, "found = []")
-        self.read(node, 1)
-        self.flush(1)
-        return self.define("hosts(data, pos=0)", "found, pos")  # type: ignore[no-any-return]
-
-    def leaf(self, node: Node, depth: int) -> str:
-        if not is_host(node):
-            return super().leaf(node, depth)
-        host = self.value(node, depth)
-        self.flush(depth)
-        self.line(depth, f"found.append({host})")
-        return ""
-
-    def tags(self, node: WireStruct, value: str, depth: int) -> None:
-        holding = [field.name for field in (node.tags or {}).values() if contains(field.node, is_host)]
-        if not holding:
-            super().tags(node, value, depth)
-            return
-        tagged = self.fresh("t")
-        self.line(depth, f"{tagged} = {{}}")
-        super().tags(node, tagged, depth)
-        for name in holding:
-            self.line(depth, f"found += {tagged}.get({name!r}, ())")
-
-    def tag_reader(self, node: Node) -> Reader:
-        return Endpoints().tag_function(node) if contains(node, is_host) else super().tag_reader(node)
+def _hosts(node: Node, value: Any) -> Iterator[str]:
+    """Yield the hosts in a value."""
+    if is_host(node):
+        yield value
+    elif contains(node, is_host):
+        for child in children(node):
+            for inner in child.values(value):
+                yield from _hosts(child.node, inner)
 
 
 def with_endpoints(header: Node, body: WireStruct, data: bytes, change: Change) -> bytes:

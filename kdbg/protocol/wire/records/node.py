@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 from ....budget import MEMORY
 from ....errors import BadLength, BuildError, WireError
@@ -12,10 +13,7 @@ from ...findings.faults import NullForbidden
 from ..language.types import At, Declaration
 from ..nodes import COMPACT_LENGTH, INT32, INT64, Length, Node, Sized, build, take, to_bytes
 from .compression import CODECS, compress, decompress
-from .sets import CODEC_MASK, INTERPRETED, PREAMBLE, RecordFormat, crc32, crc32c, inner_messages, unwrap
-
-if TYPE_CHECKING:
-    from .sets import RecordFormat
+from .sets import CODEC_MASK, INTERPRETED, PREAMBLE, RecordFormat, crc32, crc32c, decode, inner_messages, unwrap
 
 
 def build_set(value: list[Any], format: RecordFormat, path: str) -> bytes:
@@ -176,15 +174,13 @@ def _still_says(wrapper: dict[str, Any], records: list[Any], format: RecordForma
         return False
 
 
+@dataclass(eq=False, repr=False)
 class RecordSet(Declaration):
     """A record set behind its length in bytes; `cut` says that a broker may have cut its last entry."""
 
     format: RecordFormat
-    cut: bool
-
-    def __init__(self, format: RecordFormat, *, cut: bool = False) -> None:
-        super().__init__()
-        self.format, self.cut = format, cut
+    _: KW_ONLY
+    cut: bool = False
 
     def at(self, at: At, *, nullable: bool = False) -> RecordsNode:
         name = f"{'COMPACT_' * at.flexible}{'NULLABLE_' * nullable}RECORDS"
@@ -192,18 +188,16 @@ class RecordSet(Declaration):
         return RecordsNode(name, length, self.format, nullable=nullable, cut=self.cut)
 
 
+@dataclass(eq=False, repr=False)
 class RecordsNode(Node):
     """A length, then a record set. `cut` says that an entry may be cut at the end: brokers do so in fetches."""
 
     bnf: str
     length: Length
     format: RecordFormat
+    _: KW_ONLY
     nullable: bool
     cut: bool
-
-    def __init__(self, bnf: str, length: Length, format: RecordFormat, *, nullable: bool, cut: bool) -> None:
-        super().__init__()
-        self.bnf, self.length, self.format, self.nullable, self.cut = bnf, length, format, nullable, cut
 
     def default(self) -> Any:
         return None if self.nullable else []
@@ -213,8 +207,6 @@ class RecordsNode(Node):
         return Sized(self.bnf, self.length, text=False, nullable=self.nullable)
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
-        from .sets import INTERPRETED, decode
-
         start = stream.tell()
         length = self.length.parse(stream, path, self.bnf)
         if length < 0:
@@ -225,7 +217,6 @@ class RecordsNode(Node):
         return decode(take(stream, length, path, self.bnf), self.format, INTERPRETED, cut=self.cut)
 
     def _build(self, value: Any, stream: Any, context: Any, path: str) -> Any:
-
         if value is not None and not isinstance(value, list):
             self.sized()._build(value, stream, context, path)
             return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import Foreign, NoRequest, NothingWhole
@@ -22,11 +22,6 @@ from .preambles import Read, begins
 from .search import Buffer, Search, size_at
 from .states import CLASSIFICATION, Classification, Sign, next_state
 
-if TYPE_CHECKING:
-    from ...streams.tcp.connection import Connection
-    from .preamble_connection import Proxied
-    from .tls import Tls
-
 PATIENCE_WHOLE, PATIENCE_MIDSTREAM = 1 << 16, 16 << 20
 """Bytes looked at while no request shows: few where the capture saw the connection open: Kafka begins with one."""
 HELD = 4 << 20
@@ -34,6 +29,13 @@ HELD = 4 << 20
 HELD_BY_ALL = 64 << 20
 ENOUGH = 3
 """Responses in a row by which a broker is known whose client is not heard."""
+
+
+class Channel(Protocol):
+    """What two sides speak over: a TCP connection, or TLS on one; as `tcp.Connection`."""
+
+    @property
+    def handshake(self) -> bool: ...
 
 
 Event: TypeAlias = tuple[bytes | int | None, int, int]
@@ -190,13 +192,13 @@ class Classifier:
     """
 
     __slots__ = ("_client", "_greets", "_kafka", "_other", "_tls", "budget", "connection", "sides", "state")
-    connection: Connection | Proxied | Tls
+    connection: Channel
     budget: Budget
     state: Classification
 
     def __init__(
         self,
-        connection: Connection | Proxied | Tls,
+        connection: Channel,
         budget: Budget,
         kafka: Callable[[Classifier, int], None],
         other: Callable[[Finding | None], None],

@@ -14,7 +14,6 @@ from uuid import UUID
 
 if TYPE_CHECKING:
     from ..messages.exchange import Exchange
-    from .where.expression import Expression
 
 
 Fits = Callable[[Any], bool]
@@ -169,8 +168,8 @@ class Filter:
     """What may stand for more than the plain flag."""
     of: Of | None = None
     pattern: Callable[[Any], Pattern] = pattern
-    expression: Callable[[str], Expression] | None = None
-    """Parses a value in the language of where/, which says itself what it looks at."""
+    expression: Callable[[str], Any] | None = None
+    """Parses a value in the language of where/ into an `Expression`, which says itself what it looks at."""
     offers: Callable[[Any], bool] = lambda value: True
     """Which of the values that exchanges have are worth being offered in place of one that none has."""
 

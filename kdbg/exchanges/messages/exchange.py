@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from ...budget import MEMORY
@@ -20,13 +20,15 @@ from ...protocol.wire.readings.topics import ALWAYS, names_by_then
 from .capture_points import UNTIMED, CapturePoints, LogLine
 from .error_codes import ErrorFound, errors_in
 from .latency import Timing
-from .message import LARGE, REMEMBERED, Message, facts_of, facts_of_both, front_of, read
+from .message import Message, facts_of, facts_of_both, front_of, read
 from .mistakes import OF_SEARCHES, Searches
 from .payloads import Context, open_payloads, plan
 from .peers import Peers
 
 MANY = 1 << 62
 """More names than there can be."""
+LARGE: Final = 1 << 20
+"""Bytes of memory from which on it is seen to that a message is not remembered for long."""
 
 
 class Known(NamedTuple):
@@ -51,14 +53,29 @@ class Known(NamedTuple):
         return self._replace(facts={**self.facts, name: fact})
 
 
+class Remembered(dict["CapturedMessage", int]):
+    """The halves whose messages were read and are large: those read first forget theirs where all take too much."""
+
+    def remember(self, half: CapturedMessage, taken: int) -> None:
+        """Take note of a half whose message takes so much memory, in bytes."""
+        self.pop(half, None)
+        self[half] = taken
+        while len(self) > 1 and sum(self.values()) > MEMORY.message // 4:
+            oldest = next(iter(self))
+            del self[oldest]
+            oldest.forget()
+
+
+REMEMBERED: Final = Remembered()
+
+
 class CapturedMessage:
     """One message of an exchange: its bytes from the header on, when they came and in which packets.
 
     Times are nanoseconds since the epoch: `first_time` of the first byte, `last_time` of the last. `missing` counts
     bytes at its end that cannot be had: the connection ended before them, or the capture lacks some, or they were not
-    `held`, to save memory. `known` is what
-    was known when it came, `asked` the request that a response answers. `names` is how many names of topic ids had been
-    learnt when it was handed out: later ones do not change what it says.
+    `held`, to save memory. `known` is what was known when it came, `asked` the request that a response answers. `names`
+    is how many names of topic ids had been learnt when it was handed out: later ones do not change what it says.
     """
 
     __slots__ = (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from ...budget import MEMORY
 from ...errors import BadLength, Leftover, Truncated, WireError
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import KnownForm, Stopped
@@ -29,30 +28,6 @@ from .secrets import may_hold_secrets
 
 if TYPE_CHECKING:
     from ...protocol.wire.readings.annotate import Inspection
-    from .exchange import CapturedMessage
-
-
-LARGE: Final = 1 << 20
-"""Bytes of memory from which on it is seen to that a message is not remembered for long."""
-
-
-class Remembered:
-    """The halves whose messages were read and are large: those read first forget theirs where all take too much."""
-
-    def __init__(self) -> None:
-        self._halves: dict[CapturedMessage, int] = {}
-
-    def remember(self, half: CapturedMessage, taken: int) -> None:
-        """Take note of a half whose message takes so much memory, in bytes."""
-        self._halves.pop(half, None)
-        self._halves[half] = taken
-        while len(self._halves) > 1 and sum(self._halves.values()) > MEMORY.message // 4:
-            oldest = next(iter(self._halves))
-            del self._halves[oldest]
-            oldest.forget()
-
-
-REMEMBERED: Final = Remembered()
 
 
 NO_HEADER = WireStruct((), None)

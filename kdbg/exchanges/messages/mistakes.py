@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import MessageMistake, SearchLimit
@@ -18,7 +18,6 @@ from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 
 if TYPE_CHECKING:
-    from .exchange import CapturedMessage
     from .message import Message
 
 MOST: Final = 16
@@ -35,6 +34,22 @@ Sort: TypeAlias = tuple[int, int, Direction, str, int]
 """API key, version, direction, what is wrong, and in which `SECONDS`."""
 
 
+class Half(Protocol):
+    """What of a captured message a search wants to know."""
+
+    api: Api | None
+    version: int
+    direction: Direction
+    data: bytes
+    missing: int
+    held: bool
+    rejected: str
+    first_time: int
+
+    @property
+    def claimed(self) -> int: ...
+
+
 class Searches:
     """The searches of one run: counted by sort, and the last results, for a client that tries again with the same."""
 
@@ -42,7 +57,7 @@ class Searches:
         self._counts: OrderedDict[Sort, int] = OrderedDict()
         self._found: OrderedDict[tuple[object, ...], tuple[Finding, ...]] = OrderedDict()
 
-    def mistakes(self, half: CapturedMessage, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    def mistakes(self, half: Half, findings: Sequence[Finding]) -> tuple[Finding, ...]:
         """Return the mistake that explains what is wrong with a message, or why it is rejected; nothing if it is valid.
 
         `findings` are those of the message, as far as it is read. A finding of its own says that the limit is reached.
@@ -72,7 +87,7 @@ class Searches:
         return count
 
 
-def what_is_wrong(half: CapturedMessage, findings: Sequence[Finding]) -> str:
+def what_is_wrong(half: Half, findings: Sequence[Finding]) -> str:
     """Return why a message is to be searched: its first finding, its size, or its rejection; "" where it is not."""
     if not half.held or half.missing > MISSING or any(one.kind in OF_SEARCHES for one in findings):
         return ""
@@ -85,7 +100,7 @@ def what_is_wrong(half: CapturedMessage, findings: Sequence[Finding]) -> str:
     return "size" if half.claimed != len(half.data) else half.rejected
 
 
-def _is_padded(half: CapturedMessage, finding: Finding) -> bool:
+def _is_padded(half: Half, finding: Finding) -> bool:
     """Return whether a response is valid but for a few zero bytes after it, which clients ignore."""
     if half.direction == "request" or finding.kind is not Kind.TRAILING_BYTES or finding.length > MOST_PADDING:
         return False

@@ -54,11 +54,6 @@ Inside = Callable[[int], None]
 """Writes what stands inside a structure or a loop, at this depth of indentation."""
 
 
-def method_of(node: Node) -> str:
-    """Return the name of the method that writes what reads a node."""
-    return WRITES[type(node)]
-
-
 class Unsuited(Exception):
     """Raised for a layout that a reading has no source for: its messages need the whole value."""
 
@@ -148,7 +143,7 @@ class CodeGenerator:
 
     def read(self, node: Node, depth: int) -> str:
         """Write what reads a node; return what the reading makes of it, as the method of the node has it."""
-        written: str = getattr(self, method_of(node))(node, depth)
+        written: str = getattr(self, WRITES[type(node)])(node, depth)
         return written
 
     def leaf(self, node: Node, depth: int) -> str:

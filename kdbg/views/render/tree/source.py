@@ -29,7 +29,7 @@ from ....protocol.wire.nodes import (
 from ....protocol.wire.nodes.children import children, contains
 from ....protocol.wire.readings.anomalies import Odd
 from ....protocol.wire.readings.batches import Batches
-from ....protocol.wire.readings.codegen import Unsuited, method_of
+from ....protocol.wire.readings.codegen import WRITES, Unsuited
 from ....protocol.wire.readings.measure import begin
 from ....protocol.wire.readings.runtime import Unreadable
 from ....protocol.wire.readings.secrets import has_secrets
@@ -139,7 +139,7 @@ class Drawn(Leaves):
 
     def draw(self, node: Node, below: str, depth: int) -> None:
         """Write what reads and draws a node, by the method for its class."""
-        getattr(self, f"draw_{method_of(node)}")(node, below, depth)
+        getattr(self, f"draw_{WRITES[type(node)]}")(node, below, depth)
 
     def fields(self, node: WireStruct, below: str, depth: int) -> None:
         """Write what draws the fields of a structure."""

@@ -157,8 +157,11 @@ def test_nothing_is_held_for_a_screen_that_takes_nothing(monkeypatch: pytest.Mon
 # tcpdump elsewhere
 
 
-def relayed(wanted: CaptureOptions, *command: str, end: bool = False) -> tuple[bytes, list[Any]]:
-    """What a reader gets of what a command writes, and what is reported; `end`: it is stopped once it is there."""
+def relayed(wanted: CaptureOptions, *command: str, end: bool = False, last: bytes = b"") -> tuple[bytes, list[Any]]:
+    """What a reader gets of what a command writes, and what is reported.
+
+    `end`: it is stopped once it is there, and the reader has got `last`.
+    """
     packets, control, report = os.pipe(), os.pipe(), os.pipe()
 
     def work() -> None:
@@ -171,10 +174,12 @@ def relayed(wanted: CaptureOptions, *command: str, end: bool = False) -> tuple[b
     thread = threading.Thread(target=work)
     thread.start()
     with os.fdopen(packets[0], "rb") as stream, os.fdopen(report[0], "rb") as said:
-        lines = [json.loads(said.readline())]
+        lines, data = [json.loads(said.readline())], b""
+        while last not in data:
+            data += os.read(stream.fileno(), 1 << 16)
         if end:
             os.close(control[1])
-        data = stream.read()
+        data += stream.read()
         lines += map(json.loads, said)
     if not end:
         os.close(control[1])
@@ -198,6 +203,19 @@ def test_what_a_command_writes_is_handed_on_and_written(tmp_path: Path) -> None:
             ]
         assert found == [(b"one", 3, 1_000_002_000, 101), (b"two2", 9, 3_000_004_000, 101),
                          (b"three", 5, 5_000_006_000, 101)]  # fmt: skip
+
+
+def test_a_command_that_is_silent_holds_nothing_back(tmp_path: Path) -> None:
+    """All that it wrote after a capture's header: more than the pipe holds, or a packet that came with others."""
+    many = struct.pack("<IIII", 7, 8, 60_000, 60_000) + bytes(60_000)
+    for more, count in ((b"", 3), (many * 60 + SMALL_FILE[24:], 66)):
+        (tmp_path / "in.pcap").write_bytes(SMALL_FILE + more)
+        path = tmp_path / "in.pcap"
+        script = f"head -c 24 {path}; sleep 0.1; tail -c +25 {path}; cat >/dev/null; exit 7"
+        data, lines = relayed(wanted(), "sh", "-c", script, end=True, last=b"three" if not more else b"\0three")
+        assert lines == [{"problem": ""}, CaptureOutcome(count, None, 0, [])._asdict()]
+        with RawPcapNgReader(io.BytesIO(data)) as reader:
+            assert len(list(reader)) == count
 
 
 def test_what_a_command_does_wrong_is_said(tmp_path: Path) -> None:

@@ -90,9 +90,11 @@ def test_a_frame_is_passed_on_before_its_end_has_come() -> None:
 
 
 def test_what_is_no_frame_is_passed_on_from_there_on() -> None:
-    frames = Frames(lambda size, front: Decision.PASS)
+    def judge(size: int, front: bytes) -> Decision:
+        raise AssertionError("no judge is asked")
+
     for wrong in (-1, MAX_FRAME + 1):
-        frames = Frames(lambda size, front: Decision.PASS)
+        frames = Frames(judge)
         data = struct.pack(">i", wrong) + b"GET / HTTP/1.1"
         assert list(frames.feed(data)) == [FramePiece(data)]
         assert frames.lost

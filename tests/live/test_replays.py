@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -86,6 +87,7 @@ class Script:
     def __init__(self, **bodies: list[dict[str, Any]]) -> None:
         self.bodies = bodies
         self.got: list[tuple[int, str, Any]] = []
+        self.times: list[float] = []
         self.nodes: list[tuple[str, int]] = []
         self.offered = {0: (7, 9), 3: (1, 9), 10: (1, 2), 12: (0, 3), 18: (0, 3), 19: (2, 4), 22: (0, 1)}
 
@@ -99,6 +101,7 @@ class Script:
                 api, version = grammars.by_key(int.from_bytes(data[:2])), int.from_bytes(data[2:4])
                 message = kdbg.decode(data, api=api.key, version=version, direction="request")
                 assert message.header is not None
+                self.times.append(time.monotonic())
                 self.got.append((node, api.name, message.body))
                 body = self._body(api.name, message.body)
                 if body is None:
@@ -197,6 +200,34 @@ def test_an_answer_that_is_not_the_last_word_is_asked_for_again(cli: Cli, write:
     with scripted(Heartbeat=[{"error_code": 25}]) as script:
         lines, _ = replayed(cli, path, "-b", at(script), timeout=0.2)
     assert (lines[2]["verdict"], lines[2]["tries"]) == ("differs", 1)
+
+
+def test_requests_are_as_far_apart_as_in_the_capture_or_a_part_of_it(cli: Cli, write: Callable[..., Path]) -> None:
+    talk = known()
+    later = Talk(broker=OLD, client=("10.0.0.9", 5), at=4_000).ask("Metadata", 1, topics=[])
+    path = write(talk.end(), later.answer(**metadata([OLD, NEW])).end())
+    with scripted() as script:
+        found = cli("replay", path, "-b", at(script), "--speed", "20", "-f", "json")
+        assert [line["verdict"] for line in found.lines] == ["same", "same"]
+        asked = [moment for moment, (_, name, body) in zip(script.times, script.got, strict=True)
+                 if name == "Metadata" and body["topics"] == []]  # fmt: skip
+        first = script.times[0]
+    assert asked[-1] - first >= 3.9 / 20
+
+
+def test_topics_that_are_created_have_leaders_before_anything_is_sent(cli: Cli, write: Callable[..., Path]) -> None:
+    path = write(known().ask("Produce", 7, **produce()).answer(**PRODUCED).end())
+    created = {"topics": [{"name": "orders", "error_code": 0, "error_message": None}]}
+    with scripted(Produce=[PRODUCED], CreateTopics=[created]) as script:
+        nobody, led = metadata(script.nodes), metadata(script.nodes)
+        nobody["topics"][0]["partitions"][0]["leader_id"] = -1
+        script.bodies["Metadata"] = [led, *[nobody] * 3, led]
+        lines, err = replayed(cli, path, "-b", at(script), "--create-topics")
+        names = [name for _, name, _ in script.got]
+        between = names[names.index("CreateTopics") : names.index("Produce")]
+    assert between.count("Metadata") >= 3
+    assert lines[2]["verdict"] == "same"
+    assert "was not created" not in err
 
 
 def test_a_producer_of_before_the_capture_is_asked_for(cli: Cli, write: Callable[..., Path]) -> None:

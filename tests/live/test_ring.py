@@ -16,15 +16,16 @@ import struct
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from scapy.utils import RawPcapNgReader
 
-from kdbg.capture import open_capture
+from kdbg.capture import frame_writer, open_capture
 from kdbg.capture.files import Lost
+from kdbg.capture.pcapng import Counted
 from kdbg.errors import CaptureError, CaptureRefused
 from kdbg.live import interface as module
 from kdbg.live.bounded_pipe import Outflow
@@ -321,6 +322,69 @@ def test_each_datagram_is_captured_once(interface: str, link: int, tmp_path: Pat
         with RawPcapNgReader(io.BytesIO(each)) as reader:
             found = [(bytes(one)[link + 28 :], meta.wirelen) for one, meta in reader]
         assert found == [(bytes([number]) * 40, link + 128) for number in range(5)]
+
+
+def in_thread(work: Any) -> Any:
+    """What is returned in a thread of its own, which has a priority of its own."""
+    found = list[Any]()
+    thread = threading.Thread(target=lambda: found.append(work()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def raised() -> int:
+    """The priority that this process may have: its own where that may not be raised."""
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, -10)
+    return os.getpriority(os.PRIO_PROCESS, 0)
+
+
+@pytest.mark.usefixtures("capturing")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_captures_comes_before_others_and_ends_when_its_reader_has_gone() -> None:
+    expression, _ = datagrams(1, 100)
+    packets, control, report = os.pipe(), os.pipe(), os.pipe()
+
+    def run() -> int:
+        capture(CaptureOptions("lo", expression, 100, 1 << 21), packets[1], control[0], report[1])
+        gc.collect()
+        return os.getpriority(os.PRIO_PROCESS, 0)
+
+    os.close(packets[0])
+    assert in_thread(run) == in_thread(raised)
+    first, outcome = map(json.loads, os.read(report[0], 1 << 16).splitlines())
+    assert (first, outcome["files"], outcome["problem"]) == ({"problem": ""}, [], "")
+    for end in (packets[1], *control, *report):
+        os.close(end)
+
+
+@pytest.mark.usefixtures("capturing")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_packets_are_captured_until_that_is_ended(tmp_path: Path) -> None:
+    """One comes once the one before has been read and a moment has passed; what a file lacks is its last block."""
+    expression, one = datagrams(1, 100)
+    path = tmp_path / "x.pcapng"
+
+    def work() -> None:
+        for _ in range(3):
+            threading.Event().wait(0.05)
+            one()
+
+    data, lines = captured(CaptureOptions("lo", expression, 200, 1 << 21, str(path)), work)
+    assert lines[1] == CaptureOutcome(3, 0, 0, [str(path)])._asdict()
+    with RawPcapNgReader(io.BytesIO(data)) as reader:
+        *_, (_, meta) = reader
+    last = (meta.tshigh << 32) + meta.tslow
+    assert path.read_bytes().endswith(frame_writer.statistics(0, last, Counted(0, 3, 3)))
+
+
+@pytest.mark.usefixtures("capturing")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_the_kernel_leaves_out_what_leaves_by_loopback() -> None:
+    opened = open_interface("lo", "tcp", 100)
+    assert (opened.link, opened.socket.getsockopt(263, 23)) == (1, 1)
+    opened.socket.close()
 
 
 @pytest.mark.usefixtures("capturing")

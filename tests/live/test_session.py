@@ -155,6 +155,28 @@ def test_a_reset_of_one_end_breaks_off_the_other() -> None:
             assert found.done == [found.session]
 
 
+def test_what_is_held_for_an_end_that_broke_off_is_given_up_and_what_is_due_goes_its_way() -> None:
+    """A client that only closes may have sent what is still to be done, as may a broker."""
+    for end, other in (("client", "broker"), ("broker", "client")):
+        for error, left in ((ConnectionResetError(), 0), (None, 1)):
+            found = Both()
+            out = getattr(found.session, other).out
+            out.append(hold())
+            getattr(found.session, end).connection_lost(error)
+            assert (len(out), getattr(found, other).done[-1:]) == (left, [] if left else ["abort"])
+
+
+def test_a_session_that_has_ended_holds_nothing() -> None:
+    load = Load(100)
+    found = Both(load=load)
+    found.session.broker.out.append(hold())
+    found.session.pump()
+    assert load.total == 5
+    found.session.client.connection_lost(None)
+    found.session.broker.connection_lost(None)
+    assert (load.total, found.done) == (0, [found.session])
+
+
 def test_a_client_that_goes_before_its_broker_is_there_ends_the_session() -> None:
     found = Both(broker=False)
     found.session.client.connection_lost(None)

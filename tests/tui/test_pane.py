@@ -133,6 +133,21 @@ def test_a_pane_keeps_its_cursor_in_sight() -> None:
     on_screen(pane, steps)
 
 
+def test_a_cursor_that_moves_before_there_is_room_scrolls_nothing_out_of_sight() -> None:
+    class Early(Lines):
+        def on_mount(self) -> None:
+            self.refit()
+            self.go(3)
+
+    pane = Early()
+
+    async def steps(app: Screen, pilot: Pilot[None]) -> None:
+        await handled(app)
+        assert (pane.cursor, pane.scroll_offset.y) == (3, 0)
+
+    on_screen(pane, steps)
+
+
 def test_a_page_is_a_line_less_than_what_is_seen_and_a_line_at_least() -> None:
     for rows, cursors in ((1, [1, 2, 1]), (2, [1, 2, 1]), (3, [2, 4, 2])):
         pane = Lines()

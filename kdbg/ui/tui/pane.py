@@ -135,8 +135,8 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
             self.post_message(self.Moved(self))
 
     def show_cursor(self) -> None:
-        """Scroll to the cursor."""
-        if self.count:
+        """Scroll to the cursor; a pane that is not laid out yet does so once it is."""
+        if self.count and self.size.height:
             self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True, immediate=True)
 
     def move(self, lines: int) -> None:

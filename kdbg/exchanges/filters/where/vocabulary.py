@@ -118,14 +118,6 @@ def _late(exchange: Exchange, topics: Topics) -> float | None:
     return None if late is None else late / 1e6
 
 
-def _size(side: str) -> Read:
-    def read(exchange: Exchange, topics: Topics) -> int | None:
-        half: CapturedMessage | None = getattr(exchange, side)
-        return None if half is None else half.size
-
-    return read
-
-
 def _is(kind: str, words: shapes.Words = "") -> Callable[[], Shape]:
     return lambda: Shape({kind}, words=words)
 
@@ -209,8 +201,12 @@ TERMS: Mapping[str, Term] = {
         _tcp_shape, archives=False,
     ),
     "size": Term("int", lambda e, t: e.size, "bytes of request and response", _is(NUMBER)),
-    "request_size": Term(INT, _size("request"), "bytes of the request", _is(NUMBER)),
-    "response_size": Term(INT, _size("response"), "bytes of the response", _is(NUMBER)),
+    "request_size": Term(
+        INT, lambda e, t: e.request.size if e.request is not None else None, "bytes of the request", _is(NUMBER)
+    ),
+    "response_size": Term(
+        INT, lambda e, t: e.response.size if e.response is not None else None, "bytes of the response", _is(NUMBER)
+    ),
     "packet": Term(
         "int", lambda e, t: (_packets(e, t) or [0])[0], "first packet of the exchange", _is(NUMBER), archives=False
     ),

@@ -162,11 +162,6 @@ class Prover(Batches):
     makes = False
     unusual = 0
 
-    def function(self) -> Callable[[bytes, int, int, list[Odd] | None], None]:
-        """Return the function."""
-        self.loop_over_batches(1)
-        return self.define("prove(data, pos, end, odd)", "None")  # type: ignore[no-any-return]
-
     def content(self, node: Node, depth: int) -> str:
         self.skip(node, depth)
         return ""
@@ -182,4 +177,6 @@ def prove_batches(format: RecordFormat, data: bytes, start: int, end: int, odd: 
 @cache
 def batch_prover(format: RecordFormat) -> Callable[[bytes, int, int, list[Odd] | None], None]:
     """Return the function that `prove_batches` calls, which is seldom needed."""
-    return Prover(format, cut=False).function()
+    walk = Prover(format, cut=False)
+    walk.loop_over_batches(1)
+    return walk.define("prove(data, pos, end, odd)", "None")  # type: ignore[no-any-return]

@@ -28,7 +28,10 @@ Reader = Callable[[bytes, int], tuple[Any, int]]
 @cache
 def reader(node: Node, *, shallow: bool = False) -> Reader:
     """Return the compiled reader of a node, made on first use; `shallow` leaves the records of batches unread."""
-    return Values(shallow).function(node)
+    walk = Values(shallow)
+    result = walk.read(node, 1)
+    walk.flush(1)
+    return walk.define("read(data, pos=0)", f"{result}, pos")  # type: ignore[no-any-return]
 
 
 def read_whole(grammar: Node, data: bytes) -> Any:
@@ -49,7 +52,11 @@ def items_reader(node: Node) -> Callable[[bytes, int, int], tuple[list[Any], int
 @cache
 def message_reader(header: Node, body: Node, *, shallow: bool = False) -> Reader:
     """Return the compiled reader of a header and the body behind it; its value is the pair of both."""
-    return Values(shallow).pair_function(header, body)
+    walk = Values(shallow)
+    begin(walk, header, body)
+    pair = f"({walk.read(header, 1)}, {walk.read(body, 1)})"
+    walk.flush(1)
+    return walk.define("read(data, pos=0)", f"{pair}, pos")  # type: ignore[no-any-return]
 
 
 @cache
@@ -79,17 +86,6 @@ class Values(CodeGenerator):
     def __init__(self, shallow: bool, absolute: Mapping[str, str] = NOTHING) -> None:
         super().__init__()
         self.shallow, self.absolute = shallow, absolute
-
-    def function(self, node: Node) -> Reader:
-        result = self.read(node, 1)
-        self.flush(1)
-        return self.define("read(data, pos=0)", f"{result}, pos")  # type: ignore[no-any-return]
-
-    def pair_function(self, header: Node, body: Node) -> Reader:
-        begin(self, header, body)
-        pair = f"({self.read(header, 1)}, {self.read(body, 1)})"
-        self.flush(1)
-        return self.define("read(data, pos=0)", f"{pair}, pos")  # type: ignore[no-any-return]
 
     def items_function(self, node: Node) -> Any:
         items = self.items(node, "count", 1)

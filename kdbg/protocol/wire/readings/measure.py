@@ -149,7 +149,13 @@ def cost_of(node: Node) -> int:
 @cache
 def weigher(header: Node, body: Node) -> Callable[[bytes, int], None]:
     """Return what weighs messages of this grammar."""
-    return Weigher().function(header, body)
+    walk = Weigher()
+    walk.names |= {"spent": MEMORY.spent, "weight_of_set": weight_of_set, "text_weight": text_weight}
+    walk.line(1, "weight = text_weight(data)")
+    walk.read(header, 1)
+    walk.read(body, 1)
+    walk.flush(1)
+    return walk.define("weigh(data, most, pos=0)", "None")  # type: ignore[no-any-return]
 
 
 def begin(walk: CodeGenerator, header: Node, body: Node) -> None:
@@ -167,15 +173,6 @@ def _weigh(header: Node, body: Node, factor: float, data: bytes) -> None:
 
 class Weigher(CodeGenerator):
     """Writes a function that passes over a message, and adds up what its arrays and records take."""
-
-    def function(self, header: Node, body: Node) -> Callable[[bytes, int], None]:
-        """Return the function."""
-        self.names |= {"spent": MEMORY.spent, "weight_of_set": weight_of_set, "text_weight": text_weight}
-        self.line(1, "weight = text_weight(data)")
-        self.read(header, 1)
-        self.read(body, 1)
-        self.flush(1)
-        return self.define("weigh(data, most, pos=0)", "None")  # type: ignore[no-any-return]
 
     def array(self, node: WireArray, depth: int) -> str:
         size, cost = fixed_size(node.item), cost_of(node.item)

@@ -45,7 +45,10 @@ def facts_reader(header: Node, body: WireStruct) -> FactsReader | None:
 @cache
 def counter(node: RecordsNode) -> Callable[[bytes, int, int, list[Odd] | None], int]:
     """Return a function that counts the records between two places, and proves the checksums of their batches."""
-    return Counter(node.format, cut=node.cut).function()
+    walk = Counter(node.format, cut=node.cut)
+    walk.line(1, "total = 0")
+    walk.loop_over_batches(1)
+    return walk.define("count(data, pos, end, odd=None)", "total")  # type: ignore[no-any-return]
 
 
 class Counter(Batches):
@@ -53,12 +56,6 @@ class Counter(Batches):
 
     deep = False
     notes = True
-
-    def function(self) -> Callable[[bytes, int, int, list[Odd] | None], int]:
-        """Return the function."""
-        self.line(1, "total = 0")
-        self.loop_over_batches(1)
-        return self.define("count(data, pos, end, odd=None)", "total")  # type: ignore[no-any-return]
 
     def head(self, depth: int) -> None:
         self.line(depth, f"total += {self.fields['records_count']}")

@@ -71,21 +71,18 @@ def record_places(header: Node, body: WireStruct) -> Callable[[bytes], list[tupl
 
     The message must be one that the other readings read: not every byte is proved.
     """
-    return RecordPlaces().function(header, body)
+    walk = RecordPlaces()
+    walk.line(1, "found = []")
+    walk.prove(header, 1)
+    walk.read(body, 1)
+    walk.flush(1)
+    return walk.define("places(data, pos=0)", "found")  # type: ignore[no-any-return]
 
 
 class RecordPlaces(CodeGenerator):
     """Writes a function that gathers record sets; `path` is the path of the node at hand, with variables in braces."""
 
     path = ""
-
-    def function(self, header: Node, body: WireStruct) -> Callable[[bytes], list[tuple[int, str]]]:
-        """Return the function for messages of this header and body."""
-        self.line(1, "found = []")
-        self.prove(header, 1)
-        self.read(body, 1)
-        self.flush(1)
-        return self.define("places(data, pos=0)", "found")  # type: ignore[no-any-return]
 
     def field(self, field: Field, depth: int) -> None:
         outside, self.path = self.path, join(self.path, field.name)

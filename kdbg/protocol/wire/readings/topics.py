@@ -100,18 +100,15 @@ def topics_in(header: Node, body: WireStruct) -> TopicsReader:
 
     It raises one of `UNREADABLE` where it cannot read on; then the list has those in front of that place.
     """
-    return TopicsIn().function(header, body)
+    walk = TopicsIn()
+    walk.read(header, 1)
+    walk.read(body, 1)
+    walk.flush(1)
+    return walk.define("topics(data, found, pos=0)", "None")  # type: ignore[no-any-return]
 
 
 class TopicsIn(CodeGenerator):
     """Writes a function that gathers topics, and passes over all else."""
-
-    def function(self, header: Node, body: WireStruct) -> TopicsReader:
-        """Return the function for messages of this header and body."""
-        self.read(header, 1)
-        self.read(body, 1)
-        self.flush(1)
-        return self.define("topics(data, found, pos=0)", "None")  # type: ignore[no-any-return]
 
     def leaf(self, node: Node, depth: int) -> str:
         if node.kind not in ("topic", "topic_id"):

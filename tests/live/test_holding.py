@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -120,6 +121,22 @@ def test_a_response_is_held_by_what_it_says_and_its_addresses_are_changed_when_i
     assert held.data == ANSWER[4:]
     table.desk.resume(held.number)
     assert b"kafka-0" not in table.got()[: len(ANSWER)]
+
+
+def test_names_of_topics_are_learned_from_responses_whatever_is_held() -> None:
+    """Newer requests name a topic by its id alone."""
+    told = {"error_code": 0, "name": "rides", "topic_id": UUID(int=7), "is_internal": False, "partitions": []}
+    part = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1}
+    topics = [{"topic_id": UUID(int=7), "partitions": [part]}]
+    fetch = request("Fetch", 13, 2, max_wait_ms=1, min_bytes=1, topics=topics)
+    table = held_by("'rides' in topics", sides=frozenset({"request"}))
+    table.relay.from_client(request("Metadata", 12, 1, topics=[]) + fetch)
+    assert not table.person.seen, "nobody has named it yet"
+    table.sent()
+    table.relay.from_broker(response("Metadata", 12, 1, brokers=[], controller_id=1, topics=[told]))
+    assert table.desk.topics == {UUID(int=7): "rides"}
+    table.relay.from_client(fetch)
+    assert [held.direction for held in table.person.seen] == ["request"]
 
 
 def test_a_field_is_changed_by_the_grammar_of_its_version() -> None:

@@ -175,6 +175,8 @@ def test_a_fetch_is_given_the_records_at_its_offset() -> None:
     (part,) = body["responses"][0]["partitions"]
     assert part["records"]
     assert seconds == 0
+    assert {name: body[name] for name in ("throttle_time_ms", "error_code", "session_id")} == {
+        "throttle_time_ms": 0, "error_code": 0, "session_id": 0}  # fmt: skip
     end = part["high_watermark"]
     body, seconds = fetched(of, end)
     (part,) = body["responses"][0]["partitions"]
@@ -245,6 +247,28 @@ def test_addresses_are_those_of_the_mock(kdbg_mock: Callable[..., RunningMock]) 
     assert {f"{one['host']}:{one['port']}" for one in body["brokers"]} & set(mock.address.split(","))
     assert all(one["host"] == "127.0.0.1" for one in body["brokers"])
     assert mock.answered == 1
+
+
+def test_a_running_mock_says_what_was_wrong_and_what_it_had_no_answer_to(
+    kdbg_mock: Callable[..., RunningMock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each up to a bound, where clients go on for days."""
+    monkeypatch.setattr("kdbg.live.embedded.MOST_PROBLEMS", 3)
+    mock = kdbg.mock(CAPTURES / "real-4.4.0-new-group.pcap")
+    assert (mock.address, mock.answered, mock.problems, mock.unanswered) == ("", 0, [], [])
+    unknown = kdbg.encode({"topics": [], "timeout_ms": 1}, api="CreateTopics", version=4, direction="request",
+                          header={"correlation_id": 8})  # fmt: skip
+    with mock:
+        assert "kdbg mock" in {each.name for each in threading.enumerate()}
+        for _ in range(2):
+            spoken(mock.address, framed(unknown))
+        for _ in range(4):
+            assert spoken(mock.address, b"GET / HTTP/1.1\r\n\r\n") == b""
+        assert spoken(mock.address, framed(REQUEST))
+    assert len(mock.problems) == 3
+    assert mock.unanswered == ["no recorded response for CreateTopics v4; closed the connection"]
+    assert mock.answered == 1
+    assert "kdbg mock" not in {each.name for each in threading.enumerate()}
 
 
 @pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00" + bytes(60), bytes(4),

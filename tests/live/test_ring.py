@@ -170,6 +170,18 @@ def test_a_ring_of_files_keeps_the_latest(tmp_path: Path) -> None:
     assert [path.name for path in files.names] == ["x-000011.pcapng", "x-000012.pcapng"]
 
 
+def test_a_ring_of_files_begins_with_1_and_with_a_file_each_that_it_may_have(tmp_path: Path) -> None:
+    """Also where somebody took one of them away."""
+    files = Files(str(tmp_path / "x.pcapng"), Rotation(10, 2))
+    for letter in b"abcd":
+        files.add(bytes([letter]) * 10)
+        if letter == ord("b"):
+            (tmp_path / "x-000001.pcapng").unlink()
+    files.close()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        "x-000003.pcapng": b"c" * 10, "x-000004.pcapng": b"d" * 10}  # fmt: skip
+
+
 def test_a_file_without_rotation_takes_everything(tmp_path: Path) -> None:
     files = Files(str(tmp_path / "x.pcapng"))
     files.head(b"head")

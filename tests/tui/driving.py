@@ -121,9 +121,15 @@ async def settled(app: Browser, pilot: Pilot[None]) -> None:
 
 
 async def shown(app: Browser, pilot: Pilot[None]) -> None:
-    """Wait until the exchange under the cursor is shown, if there is one."""
+    """Wait until a filter has let through what it does, and the exchange under the cursor is shown, if there is one."""
     await handled(app)
-    if app.is_running and app.exchanges.position is not None:
+    if not app.is_running:
+        return
+    if app.feed.over:
+        await until(pilot, lambda: not app.filtering)
+        app.tick()
+        await handled(app)
+    if app.exchanges.position is not None:
         await until(pilot, lambda: app.looked is not None and app.looked.position == app.exchanges.position)
         app.tick()
         await handled(app)

@@ -70,7 +70,10 @@ def table(
     """Make a table of rows; `columns` are the titles in the order of the values, with kinds that are not the usual."""
     listing = listing if isinstance(listing, Listing) else Listing([tuple(row) for row in listing])
     kinds = columns if isinstance(columns, Mapping) else {}
-    heads = [Column(title, kinds.get(title) or usual_kind(title)) for title in columns]
+    heads = [
+        Column(title, kinds.get(title) or TITLES.get(title) or TITLES.get(title.split()[0], "text"))
+        for title in columns
+    ]
     shows = [KINDS[column.kind] for column in heads]
     rows = [[_cell(show, value) for show, value in zip(shows, row, strict=False)] for row in listing.rows]
     return ReportTable(caption, heads, rows, listing.left, apart, histogram)
@@ -80,11 +83,6 @@ def list_table(one: ListQuery, listing: Listing) -> ReportTable:
     """Make the table of a list, given its rows."""
     columns = {title: one.kinds.get(title, "") for title in one.titles}
     return table(one.caption, columns, listing, one.asked, one.histogram)
-
-
-def usual_kind(title: str) -> str:
-    """Return the kind of a column: what its title, or the first word of that, has elsewhere."""
-    return TITLES.get(title) or TITLES.get(title.split()[0], "text")
 
 
 def _cell(show: Callable[[Any], TableCell], value: Any) -> TableCell:

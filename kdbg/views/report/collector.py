@@ -15,7 +15,7 @@ from ...exchanges.jobs import ExchangePool, Show
 from ...exchanges.messages.exchange import Exchange
 from ..tables.cells import Cells, TableRow, plain
 from ..tables.columns import TABLES
-from ..tables.decoding import Decoding, Making, OneCapture
+from ..tables.decoding import Decoding, OneCapture
 from ..tables.message_columns import WantedRows
 from .causes import ReportedCauses
 
@@ -86,14 +86,12 @@ class Collected(Decoding):
         if ledgers is not None:
             self.judged.take(ledgers, capture.name)
 
-    def listener(self, one: OneCapture) -> Ledgers:
-        """Return the ledgers of a capture."""
+    def ledgers(self, one: OneCapture) -> Ledgers:
         self._ledgers = Ledgers(one.engine.names_then)
         return self._ledgers
 
-    def making(self, one: OneCapture) -> Making:
-        """Return what makes the rows of a capture's exchanges: this process, or copies of it as well."""
-        return super().making(one) if self.jobs == 1 else _RowPool(self, one)
+    def pool(self, one: OneCapture) -> ExchangePool | None:
+        return None if self.jobs == 1 else _RowPool(self, one)
 
     def add(self, table: str, time: int | None, cells: Cells, size: int, /) -> None:
         """Take rows, as `tables.rows.Rows` gives them."""

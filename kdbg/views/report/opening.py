@@ -67,10 +67,10 @@ def errors_by_client(ask: Ask) -> tuple[list[Erring], int]:
     return [Erring._make((*row, places[row[:4]])) for row in found.rows], found.left
 
 
-def latest(ask: Ask, most: int = MOST_WORTH) -> list[tuple[int, Worth]]:
+def latest(ask: Ask) -> list[tuple[int, Worth]]:
     """Return the latest answers beyond what was asked to wait, each with the microseconds that it was late."""
     rows = ask(f"SELECT late_us, {WHERE} FROM exchanges WHERE late_us IS NOT NULL AND request_time IS NOT NULL "
-               f"ORDER BY late_us DESC, request_time, number LIMIT {most}")  # fmt: skip
+               f"ORDER BY late_us DESC, request_time, number LIMIT {MOST_WORTH}")  # fmt: skip
     return [(row[0], Worth("", *row[1:])) for row in rows]
 
 
@@ -208,27 +208,16 @@ def late(ask: Ask) -> Point | None:
     found = [(time, row) for time, row in rows if time >= LATE]
     if not found:
         return None
-    lines = [
-        OpeningLine(
-            f"{label(row.api)} of {_name(row.client_id)}{_where(row)}: {duration(time)}{_in_all(row, time)}"
-        )
-        for time, row in found[:MOST_LINES]
-    ]  # fmt: skip
+    lines = []
+    for time, row in found[:MOST_LINES]:
+        where = "" if row.number is None else f" ({row.connection}, #{row.number})"  # tables do not number exchanges
+        in_all = f", latency {duration(row.latency)}" if row.latency is not None and row.latency > time else ""
+        lines.append(OpeningLine(f"{label(row.api)} of {_name(row.client_id)}{where}: {duration(time)}{in_all}"))
     title = f"Slow responses, up to {duration(found[0][0])} above the allowed wait"
     [(many,)] = ask(f"SELECT COUNT(*) FROM exchanges WHERE request_time IS NOT NULL AND late_us >= {LATE}")
     of = _rows(queries.LATE, ((row.connection, label(row.api), row.time, 1) for _, row in found))
     return Point("warning", title, "latency", of, "of the slowest responses", "of the slowest responses", lines,
                  many - len(lines))  # fmt: skip
-
-
-def _where(row: Worth) -> str:
-    """Return which exchange it is, as views have it; "" where nobody numbers them."""
-    return "" if row.number is None else f" ({row.connection}, #{row.number})"
-
-
-def _in_all(row: Worth, late: int) -> str:
-    """Return how long an answer took that was held back at first."""
-    return f", latency {duration(row.latency)}" if row.latency is not None and row.latency > late else ""
 
 
 def moved(rebalances: Sequence[Named]) -> Point | None:
@@ -283,7 +272,7 @@ def _rows(query: TableQuery, rows: Iterable[Sequence[Any]]) -> ReportTable:
 
 def worth_looking(ask: Ask) -> ReportTable:
     """List exchanges that are worth looking at, in the order of time, each with the command that shows it."""
-    late = (_because(row, f"{duration(time)} above the allowed wait") for time, row in latest(ask) if time >= LATE)
+    late = (row._replace(why=f"{duration(time)} above the allowed wait") for time, row in latest(ask) if time >= LATE)
     odd = firsts(
         ask, "kind", f"(SELECT {WHERE.removesuffix('latency_us')} CAST(NULL AS BIGINT) AS latency_us, kind "
         "FROM problems WHERE severity <> 'note' AND request_time IS NOT NULL) AS odd",
@@ -292,7 +281,7 @@ def worth_looking(ask: Ask) -> ReportTable:
     merged: dict[object, Worth] = {}
     for row in every:
         key = row[1:8]
-        merged[key] = _because(row, f"{merged[key].why}, {row.why}") if key in merged else row
+        merged[key] = row._replace(why=f"{merged[key].why}, {row.why}") if key in merged else row
     titles = ("exchange", "command", "why", "client", "connection", "API", "time")
     rows = sorted(merged.values(), key=lambda row: (row.time, row.number or 0, row.why))
     cells = [(row.number, command(row), row.why, label(row.client_id), row.connection, label(row.api),
@@ -300,11 +289,6 @@ def worth_looking(ask: Ask) -> ReportTable:
     if all(row.number is None for row in rows):  # a pipeline's tables do not number exchanges
         return table("Notable exchanges", titles[2:], [cell[2:] for cell in cells], [queries.WORTH])
     return table("Notable exchanges", titles, cells, [queries.WORTH])
-
-
-def _because(row: Worth, why: str) -> Worth:
-    """Return the exchange with another reason to look at it."""
-    return row._replace(why=why)
 
 
 def command(row: Worth) -> str | None:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .cells import KINDS, ReportTable, TableCell, shown
+from .cells import KINDS, ReportTable, shown
 from .charts import NAME, Chart
 from .facts import OTHERS, Bins, label
 from .queries import LAG, TOPIC, Ask, Bars, ChartQuery, Heated, Running, TableQuery
@@ -90,13 +90,9 @@ def _topics(value: Any) -> list[str]:
     return list(map(str, found or ()))
 
 
-def rows_by_origin(ask: Ask, origins: Origins, table: ReportTable) -> list[dict[str, Any]]:
-    """Return the parts of a table's rows by question: its columns, and [row, origin, value…] of each part."""
+def rows_by_origin(ask: Ask, origins: Origins, table: ReportTable, apart: TableQuery) -> dict[str, Any]:
+    """Return the parts of a table's rows that a question tells of: its columns, and [row, origin, value…] of each."""
     titles = [column.title for column in table.columns]
-    return [_answer(ask, origins, table, titles, part) for apart in table.apart for part in apart.parts]
-
-
-def _answer(ask: Ask, origins: Origins, table: ReportTable, titles: list[str], apart: TableQuery) -> dict[str, Any]:
     keyed = [titles.index(title) for title in apart.keys]
     shows = [KINDS[table.columns[place].kind] for place in keyed]
     rows: dict[tuple[str, ...], int] = {}
@@ -105,7 +101,7 @@ def _answer(ask: Ask, origins: Origins, table: ReportTable, titles: list[str], a
     counted: dict[Any, int] = {}
     found = []
     for origin, values in origins.parts(ask, apart.source, apart.sql, _where(apart, table, titles)):
-        texts = (_text(show, value) for show, value in zip(shows, values, strict=False))
+        texts = ("–" if value is None else show(value).text for show, value in zip(shows, values, strict=False))
         number = rows.get(tuple(texts), -1)
         if number < 0:
             continue
@@ -113,11 +109,6 @@ def _answer(ask: Ask, origins: Origins, table: ReportTable, titles: list[str], a
         told = (counted.setdefault(amounts, len(counted)),) if apart.distinct else amounts
         found.append([number, origin, *told])
     return {"columns": [titles.index(title) for title in apart.amounts], "folds": apart.folds, "parts": found}
-
-
-def _text(show: Any, value: Any) -> str:
-    cell: TableCell = TableCell("–") if value is None else show(value)
-    return cell.text
 
 
 def _where(apart: TableQuery, table: ReportTable, titles: list[str]) -> str:
@@ -162,7 +153,8 @@ class _Moving:
         }  # fmt: skip
 
     def _list(self, table: ReportTable) -> dict[str, Any]:
-        asked = rows_by_origin(self.ask, self.origins, table)
+        parts = [part for apart in table.apart for part in apart.parts]
+        asked = [rows_by_origin(self.ask, self.origins, table, part) for part in parts]
         self.parts += sum(len(answer["parts"]) for answer in asked)
         found: dict[str, Any] = {"kinds": [column.kind for column in table.columns], "asked": asked}
         if table.histogram:

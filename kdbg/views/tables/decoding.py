@@ -2,50 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
-from typing import Protocol
 
+from ...analysis.ledgers import Ledgers
 from ...analysis.ledgers.latency import Timed
 from ...capture import Capture, Packet
 from ...exchanges.engine.driver import Drive, Fits, Pairing, seldom_collected
 from ...exchanges.engine.engine import Engine
 from ...exchanges.filters.filter_set import Filters, FilterTally
+from ...exchanges.jobs import ExchangePool
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.peers import Peers
-from ...protocol.findings import Finding
 from ..render.values import escape
 from .cells import Cells, moment
 from .connections import Connections
 from .message_columns import WantedRows
 from .rows import NO_ENDS, NO_EXCHANGE, Rows, problem_columns
-
-
-class Making(Protocol):
-    """Makes the rows of exchanges, here or in other processes."""
-
-    def add(self, exchanges: Sequence[Exchange], /) -> None:
-        """Take exchanges."""
-
-    def wait(self) -> None:
-        """Wait until the rows of all are made."""
-
-    def close(self) -> None:
-        """Let go of what is not done yet."""
-
-
-class RowObserver(Protocol):
-    """Hears all that a capture holds while its rows are made."""
-
-    def packets(self, packets: Sequence[Packet], /) -> None:
-        """Take packets, before the engine does."""
-
-    def take(self, exchanges: Iterable[Exchange], /) -> None:
-        """Take exchanges, wanted or not."""
-
-    def left_over(self, found: Iterable[tuple[Peers, Finding]], /) -> None:
-        """Take, at the end, what belongs to no exchange."""
 
 
 class Decoding:
@@ -66,13 +39,13 @@ class Decoding:
         """Take rows, as `Rows` gives them."""
         raise NotImplementedError
 
-    def listener(self, one: OneCapture) -> RowObserver | None:
-        """Return who hears a capture beside; nobody, if a subclass does not say otherwise."""
+    def ledgers(self, one: OneCapture) -> Ledgers | None:
+        """Return the ledgers that take all that a capture holds; None, if a subclass does not say otherwise."""
         return None
 
-    def making(self, one: OneCapture) -> Making:
-        """Return what makes the rows of a capture's exchanges: this process, if a subclass does not say otherwise."""
-        return Here(one)
+    def pool(self, one: OneCapture) -> ExchangePool | None:
+        """Return what makes the rows of a capture's exchanges in several processes; None where this one does."""
+        return None
 
     def capture(self, capture: Capture, filters: Filters | None = None) -> None:
         """Decode a capture to its end, or to the limit; `filters` are those for it, where not those for all."""
@@ -97,7 +70,7 @@ class OneCapture:
         self.connections = Connections()
         self.engine = Engine(ports=filters.port or (), watch=self.connections.watch)
         self.rows = Rows(to.add, to.wanted, self.engine.names_then)
-        self.listener = to.listener(self)
+        self.ledgers = to.ledgers(self)
         self.shown: set[int] = set()
         """The connections of which an exchange is wanted."""
 
@@ -110,14 +83,17 @@ class OneCapture:
             engine = Timed(engine, tcp=self.filters.timed)
         fits = partial(self._fits, capture)
         drive = Drive(engine, blocks, fits, left=to.left, hear=self._hear, last=self.filters.last)
-        with closing(to.making(self)) as making:
+        with ExitStack() as stack:
+            pool = to.pool(self)
+            add = self.rows_of if pool is None else stack.enter_context(closing(pool)).add
             for chunk in drive.chunks():
                 self.shown.update(exchange.peers.number for exchange in chunk)
-                making.add(chunk)
-            making.wait()
+                add(chunk)
+            if pool is not None:
+                pool.wait()
         to.left = drive.left
-        if self.listener is not None:
-            self.listener.left_over(self.engine.findings)
+        if self.ledgers is not None:
+            self.ledgers.left_over(self.engine.findings)
         whole, findings = not self.filters.but(port=None, tls_keys=None), self.engine.findings_by_connection()
         for number, spoken in self.connections.items():
             if whole or number in self.shown:
@@ -133,27 +109,14 @@ class OneCapture:
     def _hear(self, exchange: Exchange, wanted: bool) -> None:
         self.to.exchanges += 1
         self.connections.heard(exchange)
-        if self.listener is not None:
-            self.listener.take((exchange,))
+        if self.ledgers is not None:
+            self.ledgers.take((exchange,))
 
     def _blocks(self, capture: Capture) -> Iterator[list[Packet]]:
         for packets in capture.blocks(singly=self.to.left is not None):
-            if self.listener is not None:
-                self.listener.packets(packets)
+            if self.ledgers is not None:
+                self.ledgers.packets(packets)
             yield packets
 
     def _fits(self, capture: Capture) -> Fits | None:
         return self.filters.dated(capture.first_time).check(self.engine.names_then, self.to.seen)
-
-
-class Here:
-    """Makes the rows of exchanges in this process."""
-
-    def __init__(self, one: OneCapture) -> None:
-        self.add = one.rows_of
-
-    def wait(self) -> None:
-        """Do nothing: all are made."""
-
-    def close(self) -> None:
-        """Do nothing: nothing is held."""

@@ -93,12 +93,15 @@ def record_rows(entries: Any, wrong: set[str], path: str, *, values: bool, secre
     Offsets are those in the records. `wrong` are the paths of entries whose checksum does not match, `path` is the
     set's. `values` adds keys and values, those that hold secrets only with `secrets`.
     """
-    show = _Shown(values, secrets)
     for i, entry in enumerate(entries if isinstance(entries, list) else ()):
         here = f"{path}[{i}]"
         sound = not any(where == here or where.startswith((f"{here}.", f"{here}[")) for where in wrong)
         for record in _records(entry):
-            yield record["offset"], *show(entry, record), *_producer(entry, record), sound
+            key, value, time = record["key"], record["value"], timestamp(record.get("timestamp"))
+            content = (_content(key, secrets), _content(value, secrets)) if values else (None, None)
+            headers = [(text(it["key"]) or "", it["value"] if values else None) for it in record.get("headers") or ()]
+            sizes = _size(key), _size(value)
+            yield record["offset"], time, *sizes, *content, headers, *_producer(entry, record), sound
 
 
 def _records(entry: dict[str, Any]) -> list[dict[str, Any]]:
@@ -126,26 +129,10 @@ def _producer(entry: dict[str, Any], record: dict[str, Any]) -> TableRow:
     )
 
 
-class _Shown:
-    """Makes the columns of a record that hold its content, as far as that is asked for."""
-
-    def __init__(self, values: bool, secrets: bool) -> None:
-        self.values, self.secrets = values, secrets
-
-    def __call__(self, entry: dict[str, Any], record: dict[str, Any]) -> TableRow:
-        """Return timestamp, sizes of key and value, key, value and headers."""
-        key, value, headers = record["key"], record["value"], record.get("headers")
-        when = timestamp(record.get("timestamp"))
-        return when, _size(key), _size(value), self._bytes(key), self._bytes(value), self._headers(headers)
-
-    def _bytes(self, data: bytes | None) -> bytes | None:
-        if data is None or not self.values:
-            return None
-        hidden = isinstance(data, Sealed) or (isinstance(data, OpenedPayload) and data.secret)
-        return None if hidden and not self.secrets else bytes(data)
-
-    def _headers(self, headers: Any) -> list[tuple[str | None, bytes | None]]:
-        return [(text(each["key"]) or "", each["value"] if self.values else None) for each in headers or ()]
+def _content(data: bytes | None, secrets: bool) -> bytes | None:
+    """Return a key or a value; None for one that holds secrets, unless these are asked for."""
+    hidden = isinstance(data, Sealed) or (isinstance(data, OpenedPayload) and data.secret)
+    return None if data is None or (hidden and not secrets) else bytes(data)
 
 
 def _size(data: bytes | None) -> int | None:

@@ -57,13 +57,11 @@ class LogEntry:
         show = view(format).piece
         if show is None:
             raise InputError(f"the format {format!r} cannot show a {self.file.kind.title}")
-        message = self.message if not self.file.is_log or self.message is None else self._read_anew()
+        message = self.message
+        if message is not None and self.file.is_log:  # views turn keys and values of records into text in place
+            message = self.file.kind.message(self.piece)
         text = show(look or Look(width=100), self.file, self.name)(self.number, self.piece, message)
         return text.decode() if isinstance(text, bytes) else text
-
-    def _read_anew(self) -> Message:
-        """Return the message once more: the views turn keys and values of records into text in place."""
-        return self.file.kind.message(self.piece)
 
     def __repr__(self) -> str:
         odd = f" {count(len(self.findings), 'finding')}" if self.findings else ""

@@ -354,21 +354,17 @@ class MessageEdits:
         attributes, magic = self._field(path, "attributes"), self._field(path, "magic")
         if place is None or attributes is None or magic is None:
             return
-        start, end = place.end - _length(place), place.end
+        is_field = place.type != "COMPRESSED"
+        start, end = place.end - len(place.value) if is_field else place.start, place.end
         old = self.old[place.buffer][start:end]
         plain = Plain(bytes(self.new[buffer]), sorted(self.rooms[buffer]), partial(self._prove, buffer))
         packed = None
         if plain.data == self.old[buffer]:
             packed = old
-        elif not self._is_blank(place):
+        elif is_field or self.new[place.buffer][start:end].strip(BLANK):  # else it was blanked as it is
             packed = refill(attributes.value & CODEC_MASK, plain, old, magic.value, self.effort)
             self.lost += packed is None
         self.new[place.buffer][start:end] = blank(len(old)) if packed is None else packed
-
-    def _is_blank(self, place: Span) -> bool:
-        """Return whether the compressed bytes were blanked as they are, for what is in them is not understood."""
-        data = self.new[place.buffer][place.start : place.end]
-        return place.type == "COMPRESSED" and not data.strip(BLANK)
 
     def _field(self, path: str, name: str) -> Span | None:
         return self.spans.get(f"{path}.{name}")
@@ -390,8 +386,3 @@ class MessageEdits:
             begins, crc = self._field(path, first), self._field(path, "crc")
             if begins is not None and crc is not None:
                 yield crc.start, crc.end, min(begins.start + PREFIX + span.value, len(self.old[buffer])), proves
-
-
-def _length(place: Span) -> int:
-    """Return the bytes of a field without those of its length."""
-    return place.end - place.start if place.type == "COMPRESSED" else len(place.value)

@@ -273,18 +273,14 @@ def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, mad
         body, tcp = _foreign(new, data, packet, segment, networks), segment
     end = body if segment is None else body + len(payload)
     for part in (slice(0, body), slice(end, None)):
-        made.replaced.add(_difference(data[part], new[part]), Replaced.OTHER)
+        lost = int.from_bytes(data[part]) ^ int.from_bytes(new[part])  # zeros for the bytes that stay
+        made.replaced.add(lost.to_bytes(len(data[part])), Replaced.OTHER)
     if segment is not None:
         new[body:end] = payload
     _hide(new, layers.hardware, networks, made)
     for network in reversed(networks):
         _prove(new, data, network, tcp if network is networks[-1] else None)
     return bytes(new)
-
-
-def _difference(data: bytes, kept: bytes | bytearray) -> bytes:
-    """Return the bytes that do not stay, with zeros for those that do."""
-    return (int.from_bytes(data) ^ int.from_bytes(kept)).to_bytes(len(data))
 
 
 def _foreign(new: bytearray, data: bytes, packet: Packet, segment: int, networks: list[Network]) -> int:

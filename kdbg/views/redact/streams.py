@@ -55,7 +55,7 @@ class Fronts:
     """
 
     def __init__(self, *, requests: bool) -> None:
-        self._requests = requests
+        self._requests, self._longest = requests, LONGEST if requests else IDS
         self._messages: list[tuple[int, int, int]] = []
         self._front = bytearray()
         self._due: int | None = None
@@ -105,10 +105,6 @@ class Fronts:
             del self._messages[0]
             self._due, self._claimed = last, last + missing
         return None if self._due is None or self._due >= end else MOST
-
-    @property
-    def _longest(self) -> int:
-        return LONGEST if self._requests else IDS
 
     def _written(self, front: bytes) -> bytes:
         """Return what stands in place of a front: numbers that are not small become other large ones."""

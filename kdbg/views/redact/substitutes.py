@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from enum import Enum
 from functools import cache, lru_cache
 from ipaddress import IPv6Address, ip_address
+from itertools import cycle
 from zlib import crc32
 
 LIMIT = 1 << 17
@@ -265,7 +266,7 @@ class Substitutes:
             asked = f"{self._seed}\0{turn}\0{piece}".encode("utf-8", "surrogateescape")
             alphabets = (DIGITS,) if is_number else (CONSONANTS, VOWELS) if turn < TRIES else (LETTERS,)
             said = hashlib.shake_256(asked).digest(length)
-            made = "".join(letters[byte % len(letters)] for byte, letters in _pairs(said, alphabets))
+            made = "".join(letters[byte % len(letters)] for byte, letters in zip(said, cycle(alphabets)))
             if made != piece and made not in self._taken:
                 break
         return made
@@ -308,7 +309,3 @@ def blank(length: int) -> bytes:
 
 def _is_number(piece: str) -> bool:
     return piece.isascii() and piece.isdigit()
-
-
-def _pairs(said: bytes, alphabets: tuple[str, ...]) -> list[tuple[int, str]]:
-    return [(byte, alphabets[i % len(alphabets)]) for i, byte in enumerate(said)]

@@ -65,7 +65,7 @@ class ExchangeOutput:
         """
         runner, show = self.runner, self.view.attempts
         chosen = runner.filters.asks or runner.given.limit is not None or (self.view.data and not runner.timed)
-        return None if chosen or show is None else lambda found: self.writer.write(show(self.look, found))
+        return None if chosen or show is None else lambda found: self.writer.write(show(found, self.look))
 
     def _head(self, exchanges: Sequence[Exchange], render: ExchangeView) -> None:
         """Write what stands above the first exchange, unless it stands there already; tell the view when that was."""

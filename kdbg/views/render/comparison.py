@@ -185,9 +185,6 @@ WIDEST_API, WIDEST_VERDICT = 32, 12
 Render = Callable[[ReplayedRequest, str], "str | bytes"]
 
 
-REPLAY_FORMATS = ("summary", "tree", "json")
-
-
 def replay_view(format: str, look: Look, width: int) -> Render:
     """Return what renders an outcome and the name of its exchange, which has `width` letters at most.
 

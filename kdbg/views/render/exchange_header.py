@@ -5,9 +5,9 @@ Where logs, or captures of several places, tell of the exchange too, a line says
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from ...exchanges.messages.capture_points import UNNUMBERED, UNTIMED, Bounds, Half, LogLine, PointView
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
@@ -20,23 +20,21 @@ from ...protocol.wire import Api
 from ...protocol.wire.language.api import DIRECTIONS
 from .findings import finding_line
 from .style import Look
-from .times import SECOND, Clock, latency, moment
-from .values import SECONDS, Memo, escape, quote
+from .times import SECOND, Clock, latency
+from .values import Memo, escape, quote
 
 if TYPE_CHECKING:
     from ...exchanges.multipoint.clocks import ClockOffset
 
 
-_moments = Memo(lambda second: SECONDS[second].encode())
-HalfValues: TypeAlias = tuple[bytes, bytes, int, bytes]
 _sizes = Memo(lambda size: f"{size:,}".encode())
 _latencies: Memo[bytes] = Memo(lambda between: b"" if between is None else f" · {latency(between)}".encode())
 
 
-@lru_cache
-def _local_moment(second: int) -> tuple[bytes, bytes]:
-    """Return seconds since 1970 as date and time of day in local time, and the name of the zone."""
-    clock = Clock(local=True)
+@lru_cache(1 << 12)
+def _moment(second: int, local: bool) -> tuple[bytes, bytes]:
+    """Return seconds since 1970 as date and time of day, and the name of the zone behind a space."""
+    clock = Clock(local=local)
     return f"{clock.at(second):%Y-%m-%d %H:%M:%S}".encode(), f" {clock.zone(second)}".encode()
 
 
@@ -51,7 +49,7 @@ def remarks(exchange: Exchange, look: Look) -> list[str]:
 class Headings:
     """Writes the heading of an exchange and the lines of its halves: one per output, which looks styles up once.
 
-    What is the same in many is a template: `title_template` is filled by `title_values`, `halves` by `half_values`.
+    What is the same in many is a template, made once: of titles by their kind, of halves by their direction.
     """
 
     bold: str
@@ -63,19 +61,18 @@ class Headings:
         self.bold, self.plain = look.on("heading"), look.off("heading")
         self.dim, self.undim = look.on("dim"), look.off("dim")
         self.look = look
-        said = f"  {self.dim}%b bytes  %b.%06d{'' if look.local else ' UTC'}%b{self.undim}"
+        said = f"  {self.dim}%b bytes  %b.%06d%b%b{self.undim}"
         self.halves: dict[str, bytes] = {name: encode(f"{self.bold}{name}{self.plain}{said}") for name in DIRECTIONS}
-        self.values: Callable[[CapturedMessage], HalfValues] = local_values if look.local else half_values
-        """What fills the heading of a half."""
+        self._titles: Memo[bytes] = Memo(lambda kind: self._title(*kind))
 
     def title(self, exchange: Exchange) -> bytes:
         """Return two lines: API, version, correlation id and latency; then client, broker and connection."""
-        template = self.title_template(*kind(exchange))
+        template = self._titles[exchange.peers, exchange.api, exchange.version, exchange.client_id]
         if exchange.correlation_id == UNNUMBERED:
             template = template.replace(b" \xc2\xb7 correlation id %d", b"%.0a", 1)
-        return template % title_values(exchange)
+        return template % (exchange.number, exchange.correlation_id, _latencies[exchange.latency])
 
-    def title_template(self, peers: Peers, api: Api | None, version: int, client_id: str | None) -> bytes:
+    def _title(self, peers: Peers, api: Api | None, version: int, client_id: str | None) -> bytes:
         """Return the template of the titles of exchanges of a kind."""
         correlation = " · correlation id %d"
         if api is None:
@@ -97,16 +94,19 @@ class Headings:
             return encode(self._missing(exchange, name))
         if exchange.lines and not half.data:
             return encode(self._logged_half(half, name))
-        return self.halves[name] % self.values(half)
+        first, last, time = half.first_packet, half.last_packet, half.first_time
+        packets = b""
+        if first:
+            packets = b"  packet %d" % first if first == last else b"  packets %d\xe2\x80\x93%d" % (first, last)
+        when, zone = _moment(time // SECOND, self.look.local)
+        return self.halves[name] % (_sizes[half.size], when, time // 1000 % 1_000_000, zone, packets)
 
     def _logged_half(self, half: CapturedMessage, name: str) -> str:
         """Return the heading of a half without bytes: its size and time, as far as a log tells."""
-        zone = "" if self.look.local else " UTC"
         said = [count(half.size, "byte")] if half.size else []
         if half.first_time != UNTIMED:
-            second, of_zone = _local_moment(half.first_time // SECOND) if self.look.local else (b"", b"")
-            when = f"{second.decode()}.{half.first_time // 1000 % 1_000_000:06d}" if second else moment(half.first_time)
-            said.append(f"{when}{zone}{of_zone.decode()}")
+            when, zone = _moment(half.first_time // SECOND, self.look.local)
+            said.append(f"{when.decode()}.{half.first_time // 1000 % 1_000_000:06d}{zone.decode()}")
         return f"{self.bold}{name}{self.plain}" + "".join(f"  {self.dim}{one}{self.undim}" for one in said)
 
     def _missing(self, exchange: Exchange, name: str) -> str:
@@ -131,33 +131,6 @@ def proxy(via: Via | None) -> str:
     target = f" to {escape(via.target)}" if via.target and not via.source else ""
     source = f", for {escape(via.source)}" if via.source else ""
     return f" · via {via.protocol} proxy{target}{source}"
-
-
-def kind(exchange: Exchange) -> tuple[Peers, Api | None, int, str | None]:
-    """Return what exchanges have in common whose titles have the same template."""
-    return exchange.peers, exchange.api, exchange.version, exchange.client_id
-
-
-def title_values(exchange: Exchange) -> tuple[int, int, bytes]:
-    """Return what fills the template of a title: number, correlation id and latency."""
-    return exchange.number, exchange.correlation_id, _latencies[exchange.latency]
-
-
-def half_values(half: CapturedMessage) -> HalfValues:
-    """Return what fills the template of a half's heading: size, second, microseconds and packets."""
-    first, last, time = half.first_packet, half.last_packet, half.first_time
-    if first == last:
-        packets = b"  packet %d" % first if first else b""
-    else:
-        packets = b"  packets %d\xe2\x80\x93%d" % (first, last) if first else b""
-    return _sizes[len(half.data) + half.missing + 4], _moments[time // 1_000_000_000], time // 1000 % 1_000_000, packets
-
-
-def local_values(half: CapturedMessage) -> HalfValues:
-    """Return the same in local time; the name of the zone, which depends on the time, stands in front of packets."""
-    size, _, micros, packets = half_values(half)
-    moment, zone = _local_moment(half.first_time // SECOND)
-    return size, moment, micros, zone + packets
 
 
 def template(text: str) -> str:

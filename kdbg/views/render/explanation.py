@@ -78,17 +78,15 @@ def mistake_lines(piece: GuessedSpan, look: Look) -> list[str]:
     """Return the mistakes in a piece, and the corrected bytes; none where there is none."""
     if not piece.mistakes:
         return [] if piece.examined else ["", *_wrapped(INCOMPLETE, look)]
-    lines = ["", *(line for one in piece.mistakes for line in _mistake_sentence(piece, one, look))]
+    lines = [""]
+    for one in piece.mistakes:
+        lines += _wrapped(f"Mistake at byte 0x{offset_of(piece, one):04x}: {escape(one.text)}.", look)
     *_, data = b"", *filter(None, (_corrected(one, look) for one in piece.mistakes))
     if not data:
         return lines
     rows = [f"{at:04x}  {data[at : at + PER_LINE].hex(' ')}" for at in range(0, len(data), PER_LINE)]
     more = [f"… {count(len(rows) - MOST, 'more line')}"] if len(rows) > MOST and not look.full else []
     return [*lines, "Corrected bytes:", *(rows if look.full else rows[:MOST]), *more]
-
-
-def _mistake_sentence(piece: GuessedSpan, mistake: Mistake, look: Look) -> list[str]:
-    return _wrapped(f"Mistake at byte 0x{offset_of(piece, mistake):04x}: {escape(mistake.text)}.", look)
 
 
 CHOOSE = "To choose another: --api {} --version {} --{}"

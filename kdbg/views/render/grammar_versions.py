@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import UnknownVersion
+from ...protocol.findings.amounts import count
 from ...protocol.findings.quirks import QUIRKS
 from ...protocol.grammars import about, aliases
 from ...protocol.grammars.payloads import about as payload_about
@@ -328,7 +329,7 @@ def comparison_text(found: DefinitionDiff, look: Look, files: str = "") -> str:
 def rules(broken: list[Difference]) -> str:
     """Return how many rules are broken, and their names: `2 rules (…, …)`."""
     names = list(dict.fromkeys(difference.rule for difference in broken))
-    return f"{len(names)} rule{'s' * (len(names) != 1)} ({', '.join(names)})"
+    return f"{count(len(names), 'rule')} ({', '.join(names)})"
 
 
 def _difference_row(it: Difference) -> tuple[str, str]:

@@ -31,10 +31,11 @@ from ...protocol.wire.nodes import (
 from ...protocol.wire.readings import runtime
 from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.batches import Batches
-from ...protocol.wire.readings.codegen import CodeGenerator, Unsuited
+from ...protocol.wire.readings.codegen import Unsuited
 from ...protocol.wire.readings.measure import begin
 from ...protocol.wire.records.node import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK
+from .text_source import BlockSource
 from .values import Memo
 
 
@@ -75,7 +76,7 @@ def octets(data: bytes) -> bytes:
     return b'{"base64":"%b"}' % b64encode(data)
 
 
-class Json(CodeGenerator):
+class Json(BlockSource):
     """Writes a function that appends text: a template for every stretch of fields without a loop or a choice."""
 
     notes = True
@@ -88,8 +89,8 @@ class Json(CodeGenerator):
             "TRUTH": (b"false", b"true"), "compressed": compressed,
             "is_special": is_special,
         }  # fmt: skip
-        self.template: list[bytes] = []
-        self.arguments: list[str] = []
+        self.held: list[tuple[bytes, str]] = []
+        """The parts of the text at hand, each with the expression that fills it, "" where nothing does."""
         self.errors: list[str] = []
 
     def message(self, header: Node, body: WireStruct) -> JsonWriter:
@@ -107,26 +108,21 @@ class Json(CodeGenerator):
 
     def text(self, text: str) -> None:
         """Add text as it is."""
-        self.template.append(text.encode().replace(b"%", b"%%"))
+        self.held.append((text.encode().replace(b"%", b"%%"), ""))
 
     def put(self, code: str, expression: str) -> None:
         """Add a value by its expression: `%d` of a number, `%b` of bytes."""
-        self.template.append(code.encode())
-        self.arguments.append(expression)
+        self.held.append((code.encode(), expression))
 
     def emit(self, depth: int) -> None:
-        """Write what appends the text that was gathered."""
         self.flush(depth)
-        if self.template:
-            text = b"".join(self.template)
-            if self.arguments:
-                name = self.named("text", text)
-                self.line(depth, f"add({name} % ({', '.join(self.arguments)},))")
-            else:
-                self.line(depth, f"add({self.named('text', text.replace(b'%%', b'%'))})")
+        if self.held:
+            text, values = b"".join([part for part, _ in self.held]), [value for _, value in self.held if value]
+            name = self.named("text", text if values else text % ())
+            self.line(depth, f"add({name} % ({', '.join(values)},))" if values else f"add({name})")
         if self.errors:
             self.line(depth, f"if {' or '.join(self.errors)}: failed = True")
-        self.template, self.arguments, self.errors = [], [], []
+        self.held, self.errors = [], []
 
     # Nodes
 
@@ -286,10 +282,6 @@ class JsonBatches(Batches, Json):
         count = self.length(node.length, depth)
         key, value = node.item.fields
         self.record_text()
-        before = self.template[:], self.arguments[:]
-        self.line(depth, f"if {count}:")
-        self.line(depth + 1, f"if {count} < 0: raise Unreadable")
-        self.emit(depth + 1)
 
         def header(depth: int) -> None:
             self.text('{"key":')
@@ -299,12 +291,13 @@ class JsonBatches(Batches, Json):
             self.text("}")
             self.emit(depth)
 
-        self.items(count, depth + 1, header)
-        self.line(depth + 1, 'add(b"}")')
-        self.line(depth, "else:")
-        self.template, self.arguments = before
-        self.text("[]}")
-        self.emit(depth + 1)
+        def several(depth: int) -> None:
+            self.line(depth, f"if {count} < 0: raise Unreadable")
+            self.emit(depth)
+            self.items(count, depth, header)
+            self.text("}")
+
+        self.either(count, depth, several, lambda depth: self.text("[]}"))
 
     def record_text(self) -> None:
         """Add the text of a record up to its headers: offset and timestamp first, not the deltas of the wire."""

@@ -53,10 +53,18 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, look: Look = HIDDE
     """Return one exchange as one line of JSON, newline included; `topics` maps topic ids to names."""
     request, odd, names = _half(exchange.request, topics, look)
     response, more, more_names = _half(exchange.response, topics, look)
-    names |= more_names
+    findings, errors = (*exchange.findings, *odd, *more), errors_of(exchange, topics)
+    found = exchange_object(exchange, request, response, findings, errors, names | more_names)
+    return dump(found, show_secrets=look.show_secrets)
+
+
+def exchange_object(
+    exchange: Exchange, request: Json | None, response: Json | None, findings: Sequence[Finding], errors: list[Json],
+    names: dict[str, str],
+) -> Json:  # fmt: skip
+    """Return an exchange as a JSON object around its halves; `names` are those of topics that it names only by id."""
     latency, api, timing = exchange.latency, exchange.api, exchange.timing
-    findings = (*exchange.findings, *odd, *more)
-    return dump({
+    return {
         "connection": connection_object(exchange.peers),
         "api": api.name if api is not None else None,
         "api_key": api.key if api is not None and api.key >= 0 else None,
@@ -66,7 +74,7 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, look: Look = HIDDE
         "client_id": exchange.client_id,
         "latency_ms": None if latency is None else latency / 1e6,
         **({"split": split_object(timing), "tcp": tcp_object(timing)} if timing is not None else {}),
-        "errors": errors_of(exchange, topics),
+        "errors": errors,
         "notes": [*map(note, findings)],
         "findings": [*map(finding_object, findings)],
         **({"topic_names": names} if names else {}),
@@ -74,10 +82,10 @@ def json_line(exchange: Exchange, topics: Topics = NO_TOPICS, look: Look = HIDDE
         **({"log": [*map(line_object, exchange.lines)]} if exchange.lines else {}),
         "request": request,
         "response": response,
-    }, show_secrets=look.show_secrets)  # fmt: skip
+    }
 
 
-def attempts_json(found: Sequence[Attempts]) -> bytes:
+def attempts_json(found: Sequence[Attempts], look: Look = HIDDEN) -> bytes:
     """Return one object per line: as for exchanges, with `attempts` in place of the messages."""
     return b"".join(dump(_attempts_object(one)) for one in found)
 
@@ -107,12 +115,7 @@ def _half(
     """Return (one half as a JSON object, its findings, the names of topics that it names only by id)."""
     if half is None:
         return None, [], {}
-    timed = half.first_time != UNTIMED
-    shown: dict[str, Any] = {
-        "time": half.first_time / 1e9 if timed else None, "time_utc": iso(half.first_time) if timed else None,
-        "packets": (half.first_packet, half.last_packet) if half.data or half.missing else None,
-        "size": half.size or None, "body": None,
-    }  # fmt: skip
+    shown = half_object(half, None)
     message = half.take()  # record keys and values are turned into text in place
     if message is None:
         return shown, [], {}
@@ -120,6 +123,16 @@ def _half(
     if half.data or message.body:  # of a half without bytes a log may tell no field at all
         shown["body"] = json_body(message, look)
     return shown, findings_of(half, message), names
+
+
+def half_object(half: CapturedMessage, body: Any) -> Json:
+    """Return a half as a JSON object."""
+    timed = half.first_time != UNTIMED
+    return {
+        "time": half.first_time / 1e9 if timed else None, "time_utc": iso(half.first_time) if timed else None,
+        "packets": (half.first_packet, half.last_packet) if half.data or half.missing else None,
+        "size": half.size or None, "body": body,
+    }  # fmt: skip
 
 
 def line_object(line: LogLine) -> dict[str, Any]:
@@ -205,6 +218,11 @@ def json_body(message: Message, look: Look = HIDDEN) -> Any:
     for path in record_sets(message.grammar):
         _texts(body, path)
     return plain(body) if has_floats(message.grammar) else body
+
+
+def message_json(message: Message, look: Look, topics: Topics) -> bytes:
+    """Return the body of one message as a line of JSON."""
+    return dump(json_body(message, look), show_secrets=look.show_secrets)
 
 
 def dump(value: Any, *, show_secrets: bool = False) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import orjson
@@ -12,7 +11,7 @@ from ...payloads.values.value import Value
 from ...protocol.findings import amounts
 from ...protocol.grammars.errors import error_name
 from ...protocol.wire.readings.secrets import Hidden
-from .jsonlines import dump, printable, redacted
+from .jsonlines import dump, printable, text
 from .values import cells, cut, escape, octets, quote
 
 
@@ -72,10 +71,6 @@ def json_form(value: Value) -> Any:
     """Return a key or value for JSON Lines: what a reader made of it, else text, or its bytes in base64."""
     if value.kind == "null":
         return None
-    if value.kind == "text":
-        return value.data
-    if value.kind == "bytes":
-        return value.data
     return orjson.Fragment(value.json) if value.json else value.data
 
 
@@ -95,16 +90,7 @@ def _header(value: bytes) -> str:
 
 def header_objects(headers: Any) -> list[dict[str, Any]]:
     """Return headers for JSON Lines."""
-    return [{"key": key, "value": _plain(value)} for key, value in headers]
-
-
-def _plain(value: bytes | None) -> Any:
-    if value is None or isinstance(value, Hidden):
-        return None if value is None else redacted(len(value))
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(value).decode()}
+    return [{"key": key, "value": text(value)} for key, value in headers]
 
 
 def escaped(data: str) -> str:

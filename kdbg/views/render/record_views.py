@@ -55,7 +55,7 @@ class Lines:
         day, when = self._when(None if milliseconds is None else milliseconds * MILLISECOND)
         special = [(_style(mark), f"{mark}  ") for mark in marks(record)]
         if self.look.full:
-            return self._whole([("dim", when), *self._front(record, 0), *special, *self._all_content(record)])
+            return self._whole([("dim", when), *self._front(record, 0), *special, *self._content(record, self.most)])
         found: list[Piece] = [("dim", when), *self._front(record, _width(special) + len(when)), *special]
         return day + self._joined(found + self._content(record, self.most - _width(found)))
 
@@ -110,19 +110,10 @@ class Lines:
         return [("text", shown), *self._reader_note(key), ("text", f"  {quoted(value, max(left, LEAST))}"),
                 *self._reader_note(value), ("", tail)]  # fmt: skip
 
-    def _all_content(self, record: CapturedRecord) -> list[Piece]:
-        """Return key, value and headers, whole."""
-        key, value = value_column(record, "key", self.read), value_column(record, "value", self.read)
-        found = [("text", quoted(key, self.most)), *self._reader_note(key), ("text", f"  {quoted(value, self.most)}"),
-                 *self._reader_note(value)]  # fmt: skip
-        return [*found, ("", f"  {_headers(record)}")] if record.headers else found
-
     def _reader_note(self, value: Value) -> list[Piece]:
         """Return how a key or value was read, and why not otherwise."""
-        if not (value.about or value.problem):
-            return []
-        about = [("dim", f"  {escape(value.about)}")] if value.about else []
-        return [*about, *([("note", f"  {escape(value.problem)}")] if value.problem else [])]
+        about, problem = value.about, value.problem
+        return [(style, f"  {escape(text)}") for style, text in (("dim", about), ("note", problem)) if text]
 
     def _aligned(self, column: int, text: str) -> str:
         wide, width = cells(text), self._widths[column]
@@ -283,11 +274,6 @@ class CsvRecords:
         return csv_line([found[name] for name in COLUMNS], raw=self.raw)
 
 
-def csv_header() -> str:
-    """Return the line of the columns' names."""
-    return csv_line(COLUMNS)
-
-
 def value_column(record: CapturedRecord, part: Part, read: ReadBytes) -> Value:
     """Return what the key or value of a record says."""
     return read(getattr(record, part), ValueContext(part, record.topic_text, record.headers))
@@ -332,11 +318,14 @@ def record_view(format: str, look: Look, read: ReadBytes, *, watched: bool, raw:
     `raw`: CSV keeps what a spreadsheet takes for a formula.
     """
     if format == "lines":
-        return RecordsView("", _both(Lines(look, read)), data=False)
+        lines = Lines(look, read)
+        return RecordsView(
+            "", lambda event: lines.end(event) if isinstance(event, TransactionEnd) else lines(event), data=False
+        )
     if format == "json":
         return RecordsView("", _records(JsonRecords(read, secrets=look.show_secrets)), data=True)
     if format == "csv":
-        return RecordsView(csv_header(), _records(CsvRecords(read, raw=raw)), data=True)
+        return RecordsView(csv_line(COLUMNS), _records(CsvRecords(read, raw=raw)), data=True)
     if "%" in format or "\\" in format:
         return RecordsView("", _records(Template(format, look, read, watched=watched)), data=True)
     known = ", ".join(FORMATS)
@@ -348,7 +337,3 @@ FORMATS = ("lines", "json", "csv")
 
 def _records(render: Callable[[CapturedRecord], Text]) -> RecordView:
     return lambda event: "" if isinstance(event, TransactionEnd) else render(event)
-
-
-def _both(lines: Lines) -> RecordView:
-    return lambda event: lines.end(event) if isinstance(event, TransactionEnd) else lines(event)

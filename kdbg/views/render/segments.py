@@ -24,7 +24,7 @@ from .jsonlines import dump, json_body
 from .meanings import meanings
 from .style import Look
 from .summary import size
-from .tree.records import entry_drawer
+from .tree.records import RecordTree
 from .tree.tree import Draw, Tree, is_plain
 from .values import CODEC_NAMES, DELETE_HORIZON, cut
 from .values import timestamp as dated
@@ -39,17 +39,20 @@ def title(number: int, piece: SegmentPiece, file: File, look: Look) -> str:
     return f"{look.paint('heading', f'#{number}')} {look.paint('dim', where)}"
 
 
-class Trees:
+class FileView:
+    """Renders the pieces of a file, of this name."""
+
+    def __init__(self, look: Look, file: File, name: str) -> None:
+        self.look, self.file, self.name = look, file, name
+
+
+class Trees(FileView):
     """A piece as a tree, or as one line if its fields fit there."""
 
-    look: Look
-    file: File
-    entry: Draw
-
-    def __init__(self, look: Look, file: File) -> None:
-        self.look, self.file = look, file
+    def __init__(self, look: Look, file: File, name: str) -> None:
+        super().__init__(look, file, name)
         self.tree: Tree = Tree(look, {})
-        self.entry = entry_drawer(self.tree, record_format)
+        self.entry: Draw = RecordTree(self.tree, record_format).entry
 
     def __call__(self, number: int, piece: SegmentPiece, message: Message | None) -> str:
         tree, lines = self.tree, self.tree.lines
@@ -84,14 +87,8 @@ class Trees:
         return "  ".join([self.look.paint("dim", f"{piece.position:>9}"), *words])
 
 
-class Hexdumps:
+class Hexdumps(FileView):
     """Every byte of a piece, with places counted in the file."""
-
-    look: Look
-    file: File
-
-    def __init__(self, look: Look, file: File) -> None:
-        self.look, self.file = look, file
 
     def __call__(self, number: int, piece: SegmentPiece, message: Message | None) -> str:
         lines = []
@@ -118,15 +115,8 @@ class Hexdumps:
         return "\n".join([*lines, "", ""] if self.file.is_log else [*lines, ""])
 
 
-class JsonLines:
+class JsonLines(FileView):
     """A piece as one line of JSON, lossless: `batch` (or `entry`) builds the same bytes again."""
-
-    look: Look
-    file: File
-    name: str
-
-    def __init__(self, look: Look, file: File, name: str) -> None:
-        self.look, self.file, self.name = look, file, name
 
     def __call__(self, number: int, piece: SegmentPiece, message: Message | None) -> bytes:
         kind, place, findings = self.file.kind, self.file.place, piece.odd(message)
@@ -145,17 +135,21 @@ class JsonLines:
         return dump(shown, show_secrets=self.look.show_secrets)
 
 
-def header(look: Look) -> str:
-    """Return the line with the names of the columns."""
+def summary(look: Look, file: File, name: str) -> FileView:
+    """Return what renders the pieces of a file as lines: of a log by batches, of others by fields."""
+    return (LogSummary if file.is_log else Trees)(look, file, name)
+
+
+def header(look: Look, file: File) -> str:
+    """Return the line with the names of the columns; none above a file that is no log."""
+    if not file.is_log:
+        return ""
     names = f"{'at':>9} {'offsets':<13} {'time':<19} v {'codec':<6} {'recs':>4} {'size':>5} details"
     return look.paint("dim", names) + "\n"
 
 
-class LogSummary:
+class LogSummary(FileView):
     """Renders each piece of a log segment as one line."""
-
-    def __init__(self, look: Look) -> None:
-        self.look = look
 
     def __call__(self, number: int, piece: SegmentPiece, message: Message | None) -> str:
         entry = message.body["records"][0] if message is not None and piece.whole else {}

@@ -15,32 +15,14 @@ from ...protocol.wire.readings.outline_codegen import facts_reader
 from .style import Look
 
 Generated: TypeAlias = "Callable[..., Any] | None"
-SOURCES: dict[str, Callable[[Node, WireStruct], Generated]] = {}
-"""The readings by their names: what makes one, given the layouts of header and body. A new reading adds itself."""
 
 
-def reading(name: str) -> Callable[[Callable[[Node, WireStruct], Generated]], Callable[[Node, WireStruct], Generated]]:
-    """Return a decorator that adds a reading."""
-
-    def add(make: Callable[[Node, WireStruct], Generated]) -> Callable[[Node, WireStruct], Generated]:
-        SOURCES[name] = make
-        return make
-
-    return add
-
-
-SOURCES["values"] = message_reader
-SOURCES["facts"] = facts_reader
-
-
-@reading("json")
 def _json(header: Node, body: WireStruct) -> Generated:
     from .json_source import json_writer
 
     return json_writer(header, body)
 
 
-@reading("tree")
 def _tree(header: Node, body: WireStruct) -> Generated:
     from .tree.lines import Texts
     from .tree.source import drawing
@@ -49,12 +31,17 @@ def _tree(header: Node, body: WireStruct) -> Generated:
     return drawing(Texts(Tree(Look(), {})), header, body, "")
 
 
-@reading("hex")
 def _hex(header: Node, body: WireStruct) -> Generated:
     from .hex.blocks import Texts
     from .hex.source import gathering
 
     return gathering(Texts(Look(), {}), header, body)
+
+
+SOURCES: dict[str, Callable[[Node, WireStruct], Generated]] = {
+    "values": message_reader, "facts": facts_reader, "json": _json, "tree": _tree, "hex": _hex,
+}  # fmt: skip
+"""The readings by their names: what makes one, given the layouts of header and body."""
 
 
 def source_of(api: Api, version: int, direction: Direction, name: str) -> str:

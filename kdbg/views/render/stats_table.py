@@ -124,7 +124,9 @@ def lines(
     there were.
     """
     heads = _dimensions(by, rows)
-    wanted = [name for name in measures or WEIGHTS if name not in IF_ANY or _says_something(MEASURES[name], rows)]
+    wanted = [
+        name for name in measures or WEIGHTS if name not in IF_ANY or any(MEASURES[name].of(tally) for _, tally in rows)
+    ]
     if measures is None and "errors" in wanted and not any(one.name == "error" for one in by):
         wanted.append("error_names")
     columns = {name: _measure(MEASURES[name], rows) for name in wanted}
@@ -151,10 +153,6 @@ def _measure(one: Measure, rows: Sequence[tuple[Key | str, Tally]]) -> Column:
     texts = [one.title, *(measure_text(one, one.of(tally)) for _, tally in rows)]
     styles = ["", *["bad"] * len(rows)] if one.name in ("errors", "error_names") else []
     return Column(texts, one.unit is not Unit.NAMES, styles)
-
-
-def _says_something(one: Measure, rows: Sequence[tuple[Key | str, Tally]]) -> bool:
-    return any(one.of(tally) for _, tally in rows)
 
 
 def _fitted(heads: list[Column], columns: dict[str, Column], width: int) -> tuple[list[Column], dict[str, Column]]:

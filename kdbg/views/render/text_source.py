@@ -14,10 +14,11 @@ from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
 from ...protocol.wire.language.api import Direction
 from ...protocol.wire.nodes import Node, Sized, UuidNode, WireStruct
-from ...protocol.wire.readings.codegen import CodeGenerator
-from ...protocol.wire.readings.runtime import UUIDS, Unreadable, Uuids
+from ...protocol.wire.readings.codegen import CodeGenerator, Inside
+from ...protocol.wire.readings.runtime import UUIDS, Unreadable
+from ...protocol.wire.readings.topics import Topics
 from .style import Look
-from .values import Memo
+from .values import Memo, topic_id
 
 Encoded: TypeAlias = Callable[[Any], bytes]
 
@@ -38,14 +39,20 @@ def layout_of(api: Api, version: int, direction: Direction, look: Look) -> tuple
 
 
 class ValueTexts:
-    """The texts of values; `string` gives that of a string. What is remembered serves all layouts."""
+    """The texts of values; `string` gives that of a string, `show` what gives those of the values of a node.
 
-    def __init__(self, string: Callable[[str], str]) -> None:
-        self.ids: Uuids = UUIDS
+    What is remembered serves all layouts.
+    """
+
+    def __init__(
+        self, string: Callable[[str], str], show: Callable[[Node], Callable[[Any], str]], topics: Topics
+    ) -> None:
+        self.show, self.topics = show, topics
         self.strings: Memo[bytes] = Memo(lambda raw: string(raw.decode()).encode())
         self.other_topics: Memo[bytes] = Memo(self._other_topic)
         """As `strings`, but unreadable for a topic whose records are payloads."""
         self._shared: dict[Hashable, Memo[bytes]] = {}
+        self._topic_ids: Memo[bytes] = Memo(lambda known: topic_id(*known).encode())
 
     def memo(self, key: Hashable, show: Callable[[Any], str]) -> Memo[bytes]:
         """Return the texts that are shared under a key, made by `show`."""
@@ -58,13 +65,72 @@ class ValueTexts:
         """Return the texts of numbers by value: those that mean the same have the same texts."""
         return self.memo((node.kind, node.bnf == "BOOLEAN", node if node.names else None), show)
 
+    def null(self, node: Sized) -> bytes:
+        """Return what a null is shown as."""
+        return self.show(node)(None).encode()
+
+    def uuids(self, node: UuidNode) -> Memo[bytes] | Encoded:
+        """Return the texts of UUIDs by their bytes; the names of topics are looked up each time."""
+        if node.kind != "topic_id":
+            return self.memo("uuid", lambda raw: str(UUIDS[raw]))
+        names, texts = self.topics, self._topic_ids
+
+        def text(raw: bytes) -> bytes:
+            id = UUIDS[raw]
+            return texts[id, names.get(id)]
+
+        return text
+
     def _other_topic(self, raw: bytes) -> bytes:
         if raw.decode() in SPECIAL:
             raise Unreadable
         return self.strings[raw]
 
 
-class TextSource(CodeGenerator):
+class BlockSource(CodeGenerator):
+    """Writes a function that adds blocks: `held` is what the block at hand has by now, which `emit` writes as one."""
+
+    def __init__(self, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.held: list[Any] = []
+        self._is_in_loop = False
+
+    def emit(self, depth: int) -> None:
+        """Write what adds the block at hand, if there is something in it; begin a new one."""
+        raise NotImplementedError
+
+    def either(self, condition: str, depth: int, one: Inside, other: Inside | None = None) -> None:
+        """Write a choice, and the block at hand at the beginning of both ways; behind it a new block begins."""
+        self.flush(depth)
+        held = self.held
+        for line, write in ((f"if {condition}:", one), ("else:", other)):
+            self.held = held[:]
+            self.line(depth, line)
+            written = len(self.lines)
+            if write is not None:
+                write(depth + 1)
+            self.emit(depth + 1)
+            if len(self.lines) == written:
+                self.line(depth + 1, "pass")
+
+    def one_or_loop(self, count: str, depth: int, one: Inside, loop: Inside) -> None:
+        """Write what adds the items of an array. Most have one item: it joins the block at hand, without a loop.
+
+        Inside a loop there is no source of its own for one item, lest the source of nested arrays be too long.
+        """
+        if self._is_in_loop:
+            loop(depth)
+            return
+
+        def several(depth: int) -> None:
+            self._is_in_loop = True
+            loop(depth)
+            self._is_in_loop = False
+
+        self.either(f"{count} == 1", depth, one, several)
+
+
+class TextSource(BlockSource):
     """Writes a function that looks up texts.
 
     `records`: the messages hold record sets, which are written here only if they are not those of Kafka's own topics.
@@ -74,7 +140,7 @@ class TextSource(CodeGenerator):
         super().__init__(**rest)
         self.holds_records = records
         self._strings, self._other_topics = texts.strings, texts.other_topics
-        self.names |= {"ids": texts.ids, "SPECIAL": SPECIAL}
+        self.names |= {"ids": UUIDS, "SPECIAL": SPECIAL}
 
     def text_of(self, texts: Memo[bytes] | Encoded, value: str) -> str:
         """Return the expression of the text of a value."""

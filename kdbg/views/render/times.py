@@ -13,13 +13,11 @@ BEYOND = 253_402_300_800 * SECOND
 """Nanoseconds from 1970 to the end of the year 9999, the last that a calendar here has."""
 clocks = Memo(lambda millisecond: f"{SECONDS[millisecond // 1000][11:]}.{millisecond % 1000:03d}")
 """Milliseconds since 1970 -> the time of day, in UTC."""
-iso_seconds = Memo(lambda second: SECONDS[second].replace(" ", "T").encode())
-"""Seconds since 1970 in ISO 8601, as bytes, without the zone."""
 
 
 def iso(time: int) -> str:
     """Return a time in nanoseconds since 1970 in ISO 8601, in UTC, to the nanosecond."""
-    return f"{iso_seconds[time // SECOND].decode()}.{time % SECOND:09d}Z"
+    return f"{SECONDS[time // SECOND].replace(' ', 'T')}.{time % SECOND:09d}Z"
 
 
 def has_date(time: int) -> bool:

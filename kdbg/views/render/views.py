@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...errors import InputError
 
@@ -40,10 +41,13 @@ def texts(render: ExchangeView, exchange: Exchange) -> Iterable[Text]:
     return pieces(exchange) if pieces is not None and exchange.size > LONG else (render(exchange),)
 
 
-def _attempts(look: Look, found: Sequence[Attempts]) -> Text:
-    from .findings import attempts_lines
+def defer(module: str, name: str) -> Callable[..., Any]:
+    """Return what calls a function or class of a module beside this one, which is imported then."""
 
-    return attempts_lines(found, look)
+    def call(*given: Any) -> Any:
+        return getattr(import_module(f".{module}", __package__), name)(*given)
+
+    return call
 
 
 @dataclass(frozen=True)
@@ -68,13 +72,7 @@ class View:
     explained: Callable[[bytes, GuessedSpan, Look], tuple[Text, bool]] | None = None
     shallow: bool = False
     data: bool = False
-    attempts: Callable[[Look, Sequence[Attempts]], Text] | None = None
-
-
-def _attempts_json(look: Look, found: Sequence[Attempts]) -> Text:
-    from .jsonlines import attempts_json
-
-    return attempts_json(found)
+    attempts: Callable[[Sequence[Attempts], Look], Text] | None = None
 
 
 def _tree(look: Look, topics: Topics) -> ExchangeView:
@@ -91,124 +89,39 @@ def _tree(look: Look, topics: Topics) -> ExchangeView:
     return TreeView(look, topics)
 
 
-def _tree_pieces(look: Look, file: File, name: str) -> PieceView:
-    from .segments import Trees
-
-    return Trees(look, file)
-
-
-def _tree_explained(data: bytes, piece: GuessedSpan, look: Look) -> tuple[Text, bool]:
-    from .explanation import tree_text
-
-    return tree_text(data, piece, look)
-
-
-def _summary(look: Look, topics: Topics) -> ExchangeView:
-    from .summary import Summary
-
-    return Summary(look, topics)
-
-
-def _summary_header(look: Look, time: int | None) -> str:
-    from .summary import header
-
-    return header(look, time)
-
-
-def _summary_pieces(look: Look, file: File, name: str) -> PieceView:
-    from .segments import LogSummary, Trees
-
-    return LogSummary(look) if file.is_log else Trees(look, file)
-
-
-def _summary_pieces_header(look: Look, file: File) -> str:
-    from .segments import header
-
-    return header(look) if file.is_log else ""
-
-
-def _hex(look: Look, topics: Topics) -> ExchangeView:
-    from .hex.view import HexView
-
-    return HexView(look, topics)
-
-
-def _hex_pieces(look: Look, file: File, name: str) -> PieceView:
-    from .segments import Hexdumps
-
-    return Hexdumps(look, file)
-
-
-def _hex_explained(data: bytes, piece: GuessedSpan, look: Look) -> tuple[Text, bool]:
-    from .explanation import hex_text
-
-    return hex_text(data, piece, look)
-
-
-def _json(look: Look, topics: Topics) -> ExchangeView:
-    from .json_view import JsonView
-
-    return JsonView(look, topics)
-
-
-def _json_pieces(look: Look, file: File, name: str) -> PieceView:
-    from .segments import JsonLines
-
-    return JsonLines(look, file, name)
-
-
-def _json_explained(data: bytes, piece: GuessedSpan, look: Look) -> tuple[Text, bool]:
-    from .explanation import json_line
-
-    return json_line(data, piece, look)
-
-
-def _tree_message(message: Message, look: Look, topics: Topics) -> Text:
-    from .tree.tree import message_tree
-
-    return message_tree(message, look, topics)
-
-
-def _hex_message(message: Message, look: Look, topics: Topics) -> Text:
-    from .hex.hexdump import message_hexdump
-
-    return message_hexdump(message, look, topics)
-
-
-def _json_message(message: Message, look: Look, topics: Topics) -> Text:
-    from .jsonlines import dump, json_body
-
-    return dump(json_body(message, look), show_secrets=look.show_secrets)
-
-
 VIEWS: dict[str, View] = {
     "tree": View(
         "every field with its name and meaning",
         _tree,
-        piece=_tree_pieces,
-        message=_tree_message,
-        explained=_tree_explained,
-        attempts=_attempts,
+        piece=defer("segments", "Trees"),
+        message=defer("tree.tree", "message_tree"),
+        explained=defer("explanation", "tree_text"),
+        attempts=defer("findings", "attempts_lines"),
     ),
     "summary": View(
-        "one line per exchange", _summary, _summary_header, _summary_pieces, _summary_pieces_header, shallow=True
+        "one line per exchange",
+        defer("summary", "Summary"),
+        defer("summary", "header"),
+        defer("segments", "summary"),
+        defer("segments", "header"),
+        shallow=True,
     ),
     "hex": View(
         "every byte with its field",
-        _hex,
-        piece=_hex_pieces,
-        message=_hex_message,
-        explained=_hex_explained,
-        attempts=_attempts,
+        defer("hex.view", "HexView"),
+        piece=defer("segments", "Hexdumps"),
+        message=defer("hex.hexdump", "message_hexdump"),
+        explained=defer("explanation", "hex_text"),
+        attempts=defer("findings", "attempts_lines"),
     ),
     "json": View(
         "one JSON object per line, lossless",
-        _json,
-        piece=_json_pieces,
-        message=_json_message,
-        explained=_json_explained,
+        defer("json_view", "JsonView"),
+        piece=defer("segments", "JsonLines"),
+        message=defer("jsonlines", "message_json"),
+        explained=defer("explanation", "json_line"),
         data=True,
-        attempts=_attempts_json,
+        attempts=defer("jsonlines", "attempts_json"),
     ),
 }
 """The views by their names; whoever adds one at run time adds it here."""

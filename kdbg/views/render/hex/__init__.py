@@ -9,6 +9,6 @@ Clean messages in bulk are dumped straight from their bytes, by generated source
 a line looks and what a value means:
 
     blocks.py       what stands beside the bytes of values, remembered; rows that are one template
-    rows.py         rows while they are gathered; which of them there are may depend on choices
+    rows.py         rows while they are gathered
     source.py       the rows of messages and of record sets; `dumping` makes the function of a layout
 """

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from binascii import hexlify
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from operator import itemgetter, mod
 from typing import Any, NamedTuple, TypeAlias
 
 from ....protocol.findings.amounts import count
-from ....protocol.wire.nodes import Fixed, Node, Sized, UuidNode
+from ....protocol.wire.nodes import Fixed, Node, Sized
 from ....protocol.wire.readings.topics import Topics
 from .. import values
 from ..style import Look
 from ..text_source import Encoded, ValueTexts, encoded
 from ..values import MOST_KEPT, Memo
 from .annotations import Describer, note_on_length, size_text
-from .grid import PRINTABLE, Grid, GridLines, Parts, widest
+from .grid import PRINTABLE, Grid, LazyBytes, Parts, widest
 from .hexdump import WIDEST_MEANING, WIDEST_NAME
 
 LONGEST = 64
@@ -39,19 +40,12 @@ class Cells(dict[bytes, tuple[bytes, bytes]]):
         return found
 
 
-class Quoted:
-    """The bytes of `data` from `start` to `stop` in quotes, put there when they are asked for."""
-
-    __slots__ = ("data", "start", "stop")
-
-    def __init__(self, data: bytes, start: int, stop: int) -> None:
-        self.data, self.start, self.stop = data, start, stop
-
-    def __bytes__(self) -> bytes:
-        return b'"%b"' % self.data[self.start : self.stop]
+def in_quotes(data: bytes) -> bytes:
+    """Return bytes in quotes."""
+    return b'"%b"' % data
 
 
-Octets: TypeAlias = Callable[[bytes, int, int, list[bytes]], "bytes | Quoted"]
+Octets: TypeAlias = Callable[[bytes, int, int, list[bytes]], bytes | LazyBytes]
 
 
 class Texts(ValueTexts):
@@ -60,7 +54,7 @@ class Texts(ValueTexts):
     def __init__(self, look: Look, topics: Topics) -> None:
         self.grid: Grid = Grid(look, text=True)
         self.describe: Describer = Describer(look, topics, self.grid.room)
-        super().__init__(self.describe.text)
+        super().__init__(self.describe.text, lambda node: partial(self.describe.value, node), topics)
         self.noted: bool = self.grid.room >= SHORTEST_NOTE + LEAST_BESIDE
         """Whether there may be room for notes on lengths."""
         self.parts: Callable[[bytes, int, int, int], Parts] = self.grid.parts
@@ -96,15 +90,6 @@ class Texts(ValueTexts):
         """Return the notes on lengths by the length; -1 is null."""
         return self.memo(("note", node.length.bias), lambda size: note_on_length(node, None if size < 0 else size))
 
-    def uuids(self, node: UuidNode) -> Encoded:
-        """Return what makes the texts of UUIDs from their bytes; the names of topics are looked up each time."""
-        ids, describe = self.ids, self.describe
-        return lambda raw: describe.value(node, ids[raw]).encode()
-
-    def null(self, node: Sized) -> bytes:
-        """Return what a null is said to be."""
-        return self.describe.value(node, None).encode()
-
     def octets(self, node: Sized) -> Octets:
         """Return what says the meaning of bytes.
 
@@ -113,12 +98,12 @@ class Texts(ValueTexts):
         """
         describe, plain = self.describe, node.kind != "address"
 
-        def octets(data: bytes, start: int, stop: int, meanings: list[bytes]) -> bytes | Quoted:
+        def octets(data: bytes, start: int, stop: int, meanings: list[bytes]) -> bytes | LazyBytes:
             value = data[start:stop]
             if plain and value.translate(PLAINLY) == value != b"":
                 if stop - start > LONGEST:
-                    return Quoted(data, start, stop)
-                meaning = b'"%b"' % value
+                    return LazyBytes(in_quotes, data, start, stop)
+                meaning = in_quotes(value)
             else:
                 meaning = describe.value(node, value).encode()
             if len(meaning) <= WIDEST_MEANING or not meaning.isascii():
@@ -130,11 +115,9 @@ class Texts(ValueTexts):
 
 MOST = 256
 """Templates that are remembered of a block below paths of one length."""
-Filling: TypeAlias = bytes | GridLines | Quoted
+Filling: TypeAlias = bytes | LazyBytes
 Widths: TypeAlias = tuple[int, int]
 Taking: TypeAlias = Callable[[tuple[Filling, ...]], Sequence[Any]]
-MOST_DIGITS = len("-9223372036854775808")
-"""Columns of the longest number."""
 
 
 class HexRow(NamedTuple):
@@ -144,7 +127,6 @@ class HexRow(NamedTuple):
     below, which are filled in. `noted`: what is said of its length is filled in behind the type.
 
     `said`: its meaning counts for the width of the column; of others whoever gathers the rows tells those that do.
-    `digits`: it is a number in digits, which counts only where nothing that is said is wider than those are.
     """
 
     name: str
@@ -153,7 +135,6 @@ class HexRow(NamedTuple):
     rest: bool = False
     noted: bool = False
     said: bool = True
-    digits: bool = False
 
 
 class Block(dict[int, "Placed"]):
@@ -168,9 +149,8 @@ class Block(dict[int, "Placed"]):
         self.rows: list[HexRow] = [row._replace(name=values.escape(row.name)) for row in rows]
         meanings = list(self._meanings())
         rows_at = list(zip(meanings, self.rows, strict=True))
-        self.said: Taking = _several([at for at, row in rows_at if row.said and not row.digits])
+        self.said: Taking = _several([at for at, row in rows_at if row.said])
         """What takes the meanings that count out of what is filled in."""
-        self.digits: Taking = _several([at for at, row in rows_at if row.digits])
         self.notes: list[tuple[int, int, int]] = [
             (at + 1, len(row.name), len(row.type)) for at, row in rows_at if row.noted
         ]
@@ -256,8 +236,6 @@ class Buffer(NamedTuple):
             said += one.said(filled)
         ascii = b"".join(said).isascii()
         meaning = width_of(said if ascii else [part.decode() for part in said])
-        if meaning < MOST_DIGITS:
-            meaning = max([meaning, *[len(digits) for one, filled in blocks for digits in one.block.digits(filled)]])
         columns = max([one.widest for one, _ in blocks]), meaning
         templates = [one[columns] for one, _ in blocks]
         values = [filled for _, filled in blocks]

@@ -8,8 +8,8 @@ filled by strided copies, eight bytes in one go.
 from __future__ import annotations
 
 from binascii import hexlify
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from typing import TypeAlias
 
 from ....protocol.wire.readings.runtime import Unreadable
@@ -77,23 +77,19 @@ class Grid:
     def rest(self, place: int, data: bytes, style: str = "", *, hidden: bool = False) -> bytes | bytearray:
         """Return the lines of a field's bytes below its first line; `place` is that of the first of these bytes."""
         if self.look.colors or not self.text:
-            return self._singly(place, data, style, hidden)
+            starts = range(0, len(data), self.per_line)
+            pieces = ((place + at, data[at : at + self.per_line]) for at in starts)
+            return "".join(f"{self.whole_line(*piece, '', style, hidden=hidden)}\n" for piece in pieces).encode()
         if hidden:
             return self.lines(place, b" ".join([b"**"] * len(data)), b"*" * len(data))
         return self.lines(place, hexlify(data, b" "), data.translate(PRINTABLE))
 
-    def _singly(self, place: int, data: bytes, style: str, hidden: bool) -> bytes:
-        starts = range(0, len(data), self.per_line)
-        return b"".join(self._one(place + at, data[at : at + self.per_line], style, hidden) for at in starts)
-
-    def _one(self, place: int, data: bytes, style: str, hidden: bool) -> bytes:
-        line = self.line(self.cell(len(data), style), "") % (f"{place:04x}", *self.columns(data, hidden))
-        return f"{line.rstrip()}\n".encode()
-
-    def columns(self, data: bytes, hidden: bool) -> list[str]:
-        """Return bytes in hex and, where that is shown, as text: what a cell leaves open."""
+    def whole_line(self, place: int, data: bytes, beside: str, style: str, *, hidden: bool) -> str:
+        """Return the line of some bytes, with what stands beside them."""
         pairs = " ".join(["**"] * len(data)) if hidden else data.hex(" ")
-        return [pairs, "*" * len(data) if hidden else printable(data)] if self.text else [pairs]
+        texts = ["*" * len(data) if hidden else printable(data)] if self.text else []
+        line = self.line(self.cell(len(data), style), beside.replace("%", "%%"))
+        return (line % (f"{place:04x}", pairs, *texts)).rstrip()
 
     def parts(self, data: bytes, start: int, stop: int, place: int) -> Parts:
         """Return the hex digits and the text of the first of these bytes of `data`, and the lines below.
@@ -108,7 +104,7 @@ class Grid:
         raw = data[start : stop if few else start + size]
         hexed, text = hexlify(raw, b" "), raw.translate(PRINTABLE)
         if not few:
-            return hexed, text, GridLines(self, data, start + size, stop, place + size)
+            return hexed, text, LazyBytes(partial(self.rest, place + size), data, start + size, stop)
         if stop - start <= size:
             return hexed, text, b""
         return hexed[: 3 * size - 1], text[:size], self._few(place + size, hexed[3 * size :], text[size:])
@@ -189,20 +185,19 @@ def spread(lines: Iterable[str | Block]) -> Iterator[str]:
             yield line
 
 
-class GridLines:
-    """The lines of the bytes of `data` from `start` to `stop`, made when they are asked for."""
+class LazyBytes:
+    """What `show` makes of the bytes of `data` from `start` to `stop`, made when it is asked for."""
 
-    __slots__ = ("data", "grid", "place", "start", "stop")
+    __slots__ = ("data", "show", "start", "stop")
 
-    def __init__(self, grid: Grid, data: bytes, start: int, stop: int, place: int) -> None:
-        self.grid, self.data, self.start, self.stop, self.place = grid, data, start, stop, place
+    def __init__(self, show: Callable[[bytes], bytes | bytearray], data: bytes, start: int, stop: int) -> None:
+        self.show, self.data, self.start, self.stop = show, data, start, stop
 
     def __bytes__(self) -> bytes:
-        raw = self.data[self.start : self.stop]
-        return bytes(self.grid.lines(self.place, hexlify(raw, b" "), raw.translate(PRINTABLE)))
+        return bytes(self.show(self.data[self.start : self.stop]))
 
 
-Parts: TypeAlias = tuple[bytes, bytes, bytes | GridLines]
+Parts: TypeAlias = tuple[bytes, bytes, bytes | LazyBytes]
 
 
 def widest(lengths: Iterable[int], most: int) -> int:

@@ -281,10 +281,10 @@ class Dump:
         count_of = len(range(0, len(row.data), size)) or 1
         shown = count_of if self.look.full or count_of <= MAX_LINES else MAX_LINES - 1
         data, place = row.data[: shown * size], row.start + self.shift
+        texts = [self.grid.whole_line(place, data[:size], self._beside(row, columns), style, hidden=row.hidden)]
         if count_of == shown and len(row.data) > HUGE:
-            first = self._first(f"{place:04x}", data[:size], self._beside(row, columns), style, row.hidden)
-            return [(row.start + size, first), (row.end, Block(self.grid, data, size, place + size, style, row.hidden))]
-        texts = [self._first(f"{place:04x}", data[:size], self._beside(row, columns), style, row.hidden)]
+            below = Block(self.grid, data, size, place + size, style, row.hidden)
+            return [(row.start + size, texts[0]), (row.end, below)]
         if shown > 1:
             texts += self.grid.rest(place + size, data[size:], style, hidden=row.hidden).decode().split("\n")[:-1]
         lines: list[PlacedLine] = [(min(row.start + at * size, row.end), text) for at, text in enumerate(texts, 1)]
@@ -292,11 +292,6 @@ class Dump:
             rest = len(row.data) - shown * size
             lines.append((row.end, self.look.paint("dim", f"{'':{BYTES_AT}}… {count(rest, 'more byte')}")))
         return lines
-
-    def _first(self, place: str, piece: bytes, beside: str, style: str, hidden: bool) -> str:
-        grid = self.grid
-        line = grid.line(grid.cell(len(piece), style), beside.replace("%", "%%"))
-        return (line % (place, *grid.columns(piece, hidden))).rstrip()
 
     def _beside(self, row: ByteLine, columns: Columns) -> str:
         """Return name, meaning and type, aligned in their columns, shortened where they do not fit."""

@@ -4,35 +4,14 @@ from __future__ import annotations
 
 import struct
 from binascii import hexlify
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from ....protocol.wire.readings.codegen import Inside
 from ..text_source import TextSource
 from .blocks import Block, HexRow, Texts
 from .grid import NEAR, PLACE, PLACES, PRINTABLE
-
-KEPT = 256
-"""Places of one run that are remembered."""
-
-
-class Places(dict[int, tuple[bytes, ...]]):
-    """The texts of the places of a run, by the place where it begins; those near to a message's beginning are kept."""
-
-    def __init__(self, behind: Sequence[int]) -> None:
-        super().__init__()
-        self.behind: tuple[int, ...] = tuple(behind)
-
-    def __missing__(self, place: int) -> tuple[bytes, ...]:
-        texts = tuple([PLACE % (place + behind) for behind in self.behind])
-        if place < NEAR:
-            if len(self) >= KEPT:
-                self.clear()
-            self[place] = texts
-        return texts
 
 
 def place_text(place: str) -> str:
@@ -40,8 +19,6 @@ def place_text(place: str) -> str:
     return f"PLACES[{place}] if {place} < {NEAR} else PLACE % {place}"
 
 
-MOST_CHOICES = 2
-"""Ways behind which rows at hand are not kept for another choice: each way has source of its own."""
 NUMBERS = {number: b"%d" % number for number in range(-1, 1024)}
 """Small numbers as digits."""
 INDEX = b"[%d]"
@@ -93,12 +70,9 @@ class Rows(TextSource):
             "hexlify": hexlify,
         }
         self.names |= {"cells": texts.cells, "parts": texts.parts, "parts_of_string": texts.parts_of_string}
-        self._pending: list[Pending] = []
-        self._choices: list[tuple[str, list[Pending]]] = []
-        """Rows in front of those, by conditions of which the first that holds says which; the last always holds."""
+        self.held: list[Pending] = []
         self._place = ""
         self._places: list[tuple[str, int]] = []
-        self._straight = True
 
     # Rows
 
@@ -106,22 +80,19 @@ class Rows(TextSource):
         """Add the row of a value of fixed width to the run: `value` is what its variable will be called."""
         run, (_, place) = self.run_length(), self.place_in_run()
         self.take(code, value, check)
-        row = HexRow(self.inner, type, struct.calcsize(">" + code), digits=self.is_digits(meaning))
-        self._pending.append(Pending(row, place, "", meaning, run=run))
+        row = HexRow(self.inner, type, struct.calcsize(">" + code))
+        self.held.append(Pending(row, place, "", meaning, run=run))
 
-    def varying(self, type: str, place: str, cell: str, meaning: str, rest: str = "", note: str = "",
-                *, said: bool = True, digits: bool = False) -> None:  # fmt: skip
+    def varying(
+        self, type: str, place: str, cell: str, meaning: str, rest: str = "", note: str = "", *, said: bool = True
+    ) -> None:
         """Add the row of bytes whose number varies, or that do not fit on a line, given all that is filled in."""
-        row = HexRow(self.inner, type, None, bool(rest), bool(note), said, digits)
-        self._pending.append(Pending(row, place, cell, meaning, rest, note))
+        row = HexRow(self.inner, type, None, bool(rest), bool(note), said)
+        self.held.append(Pending(row, place, cell, meaning, rest, note))
 
     def digits(self, value: str) -> str:
         """Return the expression of a number's digits."""
         return f"(NUMBERS.get({value}) or b'%d' % {value})"
-
-    def is_digits(self, meaning: str) -> bool:
-        """Return whether the expression of a meaning is one of a number's digits."""
-        return meaning.startswith("(NUMBERS.get(")
 
     def run_length(self) -> int:
         """Return the bytes of the run of fields at hand."""
@@ -147,12 +118,9 @@ class Rows(TextSource):
         texts, self._places = self._places, []
         if place:
             self.line(depth, f"{place} = pos + shift")
-            if len(texts) == 1 and not texts[0][1]:
-                self.line(depth, f"{texts[0][0]} = {place_text(place)}")
-            else:
-                places = self.named("places", Places([behind for _, behind in texts]))
-                self.line(depth, f"{', '.join(text for text, _ in texts)}, = {places}[{place}]")
-        shown = [pending for pending in self._pending if pending.run >= 0]
+        for text, behind in texts:
+            self.line(depth, f"{text} = {place_text(f'({place} + {behind})' if behind else place)}")
+        shown = [pending for pending in self.held if pending.run >= 0]
         if len(shown) == 1 and (shown[0].row.size or 0) <= SMALL:
             self._look_up(shown[0], depth)
         elif shown:
@@ -185,24 +153,13 @@ class Rows(TextSource):
             pending.cell = f"{hexed}, {text}"
 
     def emit(self, depth: int) -> None:
-        """Write what adds the block of the rows at hand, by what was chosen where they depend on that."""
+        """Write what adds the block of the rows at hand."""
         self.flush(depth)
-        (choices, self._choices), (pending, self._pending) = (self._choices, []), (self._pending, [])
-        if not any(rows for _, rows in choices):
-            self._emit(pending, depth)
-            return
-        word = "if"
-        for test, rows in choices:
-            self.under(f"{word} {test}:" if test else "else:", depth, partial(self._emit, rows + pending))
-            word = "elif"
-
-    def _emit(self, rows: list[Pending], depth: int) -> None:
-        """Write what adds a block of rows, if there are any."""
-        if not rows:
-            return
-        block = self.named("B", Block(self.grid, [one.row for one in rows], inside=bool(self.path)))
-        filled = ", ".join(part for one in rows for part in one.filled(self.path))
-        self.line(depth, f"add(({block}[{f'len({self.path})' if self.path else '0'}], ({filled},)))")
+        rows, self.held = self.held, []
+        if rows:
+            block = self.named("B", Block(self.grid, [one.row for one in rows], inside=bool(self.path)))
+            filled = ", ".join(part for one in rows for part in one.filled(self.path))
+            self.line(depth, f"add(({block}[{f'len({self.path})' if self.path else '0'}], ({filled},)))")
 
     # Paths
 
@@ -236,56 +193,13 @@ class Rows(TextSource):
         return f"(INDEXES[{number}] if {number} < {len(INDEXES)} else INDEX % {number})"
 
     def numbered(self, count: str, depth: int, write: Callable[[int], None]) -> None:
-        """Write what adds the rows of items; `write` writes the rows of one.
-
-        Most arrays have one item or none: its rows join those at hand, without a loop. Inside a loop there is no source
-        of its own for one item, lest the source of nested arrays be too long.
-        """
-
-        def several(depth: int) -> None:
-            straight, self._straight = self._straight, False
-            self.loop_numbered(count, depth, write)
-            self._straight = straight
-
-        def not_one(depth: int) -> None:
-            self.either(f"{count} > 0", depth, several)
-
-        if self._straight:
-            self.either(f"{count} == 1", depth, lambda depth: self.only(depth, write), not_one)
-        else:
-            not_one(depth)
-
-    def either(self, condition: str, depth: int, one: Inside, other: Inside | None = None) -> None:
-        """Write a choice. The rows at hand go on in both ways, and behind it those at hand depend on the condition."""
-        self.flush(depth)
-        if len(self._choices) > MOST_CHOICES:
-            self.emit(depth)
-        choices, pending = self._choices, self._pending
-        behind: list[tuple[str, list[Pending]]] = []
-        for test, write in ((condition, one), ("", other)):
-            self._choices, self._pending = choices, pending[:]
-            if write is not None:
-                self.under(f"if {test}:" if test else "else:", depth, self.flushed(write))
-            for also, rows in self._choices or [("", [])]:
-                behind.append((" and ".join(filter(None, (test, also))), rows + self._pending))
-        self._choices, self._pending = behind, []
-
-    def flushed(self, write: Inside) -> Inside:
-        """Return what writes that, and the run behind it."""
-
-        def both(depth: int) -> None:
-            write(depth)
-            self.flush(depth)
-
-        return both
-
-    def under(self, line: str, depth: int, write: Inside) -> None:
-        """Write a line and what stands below it."""
-        self.line(depth, line)
-        written = len(self.lines)
-        write(depth + 1)
-        if len(self.lines) == written:
-            self.line(depth + 1, "pass")
+        """Write what adds the rows of items; `write` writes the rows of one."""
+        self.one_or_loop(
+            count,
+            depth,
+            lambda depth: self.only(depth, write),
+            lambda depth: self.loop_numbered(count, depth, write),
+        )
 
     def only(self, depth: int, write: Callable[[int], None]) -> None:
         """Write what adds the rows of the only item of an array."""

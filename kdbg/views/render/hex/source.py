@@ -45,8 +45,8 @@ from .hexdump import heading
 from .rows import Rows
 
 
-class Leaves(Rows):
-    """Writes a function that makes the rows of leaves."""
+class Structures(Rows):
+    """Writes a function that gathers the rows of leaves and structures."""
 
     def leaf(self, node: Node, depth: int) -> str:
         if isinstance(node, Fixed):
@@ -98,7 +98,7 @@ class Leaves(Rows):
         self.line(depth + 1, f"if {raw} < 128: {known}[{raw}] = {number}, {cell}, {said}")
         if long:
             self.line(depth, f"if {raw} < 128: {rest} = b''")
-        self.varying(type, text, cell, said, rest if long else "", digits=self.is_digits(meaning))
+        self.varying(type, text, cell, said, rest if long else "")
 
     def fresh_cell(self) -> str:
         """Return the names of hex digits and text of a row."""
@@ -177,10 +177,6 @@ class Leaves(Rows):
         self.varint_parts(type, length, count, f"{texts}[{count}]", depth)
         self.line(depth, f"if {count} < {least}: raise Unreadable")
         return count
-
-
-class Structures(Leaves):
-    """Writes a function that gathers the rows of structures."""
 
     def struct(self, node: WireStruct, depth: int) -> str:
         if node.front:
@@ -359,11 +355,11 @@ class RecordRows(Structures, Batches):
         self.path = self.keep_path(depth, "number")
 
     def partial(self, depth: int) -> None:
-        (header, self._pending), outer = (self._pending, []), self.path
+        (header, self.held), outer = (self.held, []), self.path
         self.at_number(depth)
         self.bytes_row("BYTES", "end", depth)
         self.emit(depth)
-        self._pending, self.path = header, outer
+        self.held, self.path = header, outer
 
     def head(self, depth: int) -> None:
         def packed(depth: int) -> None:

@@ -14,10 +14,9 @@ from ....protocol.wire.language.api import Direction
 from ....protocol.wire.readings.anomalies import Odd
 from ....protocol.wire.readings.codegen import UNREADABLE
 from ....protocol.wire.readings.topics import ALWAYS, Topics
-from ..exchange_header import Headings, encode, kind, remarks, title_values
+from ..exchange_header import Headings, encode, remarks
 from ..style import Look
 from ..text_source import layout_of
-from ..values import Memo
 from .blocks import Texts
 from .grid import BYTES_AT
 from .hexdump import note, pieces
@@ -34,8 +33,6 @@ class HexView:
     def __init__(self, look: Look, topics: Topics) -> None:
         self.look, self.topics = look, topics
         self.headings: Headings = Headings(look)
-        self._titles: Memo[bytes] = Memo(lambda kind: self.headings.title_template(*kind) + b"\n")
-        self._halves: dict[str, bytes] = {name: b"\n%b\n" % half for name, half in self.headings.halves.items()}
         self.texts: Texts = Texts(look, topics)
         self.dumping: Callable[[Api, int, Direction], Dumping | None] = cache(self.compiled)
 
@@ -44,23 +41,17 @@ class HexView:
 
     def pieces(self, exchange: Exchange) -> Iterator[bytes]:
         """Return the text in pieces."""
-        above = [self._title(exchange)]
+        above = [self.headings.title(exchange), b"\n"]
         above += [encode(f"  {line}\n") for line in remarks(exchange, self.look)]
         parts: list[Iterable[bytes]] = [above]
         for half, name in ((exchange.request, "request"), (exchange.response, "response")):
-            if half is None or (exchange.lines and not half.data):
-                parts.append([b"\n%b\n" % self.headings.half(half, exchange, name)])
-                if half is not None:
-                    parts.append([encode(f"{self.look.paint('dim', NO_BYTES)}\n")])
-            else:
-                parts += [self._halves[name] % self.headings.values(half)], self.half(half, exchange)
+            parts.append([b"\n%b\n" % self.headings.half(half, exchange, name)])
+            if half is not None and exchange.lines and not half.data:
+                parts.append([encode(f"{self.look.paint('dim', NO_BYTES)}\n")])
+            elif half is not None:
+                parts.append(self.half(half, exchange))
         parts.append([b"\n"])
         return chain.from_iterable(parts)
-
-    def _title(self, exchange: Exchange) -> bytes:
-        if exchange.lines:
-            return self.headings.title(exchange) + b"\n"
-        return self._titles[kind(exchange)] % title_values(exchange)
 
     def half(self, half: CapturedMessage, exchange: Exchange) -> Iterable[bytes]:
         """Return the lines below the heading of one half, in pieces."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
 from ....exchanges.messages.message import Message
 from ....exchanges.messages.rejection import went_wrong
+from ....protocol.findings import amounts
 from ....protocol.wire import Api
 from ....protocol.wire.language.api import Direction
 from ....protocol.wire.nodes import TAGGED, Field, Fixed, Node, WireArray, WireStruct
@@ -71,7 +72,7 @@ class CompactTable:
         """Draw it into the tree; the fields `apart`, errors all, stand below the lines that have them."""
         tree, found, shown = self.tree, self.found, self.shown
         folded = len(struct.members) - len(self.columns) - len(apart)
-        note = f"{GAP}… {folded} default{'s' * (folded != 1)} each" if folded else ""
+        note = f"{GAP}… {amounts.count(folded, 'default')} each" if folded else ""
         heads = [self.line(line) for line in zip(*self.heads, strict=True)]
         fits = bare(below) + GUIDE + bare(heads[-1] + note) <= tree.look.width
         for head in [*heads[:-1], heads[-1] + note * fits]:
@@ -84,7 +85,8 @@ class CompactTable:
                 if found[i][field.name]:
                     text = tree.show(field.node)(found[i][field.name])
                     tree.lines.append(f"{below}{under}{' ' * self.widths[0]}{GAP}{tree.label(field)}{GAP}{text}")
-        tree.left_out(found, below, shown, codes_in(struct))
+        if len(shown) < len(found):
+            tree.left_out(found, below, shown, codes_in(struct))
 
     def line(self, row: Sequence[str]) -> str:
         """Return the texts of a line in columns, numbers at the right."""
@@ -123,6 +125,7 @@ class CompactRecords(RecordTree):
     """Draws what matters of batches and records; a batch that a finding is of has its whole header."""
 
     tree: FoldingTree
+    explains = False
 
     def draw(self, found: list[dict[str, Any]] | None, head: str, below: str) -> None:
         if found and len(found) == 1 and not self.tree.look.full:
@@ -193,7 +196,7 @@ class CompactTree(FoldingTree):
             if self.deepest:
                 self.inside(node, found, below)
             elif struct is None or self.look.full or not table(self, struct, found, below, self.chosen(found, codes)):
-                self.several(found, below, item, codes)
+                self.numbered(found, below, item, codes)
 
         return array
 
@@ -222,7 +225,7 @@ class FailuresView(CompactView):
     """The exchanges in which something went wrong, and of these the items that failed, with their paths."""
 
     def __call__(self, exchange: Exchange) -> bytes:
-        return self.in_parts(exchange) if went_wrong(exchange) else b""
+        return super().__call__(exchange) if went_wrong(exchange) else b""
 
     def drawn(self, half: CapturedMessage, message: Message, body: Any, below: str) -> None:
         tree, failed, odd = self.tree, list(failures(message.grammar, body)), findings_of(half, message)

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 from uuid import UUID
 
-from ....protocol.findings import Finding
+from ....protocol.findings import Finding, amounts
 from ....protocol.grammars.errors import error_name
-from ....protocol.wire.nodes import TAGGED, Field, Node, NullableStruct, WireArray, WireStruct
+from ....protocol.wire.nodes import Field, Node, NullableStruct, WireArray, WireStruct
 from ....protocol.wire.nodes.children import contains
 from ....protocol.wire.nodes.composite import NO_DEFAULT
 from ....protocol.wire.readings.outline import outline
 from ..style import Look
-from .tree import Draw, Topics, Tree, TreeRow
+from .tree import Codes, Draw, Topics, Tree
 
 NAMES = frozenset({"topic", "topic_id", "partition", "group", "api"})
 """Kinds of fields that say what all others are of."""
@@ -61,9 +61,9 @@ def places(findings: Iterable[Finding], body: Any) -> frozenset[Place]:
 
 
 @cache
-def codes_in(node: Node) -> Callable[[Any], Sequence[int]] | None:
+def codes_in(node: Node) -> Codes | None:
     """Return what finds the error codes that are not 0 in a value; None where there is no such field."""
-    if not _has_errors(node):
+    if not contains(node, lambda inner: inner.kind == "error"):
         return None
     if isinstance(node, WireStruct):
         read = outline(node)
@@ -71,10 +71,6 @@ def codes_in(node: Node) -> Callable[[Any], Sequence[int]] | None:
     field = Field("items", node)
     read_field = outline(WireStruct((field,), None))
     return lambda value: read_field({"items": value})[2]
-
-
-def _has_errors(node: Node) -> bool:
-    return contains(node, lambda inner: inner.kind == "error")
 
 
 def error_names(codes: Iterable[int]) -> str:
@@ -111,28 +107,17 @@ class FoldingTree(Tree):
         rows = list(zip(self.rows(grammar), grammar.members, strict=True))
         found = [(row, field) for row, field in rows if row.key in value]
         kept = [row for row, field in found if not self.folds(field, value)]
-        folded, unknown = len(found) - len(kept), value.get(TAGGED)
+        folded = len(found) - len(kept)
         self.level += 1
-        for row in kept:
-            self.one(row, value, below, last=row is kept[-1] and not (unknown or folded or more))
+        self.draw_rows(kept, value, below, more=more or folded > 0)
         self.level -= 1
-        if unknown:
-            self._unknown_tags(unknown, below, last=not (folded or more))
         if folded:
-            self.remark(f"… {defaults(folded)}", below, last=not more)
-
-    def one(self, row: TreeRow, value: Mapping[str, Any], below: str, *, last: bool) -> None:
-        """Draw one field."""
-        guide, under = self.guides[last]
-        row.draw(value[row.key], f"{below}{guide}{row.label}", below + under)
+            text = self.look.paint("dim", f"… {amounts.count(folded, 'default')}")
+            self.lines.append(f"{below}{self.mid if more else self.last}{text}")
 
     def folds(self, field: Field, value: Mapping[str, Any]) -> bool:
         """Return whether a field of a structure is folded away."""
         return not self.look.full and is_default(field, value[field.name]) and (id(value), field.name) not in self.noted
-
-    def remark(self, text: str, below: str, *, last: bool = True) -> None:
-        """Draw a line that says what is not drawn."""
-        self.lines.append(f"{below}{self.last if last else self.mid}{self.look.paint('dim', text)}")
 
     def struct(self, grammar: WireStruct, *, more: bool = False) -> Draw:
         inner = super().struct(grammar, more=more)
@@ -153,20 +138,8 @@ class FoldingTree(Tree):
         if found:
             self.lines.append(f"{below}{self.last}{self.look.paint('bad', error_names(found))}")
 
-    def numbered(self, found: list[Any], prefix: str, draw: Draw) -> None:
-        self.several(found, prefix, draw, None)
-
-    def several(self, found: list[Any], below: str, draw: Draw, codes: Callable[[Any], Sequence[int]] | None) -> None:
-        """Draw items below each other: the first ones, and all that failed or that a finding is of."""
-        shown = self.chosen(found, codes)
-        for i in shown:
-            last = i == shown[-1] and len(shown) == len(found)
-            guide, under = self.guides[last]
-            draw(found[i], f"{below}{guide}[{i}]", below + under)
-        self.left_out(found, below, shown, codes)
-
-    def chosen(self, found: list[Any], codes: Callable[[Any], Sequence[int]] | None) -> list[int]:
-        """Return the indexes of the items that are shown."""
+    def chosen(self, found: list[Any], codes: Codes | None) -> Sequence[int]:
+        """Return the indexes of the first items, and of all that failed or that a finding is of."""
         most = self.look.max_items
         if len(found) <= most:
             return list(range(len(found)))
@@ -174,20 +147,10 @@ class FoldingTree(Tree):
         failed = [i for i in range(most, len(found)) if codes is not None and codes(found[i])]
         return [*range(most), *sorted({*odd, *failed[:MOST_FAILED]})]
 
-    def left_out(
-        self, found: list[Any], below: str, shown: Sequence[int], codes: Callable[[Any], Sequence[int]] | None
-    ) -> None:
+    def left_out(self, found: list[Any], below: str, shown: Sequence[int], codes: Codes | None) -> None:
         """Say how many items are not shown, and which errors are in them."""
-        count = len(found) - len(shown)
-        if not count:
-            return
         known = set(shown)
         failed = [code for i in range(len(found)) if codes and i not in known for code in codes(found[i])]
-        text = f"… {count:,} more" + (", all NONE" if codes and not failed else "")
+        text = f"… {len(found) - len(shown):,} more" + (", all NONE" if codes and not failed else "")
         named = f", {self.look.paint('bad', error_names(failed))}" if failed else ""
         self.lines.append(f"{below}{self.last}{self.look.paint('dim', text)}{named}")
-
-
-def defaults(count: int) -> str:
-    """Return so many defaults in words."""
-    return f"{count} default{'s' * (count != 1)}"

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from ....protocol.wire.nodes import Node, RemainingBytes, Sized, UuidNode, WireArray
+from ....protocol.wire.nodes import Node, RemainingBytes, Sized, WireArray
 from ....protocol.wire.readings.anomalies import Odd
-from ....protocol.wire.readings.codegen import Inside
 from ....protocol.wire.readings.compiled import reader
-from ....protocol.wire.readings.runtime import UUIDS, Unreadable
+from ....protocol.wire.readings.runtime import Unreadable
 from ....protocol.wire.records.node import RecordsNode
 from ..text_source import Encoded, TextSource, ValueTexts, encoded
-from ..values import Memo, quote, timestamp, topic_id
+from ..values import Memo, quote, timestamp
 from .tree import Tree
 
 HEAD, BELOW = 0, 1
@@ -78,7 +77,7 @@ class Texts(ValueTexts):
     """The values of messages as a tree shows them. Make one for a tree."""
 
     def __init__(self, tree: Tree) -> None:
-        super().__init__(tree.string)
+        super().__init__(tree.string, tree.show, tree.topics)
         look = tree.look
         self.tree = tree
         self.counts: Memo[bytes] = Memo(lambda count: tree.count(None if count < 0 else count).encode())
@@ -93,7 +92,6 @@ class Texts(ValueTexts):
         """Times without a colour, as records have them."""
         self.record_sets: dict[RecordsNode, tuple[DrawSet, Scope]] = {}
         """What draws the record sets of fields (records.py)."""
-        self._topic_ids: Memo[bytes] = Memo(lambda known: topic_id(*known).encode())
 
     def number(self, node: Node) -> Memo[bytes] | Encoded | None:
         """Return the texts of numbers by value, or what makes them; None for those that are shown as digits.
@@ -114,22 +112,6 @@ class Texts(ValueTexts):
         if node.holds is None:
             return encoded(self.tree.show(node))
         return only_empty(self.tree.show(node)(b"").encode())
-
-    def null(self, node: Sized) -> bytes:
-        """Return what a null is shown as."""
-        return self.tree.show(node)(None).encode()
-
-    def uuids(self, node: UuidNode) -> Memo[bytes] | Encoded:
-        """Return the texts of UUIDs by their bytes; the names of topics are looked up each time."""
-        if node.kind != "topic_id":
-            return self.memo("uuid", lambda raw: str(UUIDS[raw]))
-        ids, names, texts = self.ids, self.tree.topics, self._topic_ids
-
-        def text(raw: bytes) -> bytes:
-            topic_id = ids[raw]
-            return texts[topic_id, names.get(topic_id)]
-
-        return text
 
     def array(self, node: WireArray) -> Memo[bytes] | Encoded:
         """Return the texts of arrays that stand on one line, by all their bytes from the count on."""
@@ -170,12 +152,11 @@ class Lines(TextSource):
         self.mid, self.last = tree.mid, tree.last
         self.mid_below, self.last_below = tree.mid_below, tree.last_below
         self.scope: Scope = Scope()
-        self._parts: list[Part] = []
-        self._values: list[str] = []
+        self.held: list[tuple[Part, str]] = []
+        """The parts of the template at hand, each with the expression that fills it, "" where nothing does."""
         self._outside: list[tuple[Scope, str, int, str | None, str]] = []
         self._head: str | None = None
         self._deeper: str = ""
-        self._straight = True
 
     # Blocks
 
@@ -183,22 +164,21 @@ class Lines(TextSource):
         """Add texts to the block; `HEAD` and `BELOW` stand for prefixes."""
         for text in texts:
             if not isinstance(text, int):
-                self._parts.append(literal(text))
+                self.held.append((literal(text), ""))
             elif self._head is None:
-                self._parts.append(text)
+                self.held.append((text, ""))
             else:
-                self._parts += BELOW, literal(self._head if text == HEAD else self._deeper)
+                self.held += (BELOW, ""), (literal(self._head if text == HEAD else self._deeper), "")
 
     def put(self, value: str, code: str = "%b") -> None:
         """Add the value of an expression to the block, formatted by `code`."""
-        self._parts.append(code.encode())
-        self._values.append(value)
+        self.held.append((code.encode(), value))
 
     def emit(self, depth: int, to: str = "add({})") -> None:
         """Write what appends the block's lines, or does with their expression what `to` says; begin a new block."""
         self.flush(depth)
-        parts, values = tuple(self._parts), self._values
-        self._parts, self._values = [], []
+        parts, values = [part for part, _ in self.held], [value for _, value in self.held if value]
+        self.held = []
         if not parts:
             return
         name = self.fresh("T")
@@ -208,16 +188,6 @@ class Lines(TextSource):
         else:
             self.scope.add(name, lambda prefixes: filled(parts, prefixes) % ())
         self.line(depth, to.format(name))
-
-    def either(self, condition: str, depth: int, one: Inside, other: Inside) -> None:
-        """Write a choice, and the block at hand at the beginning of both ways; behind it a new block begins."""
-        self.flush(depth)
-        parts, values = self._parts, self._values
-        for line, write in ((f"if {condition}:", one), ("else:", other)):
-            self._parts, self._values = parts[:], values[:]
-            self.line(depth, line)
-            write(depth + 1)
-            self.emit(depth + 1)
 
     # Scopes
 
@@ -250,21 +220,14 @@ class Lines(TextSource):
         return lambda prefixes: scope.at((b"", prefixes[BELOW] + deeper))
 
     def numbered(self, count: str, below: str, depth: int, write: Callable[[str, int], None]) -> None:
-        """Write what draws items; `write` writes the lines of one, given the expression of its index.
-
-        Most arrays have one item: it joins the block at hand, without a loop.
-        """
+        """Write what draws items; `write` writes the lines of one, given the expression of its index."""
         self.no_more_than_shown(count, depth)
-        if not self._straight:
-            self.loop_numbered(count, below, depth, write)
-            return
-
-        def several(depth: int) -> None:
-            self._straight = False
-            self.loop_numbered(count, below, depth, write)
-            self._straight = True
-
-        self.either(f"{count} == 1", depth, lambda depth: self.only(below, depth, write), several)
+        self.one_or_loop(
+            count,
+            depth,
+            lambda depth: self.only(below, depth, write),
+            lambda depth: self.loop_numbered(count, below, depth, write),
+        )
 
     def only(self, below: str, depth: int, write: Callable[[str, int], None]) -> None:
         """Write what draws the only item of an array."""

@@ -15,7 +15,7 @@ from ....protocol.wire.records.sets import RecordFormat
 from .. import values
 
 if TYPE_CHECKING:
-    from .tree import Draw, Tree
+    from .tree import Tree
 
 
 INSIDE = ("compressed_records", "raw_records", "records")
@@ -23,28 +23,15 @@ AS_TEXT = (bytes, type(None), ReadValue)
 """What a key or value is if it is no payload that was opened, or sealed."""
 KINDS = {0: "message", 1: "message", 2: "batch"}
 """Kinds of entries by their magic."""
-NOUNS = {"message": ("message", "messages"), "batch": ("batch", "batches"), "piece": ("piece", "pieces")}
 BATCH, OFFSET, TIMESTAMP, EQUALS = "  batch", "  offset ", "  timestamp ", " = "
 PIECES = {"partial": "the start of a truncated entry", "raw": "bytes that are not an entry"}
 
 
-def records_drawer(tree: Tree, format: RecordFormat) -> Draw:
-    """Return the function that draws a record set into `tree`."""
-    return record_tree(tree, format).draw
-
-
-def entry_drawer(tree: Tree, format: RecordFormat) -> Draw:
-    """Return the function that draws one batch, one message, or bytes that are neither, into `tree`."""
-    return record_tree(tree, format).entry
-
-
-def record_tree(tree: Tree, format: RecordFormat) -> RecordTree:
-    """Return what draws record sets, with the meanings of their fields if the look wants those."""
-    return _ExplainedRecords(tree, format) if tree.look.meanings else RecordTree(tree, format)
-
-
 class RecordTree:
     """Draws record sets into `tree`. The labels of what stands around values end in front of these."""
+
+    explains = True
+    """Whether what keys, values and headers mean stands behind them, where the look wants meanings."""
 
     def __init__(self, tree: Tree, format: RecordFormat) -> None:
         self.tree, self.format = tree, format
@@ -55,6 +42,11 @@ class RecordTree:
         self.headers = f"{tree.last}{labels['headers']}  "
         self.header = tree.struct(format.batch, more=True)
         self.messages = [tree.struct(_up_to_key(format, magic), more=True) for magic in (0, 1)]
+        structs = [struct for struct in (*format.messages, structure(format.records)) if struct is not None]
+        self.tails: list[dict[str, str]] = [
+            {field.name: tree.tail(field) if self.explains else "" for field in struct.fields} for struct in structs
+        ]
+        """What stands at the ends of lines, by magic and field."""
 
     def draw(self, found: list[dict[str, Any]] | None, head: str, below: str) -> None:
         """Draw a record set below its name; a single batch or message needs no list."""
@@ -67,10 +59,8 @@ class RecordTree:
 
     def count(self, kinds: Mapping[str, int], records: int) -> str:
         """Return what is said of a record set in front of its entries: how many there are of each kind, and records."""
-        parts = [number(count, *NOUNS[kind]) for kind, count in kinds.items()]
-        return self.tree.look.paint(
-            "dim", ", ".join([*parts, number(records, "record", "records")]) if parts else "empty"
-        )
+        parts = [amounts.count(count, kind) for kind, count in kinds.items()]
+        return self.tree.look.paint("dim", ", ".join([*parts, amounts.count(records, "record")]) if parts else "empty")
 
     def entry(self, entry: dict[str, Any], head: str, below: str) -> None:
         """Draw one batch or message, or bytes that are neither."""
@@ -102,14 +92,15 @@ class RecordTree:
     def message(self, message: dict[str, Any], head: str, below: str) -> None:
         """Draw a message of magic 0 or 1; of a compressed one, the messages inside instead of the value."""
         lines, show, value = self.tree.lines, self.tree.contents, message["value"]
+        tails = self.tails[message["magic"]]
         header = {name: item for name, item in message.items() if name not in ("value", "records")}
         self.messages[message["magic"]](header, head, below)
         if "records" not in message:
-            self.pair(message, "", below, last=True)
+            self.pair(message, below, last=True)
             return
-        lines.append(f"{below}{self.key}{show(message['key'])}")
+        lines.append(f"{below}{self.key}{show(message['key'])}{tails['key']}")
         compressed = self.tree.look.paint("dim", f"{amounts.count(len(value), 'byte')} compressed")
-        lines.append(f"{below}{self.value}{compressed}")
+        lines.append(f"{below}{self.value}{compressed}{tails['value']}")
         self.inside("records", message, below, last=True)
 
     def inside(self, name: str, entry: dict[str, Any], below: str, *, last: bool) -> None:
@@ -142,70 +133,38 @@ class RecordTree:
         if "control" in record:
             extra += f"  {tree.look.paint('note', 'control: ' + record['control'])}"
         headers = record["headers"]
-        head = f"{head}{OFFSET}{record['offset']}{self.time(record)}{extra}\n"
-        self.pair(record, head, below, last=not headers)
+        tree.lines.append(f"{head}{OFFSET}{record['offset']}{self.time(record)}{extra}")
+        self.pair(record, below, last=not headers)
         if headers:
             named = (
                 (values.quote(key) if isinstance(key := item["key"], str) else show(key), item) for item in headers
             )
             pairs = (f"{name}{EQUALS}{show(item['value'])}" for name, item in named)
-            tree.lines.append(f"{below}{self.headers}{', '.join(pairs)}")
+            tree.lines.append(f"{below}{self.headers}{', '.join(pairs)}{self.tails[2]['headers']}")
 
     def time(self, record: Mapping[str, Any]) -> str:
         """Return what is said of a record's timestamp behind its offset."""
         return f"{TIMESTAMP}{values.timestamp(record['timestamp'])}"
 
-    def pair(self, record: Mapping[str, Any], above: str, below: str, *, last: bool) -> None:
-        """Draw key and value below the line `above`: a line each, or a subtree for an opened payload."""
+    def pair(self, record: Mapping[str, Any], below: str, *, last: bool) -> None:
+        """Draw key and value: a line each, or a subtree for an opened payload."""
         tree, show = self.tree, self.tree.contents
-        key, value, head = record["key"], record["value"], self.last_value if last else self.value
-        if type(key) in AS_TEXT and type(value) in AS_TEXT:
-            tree.lines.append(f"{above}{below}{self.key}{show(key)}\n{below}{head}{show(value)}")
-            return
-        under = below + (tree.last_below if last else tree.mid_below)
-        for line, data, inside in (
-            (above + below + self.key, key, below + tree.mid_below),
-            (below + head, value, under),
+        tails, under = self.tails[record.get("magic", 2)], tree.last_below if last else tree.mid_below
+        for name, line, inside in (
+            ("key", f"{below}{self.key}", below + tree.mid_below),
+            ("value", f"{below}{self.last_value if last else self.value}", below + under),
         ):
+            data, tail = record[name], tails[name]
             if type(data) in AS_TEXT:
-                tree.lines.append(f"{line}{show(data)}")
+                tree.lines.append(f"{line}{show(data)}{tail}")
             else:
-                tree.payload(data, line.rstrip(), inside)
-
-
-class _ExplainedRecords(RecordTree):
-    """Says behind the key, the value and the headers of a record what they mean."""
-
-    def record(self, record: Mapping[str, Any], head: str, below: str) -> None:
-        start = len(self.tree.lines)
-        super().record(record, head, below)
-        self._explain(start, below, structure(self.format.records))
-
-    def message(self, message: dict[str, Any], head: str, below: str) -> None:
-        start = len(self.tree.lines)
-        super().message(message, head, below)
-        self._explain(start, below, self.format.messages[message["magic"]])
-
-    def _explain(self, start: int, below: str, struct: WireStruct | None) -> None:
-        """Put its meaning behind the line of each field that has one below this prefix, from the line `start` on."""
-        tree = self.tree
-        lines = "\n".join(tree.lines[start:]).split("\n")
-        for field in struct.fields if struct is not None else ():
-            for guide in (tree.mid, tree.last):
-                label = f"{below}{guide}{self.labels.get(field.name, chr(0))} "
-                lines = [f"{line}{tree.tail(field)}" if line.startswith(label) else line for line in lines]
-        tree.lines[start:] = lines
+                tree.with_tail(tree.payload, tail)(data, line.rstrip(), inside)
 
 
 def _up_to_key(format: RecordFormat, magic: int) -> WireStruct:
     """Return a structure of the fields in front of a message's key, offset and size included."""
     fields = [field for field in format.messages[magic].fields if field.name not in ("key", "value")]
     return WireStruct((*format.front, *fields), None)
-
-
-def number(count: int, one: str, many: str) -> str:
-    """Return a count with its noun."""
-    return f"{count:,} {one if count == 1 else many}"
 
 
 def kinds(found: list[dict[str, Any]]) -> Mapping[str, int]:

@@ -7,11 +7,12 @@ from their bytes, by functions that ask a tree for its labels and for the texts 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from ....exchanges.messages.message import Message
 from ....payloads.values.value import ReadValue
+from ....protocol.findings.amounts import count
 from ....protocol.wire.language.payload import OpenedPayload
 from ....protocol.wire.nodes import (
     TAGGED,
@@ -40,6 +41,8 @@ Topics = Mapping[uuid.UUID, str]
 Show = Callable[[Any], str]
 Draw = Callable[[Any, str, str], None]
 """Draws a value: (value, the line of its name, the prefix of the lines below it)."""
+Codes = Callable[[Any], Sequence[int]]
+"""Finds the error codes in a value that are not 0."""
 INLINE = 3
 """Items that are structures of at most so many plain fields are written on one line."""
 
@@ -97,16 +100,19 @@ class Tree:
         """Return how the fields of a structure are drawn, tagged ones too, in the order of the wire."""
         found = self._rows.get(grammar)
         if found is None:
-            found = self._rows[grammar] = [self._row(field) for field in grammar.members]
+            found = self._rows[grammar] = [
+                TreeRow(field.name, self.label(field), self.with_tail(self.draw(field.node), self.tail(field)))
+                for field in grammar.members
+            ]
         return found
-
-    def _row(self, field: Field) -> TreeRow:
-        draw, tail = self.draw(field.node), self.tail(field)
-        return TreeRow(field.name, self.label(field), self._with_tail(draw, tail) if tail else draw)
 
     def fields(self, grammar: WireStruct, value: Mapping[str, Any], below: str, *, more: bool = False) -> None:
         """Draw the fields that a value has: one that was read only in part lacks some. `more`: as for `struct`."""
-        unknown, rows = value.get(TAGGED), [row for row in self.rows(grammar) if row.key in value]
+        self.draw_rows([row for row in self.rows(grammar) if row.key in value], value, below, more=more)
+
+    def draw_rows(self, rows: Sequence[TreeRow], value: Mapping[str, Any], below: str, *, more: bool) -> None:
+        """Draw these fields of a value, and its tagged fields that no grammar knows."""
+        unknown = value.get(TAGGED)
         for row in rows:
             last = row is rows[-1] and not unknown and not more
             guide, under = self.guides[last]
@@ -123,8 +129,10 @@ class Tree:
         text = sentence(field) if self.look.meanings else ""
         return self.look.paint("dim", f"  # {text}") if text else ""
 
-    def _with_tail(self, draw: Draw, tail: str) -> Draw:
+    def with_tail(self, draw: Draw, tail: str) -> Draw:
         """Return a function that draws the same, with `tail` at the end of the first line."""
+        if not tail:
+            return draw
 
         def draw_with_tail(value: Any, head: str, below: str) -> None:
             first = len(self.lines)
@@ -213,9 +221,9 @@ class Tree:
 
     def records(self, format: RecordFormat) -> Draw:
         """Return the function that draws record sets."""
-        from .records import records_drawer
+        from .records import RecordTree
 
-        return records_drawer(self, format)
+        return RecordTree(self, format).draw
 
     def _plain(self, show: Show) -> Draw:
         def plain(value: Any, head: str, below: str) -> None:
@@ -231,7 +239,7 @@ class Tree:
         """Draw bytes: an opened payload as its name and fields, anything else in hex."""
         data = self.veiled(data)
         if isinstance(data, OpenedPayload):
-            size = f"{len(data):,} byte{'s' * (len(data) != 1)}"
+            size = count(len(data), "byte")
             self.struct(data.grammar)(
                 data.value, f"{head}  {self.look.paint('meaning', data.name)}, {self.look.paint('dim', size)}", below
             )
@@ -260,16 +268,28 @@ class Tree:
         """Return what is said of an array in place of its items."""
         if items is None:
             return self.null
-        return self.look.paint("dim", f"{items:,} element{'s' * (items != 1)}" if items else "empty")
+        return self.look.paint("dim", count(items, "element") if items else "empty")
 
-    def numbered(self, found: list[Any], prefix: str, draw: Draw) -> None:
-        """Draw items below each other with their index, at most as many as the look allows."""
-        most = self.look.max_items
-        for i, value in enumerate(found[:most]):
-            guide, under = self.guides[i == len(found) - 1]
-            draw(value, f"{prefix}{guide}[{i}]", prefix + under)
-        if len(found) > most:
-            self.lines.append(f"{prefix}{self.last}{self.look.paint('dim', f'… {len(found) - most:,} more')}")
+    def numbered(self, found: list[Any], prefix: str, draw: Draw, codes: Codes | None = None) -> None:
+        """Draw items below each other with their index, at most as many as the look allows.
+
+        `codes` finds the error codes in an item, where there may be some.
+        """
+        shown = self.chosen(found, codes)
+        last = len(found) - 1 if len(shown) == len(found) else -1
+        for i in shown:
+            guide, under = self.guides[i == last]
+            draw(found[i], f"{prefix}{guide}[{i}]", prefix + under)
+        if len(shown) < len(found):
+            self.left_out(found, prefix, shown, codes)
+
+    def chosen(self, found: list[Any], codes: Codes | None) -> Sequence[int]:
+        """Return the indexes of the items that are shown."""
+        return range(min(len(found), self.look.max_items))
+
+    def left_out(self, found: list[Any], below: str, shown: Sequence[int], codes: Codes | None) -> None:
+        """Say how many items are not shown."""
+        self.lines.append(f"{below}{self.last}{self.look.paint('dim', f'… {len(found) - len(shown):,} more')}")
 
     def _item(self, node: Node) -> Draw:
         """Return the function that draws an item of an array behind its number."""

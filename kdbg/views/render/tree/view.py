@@ -8,25 +8,16 @@ from typing import Any
 
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
 from ....exchanges.messages.message import Message
-from ....exchanges.messages.peers import Peers
 from ....protocol.findings import Finding
 from ....protocol.wire import Api
 from ....protocol.wire.language.api import Direction
 from ....protocol.wire.readings.anomalies import Odd
 from ....protocol.wire.readings.compiled import UNREADABLE
 from ....protocol.wire.readings.topics import ALWAYS, Topics
-from ..exchange_header import (
-    Headings,
-    encode,
-    findings_of,
-    kind,
-    remarks,
-    title_values,
-)
+from ..exchange_header import Headings, encode, findings_of, remarks
 from ..findings import finding_line
 from ..style import Look
 from ..text_source import layout_of
-from ..values import Memo
 from ..without_values import shown_body
 from .lines import Texts
 from .source import Drawing, drawing
@@ -46,30 +37,8 @@ class TreeView:
         self.headings: Headings = Headings(look)
         self.guides: tuple[bytes, bytes] = encode(f"\n{self.tree.mid}"), encode(self.tree.last)
         self.drawing: Callable[[Api, int, Direction], Drawing | None] = cache(self.compiled)
-        self._tops: Memo[bytes] = Memo(lambda kind: self.top(*kind))
-        self._answer: bytes = b"%b%b\n" % (self.guides[1], self.headings.halves["response"])
 
     def __call__(self, exchange: Exchange) -> bytes:
-        request, response = exchange.request, exchange.response
-        if (
-            request is None or response is None or exchange.findings or exchange.lines or exchange.capture_points
-            or exchange.timing
-        ):  # fmt: skip
-            return self.in_parts(exchange)
-        out = [self._tops[kind(exchange)] % (*title_values(exchange), *self.headings.values(request))]
-        self.half(request, out)
-        out.append(self._answer % self.headings.values(response))
-        self.half(response, out)
-        out.append(b"\n")
-        return b"".join(out)
-
-    def top(self, peers: Peers, api: Api | None, version: int, client_id: str | None) -> bytes:
-        """Return the template of all that stands above the lines of a request."""
-        title = self.headings.title_template(peers, api, version, client_id)
-        return b"%b%b%b\n" % (title, self.guides[0], self.headings.halves["request"])
-
-    def in_parts(self, exchange: Exchange) -> bytes:
-        """Return the text of an exchange that has findings of its own, or lacks a half."""
         headings, (mid, last) = self.headings, self.guides
         request, response = exchange.request, exchange.response
         out = [headings.title(exchange)]

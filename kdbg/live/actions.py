@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from ..errors import BuildError, GrammarError, InputError, WireError
-from ..exchanges.messages.assign import Assignment, assign, parse
+from ..exchanges.messages.assign import STEP, Assignment, assign, parse
 from ..exchanges.messages.exchange import CapturedMessage, Exchange
 from ..library import encode
 from ..protocol.findings import Finding, Kind
@@ -124,97 +124,100 @@ class Turn:
     refused: Mapping[str, Any] | None = None
     hang_up: bool = False
     rate: float | None = None
-    marks: list[str] = field(default_factory=list)
 
 
-class Action(Protocol):
-    """What a fault does to a message of its direction."""
+class Action(NamedTuple):
+    """What a fault does to a message of its direction: `apply` changes what becomes of it, and says whether it could.
 
-    @property
-    def direction(self) -> Direction:
-        """Which of the two messages of an exchange it is done to."""
-
-    def apply(self, turn: Turn) -> bool:
-        """Change what becomes of a message; return whether that could be done."""
-
-
-class Delay(NamedTuple):
-    """Hold a message, and all behind it on its connection."""
+    `to_responses`: whatever its direction is, it is done to responses as well.
+    """
 
     direction: Direction
-    seconds: float
+    apply: Callable[[Turn], bool]
+    to_responses: bool = False
 
-    def apply(self, turn: Turn) -> bool:
-        turn.seconds += self.seconds
+
+def delay(words: list[str]) -> Action:
+    """Hold a message, and all behind it on its connection."""
+    side = _side(words, "response")
+    seconds = duration(_one(words, "delay 500ms"))
+
+    def apply(turn: Turn) -> bool:
+        turn.seconds += seconds
         return True
 
+    return Action(side, apply)
 
-class Drop(NamedTuple):
+
+def drop(words: list[str]) -> Action:
     """Let a message vanish; its connection gives no answers from then on, as after a broker that hangs."""
 
-    direction: Direction
-
-    def apply(self, turn: Turn) -> bool:
+    def apply(turn: Turn) -> bool:
         turn.dropped = True
         return True
 
+    return Action(_side(words, "response"), apply)
 
-class Close(NamedTuple):
+
+def close(words: list[str]) -> Action:
     """Close the connection instead of passing a message on."""
 
-    direction: Direction
-
-    def apply(self, turn: Turn) -> bool:
+    def apply(turn: Turn) -> bool:
         turn.dropped = turn.hang_up = True
         return True
 
+    return Action(_side(words, "request"), apply)
 
-class Throttle(NamedTuple):
+
+def throttle(words: list[str]) -> Action:
     """Pass the connection's bytes on no faster than this, in bytes a second."""
+    wanted = rate(_one(words, "throttle 100kB/s"))
 
-    rate: float
-    direction: Direction = "request"
-
-    def apply(self, turn: Turn) -> bool:
-        turn.rate = self.rate
+    def apply(turn: Turn) -> bool:
+        turn.rate = wanted
         return True
 
+    return Action("request", apply)
 
-class Refuse(NamedTuple):
+
+def error(words: list[str]) -> Action:
     """Answer with an error: in the broker's place, or in its own answer where the request only asks."""
-
-    code: int
-    direction: Direction = "request"
-
-    def apply(self, turn: Turn) -> bool:
-        exchange = turn.exchange
-        if turn.direction == "response":
-            return self._in_answer(turn)
-        if exchange.api is None or exchange.request is None or not exchange.answered:
-            return False
-        if only_asks(exchange.api):
-            return False
-        turn.refused = refusal(exchange.api, exchange.version, exchange.request, self.code)
-        return turn.refused is not None
-
-    def _in_answer(self, turn: Turn) -> bool:
-        return _changed(turn, lambda grammar, body: with_error(grammar, body, self.code))
+    name = _one(words, "error NOT_LEADER_OR_FOLLOWER")
+    known = [error for error in find(name) if error.code]
+    if len(known) != 1:
+        raise InputError(f"unknown error {name!r}; list all with kdbg errors")
+    return Action("request", lambda turn: refuse(turn, known[0].code), to_responses=True)
 
 
-class Set(NamedTuple):
+def refuse(turn: Turn, code: int) -> bool:
+    """Answer a message with an error; return whether that could be done."""
+    exchange = turn.exchange
+    if turn.direction == "response":
+        return _changed(turn, lambda grammar, body: with_error(grammar, body, code))
+    if exchange.api is None or exchange.request is None or not exchange.answered or only_asks(exchange.api):
+        return False
+    turn.refused = refusal(exchange.api, exchange.version, exchange.request, code)
+    return turn.refused is not None
+
+
+def set_values(words: list[str]) -> Action:
     """Put values into a message, at a path as kdbg prints it; `[]` is every element of an array."""
+    side = _side(words, "response")
+    text = _one(words, "set topics[0].error_code=LEADER_NOT_AVAILABLE")
+    parse(EVERY.sub("[0]", text))
+    return Action(side, lambda turn: put(turn, text))
 
-    direction: Direction
-    text: str
 
-    def apply(self, turn: Turn) -> bool:
-        def change(grammar: Any, body: dict[str, Any]) -> bool:
-            given = expanded(self.text, body)
-            for one in given:
-                assign(body, one.suited(grammar))
-            return bool(given)
+def put(turn: Turn, text: str) -> bool:
+    """Put values into a message; return whether that could be done."""
 
-        return _changed(turn, change)
+    def change(grammar: Any, body: dict[str, Any]) -> bool:
+        given = expanded(text, body)
+        for one in given:
+            assign(body, one.suited(grammar))
+        return bool(given)
+
+    return _changed(turn, change)
 
 
 def expanded(text: str, body: Any) -> list[Assignment]:
@@ -228,14 +231,19 @@ def expanded(text: str, body: Any) -> list[Assignment]:
     return [each for i in range(count) for each in expanded(f"{path[: found.start()]}[{i}]{tail}", body)]
 
 
+def value_at(path: str, body: Any) -> Any:
+    """Return what stands at a path of a body; raise `LookupError` or `TypeError` where nothing does."""
+    for name, index in STEP.findall(path):
+        body = body[name] if name else body[int(index)]
+    return body
+
+
 def _length_at(path: str, body: Any) -> int:
     """Return how many elements stand at a path; 0 where there is no array."""
-    place = body
-    for name, index in re.findall(r"(?:^|\.)([A-Za-z_]\w*)|\[(\d+)\]", path):
-        try:
-            place = place[name] if name else place[int(index)]
-        except (KeyError, IndexError, TypeError):
-            return 0
+    try:
+        place = value_at(path, body)
+    except (LookupError, TypeError):
+        return 0
     return len(place) if isinstance(place, list) else 0
 
 
@@ -286,38 +294,6 @@ def _side(words: list[str], default: Direction) -> Direction:
     return default
 
 
-def _delay(words: list[str]) -> Action:
-    side = _side(words, "response")
-    return Delay(side, duration(_one(words, "delay 500ms")))
-
-
-def _drop(words: list[str]) -> Action:
-    return Drop(_side(words, "response"))
-
-
-def _close(words: list[str]) -> Action:
-    return Close(_side(words, "request"))
-
-
-def _throttle(words: list[str]) -> Action:
-    return Throttle(rate(_one(words, "throttle 100kB/s")))
-
-
-def _error(words: list[str]) -> Action:
-    name = _one(words, "error NOT_LEADER_OR_FOLLOWER")
-    known = [error for error in find(name) if error.code]
-    if len(known) != 1:
-        raise InputError(f"unknown error {name!r}; list all with kdbg errors")
-    return Refuse(known[0].code)
-
-
-def _set(words: list[str]) -> Action:
-    side = _side(words, "response")
-    text = _one(words, "set topics[0].error_code=LEADER_NOT_AVAILABLE")
-    parse(EVERY.sub("[0]", text))
-    return Set(side, text)
-
-
 def _one(words: list[str], example: str) -> str:
     if not words:
         raise InputError(f"incomplete action; use {example!r}")
@@ -325,6 +301,6 @@ def _one(words: list[str], example: str) -> str:
 
 
 ACTIONS: dict[str, Callable[[list[str]], Action]] = {
-    "delay": _delay, "error": _error, "drop": _drop, "close": _close, "throttle": _throttle, "set": _set,
+    "delay": delay, "error": error, "drop": drop, "close": close, "throttle": throttle, "set": set_values,
 }  # fmt: skip
 """Word of an action -> what takes its own words from those behind it and makes it. Raises `InputError`."""

@@ -31,12 +31,11 @@ class Overflow:
     the bytes that wait. `take` returns whole blocks, so that other blocks may follow what it returns.
     """
 
-    size: int
+    size: int = 0
     full: bool
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.limit = min(limit, _free() // 4) if limit else 0
-        self.size = 0
         self.full = not self.limit
         self._segments: deque[_Segment] = deque()
         self._newest: list[bytes] = []
@@ -133,20 +132,17 @@ class Outflow:
     `closed`: the reader has gone, and nothing is kept. `size` counts the bytes that wait in memory.
     """
 
-    taken: int
-    unread: int
-    dropped: int
-    closed: bool
+    taken: int = 0
+    unread: int = 0
+    dropped: int = 0
+    closed: bool = False
     pipe: int
     most: int
-    size: int
+    size: int = 0
 
     def __init__(self, pipe: int, most: int = MOST, disk: int = 0) -> None:
         self.pipe, self.most = pipe, most
         self._overflow = Overflow(disk)
-        self.taken = self.unread = self.dropped = 0
-        self.closed = False
-        self.size = 0
         self._waiting: deque[Buffer] = deque()
         self._full = False
         self._told = Counted(0, 0, 0)

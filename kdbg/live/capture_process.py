@@ -24,7 +24,7 @@ from ..capture.pcapng import Counted
 from ..errors import CaptureError, KdbgError
 from .bounded_pipe import LIMIT, Outflow
 from .files import Files, Rotation
-from .interface import ANY, HAND_OVER, OpenSocket, Ring, RingPacket, open_interface
+from .interface import ANY, HAND_OVER, OpenSocket, Ring, open_interface
 
 AT_ONCE = 8
 """Blocks of the ring that are taken before the pipe is looked after."""
@@ -90,20 +90,60 @@ def tell(report: int, said: dict[str, Any]) -> None:
         os.write(report, json.dumps(said).encode() + b"\n")
 
 
-class Capturing:
+class PacketOutput:
+    """Hands packets on, to the reader of an outflow and into files; `now` is the time of the latest."""
+
+    outflow: Outflow
+    files: Files | None
+    now: int = 0
+    problem: str = ""
+    dropped: int | None = None
+    """Packets that the kernel dropped; None where nobody knows."""
+
+    def __init__(self, outflow: Outflow, files: Files | None) -> None:
+        self.outflow, self.files = outflow, files
+        self._numbers: dict[int, int] = {}
+
+    def hand_on(self, interface: int, time: int, data: bytes, sent: int) -> None:
+        """Hand on a packet; its interface is described before the first."""
+        number = self._numbers.get(interface)
+        if number is None:
+            number = self.number(interface)
+        self.now = time
+        block = frame_writer.enhanced(number, time, data, sent)
+        if self.files is not None:
+            self.files.add(block)
+        self.outflow.block(block)
+
+    def number(self, interface: int) -> int:
+        """Describe an interface that has no number yet, and return its number."""
+        described = self.description(interface)
+        self.outflow.add(described)
+        if self.files is not None:
+            self.files.head(described)
+        return self._numbers.setdefault(interface, len(self._numbers))
+
+    def description(self, interface: int) -> bytes:
+        """Return the block that describes an interface."""
+        raise NotImplementedError
+
+    def outcome(self) -> CaptureOutcome:
+        """Return what came of it."""
+        names = [str(name) for name in self.files.names] if self.files is not None else []
+        return CaptureOutcome(self.outflow.taken, self.dropped, self.outflow.unread, names, self.problem)
+
+
+class Capturing(PacketOutput):
     """Takes packets out of a ring, and hands them on."""
 
     name: str
     opened: OpenSocket
     ring: Ring
-    outflow: Outflow
-    files: Files | None
 
     def __init__(self, name: str, opened: OpenSocket, ring: Ring, outflow: Outflow, files: Files | None) -> None:
-        self.name, self.opened, self.ring, self.outflow, self.files = name, opened, ring, outflow, files
-        self.now = time.time_ns()
-        self.problem = ""
-        self._numbers: dict[int, int] = {}
+        super().__init__(outflow, files)
+        self.name, self.opened, self.ring = name, opened, ring
+        self.now, self.dropped = time.time_ns(), 0
         self._counted = 0.0
 
     def begin(self) -> None:
@@ -111,7 +151,7 @@ class Capturing:
         if self.files is not None:
             self.files.head(frame_writer.section())
         if self.name != ANY:
-            self._number(socket.if_nametoindex(self.name))
+            self.number(socket.if_nametoindex(self.name))
 
     def until_closed(self, control: int) -> None:
         """Hand packets on until `control` is closed, or the reader has gone; then what the kernel still has.
@@ -152,17 +192,11 @@ class Capturing:
                 break
             handed = True
             for packet in batch:
-                self._hand_on(packet)
+                self.hand_on(packet.interface, packet.time, packet.data, packet.sent)
         if handed and self.files is not None:
             self.files.flush()
         self._look_after()
         return handed
-
-    def outcome(self) -> CaptureOutcome:
-        """Return what came of it."""
-        flow, files = self.outflow, self.files
-        names = [str(name) for name in files.names] if files is not None else []
-        return CaptureOutcome(flow.taken, flow.dropped, flow.unread, names, self.problem)
 
     def _poll(self, control: int) -> Any:
         waiting = select.poll()
@@ -171,32 +205,18 @@ class Capturing:
         waiting.register(self.outflow.pipe, 0)  # which tells when the reader has gone
         return waiting
 
-    def _hand_on(self, packet: RingPacket) -> None:
-        number = self._numbers.get(packet.interface)
-        if number is None:
-            number = self._number(packet.interface)
-        self.now = packet.time
-        block = frame_writer.enhanced(number, packet.time, packet.data, packet.sent)
-        if self.files is not None:
-            self.files.add(block)
-        self.outflow.block(block)
-
-    def _number(self, interface: int) -> int:
-        """Describe an interface that has no number yet, and return its number."""
+    def description(self, interface: int) -> bytes:
         try:
             name = socket.if_indextoname(interface)
         except OSError:  # it has gone since
             name = ""
-        described = frame_writer.interface(self.opened.link, name)
-        self.outflow.add(described)
-        if self.files is not None:
-            self.files.head(described)
-        return self._numbers.setdefault(interface, len(self._numbers))
+        return frame_writer.interface(self.opened.link, name)
 
     def _look_after(self, *, at_once: bool = False) -> None:
         """Tell the reader what is missing."""
         if at_once or time.monotonic() - self._counted >= COUNT_EVERY:
-            self.outflow.dropped, self._counted = self.ring.count(), time.monotonic()
+            self.outflow.dropped = self.dropped = self.ring.count()
+            self._counted = time.monotonic()
         self.outflow.tell(self.now)
 
 

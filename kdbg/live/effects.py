@@ -1,6 +1,6 @@
 """What is to be done with the two ends of a connection: bytes, waits, holds and ends, in the order of a queue.
 
-`PendingRequest` is a request on its way; `Meddler` and `HoldServer` are what faults and a screen are to a relay.
+`PendingRequest` is a request on its way; `HoldServer` is what a screen is to a relay.
 """
 
 from __future__ import annotations
@@ -68,19 +68,6 @@ class PendingRequest:
         self.answered, self.endpoints = answered, endpoints
         self.data = self.answer = None
         self.own = False
-
-
-class Meddler(Protocol):
-    """What faults are to a relay."""
-
-    def concerns(self, api: Api | None) -> bool:
-        """Return whether any fault may concern an API; its messages are held whole then."""
-
-    def request(self, asked: PendingRequest, to_broker: Out, to_client: Out) -> bool:
-        """Put what becomes of a request into the queues; return whether an answer to it may still be passed on."""
-
-    def response(self, asked: PendingRequest | None, frame: bytes, to_client: Out) -> bytes | None:
-        """Put what becomes of a response into the queue; return the frame to pass on, None for none, now or later."""
 
 
 class HoldServer(Protocol):

@@ -12,22 +12,23 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from ..errors import InputError
 from ..exchanges.engine.names import Learner, tells_names
+from ..exchanges.engine.requests import read_header
 from ..exchanges.filters.filter_set import Filters
 from ..exchanges.filters.table import FILTERS
-from ..exchanges.messages.exchange import Exchange
+from ..exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from ..exchanges.messages.peers import Peers
 from ..library import encode
 from ..protocol.wire import Api
 from ..protocol.wire.language.api import Direction
-from .actions import ACTIONS, Action, Refuse, Turn
+from .actions import ACTIONS, Action, Turn
 from .effects import HangUp, Out, PendingRequest, Send, Wait
-from .relay import SIZE, ExchangeView
+from .frames import SIZE
 
 FORM = "use API: ACTION, as in 'Fetch: delay 500ms' or 'Produce topic=orders: drop response 3 times'"
 
@@ -46,16 +47,18 @@ class Rule:
     """One rule, parsed. Raise `InputError` for what is none."""
 
     text: str
-    times: int | None
-    chance: float
+    times: int | None = None
+    chance: float = 1.0
+    concerns: Callable[[Api | None], bool]
+    """Whether the rule may concern an API."""
 
     def __init__(self, text: str) -> None:
+        self.concerns = cache(self._concerns)
         self.text = text = " ".join(text.split())
         head, colon, tail = _divided(text)
         words = _words(tail, text)
         if not colon or not head.strip() or not words:
             raise InputError(f"fault {text!r}: invalid rule; {FORM}")
-        self.times, self.chance = None, 1.0
         kind = words.pop(0)
         if kind not in ACTIONS:
             raise InputError(f"fault {text!r}: unknown action {kind!r}; use one of {', '.join(ACTIONS)}")
@@ -78,17 +81,10 @@ class Rule:
             else:
                 raise InputError(f"invalid count {word!r}; use 3 times, or 20%")
 
-    @cached_property
-    def _apis(self) -> dict[Any, bool]:
-        return {}
-
-    def concerns(self, api: Api | None) -> bool:
-        """Return whether the rule may concern an API."""
-        if api not in self._apis:
-            asked = self.filters.given.get("api")
-            one = Exchange(NOWHERE, api, 0, 0, None)
-            self._apis[api] = all(check(one) for check in Filters(api=asked).checks()) if asked else True
-        return self._apis[api]
+    def _concerns(self, api: Api | None) -> bool:
+        asked = self.filters.given.get("api")
+        one = Exchange(NOWHERE, api, 0, 0, None)
+        return all(check(one) for check in Filters(api=asked).checks()) if asked else True
 
 
 NOWHERE = Peers(0, ("", 0), ("", 0))
@@ -186,12 +182,42 @@ class Faults:
     @staticmethod
     def _is_for(action: Action, turn: Turn) -> bool:
         """Return whether an action is done to messages of this direction; an error is put in either, once."""
-        return action.direction == turn.direction or (isinstance(action, Refuse) and turn.exchange.response is not None)
+        return action.direction == turn.direction or (action.to_responses and turn.direction == "response")
 
     def _report(self, turn: Turn, rule: Rule) -> None:
         exchange = turn.exchange
         name = exchange.api.name if exchange.api is not None else ""
         self._tell(Applied(time.time_ns(), exchange.peers.client, name, exchange.correlation_id, rule.text))
+
+
+class ExchangeView:
+    """Makes exchanges of one connection's messages; `topics` are the names of topic ids that are known."""
+
+    def __init__(self, peers: Callable[[], Peers], topics: dict[UUID, str]) -> None:
+        self._peers = peers
+        self._known = Known.nothing(topics)
+
+    def exchange(self, asked: PendingRequest, direction: Direction, data: bytes) -> Exchange | None:
+        """Return the exchange of a message, without its size; None for one that cannot be read, or whose request was
+        not held."""
+        if asked.data is None:
+            return None
+        header = read_header(asked.data, 0, len(asked.data))[1]
+        if header is None:
+            return None
+        exchange = Exchange(self._peers(), header.api, header.version, header.correlation_id, header.client_id)
+        exchange.answered = asked.answered
+        exchange.request = self._half(asked.data, "request", exchange)
+        if direction == "response":
+            exchange.response = self._half(data, "response", exchange)
+            exchange.response.asked = exchange.request
+        return exchange
+
+    def _half(self, data: bytes, direction: Direction, exchange: Exchange) -> CapturedMessage:
+        now = time.time_ns()
+        half = CapturedMessage(data, (now, now), (0, 0), direction)
+        half.api, half.version, half.known = exchange.api, exchange.version, self._known
+        return half
 
 
 class Meddling:
@@ -203,9 +229,11 @@ class Meddling:
         self._seen = ExchangeView(peers, faults.topics)
 
     def concerns(self, api: Api | None) -> bool:
+        """Return whether any fault may concern an API; its messages are held whole then."""
         return self._faults.concerns(api)
 
-    def request(self, asked: PendingRequest, to_broker: Out, to_client: Out) -> bool:
+    def request(self, asked: PendingRequest, to_broker: Out) -> bool:
+        """Put what becomes of a request into the queue; return whether an answer to it may still be passed on."""
         assert asked.data is not None
         turn = self._turn(asked, "request", asked.data)
         if turn is None:
@@ -228,6 +256,7 @@ class Meddling:
         return not turn.dropped
 
     def response(self, asked: PendingRequest | None, frame: bytes, to_client: Out) -> bytes | None:
+        """Put what becomes of a response into the queue; return the frame to pass on, None for none, now or later."""
         turn = self._turn(asked, "response", frame[4:]) if asked is not None else None
         if turn is None:
             return frame

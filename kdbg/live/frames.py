@@ -5,6 +5,7 @@ What comes out, put together, is what went in. Only the front of a frame is wait
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
@@ -12,6 +13,8 @@ from typing import NamedTuple
 from ..budget import MEMORY
 from ..capture.write import Buffer
 
+SIZE = struct.Struct(">i")
+"""The size in front of a frame."""
 MAX_FRAME = 128 << 20
 """Bytes of the longest frame that a broker may send or take by any setting that is in use; a longer one is none."""
 MAX_HELD = 64 << 20
@@ -50,10 +53,9 @@ class Frames:
     Frames that are passed on come out together, as the bytes that went in, unless they are wanted `singly`.
     """
 
-    lost: bool
+    lost: bool = False
 
     def __init__(self, judge: Judge, *, singly: bool = False) -> None:
-        self.lost = False
         self._judge, self._singly = judge, singly
         self._rest = 0
         self._wanted = 4

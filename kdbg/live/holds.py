@@ -7,6 +7,7 @@ is told by `tell`, and the connection goes on by its `wake`.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import pickle
 import socket
 import struct
@@ -14,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
 
 from ..errors import BuildError, GrammarError, InputError, WireError
@@ -23,11 +24,11 @@ from ..exchanges.filters.filter_set import Filters
 from ..exchanges.messages.exchange import CapturedMessage, Exchange
 from ..exchanges.messages.peers import Peers
 from ..protocol.wire.language.api import Direction
-from .actions import Set, Turn
+from .actions import Turn, put
 from .effects import Hold, PendingRequest
-from .faults import Applied
+from .faults import Applied, ExchangeView
 from .listeners import Address
-from .relay import ExchangeView, Relay
+from .relay import Relay
 
 BOTH: frozenset[Direction] = frozenset({"request", "response"})
 
@@ -58,32 +59,19 @@ class Held(NamedTuple):
         return self.request if self.direction == "request" else self.response or b""
 
 
-class Tell(Protocol):
-    """Who is told of what is held; returns False where that cannot be taken, and nothing is held then."""
-
-    def held(self, held: Held) -> bool:
-        """Take note of a message that is held from now on."""
-
-    def gone(self, number: int) -> None:
-        """Take note that its connection has ended."""
-
-    def done(self, applied: Applied) -> None:
-        """Take note of what was done to an exchange."""
-
-
 class Desk:
     """What is held of all connections. `filters` say which messages are held, None for none, `sides` of which kind."""
 
     filters: Filters | None
     sides: frozenset[Direction]
 
-    def __init__(self, tell: Tell, topics: dict[UUID, str] | None = None) -> None:
+    def __init__(self, tell: Office, topics: dict[UUID, str] | None = None) -> None:
         self.tell = tell
         self.topics: dict[UUID, str] = {} if topics is None else topics
         self.filters, self.sides = None, BOTH
         self._check: Callable[[Exchange], bool] | None = None
         self._learner = Learner(self.topics)
-        self._number = 0
+        self.numbers = itertools.count(1)
         self._held: dict[int, tuple[ConnectionHolds, Hold]] = {}
         self._holders: dict[tuple[str, int], ConnectionHolds] = {}
 
@@ -116,22 +104,17 @@ class Desk:
         self._held[held.number] = holder, hold
         return True
 
-    def number(self) -> int:
-        """Return the number of the next message."""
-        self._number += 1
-        return self._number
-
     def resume(self, number: int, data: bytes | None = None) -> None:
         """Pass a message on, with `data` in place of its bytes; do nothing for one that is not held."""
         if number in self._held:
             holder, hold = self._held.pop(number)
-            holder.resume(hold, data)
+            holder.release(hold, hold.data if data is None else data)
 
     def drop(self, number: int) -> None:
         """Let a message vanish; its connection gives no answers from there on."""
         if number in self._held:
             holder, hold = self._held.pop(number)
-            holder.drop(hold)
+            holder.release(hold, None)
 
     def repeat(self, client: tuple[str, int], data: bytes) -> bool:
         """Send a request once more over its client's connection; return False where that is closed."""
@@ -178,19 +161,15 @@ class ConnectionHolds:
         assert asked.data is not None
         hold = Hold(asked, direction, data, time.monotonic())
         response = data if direction == "response" else None
-        held = Held(self._desk.number(), self._peers(), direction, asked.data, response)
+        held = Held(next(self._desk.numbers), self._peers(), direction, asked.data, response)
         return hold if self._desk.take(self, held, hold) else None
 
-    def resume(self, hold: Hold, data: bytes | None) -> None:
-        """Pass on what was held."""
-        self._did(hold, "changed, " if data is not None and data != hold.data else "")
-        self._relay.release(hold, hold.data if data is None else data)
-        self._wake()
-
-    def drop(self, hold: Hold) -> None:
-        """Let what was held vanish."""
-        self._did(hold, "dropped, ")
-        self._relay.release(hold, None)
+    def release(self, hold: Hold, data: bytes | None) -> None:
+        """Pass on what was held with these bytes; let it vanish for None."""
+        seconds = time.monotonic() - hold.since
+        what = "dropped, " if data is None else "changed, " if data != hold.data else ""
+        self._tell(hold.asked, f"{hold.direction} {what}held for {seconds:.1f} s")
+        self._relay.release(hold, data)
         self._wake()
 
     def repeat(self, data: bytes) -> None:
@@ -210,10 +189,6 @@ class ConnectionHolds:
         """Take note that the connection has ended."""
         self._desk.ended(self, self._peers().client)
 
-    def _did(self, hold: Hold, what: str) -> None:
-        seconds = time.monotonic() - hold.since
-        self._tell(hold.asked, f"{hold.direction} {what}held for {seconds:.1f} s")
-
     def _tell(self, asked: PendingRequest, what: str) -> None:
         name = asked.api.name if asked.api is not None else ""
         self._desk.tell.done(Applied(time.time_ns(), self._peers().client, name, asked.correlation_id or 0, what))
@@ -227,7 +202,7 @@ def with_field(held: Held, data: bytes, text: str, topics: dict[UUID, str]) -> b
         raise InputError("these bytes are no longer a message; edit them as bytes")
     turn = Turn(exchange, held.direction, data)
     try:
-        changed = Set(held.direction, text).apply(turn)
+        changed = put(turn, text)
     except (BuildError, GrammarError, WireError) as error:
         raise InputError(str(error)) from None
     if not changed:
@@ -246,6 +221,7 @@ def with_bytes(data: bytes, start: int, end: int, text: str) -> bytes:
 End: TypeAlias = socket.socket
 """An end of a channel."""
 SIZE = struct.Struct("<I")
+CLOSED = "the connection of this exchange is closed; press u to copy a command that sends the request again"
 MOST = 64 << 20
 """Bytes of held messages that wait for the screen to take them, at most."""
 
@@ -259,10 +235,11 @@ class Office(asyncio.Protocol):
     """The relay's end: tells the screen what is held, and does with it what the screen asks for."""
 
     desk: Desk
+    done: Callable[[Applied], None]
+    """Gets what was done to an exchange."""
 
     def __init__(self, done: Callable[[Applied], None]) -> None:
-        self.desk = Desk(self)
-        self._done = done
+        self.desk, self.done = Desk(self), done
         self._transport: asyncio.Transport | None = None
         self._taken = bytearray()
 
@@ -278,6 +255,7 @@ class Office(asyncio.Protocol):
     # What the desk tells
 
     def held(self, held: Held) -> bool:
+        """Tell of a message that is to be held; return False where that cannot be told, and nothing is held then."""
         transport = self._transport
         if transport is None or transport.is_closing() or transport.get_write_buffer_size() > MOST:
             return False
@@ -285,10 +263,8 @@ class Office(asyncio.Protocol):
         return True
 
     def gone(self, number: int) -> None:
+        """Tell that the connection of a message has ended."""
         self._write(number)
-
-    def done(self, applied: Applied) -> None:
-        self._done(applied)
 
     # What the screen asks for
 
@@ -310,19 +286,8 @@ class Office(asyncio.Protocol):
                 return
             name, *given = pickle.loads(self._taken[SIZE.size : end])  # what this program wrote
             del self._taken[:end]
-            self._do(name, given)
-
-    def _do(self, name: str, given: list[Any]) -> None:
-        if name == "want":
-            self.desk.want(*given)
-        elif name == "resume":
-            self.desk.resume(*given)
-        elif name == "drop":
-            self.desk.drop(*given)
-        elif not self.desk.repeat(*given):
-            self._write(
-                "the connection of this exchange is closed; press u to copy a command that sends the request again"
-            )
+            if getattr(self.desk, name)(*given) is False:
+                self._write(CLOSED)
 
     def _write(self, what: Held | int | str) -> None:
         if self._transport is not None and not self._transport.is_closing():

@@ -164,12 +164,12 @@ class Ports:
         self._listening, self._port = listening, listening.port
         self._had: dict[Address, int] = {}
 
-    def bound(self, broker: Address | None = None, *, strict: bool) -> socket.socket:
+    def bound(self, broker: Address, *, strict: bool) -> socket.socket:
         """Return a listening socket on the port that a broker had before, or the next.
 
         Or on any free one, unless `strict`. Raise `InputError` where nothing can listen on the address.
         """
-        host, wanted = self._listening.host, self._had.get(broker, self._port) if broker is not None else self._port
+        host, wanted = self._listening.host, self._had.get(broker, self._port)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         for port in [wanted] if strict or not wanted else [wanted, 0]:
             try:
@@ -179,8 +179,7 @@ class Ports:
                 continue
             if wanted == self._port and wanted:
                 self._port = (self._port + 1) % PORTS
-            if broker is not None:
-                self._remember(broker, sock.getsockname()[1])
+            self._remember(broker, sock.getsockname()[1])
             return sock
         raise InputError(f"cannot listen on {show((host, wanted))}: {problem}; choose another address with --listen")
 

@@ -23,14 +23,13 @@ class Load:
     delivered: while `is_high`, connections whose queues hold anything are read no further, the others in small parts.
     """
 
-    lost: int
+    lost: int = 0
     most: int
-    total: int
+    total: int = 0
 
     def __init__(self, most: int | None = None, short: Callable[[int], None] = lambda lost: None) -> None:
         """Make an empty one; `short` gets the number of messages so far that passed without their faults and holds."""
         self.most = MEMORY.connections if most is None else most
-        self.total = self.lost = 0
         self._short = short
         self._kept = Counter[Connection]()
         self._queued = Counter[Connection]()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 
 from ..capture.packet import Endpoint
 from ..capture.write import RAW_IP, Buffer, CaptureWriter, Talks
@@ -36,46 +35,21 @@ class Taps:
             one.ended(client, broker, time_ns, connection)
 
 
-class SavingTap:
+class SavingTap(CaptureWriter):
     """Writes a capture until the system takes no more, which it says once: connections go on."""
 
-    def __init__(self, writer: CaptureWriter, say: Callable[[str], None]) -> None:
-        self._writer, self._say = writer, say
-        self.failed = False
+    failed: bool = False
 
-    def tap(
-        self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int, connection: int
-    ) -> None:
-        """Write bytes that went over a connection."""
-        self._do(lambda: self._writer.tap(client, broker, from_client, data, time_ns, connection))
+    def __init__(self, path: str, say: Callable[[str], None]) -> None:
+        super().__init__(path)
+        self._say = say
 
-    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int, connection: int) -> None:
-        """Write that a connection has ended."""
-        self._do(lambda: self._writer.ended(client, broker, time_ns, connection))
-
-    def close(self) -> None:
-        """End all connections, and the file."""
-        self._do(self._writer.close)
-
-    def _do(self, write: Callable[[], None]) -> None:
+    def _write(self, packets: Iterator[bytes], time_ns: int) -> None:
         try:
-            write()
+            super()._write(packets, time_ns)
         except CaptureError as error:
             self.failed = True
             self._say(f"{error}; kdbg does not save later packets")
-
-
-@contextmanager
-def saving(path: str | None, say: Callable[[str], None]) -> Iterator[SavingTap | None]:
-    """Make a context with what writes a capture to `path`; with None where there is no path."""
-    if path is None:
-        yield None
-        return
-    tap = SavingTap(CaptureWriter(path), say)
-    try:
-        yield tap
-    finally:
-        tap.close()
 
 
 class PipeTap:

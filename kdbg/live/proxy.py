@@ -19,7 +19,7 @@ from .client.connection import Connection
 from .client.sasl import authenticate
 from .client.settings import Settings, show
 from .client.trust import check_trust
-from .effects import Meddler
+from .faults import Meddling
 from .holds import Desk
 from .listeners import MOST, NO_ROOM, Address, Addresses, Listening, Notices
 from .load import Load
@@ -52,19 +52,18 @@ class Proxy(BrokerServer[ProxySession]):
     addresses as they are, `most` is how many brokers get a listener. `desk` is where messages are held.
     """
 
-    connections: int
-    unread: int
+    connections: int = 0
+    unread: int = 0
     each = 2
 
     def __init__(
         self, listening: Listening, upstream: Upstream, *, tap: Tap | None = None, change: bool = True,
-        faults: Callable[[Callable[[], Peers]], Meddler | None] = lambda peers: None,
+        faults: Callable[[Callable[[], Peers]], Meddling | None] = lambda peers: None,
         say: Callable[[str], None] = lambda line: None, desk: Desk | None = None, most: int = MOST,
     ) -> None:  # fmt: skip
         super().__init__(listening, say)
         self._most = max(min(most, self._descriptors.limit // LISTENERS), 1)
         self.addresses = Addresses(self._open, self._leave, most=self._most, full=self._full)
-        self.connections = self.unread = 0
         self._upstream, self._tap, self._change = upstream, tap, change
         self._faults, self._desk, self._shortage = faults, desk, Notices(say)
         self._named: Sequence[Address] = ()

@@ -1,61 +1,28 @@
-"""What the relay knows of a message that it has whole, as an exchange: for filters to ask, and for who changes it."""
+"""What is passed on in both directions of one connection: requests and responses, whole where somebody changes them."""
 
 from __future__ import annotations
 
-import struct
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Set
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 from ..capture.write import Buffer
 from ..exchanges.engine.prefixes import read_prefix
 from ..exchanges.engine.requests import RequestHeader, read_header
-from ..exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from ..exchanges.messages.message import header_grammar
-from ..exchanges.messages.peers import Peers
 from ..protocol.wire import Api
-from ..protocol.wire.language.api import Direction
 from ..protocol.wire.readings.compiled import UNREADABLE
 from ..protocol.wire.readings.endpoints import Change, EndpointsReader, endpoints_reader, with_endpoints
-from .effects import Hold, HoldServer, Meddler, Out, PendingRequest, Send
-from .frames import FRONT, Decision, FramePiece, Frames
+from .effects import Hold, HoldServer, Out, PendingRequest, Send
+from .frames import FRONT, SIZE, Decision, FramePiece, Frames
 from .listeners import Address
 
-
-class ExchangeView:
-    """Makes exchanges of one connection's messages; `topics` are the names of topic ids that are known."""
-
-    def __init__(self, peers: Callable[[], Peers], topics: dict[UUID, str]) -> None:
-        self._peers = peers
-        self._known = Known.nothing(topics)
-
-    def exchange(self, asked: PendingRequest, direction: Direction, data: bytes) -> Exchange | None:
-        """Return the exchange of a message, without its size; None for one that cannot be read, or whose request was
-        not held."""
-        if asked.data is None:
-            return None
-        header = read_header(asked.data, 0, len(asked.data))[1]
-        if header is None:
-            return None
-        exchange = Exchange(self._peers(), header.api, header.version, header.correlation_id, header.client_id)
-        exchange.answered = asked.answered
-        exchange.request = self._half(asked.data, "request", exchange)
-        if direction == "response":
-            exchange.response = self._half(data, "response", exchange)
-            exchange.response.asked = exchange.request
-        return exchange
-
-    def _half(self, data: bytes, direction: Direction, exchange: Exchange) -> CapturedMessage:
-        now = time.time_ns()
-        half = CapturedMessage(data, (now, now), (0, 0), direction)
-        half.api, half.version, half.known = exchange.api, exchange.version, self._known
-        return half
+if TYPE_CHECKING:
+    from .faults import Meddling
 
 
 MOST_ASKED = 10_000
 """Requests that may wait for their answers; whoever sends more gets no addresses rewritten any more."""
-SIZE = struct.Struct(">i")
 CORRELATION_ID = 4
 """Bytes of a response that say which request it answers."""
 CORRELATION_AT = 4
@@ -83,7 +50,7 @@ class Relay:
     """Whether messages go into the queues one by one, for they may be changed or wait there."""
 
     def __init__(
-        self, change: Change | None = None, faults: Meddler | None = None, *, singly: bool = False,
+        self, change: Change | None = None, faults: Meddling | None = None, *, singly: bool = False,
         own: Callable[[bytes], None] = lambda frame: None,
         listed: Callable[[Set[Address]], None] = lambda brokers: None,
     ) -> None:  # fmt: skip
@@ -184,7 +151,7 @@ class Relay:
             asked.data = frame[4:]
             if self._faults is None:
                 self.to_broker.append(Send(frame, frame))
-            elif not self._faults.request(asked, self.to_broker, self.to_client):
+            elif not self._faults.request(asked, self.to_broker):
                 self._silent = True
             self._hold_request(asked)
             self._answer()

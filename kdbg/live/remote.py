@@ -21,7 +21,7 @@ from kdbg.live.files import Files
 
 from ..capture import frame_writer
 from .bounded_pipe import LIMIT
-from .capture_process import CaptureOptions, CaptureOutcome, tell
+from .capture_process import CaptureOptions, PacketOutput, tell
 
 OVER = -1
 SHELL = "exec 3<&0; {{ cat <&3; kill $$; }} >/dev/null 2>&1 & exec {} </dev/null 3<&-"
@@ -81,7 +81,9 @@ def relay(command: Sequence[str], wanted: CaptureOptions, packets: int, control:
         tell(report, {"problem": f"{command[0]} cannot be started: {error.strerror}"})
     else:
         tell(report, {"problem": ""})
-        tell(report, Relaying(command[0], process, Outflow(packets, disk=LIMIT), files, control).outcome()._asdict())
+        relaying = Relaying(command[0], process, Outflow(packets, disk=LIMIT), files, control)
+        relaying.run()
+        tell(report, relaying.outcome()._asdict())
 
 
 def hear() -> None:
@@ -90,13 +92,10 @@ def hear() -> None:
         signal.signal(each, signal.SIG_DFL)
 
 
-class Relaying:
+class Relaying(PacketOutput):
     """Takes packets out of what a process writes, and hands them on."""
 
-    outflow: Outflow
-    files: Files | None
     control: int
-    now: int
     name: str
     process: subprocess.Popen[bytes]
 
@@ -107,20 +106,17 @@ class Relaying:
         assert process.stdin is not None
         self.stdout: IO[bytes] = process.stdout
         self.stdin: IO[bytes] = process.stdin
-        self.outflow, self.files, self.control = outflow, files, control
-        self.now = 0
-        self.name, self.process = name, process
-        self._links: dict[int, int] = {}
+        super().__init__(outflow, files)
+        self.control, self.name, self.process = control, name, process
 
-    def outcome(self) -> CaptureOutcome:
-        """Hand on all packets; return what came of it, once all is read, or the reader has gone."""
-        problem = ""
+    def run(self) -> None:
+        """Hand on all packets, until all is read, or the reader has gone."""
         try:
             if self.files is not None:
                 self.files.head(frame_writer.section())
             self.until_over()
         except KdbgError as error:
-            problem = str(error)
+            self.problem = str(error)
         finally:
             self.stdin.close()
             self.stdout.close()
@@ -128,13 +124,11 @@ class Relaying:
             if self.files is not None:
                 self.files.close()
         except KdbgError as error:
-            problem = str(error)
+            self.problem = str(error)
         self.outflow.drain(self.now)
         status = self.process.wait()
         if status and self.control != OVER:
-            problem = f"{self.name} ended with status {status}" + (f"; {problem}" if problem else "")
-        names = [str(name) for name in self.files.names] if self.files is not None else []
-        return CaptureOutcome(self.outflow.taken, None, self.outflow.unread, names, problem)
+            self.problem = f"{self.name} ended with status {status}" + (f"; {self.problem}" if self.problem else "")
 
     def until_over(self) -> None:
         """Hand on all packets; raise `CaptureError` for what are none, and where a file cannot be written."""
@@ -146,8 +140,8 @@ class Relaying:
         try:
             for data, packets in packets_of(source.stream, reader, head, self._wait):
                 for time, link, start, end in packets:
-                    self.now = self.now if time is None else time
-                    self._hand_on(link, data[start:end], max(reader.sent(data, start), end - start))
+                    sent = max(reader.sent(data, start), end - start)
+                    self.hand_on(link, self.now if time is None else time, data[start:end], sent)
                 self.outflow.tell(self.now)
                 if self.files is not None:
                     self.files.flush()
@@ -155,17 +149,8 @@ class Relaying:
             text = str(damage).format(last=self.outflow.taken, next=self.outflow.taken + 1)
             raise CaptureError("tcpdump", text) from None
 
-    def _hand_on(self, link: int, data: bytes, sent: int) -> None:
-        if link not in self._links:
-            self._links[link] = len(self._links)
-            described = frame_writer.interface(link)
-            self.outflow.add(described)
-            if self.files is not None:
-                self.files.head(described)
-        block = frame_writer.enhanced(self._links[link], self.now, data, sent)
-        if self.files is not None:
-            self.files.add(block)
-        self.outflow.block(block)
+    def description(self, interface: int) -> bytes:
+        return frame_writer.interface(interface)  # what has one link type is one interface
 
     def _wait(self) -> bool:
         """Wait until there is something to read, and hand on meanwhile what waits; return False: nothing is silent."""

@@ -14,9 +14,10 @@ from contextlib import suppress
 from ipaddress import IPv4Address, ip_address
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from kdbg.capture.packet import Endpoint
+from ..capture.packet import Endpoint
+from ..exchanges.messages.peers import Process
 
 PROC = Path("/proc")
 SOCKET = re.compile(r"socket:\[([0-9]+)\]")
@@ -31,19 +32,11 @@ SHORT = 12
 Ends: TypeAlias = tuple[Endpoint, Endpoint]
 
 
-class SocketProcess(NamedTuple):
-    """A process that has a socket: its number and name, its container's id and its pod's uid, "" where it has none."""
-
-    pid: int
-    name: str
-    container: str = ""
-    pod: str = ""
-
-    def __str__(self) -> str:
-        """Return it in words; the name is not escaped."""
-        inside = [f"container {self.container[:SHORT]}"] if self.container else []
-        inside += [f"pod {self.pod}"] if self.pod else []
-        return f"{self.name} {self.pid}" + (f" ({', '.join(inside)})" if inside else "")
+def process_text(process: Process) -> str:
+    """Return a process in words; the name is not escaped."""
+    inside = [f"container {process.container[:SHORT]}"] if process.container else []
+    inside += [f"pod {process.pod}"] if process.pod else []
+    return f"{process.name} {process.pid}" + (f" ({', '.join(inside)})" if inside else "")
 
 
 class Owners:
@@ -58,7 +51,7 @@ class Owners:
     def __init__(self, pids: Iterable[int] = (), containers: Iterable[str] = (), proc: Path = PROC) -> None:
         self.proc, self.pids, self.containers = proc, frozenset(pids), tuple(containers)
         self._inodes: dict[tuple[str, str], int] = {}
-        self._owners: dict[int, SocketProcess] = {}
+        self._owners: dict[int, Process] = {}
         self._next = 0.0
 
     @property
@@ -66,7 +59,7 @@ class Owners:
         """Whether only some are looked for."""
         return bool(self.pids or self.containers)
 
-    def find(self, local: Endpoint, remote: Endpoint) -> SocketProcess | None:
+    def find(self, local: Endpoint, remote: Endpoint) -> Process | None:
         """Return who has the socket of this end of a connection, of those that were seen when it was looked last."""
         for key in _keys(local, remote):
             inode = self._inodes.get(key)
@@ -124,7 +117,7 @@ class Owners:
             return
         inodes = [int(match[1]) for match in map(SOCKET.fullmatch, links) if match]
         if inodes:
-            owner = SocketProcess(pid, self._read(pid, "comm").rstrip("\n"), *_inside(self._read(pid, "cgroup")))
+            owner = Process(pid, self._read(pid, "comm").rstrip("\n"), *_inside(self._read(pid, "cgroup")))
             for inode in inodes:
                 self._owners.setdefault(inode, owner)
 

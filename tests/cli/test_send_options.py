@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import os
 import pty
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +19,23 @@ from kdbg.exchanges.messages.assign import assign, in_order, parse
 from kdbg.live.client.forms import FORMS
 from kdbg.live.client.settings import Sasl, Settings, Tls
 from kdbg.protocol import grammars
-from kdbg.ui.cli.send.api_options import ABOUT, TIMES, Acks, Moment, Offset, Pair, own_options, required
+from kdbg.ui.cli.send import command
+from kdbg.ui.cli.send.api_options import ABOUT, acks, moment, moment_or_word, offset, own_options, pair, required
 from kdbg.ui.cli.send.options import SendOptions, reach
 from kdbg.ui.cli.send.request import FromBody, FromOptions, by_name, captured
 
 from ..cases import for_each
 from .calls import CAPTURES, COMMAND, ENVIRONMENT
 
-EMPTY: dict[str, Any] = {
-    field.name: False if field.type == "bool" else None for field in dataclasses.fields(SendOptions)
-}
-NOTHING = SendOptions(**EMPTY | {"max_response": Settings().max_response})
+NOTHING: dict[str, Any] = {param.name or "": None for param in command.params} | {
+    "max_response": Settings().max_response, "only_named": False, "trust_advertised": False, "sasl_raw": False,
+}  # fmt: skip
 """As if nothing had been said."""
 
 
 def said(**options: Any) -> SendOptions:
-    return dataclasses.replace(NOTHING, **options)
+    assert options.keys() <= NOTHING.keys(), "options of kdbg send"
+    return SendOptions(**NOTHING | options)
 
 
 @pytest.fixture(autouse=True)
@@ -114,25 +115,25 @@ class TestWords:
     @for_each(
         ("kind", "text", "value"),
         [
-            (Acks(), "all", -1), (Acks(), "-1", -1), (Acks(), "0", 0), (Acks(), "7", 7),
-            (Pair(), "a=b", ("a", "b")), (Pair(), "a=", ("a", "")), (Pair(), "a", ("a", None)),
-            (Pair(), "a=b=c", ("a", "b=c")),
-            (Offset(), "12", 12), (Offset(), "EARLIEST", "earliest"), (Offset(), "-1", -1),
-            (Moment(TIMES), "latest", -1), (Moment(TIMES), "max-timestamp", -3), (Moment(TIMES), "-9", -9),
-            (Moment(), "1700000000000", 1700000000000), (Moment(), "2023-11-14T22:13:20", 1700000000000),
-            (Moment(), "2023-11-14T23:13:20+01:00", 1700000000000), (Moment(), "2023-11-14", 1699920000000),
+            (acks, "all", -1), (acks, "-1", -1), (acks, "0", 0), (acks, "7", 7),
+            (pair, "a=b", ("a", "b")), (pair, "a=", ("a", "")), (pair, "a", ("a", None)),
+            (pair, "a=b=c", ("a", "b=c")),
+            (offset, "12", 12), (offset, "EARLIEST", "earliest"), (offset, "-1", -1),
+            (moment_or_word, "latest", -1), (moment_or_word, "max-timestamp", -3), (moment_or_word, "-9", -9),
+            (moment, "1700000000000", 1700000000000), (moment, "2023-11-14T22:13:20", 1700000000000),
+            (moment, "2023-11-14T23:13:20+01:00", 1700000000000), (moment, "2023-11-14", 1699920000000),
         ],
     )  # fmt: skip
-    def test_values(self, kind: click.ParamType[Any], text: str, value: Any) -> None:
-        assert kind.convert(text, None, None) == value
+    def test_values(self, kind: Callable[[str], Any], text: str, value: Any) -> None:
+        assert kind(text) == value
 
     @pytest.mark.parametrize(
         ("kind", "text"),
-        [(Acks(), "most"), (Pair(), "=b"), (Offset(), "end"), (Moment(), "latest"), (Moment(), "9:00")],
+        [(acks, "most"), (pair, "=b"), (offset, "end"), (moment, "latest"), (moment, "9:00")],
     )
-    def test_nonsense(self, kind: click.ParamType[Any], text: str) -> None:
+    def test_nonsense(self, kind: Callable[[str], Any], text: str) -> None:
         with pytest.raises(click.BadParameter):
-            kind.convert(text, None, None)
+            kind(text)
 
 
 class TestOwnOptions:

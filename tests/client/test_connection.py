@@ -306,7 +306,7 @@ async def test_raw_bytes_and_what_comes_back() -> None:
     async with connected() as connection:
         connection.write(request(7) + request(8))
         first, second = [await connection.read_raw(5) for _ in range(2)]
-        assert not connection.ended
+        assert connection.open_
     assert [int.from_bytes(data[4:8], "big") for data in (first, second)] == [7, 8]
     assert len(first) == 4 + int.from_bytes(first[:4], "big")
 
@@ -316,7 +316,7 @@ async def test_raw_bytes_that_nobody_answers() -> None:
     async with connected(Peer.silence) as connection:
         connection.write(b"\0\0\0\4 who")
         assert await connection.read_raw(0.05) == b""
-        assert not connection.ended
+        assert connection.open_
 
 
 @pytest.mark.parametrize("said", [b"", b"\0\0", b"\0\0\0\x20 half", b"HTTP/1.1 400 Bad Request", b"\xff" * 9])
@@ -329,7 +329,7 @@ async def test_raw_bytes_that_a_broker_hangs_up_on(said: bytes) -> None:
     async with connected(serve) as connection:
         connection.write(b"?")
         assert await connection.read_raw(5) == said
-        assert connection.ended
+        assert not connection.open_
 
 
 @in_loop
@@ -341,7 +341,7 @@ async def test_raw_bytes_to_a_broker_that_resets() -> None:
     async with connected(serve) as connection:
         connection.write(b"?")
         assert await connection.read_raw(5) == b""
-        assert connection.ended
+        assert not connection.open_
         connection.write(b"this goes nowhere")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
 from kdbg.live.effects import HangUp, Hold, Out, PendingRequest, Send, Wait, pending
-from kdbg.live.socket_queue import End
+from kdbg.live.session import End
 
 MIB = 1 << 20
 RESET = struct.pack("ii", 1, 0)

@@ -238,7 +238,7 @@ def test_what_is_listened_on_and_what_clients_are_told() -> None:
         Listening("0.0.0.0", 0, "outside"),
     ):
         ports = Ports(listening)
-        with ports.bound(strict=True) as sock:
+        with ports.bound(("a", 1), strict=True) as sock:
             host, port = ports.advertised(sock)
             told.append(host)
             assert port == sock.getsockname()[1] > 0
@@ -252,7 +252,7 @@ def test_ports_follow_each_other_and_one_that_is_taken_is_left_out_or_refused() 
         ports = Ports(Listening("127.0.0.1", port))
         reason = "Address .*; choose another address with --listen"
         with pytest.raises(InputError, match=f"^cannot listen on 127.0.0.1:{port}: {reason}$"):
-            ports.bound(strict=True)
+            ports.bound(("a", 1), strict=True)
         with ports.bound(("a", 1), strict=False) as sock:
             assert sock.getsockname()[1] != port
     assert ports._port == port + 1

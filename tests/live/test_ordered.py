@@ -11,7 +11,7 @@ from kdbg.analysis.compare.value_mapping import Counterparts
 from kdbg.errors import BuildError, InputError
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.live.actions import Refuse, Set, Turn
+from kdbg.live.actions import Turn, put, refuse
 from kdbg.live.replaying.plan import Plan, left_out, unfit
 from kdbg.live.replaying.replay import waits_of
 from kdbg.live.replaying.request_adapter import (
@@ -242,30 +242,30 @@ def test_a_value_is_set_where_the_message_can_be_built_anew() -> None:
     short.response.data = short.response.data[:-1]
     for one, changed in ((whole, True), (longer, True), (short, False)):
         done = turn(one, "response")
-        assert Set("response", "error_code=27").apply(done) is changed
+        assert put(done, "error_code=27") is changed
         assert one.response is not None
         if changed:
             assert (decoded(done), len(done.data)) == ({"error_code": 27}, 6)
         else:
             assert done.data == one.response.data
     done = turn(heartbeat(0, 1), "request")
-    assert Set("request", "member_id=other").apply(done)
+    assert put(done, "member_id=other")
     assert decoded(done)["member_id"] == "other"
     for text in ("nothing=1", "error_code=x", "rows[].x=1"):
-        assert not Set("response", text).apply(turn(heartbeat(0, 1), "response")), text
+        assert not put(turn(heartbeat(0, 1), "response"), text), text
 
 
 def test_an_error_is_an_answer_or_stands_in_one() -> None:
     done = turn(heartbeat(0, 1), "request")
-    assert Refuse(27).apply(done)
+    assert refuse(done, 27)
     assert done.refused == {"error_code": 27}
     silent, nobody = heartbeat(0, 1), heartbeat(0, 1)
     silent.answered, nobody.api = False, None
     asks = exchange("ListGroups", 0, {}, {"error_code": 0, "groups": []})
     for one in (silent, nobody, asks):
         done = turn(one, "request")
-        assert not Refuse(27).apply(done)
+        assert not refuse(done, 27)
         assert done.refused is None
     done = turn(asks, "response")
-    assert Refuse(15).apply(done)
+    assert refuse(done, 15)
     assert decoded(done) == {"error_code": 15, "groups": []}

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from kdbg.live.socket_processes import Owners, SocketProcess
+from kdbg.exchanges.messages.peers import Process
+from kdbg.live.socket_processes import Owners, process_text
 
 from ..cli.calls import call
 from .watches import port
@@ -94,7 +95,7 @@ def test_containers_and_pods(tmp_path: Path, cgroup: str, container: str, pod: s
     made(tmp_path, 7, cgroup)
     made(tmp_path, 8, "0::/docker/" + "77" * 32)
     ends = ("127.0.0.1", 0x9C40), ("127.0.0.1", 9092)
-    expected = SocketProcess(7, "java", container, pod)
+    expected = Process(7, "java", container, pod)
     owners = Owners(proc=tmp_path)
     owners.look()
     assert owners.find(*ends) == expected
@@ -118,9 +119,9 @@ def made(proc: Path, pid: int, cgroup: str) -> None:
 
 
 def test_how_they_are_told() -> None:
-    assert str(SocketProcess(7, "java")) == "java 7"
-    assert str(SocketProcess(7, "java", ID)) == "java 7 (container 3f2a3f2a3f2a)"
-    assert str(SocketProcess(7, "java", ID, POD)) == f"java 7 (container 3f2a3f2a3f2a, pod {POD})"
+    assert process_text(Process(7, "java")) == "java 7"
+    assert process_text(Process(7, "java", ID)) == "java 7 (container 3f2a3f2a3f2a)"
+    assert process_text(Process(7, "java", ID, POD)) == f"java 7 (container 3f2a3f2a3f2a, pod {POD})"
 
 
 PRODUCER = """if True:

@@ -9,8 +9,7 @@ from kdbg.exchanges.messages.peers import Peers
 from kdbg.live.effects import PendingRequest, Send
 from kdbg.live.load import Load
 from kdbg.live.relay import Relay
-from kdbg.live.session import ProxySession
-from kdbg.live.socket_queue import End
+from kdbg.live.session import End, ProxySession
 
 from .test_ends import Transport, hold, run
 from .test_relay import produce, produced

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kdbg.exchanges.messages.peers import Process
 from kdbg.live import socket_processes as module
-from kdbg.live.socket_processes import Owners, SocketProcess
+from kdbg.live.socket_processes import Owners
 
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 HERE, THERE = ("127.0.0.1", 0x9C40), ("127.0.0.1", 9092)
@@ -63,12 +64,12 @@ def test_rows_of_the_tables_are_ends_and_inodes(proc: Proc) -> None:
     (proc.folder / "mounts").write_text("")
     owners = proc.owners()
     assert [owners.find(*ends) for ends in ((HERE, THERE), (THERE, HERE), (("fe80::a00:1", 40_000),) * 2)] == [
-        SocketProcess(7, "seven"), SocketProcess(8, "eight"), SocketProcess(8, "eight")]  # fmt: skip
-    assert owners.find(("fe80::a00:1%eth0", 40_000), ("fe80::a00:1%eth0", 40_000)) == SocketProcess(8, "eight")
+        Process(7, "seven"), Process(8, "eight"), Process(8, "eight")]  # fmt: skip
+    assert owners.find(("fe80::a00:1%eth0", 40_000), ("fe80::a00:1%eth0", 40_000)) == Process(8, "eight")
     assert owners.find(("127.0.0.1", 1), ("127.0.0.1", 2)) is None
     assert owners.find(THERE, THERE) is None
     only = proc.owners(8)
-    assert [only.find(HERE, THERE), only.narrowed, owners.narrowed] == [SocketProcess(8, "eight"), True, False]
+    assert [only.find(HERE, THERE), only.narrowed, owners.narrowed] == [Process(8, "eight"), True, False]
 
 
 def test_each_network_is_looked_at_once_and_the_own_one_counts(proc: Proc) -> None:
@@ -80,7 +81,7 @@ def test_each_network_is_looked_at_once_and_the_own_one_counts(proc: Proc) -> No
     proc.table(row(FOUR, FOUR_BACK, 999), of="6")
     proc.table(row(FOUR, FOUR_BACK, 300))
     owners = proc.owners()
-    assert [owners.find(HERE, THERE), owners.find(THERE, HERE)] == [SocketProcess(7, "here"), SocketProcess(6, "pod")]
+    assert [owners.find(HERE, THERE), owners.find(THERE, HERE)] == [Process(7, "here"), Process(6, "pod")]
 
 
 def test_looking_takes_a_tenth_of_the_time(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +102,7 @@ def test_what_cannot_be_read_is_left_out(proc: Proc) -> None:
     proc.table(row(FOUR, FOUR_BACK, 1))
     (proc.folder / "9").mkdir()
     proc.process(10, 1)
-    assert proc.owners().find(HERE, THERE) == SocketProcess(10, "java")
+    assert proc.owners().find(HERE, THERE) == Process(10, "java")
     nowhere = Owners(proc=proc.folder / "none")
     assert nowhere.look()
     assert nowhere.find(HERE, THERE) is None

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.text import Text
 from textual.app import App, ComposeResult
+from textual.events import DescendantFocus
 from textual.pilot import Pilot
 
 from kdbg.ui.tui.app import Page
@@ -48,12 +49,13 @@ class Screen(App[None]):
         yield self.widget
 
     def on_pane_moved(self, event: Pane.Moved) -> None:
-        assert event.control is event.pane is self.widget
+        assert event.pane is self.widget
         self.heard.append(self.widget.cursor)
 
-    def on_pane_focused(self, event: Pane.Focused) -> None:
-        assert event.control is event.pane is self.widget
-        self.heard.append("focused")
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        if isinstance(event.widget, Pane):
+            assert event.widget is self.widget
+            self.heard.append("focused")
 
     def on_heading_clicked(self, event: Heading.Clicked) -> None:
         self.heard.append(event.by)

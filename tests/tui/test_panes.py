@@ -11,7 +11,8 @@ from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol.findings.kinds import Severity
 from kdbg.ui.tui.causes import CauseLine, CausePane
-from kdbg.ui.tui.intercept import HeldList, HeldMessage, _value
+from kdbg.ui.tui.intercept import HeldList, _value
+from kdbg.ui.tui.interception import HeldMessage
 from kdbg.ui.tui.pane import StyledText
 from kdbg.ui.tui.processes import Causes
 from kdbg.views.render.times import Clock

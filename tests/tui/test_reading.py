@@ -21,10 +21,10 @@ from kdbg.ui.cli.browse_captures import Files
 from kdbg.ui.tui import table as module
 from kdbg.ui.tui.contents import ExchangeContents
 from kdbg.ui.tui.fields import SIZE, ByteRange, opened
-from kdbg.ui.tui.index import COLUMNS, HALF, WRONG, Batch, Index, Parcel, Who
+from kdbg.ui.tui.index import COLUMNS, HALF, LONGEST, MOST_NAMES, WRONG, Batch, Index, Parcel, Who
 from kdbg.ui.tui.pane import StyledText
 from kdbg.ui.tui.processes import LARGEST, PART, Causes, JobDone, Note, Progress, _tell, exactly, write_all
-from kdbg.ui.tui.rows import LONGEST, MOST, fitting, groups_of, numbers, producers_of, topics_of
+from kdbg.ui.tui.rows import fitting, groups_of, numbers, producers_of, topics_of
 from kdbg.ui.tui.spool import Chunk, SpoolReader, SpoolWalk, SpoolWriter, new_file
 from kdbg.ui.tui.table import RowTexts, columns
 from kdbg.views.render.jsonlines import json_line
@@ -127,7 +127,7 @@ def test_names_that_messages_tell() -> None:
     outline: Any = (topics, ["g" * 300, "", None], ())
     assert [*topics_of([outline, ((("b", 1),), (), ())], names)] == ["a" * LONGEST, "orders", str(unknown), "b"]
     assert [*groups_of([outline])] == ["g" * LONGEST]
-    assert (MOST, LONGEST) == (16, 256)
+    assert (MOST_NAMES, LONGEST) == (16, 256)
 
 
 def test_exchanges_are_read_from_the_spool_in_any_order(read: Read) -> None:
@@ -248,9 +248,11 @@ def test_each_line_of_the_pane_of_exchanges(read: Read, monkeypatch: pytest.Monk
     assert texts.row(1, 0) == said
     assert [piece.style for piece in texts.row(99, 0)] == ["dim"]
     monkeypatch.setattr(module, "KEPT", 2)
+    asked.clear()
+    texts = RowTexts(read, Look(), about)  # type: ignore[arg-type]
     for position in (57, 5, 57, 6, 5):
         texts.about(position)
-    assert asked == [0, 57, 5, 6], "two are kept: those that came last"
+    assert asked == [57, 5, 6, 5], "two are kept: those that were looked at last"
 
 
 def test_halves_that_are_missing_are_a_dash() -> None:

@@ -164,7 +164,7 @@ class Cluster(Discovery):
         """
         shown = self._shown(api, body, version)
         where = Route("any") if self.direct else route(api, shown)
-        address = await self._belonging(where, create=api.key == PRODUCE)
+        address = await self.belonging(where, create=api.key == PRODUCE)
         if where.kind == "leader" and self._scattered(api, shown):
             text = f"the partitions have different leaders; sending only to {show(address)}, the leader of the first"
             self.pool.note_once(f"{api.name}: {text}")
@@ -184,7 +184,7 @@ class Cluster(Discovery):
         leaders = {self.leading(topic, partition) for topic, partition in partitions_of(api, shown)}
         return len(leaders - {None}) > 1
 
-    async def _belonging(self, where: Route, *, create: bool) -> Address:
+    async def belonging(self, where: Route, *, create: bool = False) -> Address:
         """Return the address of the broker that a route leads to; `create` lets brokers create its topic."""
         if where.kind == "leader":
             return await self.leader(*where.subject, create=create)

@@ -106,11 +106,6 @@ class Connection(asyncio.Protocol):
         """Whether it can still be used."""
         return self._failure is None
 
-    @property
-    def ended(self) -> bool:
-        """Whether the broker has closed its side."""
-        return self._failure is not None
-
     # What the client does
 
     def send(

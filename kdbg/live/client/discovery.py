@@ -21,10 +21,31 @@ from .settings import Address, show
 from .versions import Versions, choose, is_controller, serves
 
 
-class Directory:
-    """`topic_ids` is what metadata told of topics by name, `topics` the name of every id that any message told."""
+def named(topics: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return topics, each a name or an id, as a Metadata request names them."""
+    return [{"name": topic} if isinstance(topic, str) else {"topic_id": topic, "name": None} for topic in topics]
 
-    def __init__(self) -> None:
+
+METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER = 3, 10, 60
+CONTROLLERS = 2
+"""DescribeCluster's endpoint_type that asks for the controllers (KIP-919), in version 1 and later."""
+TOPIC_IDS_SINCE = 12
+"""The first version of Metadata that brokers answer by id (KIP-516)."""
+
+
+class Discovery:
+    """Asks brokers where to turn to. `bootstrap` are those that the user named, `direct` keeps to the first of them.
+
+    `topic_ids` is what metadata told of topics by name, `topics` the name of every id that any message told.
+    """
+
+    bootstrap: list[Address]
+    direct: bool
+    trace: Trace
+
+    def __init__(self, bootstrap: list[Address], *, direct: bool, trace: Trace) -> None:
+        self.bootstrap, self.direct, self.trace = bootstrap, direct, trace
+        self.pool: Pool
         self.brokers: dict[int, Address] = {}
         self.leaders: dict[tuple[Any, int], int] = {}
         self.partitions: dict[Any, list[int]] = {}
@@ -80,31 +101,6 @@ class Directory:
     def controlling(self) -> Address | None:
         """Return the controller, None where it is not known."""
         return self.brokers.get(self.controller) if self.controller is not None else None
-
-
-def named(topics: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return topics, each a name or an id, as a Metadata request names them."""
-    return [{"name": topic} if isinstance(topic, str) else {"topic_id": topic, "name": None} for topic in topics]
-
-
-METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER = 3, 10, 60
-CONTROLLERS = 2
-"""DescribeCluster's endpoint_type that asks for the controllers (KIP-919), in version 1 and later."""
-TOPIC_IDS_SINCE = 12
-"""The first version of Metadata that brokers answer by id (KIP-516)."""
-
-
-class Discovery(Directory):
-    """Asks brokers where to turn to. `bootstrap` are those that the user named, `direct` keeps to the first of them."""
-
-    bootstrap: list[Address]
-    direct: bool
-    trace: Trace
-
-    def __init__(self, bootstrap: list[Address], *, direct: bool, trace: Trace) -> None:
-        super().__init__()
-        self.bootstrap, self.direct, self.trace = bootstrap, direct, trace
-        self.pool: Pool
 
     @property
     def connections(self) -> dict[Address, Connection]:

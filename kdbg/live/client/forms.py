@@ -186,27 +186,13 @@ def elect_leaders(
 
 
 FORMS: dict[str, Callable[..., Body]] = {
-    "Produce": produce,
-    "Fetch": fetch,
-    "ListOffsets": list_offsets,
-    "Metadata": metadata,
-    "OffsetCommit": offset_commit,
-    "OffsetFetch": offset_fetch,
-    "FindCoordinator": find_coordinator,
-    "JoinGroup": join_group,
-    "Heartbeat": heartbeat,
-    "LeaveGroup": leave_group,
-    "SyncGroup": sync_group,
-    "DescribeGroups": describe_groups,
-    "ListGroups": list_groups,
-    "SaslHandshake": sasl_handshake,
-    "ApiVersions": api_versions,
-    "CreateTopics": create_topics,
-    "DeleteTopics": delete_topics,
-    "DescribeAcls": describe_acls,
-    "CreatePartitions": create_partitions,
-    "ElectLeaders": elect_leaders,
-}
+    form.__name__.title().replace("_", ""): form
+    for form in (
+        produce, fetch, list_offsets, metadata, offset_commit, offset_fetch, find_coordinator, join_group, heartbeat,
+        leave_group, sync_group, describe_groups, list_groups, sasl_handshake, api_versions, create_topics,
+        delete_topics, describe_acls, create_partitions, elect_leaders,
+    )
+}  # fmt: skip
 """The APIs that have options of their own, in the order of their keys."""
 
 

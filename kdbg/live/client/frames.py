@@ -23,13 +23,12 @@ class Frame(NamedTuple):
 class Incoming:
     """Feed it with `feed`, and `take` frames until there are none."""
 
-    times: tuple[int, int]
+    times: tuple[int, int] = (0, 0)
+    """When the first and the last byte came of what was taken latest (ns)."""
 
     def __init__(self) -> None:
         self._data = bytearray()
         self._first = self._last = 0
-        self.times = (0, 0)
-        """When the first and the last byte came of what was taken latest (ns)."""
 
     def feed(self, data: bytes, time: int) -> None:
         """Add bytes that came at `time` (ns since the epoch)."""
@@ -79,12 +78,11 @@ class TimedSocket(socket.socket):
     `told` is called each time; it must not raise, as the event loop is in the middle of sending.
     """
 
-    sent: int
-    offered: int
+    sent: int = 0
+    offered: int = 0
 
     def __init__(self, family: int) -> None:
         super().__init__(family, socket.SOCK_STREAM)
-        self.sent = self.offered = 0
         self.told: Callable[[], None] = lambda: None
 
     def send(self, data: Any, flags: int = 0, /) -> int:

@@ -93,11 +93,7 @@ class Pool:
         self.trace(f"connecting to {show(address)}")
         connection = await self._reach(address)
         if self.settings.sasl is not None:
-            try:
-                connection = await self._authenticated(connection, self.settings.sasl)
-            except BaseException:
-                await connection.close()
-                raise
+            connection = await self._authenticated(connection, self.settings.sasl)
             self.trace(f"authenticated with {self.settings.sasl.mechanism.upper()}")
         return connection
 
@@ -115,10 +111,10 @@ class Pool:
 
     async def _authenticated(self, connection: Connection, sasl: Sasl) -> Connection:
         """Authenticate on a connection, or on another where the broker hangs up when it is asked for its versions."""
-        if not sasl.raw and connection.versions is None and not await self._ask(connection):
-            await connection.close()
-            connection = await self._reach(connection.address)
         try:
+            if not sasl.raw and connection.versions is None and not await self._ask(connection):
+                await connection.close()
+                connection = await self._reach(connection.address)
             await authenticate(connection, sasl, connection.versions)
         except BaseException:
             await connection.close()

@@ -18,13 +18,8 @@ MakeSocket = Callable[[int], socket.socket]
 NO_ADDRESS = "not a valid host and port"
 
 
-def new_socket(family: int) -> socket.socket:
-    """Return a new TCP socket of this address family."""
-    return socket.socket(family, socket.SOCK_STREAM)
-
-
 async def reach(
-    address: Address, settings: Settings, protocol: asyncio.Protocol, make: MakeSocket = new_socket
+    address: Address, settings: Settings, protocol: asyncio.Protocol, make: MakeSocket = socket.socket
 ) -> asyncio.Transport:
     """Connect `protocol` to this address and return the transport; `CannotConnect` or `TimedOut` where that fails.
 

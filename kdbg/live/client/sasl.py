@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...errors import Closed, InputError, NotAuthenticated
 from ...protocol.grammars import by_key as api
@@ -25,18 +27,14 @@ class Rejected(Exception):
     """One end does not believe the other; no secret stands in the text."""
 
 
-class Mechanism(Protocol):
-    """What the client says first, and what it says to each challenge; None when it has nothing more to say.
+Talk: TypeAlias = Generator[bytes, bytes, None]
+"""A mechanism: yields what the client says, and is sent the broker's challenges, until it has nothing more to say.
 
-    Raises `Rejected` for a challenge that ends it.
-    """
-
-    def first(self) -> bytes: ...
-
-    def next(self, challenge: bytes) -> bytes | None: ...
+Raises `Rejected` for a challenge that ends it.
+"""
 
 
-def mechanism(sasl: Sasl) -> Mechanism:
+def mechanism(sasl: Sasl) -> Talk:
     """Return the mechanism of these settings; `InputError` for one that kdbg lacks, or that lacks a secret."""
     name = sasl.mechanism.upper()
     if name not in MECHANISMS:
@@ -44,59 +42,44 @@ def mechanism(sasl: Sasl) -> Mechanism:
     if name == "OAUTHBEARER":
         if not sasl.token:
             raise InputError("OAUTHBEARER requires a token; use --sasl-token-file or KDBG_SASL_TOKEN")
-        return _OAuthBearer(sasl.token)
+        return _oauthbearer(sasl.token)
     if not sasl.username:
         raise InputError(f"{name} requires a user name; use --sasl-username")
-    return _Plain(sasl) if name == "PLAIN" else _Scram(name, sasl)
+    if name == "PLAIN":
+        return _plain(sasl)
+    from scramp import ScramClient, ScramException
+
+    try:
+        return _scram(ScramClient([name], sasl.username, sasl.password))
+    except ScramException as error:
+        raise InputError(f"{name}: invalid user name or password: {error}") from None
 
 
-class _Plain:
-    def __init__(self, sasl: Sasl) -> None:
-        self.sasl = sasl
-
-    def first(self) -> bytes:
-        return f"\0{self.sasl.username}\0{self.sasl.password}".encode()
-
-    def next(self, challenge: bytes) -> bytes | None:
-        return None
+def _plain(sasl: Sasl) -> Talk:
+    yield f"\0{sasl.username}\0{sasl.password}".encode()
 
 
-class _Scram:
+def _scram(client: Any) -> Talk:
     """Both ends prove that they know the password: the broker's proof comes last."""
+    from scramp import ScramException
 
-    def __init__(self, name: str, sasl: Sasl) -> None:
-        from scramp import ScramClient, ScramException
+    try:
+        challenge = yield client.get_client_first().encode()
+        _bound(challenge)
+        client.set_server_first(challenge.decode())
+        challenge = yield client.get_client_final().encode()
+        client.set_server_final(challenge.decode())
+    except ScramException as error:
+        raise Rejected(_complaint(error)) from None
+    except ValueError:
+        raise Rejected("the broker sent an invalid SCRAM message") from None
 
-        try:
-            self.client = ScramClient([name], sasl.username, sasl.password)
-        except ScramException as error:
-            raise InputError(f"{name}: invalid user name or password: {error}") from None
-        self.begun = False
 
-    def first(self) -> bytes:
-        return bytes(self.client.get_client_first().encode())
-
-    def next(self, challenge: bytes) -> bytes | None:
-        from scramp import ScramException
-
-        try:
-            if self.begun:
-                self.client.set_server_final(challenge.decode())
-                return None
-            self.begun = True
-            self._bound(challenge)
-            self.client.set_server_first(challenge.decode())
-            return bytes(self.client.get_client_final().encode())
-        except ScramException as error:
-            raise Rejected(_complaint(error)) from None
-        except ValueError:
-            raise Rejected("the broker sent an invalid SCRAM message") from None
-
-    def _bound(self, challenge: bytes) -> None:
-        """Raise `Rejected` for more than MOST_ITERATIONS iterations: deriving the key blocks the event loop."""
-        for part in challenge.split(b","):
-            if part[:2] == b"i=" and part[2:].isdigit() and int(part[2:100]) > MOST_ITERATIONS:
-                raise Rejected(f"the broker requires more than {MOST_ITERATIONS:,} iterations, the limit of kdbg")
+def _bound(challenge: bytes) -> None:
+    """Raise `Rejected` for more than MOST_ITERATIONS iterations: deriving the key blocks the event loop."""
+    for part in challenge.split(b","):
+        if part[:2] == b"i=" and part[2:].isdigit() and int(part[2:100]) > MOST_ITERATIONS:
+            raise Rejected(f"the broker requires more than {MOST_ITERATIONS:,} iterations, the limit of kdbg")
 
 
 def _complaint(error: ScramException) -> str:
@@ -107,21 +90,12 @@ def _complaint(error: ScramException) -> str:
     return text[:1].lower() + text[1:].replace(".: ", ": ")
 
 
-class _OAuthBearer:
+def _oauthbearer(token: str) -> Talk:
     """One message; a broker that does not like it says why, and wants that acknowledged before it refuses."""
-
-    def __init__(self, token: str) -> None:
-        self.token = token
-        self.complaint = ""
-
-    def first(self) -> bytes:
-        return f"n,,\x01auth=Bearer {self.token}\x01\x01".encode()
-
-    def next(self, challenge: bytes) -> bytes | None:
-        if self.complaint:
-            raise Rejected(f"the broker rejected the token: {self.complaint}")
-        self.complaint = challenge.decode(errors="replace")
-        return b"\x01" if challenge else None
+    complaint = yield f"n,,\x01auth=Bearer {token}\x01\x01".encode()
+    if complaint:
+        yield b"\x01"
+        raise Rejected(f"the broker rejected the token: {complaint.decode(errors='replace')}")
 
 
 WRONG_SECRET = "check the user name, the password and the mechanism"
@@ -136,9 +110,25 @@ async def authenticate(connection: Connection, sasl: Sasl, known: Versions | Non
     """
     talk = mechanism(sasl)
     raw = sasl.raw or (known is not None and AUTHENTICATE not in known)
+    version = choose(api(AUTHENTICATE), known or {})
+
+    async def ask(token: bytes) -> bytes:
+        """Send a token in SaslAuthenticate (KIP-152); `Rejected` for an error code in the answer."""
+        body = await connection.ask(api(AUTHENTICATE), version, {"auth_bytes": token})
+        if body["error_code"]:
+            raise Rejected(body["error_message"] or describe(body["error_code"]))
+        challenge: bytes = body["auth_bytes"]
+        return challenge
+
+    async def ask_raw(token: bytes) -> bytes:
+        """Send a token without Kafka headers, as after SaslHandshake v0."""
+        exchange = await connection.answer(connection.send_token(token))
+        assert exchange.response is not None, "every token has a response"
+        return exchange.response.data
+
     try:
         await _shake_hands(connection, sasl, 0 if raw else 1)
-        await (_raw(connection, talk) if raw else _framed(connection, talk, choose(api(AUTHENTICATE), known or {})))
+        await _converse(talk, ask_raw if raw else ask)
     except Rejected as error:
         raise _failed(connection, sasl, str(error)) from None
     except Closed as error:
@@ -158,23 +148,12 @@ async def _shake_hands(connection: Connection, sasl: Sasl, version: int) -> None
         raise _failed(connection, sasl, f"the handshake failed with {describe(body['error_code'])}")
 
 
-async def _framed(connection: Connection, talk: Mechanism, version: int) -> None:
-    """Exchange tokens in SaslAuthenticate (KIP-152); `Rejected` for an error code in an answer."""
-    token: bytes | None = talk.first()
-    while token is not None:
-        body = await connection.ask(api(AUTHENTICATE), version, {"auth_bytes": token})
-        if body["error_code"]:
-            raise Rejected(body["error_message"] or describe(body["error_code"]))
-        token = talk.next(body["auth_bytes"])
-
-
-async def _raw(connection: Connection, talk: Mechanism) -> None:
-    """Exchange tokens without Kafka headers, as after SaslHandshake v0."""
-    token: bytes | None = talk.first()
-    while token is not None:
-        exchange = await connection.answer(connection.send_token(token))
-        assert exchange.response is not None, "every token has a response"
-        token = talk.next(exchange.response.data)
+async def _converse(talk: Talk, ask: Callable[[bytes], Awaitable[bytes]]) -> None:
+    """Send the tokens of a mechanism, and give it what comes back."""
+    with suppress(StopIteration):
+        token = next(talk)
+        while True:
+            token = talk.send(await ask(token))
 
 
 def _failed(connection: Connection, sasl: Sasl, problem: str, remedy: str = WRONG_SECRET) -> NotAuthenticated:

@@ -75,16 +75,15 @@ class Answers:
     `say` is told what had no answer, `tell` what is wrong in requests.
     """
 
-    answered: int
-    refused: int
-    rejected: int
+    answered: int = 0
+    refused: int = 0
+    rejected: int = 0
 
     def __init__(
         self, recording: Recording, change: Change, say: Callable[[str], None] = lambda line: None,
         tell: Callable[[str], None] = lambda line: None,
     ) -> None:  # fmt: skip
         self.recording, self._change, self.say, self.tell = recording, change, say, tell
-        self.answered = self.refused = self.rejected = 0
         self._told = set[str]()
         self._known = Known.nothing(dict(recording.names))
         offered = recording.offered

@@ -73,10 +73,9 @@ class RecordedLog:
 class FetchLog:
     """All partitions, each answer in version `version`."""
 
-    version: int
+    version: int = 0
 
     def __init__(self) -> None:
-        self.version = 0
         self._logs: dict[tuple[Any, int], RecordedLog] = {}
 
     def add(self, grammar: WireStruct, body: Mapping[str, Any], names: Mapping[UUID, str], version: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import struct
 import time
 from collections import deque
 from collections.abc import Callable
@@ -13,13 +12,12 @@ from typing import cast
 from ...capture.packet import Endpoint
 from ...exchanges.engine.requests import read_header
 from ..broker_server import BrokerServer
-from ..frames import FRONT, Decision, Frames
+from ..frames import FRONT, SIZE, Decision, Frames
 from ..listeners import Addresses, Listening
 from ..session import Tap
 from .answers import Answers, Reply
 from .recording import Recording
 
-SIZE = struct.Struct(">i")
 LARGEST = 100 << 20
 """Bytes of the largest request that brokers read unless configured otherwise (socket.request.max.bytes)."""
 HANDSHAKE = 10.0
@@ -32,7 +30,7 @@ class Mock(BrokerServer["Talk"]):
     """Answers clients until it is closed. `tell` is told what is wrong in requests."""
 
     answers: Answers
-    connections: int
+    connections: int = 0
     each = 1
 
     def __init__(
@@ -42,7 +40,6 @@ class Mock(BrokerServer["Talk"]):
         super().__init__(listening, say)
         self.addresses = Addresses(self._open)
         self.answers = Answers(recording, self.addresses.change, say, tell)
-        self.connections = 0
         self.tap = tap
 
     async def close(self) -> None:

@@ -18,7 +18,7 @@ from ..client import Cluster, Settings
 from ..client.connection import Connection, Tap
 from ..client.defaults import waits
 from ..client.pool import Pool
-from ..client.routes import KEY_TYPES, route
+from ..client.routes import route
 from ..client.settings import Address
 from .plan import Plan, ReplayStep, Talk
 from .request_adapter import Sent, TopicShape, Words, brokers_in, nearest
@@ -41,7 +41,7 @@ class How(NamedTuple):
 class Replay:
     """One run. `told` is told of each outcome, in the order of the plan; `say` what a person should know."""
 
-    outcomes: int
+    outcomes: int = 0
 
     def __init__(
         self, plan: Plan, bootstrap: str, settings: Settings, judge: Judge, how: How, *,
@@ -60,7 +60,6 @@ class Replay:
         self._news = asyncio.Event()
         self._in_vain = set[Any]()
         self._homes: dict[Address, Address] = {}
-        self.outcomes = 0
 
     async def run(self) -> None:
         """Send all; raise `ClientError` where no broker can be reached at all."""
@@ -188,13 +187,7 @@ class Replay:
         if len(self._cluster.brokers) < 2:
             return home
         belongs = route(exchange.api, sent.body)
-        if belongs.kind == "leader":
-            return await self._cluster.leader(*belongs.subject)
-        if belongs.kind in KEY_TYPES:
-            return await self._cluster.coordinator(belongs.kind, belongs.subject)
-        if belongs.kind == "controller":
-            return await self._cluster.controller_address()
-        return await self._cluster.broker(belongs.subject) if belongs.kind == "broker" else home
+        return home if belongs.kind == "any" else await self._cluster.belonging(belongs)
 
     async def _learn_topics(self, step: ReplayStep) -> None:
         """Ask for the ids of topics that a request or its answer names by ids of then, or now has to."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -71,7 +71,7 @@ UNDECODED, REFUSED, INTERRUPTED = 1, 2, 130
 """Exit statuses: something could not be decoded; wrong usage or unreadable input; Ctrl-C."""
 
 
-class Modules(MutableMapping[str, click.Command]):
+class Modules(Mapping[str, click.Command]):
     """Maps a command's name to the command; imports its module when it is asked for."""
 
     def __getitem__(self, name: str) -> click.Command:
@@ -85,12 +85,6 @@ class Modules(MutableMapping[str, click.Command]):
 
     def __len__(self) -> int:
         return len(COMMANDS)
-
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        raise TypeError("a command is a module of kdbg.cli, and a line of COMMANDS")
-
-    def __delitem__(self, name: str) -> None:
-        raise TypeError("a command is a module of kdbg.cli, and a line of COMMANDS")
 
 
 class Commands(click.Group):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .options import color_option, definitions_option, format_option
-from .output import Writer, look
+from .output import look, write_out
 
 if TYPE_CHECKING:
     from ...protocol.wire import Api
@@ -32,10 +32,7 @@ def command(format: str, color: str) -> None:
     kdbg apis
     kdbg apis --format json
     """
-    writer = Writer()
-    for piece in listing(look(color, True, False), format == "json"):
-        writer.write(piece)
-    writer.flush()
+    write_out(listing(look(color, True, False), format == "json"))
 
 
 def listing(look: Look, json: bool) -> Iterator[str | bytes]:

@@ -27,7 +27,7 @@ from ...protocol.findings import Finding
 from ...protocol.wire.readings.topics import NamesThen
 from ...views.reading.files import BrokerFile, Named, chosen, open_any
 from ..tui.processes import Causes, Job, Note, Progress, Tell
-from ..tui.rows import Rows
+from ..tui.rows import Rows, fitting, numbers
 from ..tui.spool import SpoolWriter
 from .filters import filter_options, take_filters
 from .inputs import InputFiles
@@ -233,17 +233,7 @@ def index_runner(filters: Filters, tell: Tell, *, live: bool) -> Runner:
 
 
 def jobs(files: Sequence[str], filters: Filters) -> dict[str, Job]:
-    """Return the questions that can be asked; what answers them is imported where that is done."""
-
-    def fitting(*asked: Any) -> Iterator[bytes]:
-        from ..tui import rows
-
-        return rows.fitting(*asked)
-
-    def numbers(*asked: Any) -> Iterator[str]:
-        from ..tui import rows
-
-        return rows.numbers(*asked)
+    """Return the questions that can be asked; what writes captures is imported where that is done."""
 
     def export(*asked: Any) -> Iterator[str]:
         from .packets import export_marked

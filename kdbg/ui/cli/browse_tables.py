@@ -18,9 +18,8 @@ from ...views.render.values import escape
 from ...views.tables.columns import ABOUT, STATE, TABLES
 from ..tui.contents import Beside, Columns, Original, TableRows
 from ..tui.feed import ExchangeFeed
-from ..tui.index import COLUMNS, HALF, NOTHING, WRONG, Batch, Names, Start, Who
+from ..tui.index import HALF, LONGEST, NOTHING, WRONG, Batch, BatchBuilder, Start, Who
 from ..tui.processes import Job, Progress, Tell
-from ..tui.rows import LONGEST, MOST
 from ..tui.spool import SpoolWalk, SpoolWriter
 from .browse_captures import keys_from_terminal
 
@@ -97,32 +96,22 @@ class TableFiles:
             tell(Progress(whole, whole))
 
 
-class IndexRows:
+class IndexRows(BatchBuilder):
     """Makes batches of the index of rows; `count` are in those so far."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.count = 0
-        self._who: dict[tuple[Any, ...], int] = {}
         self._connections: dict[tuple[Any, ...], int] = {}
-        self._names: dict[Names, int] = {(): 0}
-        self._told_names = 0
 
     def batch(self, names: Sequence[str], rows: Sequence[tuple[Any, ...]], writer: SpoolWriter) -> Batch:
         """Return the batch of some more rows, and write them."""
         stored: Columns = {name: list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
-        columns = {name: array(code) for name, code in COLUMNS.items()}
-        new_who: list[Who] = []
-        for values in rows:
-            self.count += 1
-            for column, value in zip(columns.values(), self._row(dict(zip(names, values, strict=True)), new_who),
-                                     strict=True):  # fmt: skip
-                column.append(value)
-        new_names = [*self._names][self._told_names :]
-        self._told_names = len(self._names)
-        told = {name: column.tobytes() for name, column in columns.items()}
-        return Batch(told, writer.put(pickle.dumps(stored)), len(rows), new_who, new_names, [])
+        numbered = (self._row(dict(zip(names, values, strict=True))) for values in rows)
+        return self.build(numbered, writer.put(pickle.dumps(stored)), [])
 
-    def _row(self, row: Mapping[str, Any], new: list[Who]) -> tuple[int, ...]:
+    def _row(self, row: Mapping[str, Any]) -> tuple[int, ...]:
+        self.count += 1
         time, latency = row["request_time"], row["latency_us"]
         flags = WRONG if row["error_codes"] or row["notes"] else 0
         if row["request_bytes"] is None or (row["response_bytes"] is None and row["answered"] is not False):
@@ -130,17 +119,17 @@ class IndexRows:
         return (
             self.count,
             (time - EPOCH) // MICROSECOND * 1000 if time is not None else 0,
-            self._who_of(row, new),
+            self._who_of(row),
             NOTHING if row["request_bytes"] is None else row["request_bytes"],
             NOTHING if row["response_bytes"] is None else row["response_bytes"],
             NOTHING if latency is None else latency * 1000,
             flags,
-            self._name(row["topics"]),
-            self._name(row["groups"]),
+            self.number_names(_known(row["topics"])),
+            self.number_names(_known(row["groups"])),
             0,
         )
 
-    def _who_of(self, row: Mapping[str, Any], new: list[Who]) -> int:
+    def _who_of(self, row: Mapping[str, Any]) -> int:
         connection = row["capture"], row["connection_id"]
         number = self._connections.setdefault(connection, len(self._connections) + 1)
         client_id = row["client_id"]
@@ -149,15 +138,11 @@ class IndexRows:
             row["api_version"] if row["api_version"] is not None else -1,
             None if client_id is None else client_id[:LONGEST],
         )  # fmt: skip
-        found = self._who.get(who)
-        if found is None:
-            found = self._who[who] = len(self._who)
-            new.append(who)
-        return found
+        return self._who[who] if who in self._who else self.number_who(who, who)
 
-    def _name(self, names: Sequence[Hashable] | None) -> int:
-        found: Names = tuple(dict.fromkeys(name for name in names or () if name is not None))[:MOST]
-        return self._names.setdefault(found, len(self._names))
+
+def _known(names: Sequence[Hashable] | None) -> Iterator[Hashable]:
+    return (name for name in names or () if name is not None)
 
 
 class Condition:

@@ -9,7 +9,7 @@ import click
 
 from .completion import api_names
 from .options import color_option, definitions_option, format_option
-from .output import Writer, look
+from .output import look, write_out
 
 if TYPE_CHECKING:
     from ...views.render.style import Look
@@ -40,10 +40,7 @@ def command(api: str | None, missing: str | None, format: str, color: str) -> No
     """
     if api == SPECIAL and missing is not None:
         raise click.UsageError("--missing cannot be combined with payloads")
-    writer = Writer()
-    for piece in pieces(api, missing, look(color, True, False), format == "json"):
-        writer.write(piece)
-    writer.flush()
+    write_out(pieces(api, missing, look(color, True, False), format == "json"))
 
 
 def pieces(api: str | None, missing: str | None, look: Look, json: bool) -> Iterator[str | bytes]:

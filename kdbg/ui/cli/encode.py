@@ -10,7 +10,7 @@ import click
 
 from .completion import api_names, api_versions
 from .options import definitions_option
-from .output import Writer
+from .output import Writer, write_out
 
 if TYPE_CHECKING:
     from ...protocol.wire.language.api import Direction
@@ -49,15 +49,13 @@ def command(api: str, version: int | None, direction: Direction | None, body: st
     kdbg encode metadata --version 1 --header '{"correlation_id": 7}' --size | kdbg explain -
     kdbg decode captures/first-contact.pcap --format json --show-secrets | kdbg encode -
     """
-    writer = Writer()
     if api == "-" or api.startswith("@"):
         if version is not None or direction or body is not None or header is not None or format == "raw":
             raise click.UsageError("--version, --request, --response, --body, --header and --format raw require an API")
         if api == "-" and sys.stdin.isatty():
             raise click.UsageError("nothing to encode: give an API, or pipe exchanges to stdin")
-        return exchanges(api, size, format, writer)
-    writer.write(shown(one(api, version, direction or "request", body, header), size, format))
-    writer.flush()
+        return exchanges(api, size, format)
+    write_out([shown(one(api, version, direction or "request", body, header), size, format)])
     return 0
 
 
@@ -79,11 +77,12 @@ def one(api: str, version: int | None, direction: Direction, body: str | None, h
     return guarded(lambda: encode(value, api=known.key, version=version, direction=direction, header=head))
 
 
-def exchanges(source: str, size: bool, format: str, writer: Writer) -> int:
+def exchanges(source: str, size: bool, format: str) -> int:
     """Encode both halves of each exchange; what came before a mistake is written."""
     from ...views.render.jsonlines import dump
     from .reencode import Reencoder
 
+    writer = Writer()
     reencoder = Reencoder(lambda problem: click.echo(f"kdbg: {problem}", err=True))
     try:
         for halves in reencoder.lines(lines(source)):

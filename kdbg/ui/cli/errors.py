@@ -9,7 +9,7 @@ import click
 
 from .completion import error_codes
 from .options import color_option, format_option
-from .output import Writer, look
+from .output import look, write_out
 
 if TYPE_CHECKING:
     from ...protocol.grammars.errors import Error
@@ -37,13 +37,10 @@ def command(errors: tuple[str, ...], format: str, color: str) -> None:
     from ...views.render.jsonlines import dump
 
     found = [error for query in errors for error in search(query)] if errors else list(ERRORS.values())
-    shape, writer = look(color, True, False), Writer()
     if format == "json":
-        for error in found:
-            writer.write(dump(error_object(error)))
+        write_out(dump(error_object(error)) for error in found)
     else:
-        writer.write(text(found, shape, whole=not errors, exact=len(found) == len(errors)))
-    writer.flush()
+        write_out([text(found, look(color, True, False), whole=not errors, exact=len(found) == len(errors))])
 
 
 def text(found: list[Error], look: Look, *, whole: bool, exact: bool) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ...errors import InputError
+from ...views.render.views import view
 from .completion import api_names, api_versions, finding_kinds
 from .options import input_options, look_options, values_option, view_option
 from .output import Writer, look, without_values
@@ -217,7 +218,6 @@ def _number(value: int, format: str, look: Look, writer: Writer) -> bool:
     """Explain a number as an INT32 that was read from the wire."""
     from ...views.render.jsonlines import dump
     from ...views.render.numbers import number_facts, number_text
-    from ...views.render.views import view
 
     what, advice, clean = number_facts(value)
     notes = [what, *filter(None, [advice])]
@@ -229,7 +229,6 @@ def _statements(said: Sequence[Statement], format: str, look: Look, writer: Writ
     """Show what the phrases in a text state."""
     from ...views.render.jsonlines import dump
     from ...views.render.phrases import phrases_text
-    from ...views.render.views import view
 
     if not view(format).data:
         writer.write(phrases_text(said, look))
@@ -245,7 +244,6 @@ def _without_lines(text: str, format: str, look: Look, writer: Writer) -> tuple[
     from ...analysis.logs.conversations import Conversations
     from ...analysis.logs.kafkajs import on_one_line
     from ...analysis.logs.lines import Lines
-    from ...views.render.views import view
 
     text = on_one_line(text)
     told = Lines().take(text.encode("utf-8", "replace"), end=True)
@@ -300,7 +298,6 @@ def _takes(
     from ...exchanges.guess.hints import words_of
     from ...exchanges.guess.pieces import pieces_of
     from ...views.render.recognised_input import alone, input_line
-    from ...views.render.views import view
 
     shown, plainly, clean = view(format), alone(takes, bare), True
     assert shown.explained is not None, "--format offers no other"

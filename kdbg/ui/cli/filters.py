@@ -28,35 +28,26 @@ MOST, LONGEST = 8, 60
 """How many values are offered in place of one that was not there, and how many characters of each."""
 
 
-class When(click.ParamType):  # type: ignore[type-arg]
-    """Turns what the user wrote into a `Moment`."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Moment:
-        found = next((moment for read in READERS if (moment := read(value)) is not None), None)
-        if found is None:
-            self.fail(
-                f"invalid time {value!r}; use 12:30:01.5, 2026-11-21T12:30:01.5, or seconds since 1970", param, ctx
-            )
-        return found
+def moment(text: str) -> Moment:
+    """Parse a point in time."""
+    found = next((moment for read in READERS if (moment := read(text)) is not None), None)
+    if found is None:
+        problem = f"invalid time {text!r}; use 12:30:01.5, 2026-11-21T12:30:01.5, or seconds since 1970"
+        raise click.BadParameter(problem)
+    return found
 
 
-class Milliseconds(click.ParamType):  # type: ignore[type-arg]
-    """A duration in milliseconds, which may have its unit behind it: 100, 100ms, 250us, 1.5s."""
-
-    name = "milliseconds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        text, factor = str(value).strip(), 1.0
-        for unit, longer in UNITS:
-            if text.endswith(unit):
-                text, factor = text.removesuffix(unit), longer
-                break
-        number = _seconds(text)
-        if number is None:
-            self.fail(f"invalid duration {value!r}; use 100 or 100ms, 250us, 1.5s", param, ctx)
-        return number * factor
+def milliseconds(value: str) -> float:
+    """Parse a duration in milliseconds, which may have its unit behind it: 100, 100ms, 250us, 1.5s."""
+    text, factor = value.strip(), 1.0
+    for unit, longer in UNITS:
+        if text.endswith(unit):
+            text, factor = text.removesuffix(unit), longer
+            break
+    number = _seconds(text)
+    if number is None:
+        raise click.BadParameter(f"invalid duration {value!r}; use 100 or 100ms, 250us, 1.5s")
+    return number * factor
 
 
 def _seconds(text: str) -> float | None:
@@ -100,20 +91,17 @@ class WordOption(click.Option):
         parser.parse_args = with_values
 
 
-class FlagOrWord(click.ParamType):  # type: ignore[type-arg]
-    """True for the plain flag, else one of the words."""
+def flag_or_word(words: tuple[str, ...]) -> Callable[[Any], bool | str]:
+    """Return the type that is True for the plain flag, else one of the words."""
 
-    name = "flag"
-
-    def __init__(self, words: tuple[str, ...]) -> None:
-        self.words = words
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool | str:
+    def flag(value: Any) -> bool | str:
         if value is True or value == str(True):
             return True
-        if value not in self.words:
-            self.fail(f"{value!r} is not {' or '.join(map(repr, self.words))}", param, ctx)
+        if value not in words:
+            raise click.BadParameter(f"{value!r} is not {' or '.join(map(repr, words))}")
         return str(value)
+
+    return flag
 
 
 TYPES: dict[ValueForm, dict[str, Any]] = {
@@ -121,8 +109,8 @@ TYPES: dict[ValueForm, dict[str, Any]] = {
     ValueForm.NUMBERS: {"multiple": True},
     ValueForm.RANGES: {"multiple": True},
     ValueForm.FLAG: {"is_flag": True},
-    ValueForm.MILLISECONDS: {"type": Milliseconds()},
-    ValueForm.MOMENT: {"type": When()},
+    ValueForm.MILLISECONDS: {"type": milliseconds},
+    ValueForm.MOMENT: {"type": moment},
     ValueForm.EXPRESSION: {},
     ValueForm.FILES: {"multiple": True, "type": click.Path()},
     ValueForm.COUNT: {},
@@ -213,7 +201,7 @@ def _with(filters: dict[str, Filter], command: Command) -> Command:
     for name, one in reversed(filters.items()):
         takes = TYPES[one.form]
         if one.words:
-            takes = {"cls": WordOption, "type": FlagOrWord(one.words)}
+            takes = {"cls": WordOption, "type": flag_or_word(one.words)}
         if one.form in (ValueForm.NUMBERS, ValueForm.COUNT):
             takes = takes | {
                 "type": click.IntRange(one.within[0], one.within[-1] if one.within[-1] < 1 << 62 else None)

@@ -11,7 +11,7 @@ from ...errors import InputError
 from . import UNDECODED
 from .completion import api_or_payload, api_versions, grammar_names
 from .options import color_option, definitions_option, format_option
-from .output import Writer, look
+from .output import look, write_out
 
 if TYPE_CHECKING:
     from ...protocol.definitions import Declared, MessageDefinition
@@ -76,18 +76,17 @@ def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, ve
         raise click.UsageError("an API is missing; list them with kdbg apis")
     if source is not None and (version is None or api is None):
         raise click.UsageError("--source requires --version")
-    writer, status = Writer(), 0
+    status = 0
     shape, json = look(color, True, False), format == "json"
     if source is not None and api is not None and version is not None:
-        writer.write(sources(api, version, direction, source))
+        write_out([sources(api, version, direction, source)])
     elif compatible:
         verdict, status = check_compatible(names, shape, json)
-        writer.write(verdict)
+        write_out([verdict])
+    elif files:
+        write_out(defined(files, version, diff, direction, shape, json))
     else:
-        found = defined(files, version, diff, direction, shape, json) if files else None
-        for piece in found or pieces(api, version, diff, direction, shape, json):
-            writer.write(piece)
-    writer.flush()
+        write_out(pieces(api, version, diff, direction, shape, json))
     return status
 
 

@@ -12,7 +12,7 @@ import click
 from ...errors import InputError
 from .completion import guide_sections, guide_topics
 from .options import color_option
-from .output import Writer, look
+from .output import look, write_out
 
 if TYPE_CHECKING:
     from ...protocol.findings import Kind
@@ -104,6 +104,4 @@ def show(markdown: str, raw: bool, color: str) -> None:
     if terminal and text.count("\n") >= shutil.get_terminal_size().lines:
         click.echo_via_pager(text, color=bool(shape.colors))
     else:
-        writer = Writer()
-        writer.write(text)
-        writer.flush()
+        write_out([text])

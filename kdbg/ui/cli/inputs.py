@@ -124,13 +124,12 @@ class Progress:
     drawn, nor costs anything, where stderr is no terminal.
     """
 
-    exchanges: Callable[[], int]
+    exchanges: Callable[[], int] = staticmethod(lambda: 0)
 
     def __init__(self, writer: Writer | None = None, clock: Callable[[], float] = monotonic) -> None:
         self._watched = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._clock = clock
         self._source: Source | None = None
-        self.exchanges = no_exchanges
         self._shown = False
         self._files = self._file = self._done = 0
         self._total: int | None = None
@@ -212,11 +211,6 @@ class Progress:
         if self._files > 1:
             parts.append(f"file {self._file:,} of {self._files:,}")
         return " · ".join(parts)
-
-
-def no_exchanges() -> int:
-    """Return 0: nobody counts."""
-    return 0
 
 
 def amount(size: float) -> str:

@@ -6,24 +6,18 @@ Whoever captures or relays waits for none of these: what comes faster than it is
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...atomic import AtomicFile
-from ...capture.write import CaptureWriter
-from ...errors import CaptureError, InputError, UnknownCapture
+from ...errors import CaptureError, UnknownCapture
 from ...exchanges.engine.driver import Pairing
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
-from ...live.holds import BOTH, Hand, Held, channel, with_bytes, with_field
+from ...live.holds import Hand, channel
 from ...live.socket_processes import Owners
-from ...protocol.findings.amounts import count
-from ...protocol.wire.language.api import Direction
 from ...views.render.style import Look
 from ..tui.feed import ExchangeFeed
 from ..tui.index import Batch, Start
-from ..tui.intercept import Heard, HeldMessage
 from ..tui.processes import Causes, Job, Note, Progress, Tell
 from ..tui.spool import SpoolWalk, SpoolWriter
 from . import browse_captures
@@ -35,7 +29,6 @@ from .runner import Blocks, ignore
 __all__ = ["Hand", "Live", "channel", "screen", "show"]
 KEPT = 500_000
 """Exchanges that are kept: some 60 MB of memory, and what their messages take in a file."""
-SIDED = re.compile(r"(request|response)s?\s*:\s*(.*)", re.DOTALL)
 
 
 class Live:
@@ -86,63 +79,6 @@ class Live:
             writer.close()
 
 
-class Interception:
-    """Holds messages of the proxy, and does with them what the screen says."""
-
-    def __init__(self, hand: Hand) -> None:
-        self._hand = hand
-        self._held: dict[int, Held] = {}
-
-    def listen(self, hear: Callable[[Heard], None]) -> None:
-        def take(what: Held | int | str) -> None:
-            if isinstance(what, Held):
-                self._held[what.number] = what
-                hear(HeldMessage(what.number, what.direction, what.data, what.exchange({})))
-            else:
-                if isinstance(what, int):
-                    self._held.pop(what, None)
-                hear(what)
-
-        self._hand.listen(take)
-
-    def want(self, text: str) -> None:
-        found = SIDED.fullmatch(text.strip())
-        expression = found[2] if found is not None else text.strip()
-        sides: frozenset[Direction] = BOTH
-        if found is not None:
-            sides = frozenset({"request" if found[1] == "request" else "response"})
-        if found is None and not expression:
-            self._hand.want(None)
-        else:
-            self._hand.want(parsed("" if expression == "*" else expression), sides)
-
-    def resume(self, message: HeldMessage) -> None:
-        self._held.pop(message.number, None)
-        self._hand.resume(message.number, message.data if message.changed else None)
-
-    def drop(self, message: HeldMessage) -> None:
-        self._held.pop(message.number, None)
-        self._hand.drop(message.number)
-
-    def repeat(self, exchange: Exchange) -> None:
-        assert exchange.request is not None
-        self._hand.repeat(exchange.peers.client, exchange.request.data)
-
-    def put(self, message: HeldMessage, text: str) -> None:
-        self._change(message, lambda held: with_field(held, message.data, text, {}))
-
-    def overwrite(self, message: HeldMessage, start: int, end: int, text: str) -> None:
-        self._change(message, lambda held: with_bytes(message.data, start, end, text))
-
-    def _change(self, message: HeldMessage, change: Callable[[Held], bytes]) -> None:
-        held = self._held.get(message.number)
-        if held is None:
-            raise InputError("the message is no longer held; its connection was closed")
-        data = change(held)
-        message.changed = message.changed or data != message.data
-        message.data, message.exchange = data, held.exchange({}, data)
-
-
 def show(source: Live, look: Look, light: bool, hand: Hand | None = None) -> None:
     """Show the screen over a stream until somebody ends it; messages are held by `hand`."""
     feed = ExchangeFeed(source, jobs(), most=KEPT)
@@ -162,13 +98,14 @@ def screen(feed: ExchangeFeed, name: str, look: Look, *, light: bool = False, ha
     """Return the screen over a feed of something live: a proxy where there is a hand, else what is watched."""
     from ..tui.app import Browser
     from ..tui.intercept import Intercepting
+    from ..tui.interception import Interception
 
     look = Look(
         width=WIDEST, full=False, show_secrets=look.show_secrets, local=look.local, hide_values=look.hide_values
     )
     if hand is None:
         return Browser(feed, look, [f"watch {name}"], parsed, light=light, follow=True)
-    return Intercepting(feed, look, [name], parsed, light=light, follow=True, intercept=Interception(hand))
+    return Intercepting(feed, look, [name], parsed, light=light, follow=True, intercept=Interception(hand, parsed))
 
 
 def jobs() -> dict[str, Job]:
@@ -178,17 +115,17 @@ def jobs() -> dict[str, Job]:
 
 def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[int]]) -> Iterator[str]:
     """Write exchanges, told by their numbers, as a capture; yield what to say of it."""
-    from .packets import write_exchange
+    from .packets import write_exchanges
 
-    left = {one for numbers in wanted.values() for one in numbers}
-    written = 0
-    with AtomicFile(target, private=True) as output, CaptureWriter(output.partial, name=target) as writer:
-        for chunk in SpoolWalk(spool, start):
-            for exchange in chunk.exchanges:
-                if exchange.number in left:
-                    left.discard(exchange.number)
-                    written += 1
-                    write_exchange(exchange, writer, exchange.peers.number)
-            if not left:
-                break
-    yield f"wrote {count(written, 'exchange')} to {target}"
+    yield write_exchanges(target, _marked(spool, start, {one for numbers in wanted.values() for one in numbers}))
+
+
+def _marked(spool: int, start: Start, left: set[int]) -> Iterator[tuple[Exchange, int]]:
+    """Yield the exchanges of these numbers, each with the number of its connection."""
+    for chunk in SpoolWalk(spool, start):
+        for exchange in chunk.exchanges:
+            if exchange.number in left:
+                left.discard(exchange.number)
+                yield exchange, exchange.peers.number
+        if not left:
+            return

@@ -24,7 +24,7 @@ from ...capture.files import Lost
 from ...capture.source import open_source
 from ...exchanges.engine.driver import Drive, Pairing, seldom_collected
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.peers import Peers, Process, endpoint
+from ...exchanges.messages.peers import Process, endpoint
 from ...protocol.findings.amounts import count
 from ...streams.tcp.connection import Connection
 from ...views.render.values import escape
@@ -34,7 +34,7 @@ from .outlets import totals
 from .runner import Blocks, OpenFile, Runner, Through
 
 if TYPE_CHECKING:
-    from ...live.socket_processes import Owners, SocketProcess
+    from ...live.socket_processes import Owners
     from .exchange_output import ExchangeOutput
 
 PAUSE = 0.025
@@ -196,19 +196,14 @@ class ProcessFilter:
 
     def __init__(self, owners: Owners, say: Callable[[str], None]) -> None:
         self.owners, self.say = owners, say
-        self._wanted: dict[int, bool] = {}
-        self._found: dict[int, tuple[SocketProcess | None, SocketProcess | None]] = {}
-        self._peers: dict[int, Peers] = {}
+        self._found: dict[int, tuple[Process | None, Process | None] | None] = {}
         self._waiting: list[tuple[Connection, int, int]] = []
 
     def met(self, connection: Connection, client: int) -> None:
         """Take notice of a connection that is Kafka; `client` is 0 if its initiator sends the requests, else 1."""
-        while len(self._wanted) >= MOST:
-            gone = next(iter(self._wanted))
-            del self._wanted[gone]
-            self._found.pop(gone, None)
-            self._peers.pop(gone, None)
-        self._wanted[connection.number] = False
+        while len(self._found) >= MOST:
+            del self._found[next(iter(self._found))]
+        self._found[connection.number] = None
         if len(self._waiting) < MOST:
             self._waiting.append((connection, client, AGAIN))
         self.look()
@@ -225,7 +220,6 @@ class ProcessFilter:
             found = self.owners.find(ends[0], ends[1]), self.owners.find(ends[1], ends[0])
             if any(found):
                 self._found[connection.number] = found
-                self._wanted[connection.number] = True
                 said = [f"{endpoint(end)}{owner_text(owner)}" for end, owner in zip(ends, found, strict=True)]
                 self.say(f"c{connection.number}: {said[0]} → {said[1]}")
             elif tries > 1:
@@ -233,20 +227,18 @@ class ProcessFilter:
 
     def name(self, exchanges: Sequence[Exchange]) -> None:
         """Note in exchanges which processes are at the ends of their connections, as far as that is known."""
-        for exchange in exchanges if self._found else ():
-            number = exchange.peers.number
-            peers = self._peers.get(number)
-            if peers is None and number in self._found:
-                ends = [None if owner is None else Process(*owner) for owner in self._found[number]]
-                peers = self._peers[number] = exchange.peers._replace(processes=(ends[0], ends[1]))
-            if peers is not None:
-                exchange.peers = peers
+        for exchange in exchanges:
+            found = self._found.get(exchange.peers.number)
+            if found is not None:
+                exchange.peers = exchange.peers._replace(processes=found)
 
     def wants(self, exchange: Exchange) -> bool:
         """Return whether an exchange is one of the processes that are wanted."""
-        return not self.owners.narrowed or self._wanted.get(exchange.peers.number, False)
+        return not self.owners.narrowed or self._found.get(exchange.peers.number) is not None
 
 
-def owner_text(owner: SocketProcess | None) -> str:
+def owner_text(owner: Process | None) -> str:
     """Return who has an end of a connection."""
-    return "" if owner is None else f" {escape(str(owner))}"
+    from ...live.socket_processes import process_text
+
+    return "" if owner is None else f" {escape(process_text(owner))}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,7 +67,7 @@ def command(
     from ...live.client.tls import server_context
     from ...live.listeners import Listening
     from ...live.mocking.recording import NOTHING, Recording
-    from ...live.packet_tap import saving
+    from ...live.packet_tap import SavingTap
     from ...views.render.values import escape
     from .runner import Runner
 
@@ -91,7 +92,8 @@ def command(
     if not ordered:
         raise CaptureError(", ".join(files), NOTHING)
     say = lambda line: runner.say(escape(line))  # noqa: E731
-    with saving(write, say) as saved:
+    saved = SavingTap(write, say) if write is not None else None
+    with saved or nullcontext():
         status = asyncio.run(serve(ordered, brokers, listening, saved, say))
     return REFUSED if saved is not None and saved.failed else status
 

@@ -55,32 +55,22 @@ class Size(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
 
 
-class Rolling(click.ParamType):  # type: ignore[type-arg]
-    """The size of files, and how many are kept: 100MB*10."""
+def rotation(text: str) -> Rotation:
+    """Parse the size of files, and how many are kept: 100MB*10."""
+    from ...live.files import Rotation
 
-    name = "rotation"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Rotation:
-        from ...live.files import Rotation
-
-        if isinstance(value, Rotation):
-            return value
-        size, _, files = value.partition("*")
-        if not files.strip().isdigit() or not int(files):
-            self.fail(f"not SIZE*N: {value!r}; use SIZE*N, such as 100MB*10", param, ctx)
-        return Rotation(Size(SMALLEST_FILE).convert(size, param, ctx), int(files))
+    size, _, files = text.partition("*")
+    if not files.strip().isdigit() or not int(files):
+        raise click.BadParameter(f"not SIZE*N: {text!r}; use SIZE*N, such as 100MB*10")
+    return Rotation(Size(SMALLEST_FILE).convert(size, None, None), int(files))
 
 
-class Setting(click.ParamType):  # type: ignore[type-arg]
-    """NAME=VALUE."""
-
-    name = "setting"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        name, equals, setting = str(value).partition("=")
-        if not name or not equals:
-            self.fail(f"invalid property {value!r}; use NAME=VALUE, such as spark.executor.memory=4g", param, ctx)
-        return name, setting
+def setting(text: str) -> tuple[str, str]:
+    """Parse NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise click.BadParameter(f"invalid property {text!r}; use NAME=VALUE, such as spark.executor.memory=4g")
+    return name, value
 
 
 def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -145,7 +135,7 @@ jobs_option: Final = click.option(
     "--jobs", "-j", type=click.IntRange(min=1), default=1, metavar="N",
     help="Use N worker processes (default: 1); the output is the same.",
 )  # fmt: skip
-conf_option: Final = click.option("--conf", multiple=True, type=Setting(), metavar="K=V", help=HELP["conf"])
+conf_option: Final = click.option("--conf", multiple=True, type=setting, metavar="K=V", help=HELP["conf"])
 write_option: Final = click.option("--write", metavar="FILE.pcap", help=HELP["write"])
 listen_options: Final = all_of(
     click.option("--listen", "-l", default="127.0.0.1:19092", metavar="HOST:PORT",

@@ -166,6 +166,14 @@ class Writer:
             rest = rest[self.raw.write(rest) or 0 :]
 
 
+def write_out(pieces: Iterable[str | bytes]) -> None:
+    """Write all of a command's output to stdout."""
+    writer = Writer()
+    for piece in pieces:
+        writer.write(piece)
+    writer.flush()
+
+
 def is_live(file: str) -> bool:
     """Return whether somebody may be writing the file while it is read: the standard input, or a pipe."""
     try:

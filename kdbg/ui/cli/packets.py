@@ -98,13 +98,18 @@ def nobody(connection: Connection) -> tuple[Receiver, Receiver]:
     return NOBODY, NOBODY
 
 
-def write_exchange(exchange: Exchange, writer: CaptureWriter, connection: int) -> None:
-    """Write the messages of an exchange; `connection` is the number of its own as `CaptureWriter` has it."""
-    for half in (exchange.request, exchange.response):
-        if half is not None:
-            data = len(half.data).to_bytes(4, "big") + half.data
+def write_exchanges(target: str, exchanges: Iterable[tuple[Exchange, int]]) -> str:
+    """Write exchanges, each with a number for its connection, as a capture; return what to say of it."""
+    written = 0
+    with AtomicFile(target, private=True) as output, CaptureWriter(output.partial, name=target) as writer:
+        for exchange, connection in exchanges:
+            written += 1
             _, client, broker, *_ = exchange.peers
-            writer.tap(client, broker, half is exchange.request, data, half.first_time, connection)
+            for half in (exchange.request, exchange.response):
+                if half is not None:
+                    data = len(half.data).to_bytes(4, "big") + half.data
+                    writer.tap(client, broker, half is exchange.request, data, half.first_time, connection)
+    return f"wrote {count(written, 'exchange')} to {target}"
 
 
 class PacketChoice(Protocol):

@@ -32,19 +32,13 @@ STAGES = {"plan": "planning", "count": "counting packets", "read": "reading", "d
 POLL = 0.2
 
 
-class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """A duration such as 30s, 10m or 2h."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        text = str(value).lower()
-        number, unit = (text[:-1], text[-1]) if text[-1:] in DURATIONS else (text, "s")
-        if not number.isdecimal() or len(number) > 9 or not int(number):
-            self.fail(f"invalid duration {value!r}; use 30s, 10m or 2h", param, ctx)
-        return float(int(number) * DURATIONS[unit])
+def duration(value: str) -> float:
+    """Parse a duration in seconds, such as 30s, 10m or 2h."""
+    text = value.lower()
+    number, unit = (text[:-1], text[-1]) if text[-1:] in DURATIONS else (text, "s")
+    if not number.isdecimal() or len(number) > 9 or not int(number):
+        raise click.BadParameter(f"invalid duration {value!r}; use 30s, 10m or 2h")
+    return float(int(number) * DURATIONS[unit])
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -70,10 +64,10 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
 @click.option("--append", is_flag=True, help="Append to existing tables and skip files already in them.")
 @click.option("--follow", is_flag=True, help="Keep running and add new data in batches.")
 @click.option(
-    "--interval", type=Seconds(), default="30s", help="Set the interval between --follow batches (default: 30s)."
+    "--interval", type=duration, default="30s", help="Set the interval between --follow batches (default: 30s)."
 )
-@click.option("--until-idle", type=Seconds(), metavar="TIME", help="Stop --follow after this time without new data.")
-@click.option("--forget", type=Seconds(), default="10m",
+@click.option("--until-idle", type=duration, metavar="TIME", help="Stop --follow after this time without new data.")
+@click.option("--forget", type=duration, default="10m",
               help="Treat a connection as closed after this idle time, with --follow (default: 10m).")  # fmt: skip
 @archive_filter_options
 @click.option("--show-secrets", is_flag=True, help="Write passwords, tokens and other secrets as well.")

@@ -30,7 +30,7 @@ from .options import (
 )
 from .outlets import metrics_option, otlp_option
 from .output import Writer, take_look
-from .send.options import NOWHERE, sasl, security_options, take_send_options, tls
+from .send.options import NOWHERE, SendOptions, sasl, security_options, tls
 
 if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import Filters
@@ -121,7 +121,7 @@ def take_proxy_options(options: dict[str, Any]) -> ProxyOptions:
     host, port = addresses(options.pop("listen"))[0]
     certificate, key = options.pop("listen_cert"), options.pop("listen_key")
     write = options.pop("write")
-    said = take_send_options(options)
+    said = SendOptions(**options)
     secure, said_sasl = tls(said, None), sasl(said, None)
     advertise, authority = options.pop("advertise") or "", options.pop("listen_ca")
     clients = client_tls.server_context(certificate, key) if certificate else None

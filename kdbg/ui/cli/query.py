@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import click
 
@@ -13,12 +13,16 @@ from ...views.tables.questions import QUESTIONS
 from . import REFUSED, UNDECODED
 from .filters import folder_of_tables, row_filter_options, take_filters, unmatched_lines
 from .options import HELP, choice_option, color_option, conf_option, input_options, raw_option, values_option
-from .output import Writer, look
+from .output import Writer, look, write_out
 
 if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import Filters
+    from ...scale.query import database
     from ...scale.query.database import Database
+    from ...scale.spark.query import sql as spark_sql
     from ...views.render.style import Look
+
+    Answer: TypeAlias = database.Answer | spark_sql.Answer
 
 MOST = 100
 """Rows of a table, unless more are asked for."""
@@ -76,9 +80,7 @@ def command(
         raise click.UsageError("--format csv prints one table; use --ask once")
     asked = {name: QUESTIONS[name].sql.strip() for name in ask} or {"": sql}
     if show_sql:
-        writer = Writer()
-        writer.write("\n\n".join(f"{title(name, '-- ')}{text}" for name, text in asked.items()) + "\n")
-        writer.flush()
+        write_out(["\n\n".join(f"{title(name, '-- ')}{text}" for name, text in asked.items()) + "\n"])
         return 0
     answers = AnswerFormat(format, limit, full, color, raw)
     filters = take_filters(options)
@@ -113,19 +115,7 @@ def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str,
     return (arguments, "") if ask else (tuple(sources), last)
 
 
-class Answer(Protocol):
-    """An answer of DuckDB's or Spark's."""
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-
-    @property
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows, as plain Python."""
-
-
-Ask = Callable[[str, int | None], Answer]
+Ask: TypeAlias = "Callable[[str, int | None], Answer]"
 """Answers SQL, with so many rows at most."""
 
 

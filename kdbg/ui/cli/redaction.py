@@ -75,20 +75,18 @@ class Redaction:
     """Redacts one capture."""
 
     made: Substitutes
-    exchanges: int
-    messages: int
-    lost: int
-    others: int
-    encrypted: int
-    blank: int
-    in_pieces: bool
+    exchanges: int = 0
+    messages: int = 0
+    lost: int = 0
+    others: int = 0
+    encrypted: int = 0
+    blank: int = 0
+    in_pieces: bool = False
 
     def __init__(self, made: Substitutes) -> None:
         self.made = made
-        self.exchanges = self.messages = self.lost = self.others = self.encrypted = self.blank = 0
         self.findings: Counter[str] = Counter()
         self.ends, self.dissectors, self.effort = Ends(), Dissectors(), Effort()
-        self.in_pieces = False
         self.pieces = Pieces()
 
     def run(self, source: str, target: str) -> int:

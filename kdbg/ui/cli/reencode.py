@@ -49,11 +49,10 @@ def guarded(encode: Callable[[], bytes]) -> bytes:
 class Reencoder:
     """Encodes exchange after exchange. A half that cannot be encoded is told to `complain` and stands as null."""
 
-    refused: int
+    refused: int = 0
 
     def __init__(self, complain: Callable[[str], None]) -> None:
         self.complain = complain
-        self.refused = 0
         self.resized: list[str] = []
 
     def lines(self, lines: Iterable[bytes]) -> Iterator[dict[str, bytes | None]]:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, NoReturn
@@ -15,14 +15,15 @@ from typing import Any, NamedTuple, NoReturn
 import click
 import orjson
 
-from ...errors import InputError, KdbgError
+from ...errors import CaptureError, KdbgError
 from ...exchanges.messages.exchange import Exchange
 from ...live.bounded_pipe import Outflow
 from ...live.client.settings import addresses
 from ...live.faults import Applied, Faults, Meddling
+from ...live.files import Files
 from ...live.holds import End, Office
 from ...live.listeners import Listening, is_local
-from ...live.packet_tap import PipeTap, SavingTap, Taps, saving
+from ...live.packet_tap import PipeTap, SavingTap, Taps
 from ...live.proxy import Proxy, Upstream
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.amounts import count
@@ -146,7 +147,8 @@ def relay(options: ProxyOptions, pipes: Pipes | None) -> int:
         brokers = addresses(stack.enter_context(clusters(options.brokers)))
         log = stack.enter_context(FaultLog(options.fault_log, pipes.marks if pipes is not None else None))
         log.warn = tell = log.say if pipes is not None and pipes.control is not None else say
-        saved = stack.enter_context(saving(options.write, lambda line: tell(escape(line))))
+        saved = SavingTap(options.write, lambda line: tell(escape(line))) if options.write is not None else None
+        stack.enter_context(saved or nullcontext())
         faults = Faults(options.rules, seed=options.seed, tell=log.tell) if options.rules else None
         if faults is not None:
             log.begin(faults)
@@ -217,16 +219,10 @@ class FaultLog:
     """Whether the file lacks lines."""
 
     def __init__(self, path: str | None, pipe: int | None) -> None:
-        self._pipe, self._path = pipe, path
+        self._pipe, self._file = pipe, Files(path) if path is not None else None
         self.warn: Callable[[str], None] = lambda line: None
-        self._file: int | None = None
         self._is_ready = False
         self._early: list[str] = []
-        if path is not None:
-            try:
-                self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            except OSError as error:
-                raise InputError(f"{path}: cannot be written: {error.strerror}") from None
         if pipe is not None:
             os.set_blocking(pipe, False)
 
@@ -235,7 +231,7 @@ class FaultLog:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._file is not None:
-            os.close(self._file)
+            self._file.close()
 
     def begin(self, faults: Faults) -> None:
         """Write the rules of the run and its seed, which make it again."""
@@ -266,15 +262,12 @@ class FaultLog:
         """Write a line into the file, or none of it."""
         if self._file is None or self.failed:
             return
-        written = 0
         try:
-            while written < len(line):
-                written += os.write(self._file, line[written:])
-        except OSError as error:
+            self._file.add(line)
+            self._file.flush()
+        except CaptureError as error:
             self.failed = True
-            with suppress(OSError):  # a pipe or device
-                os.ftruncate(self._file, os.lseek(self._file, 0, os.SEEK_CUR) - written)
-            self.warn(f"{self._path}: cannot be written further: {error.strerror}; kdbg does not log later faults")
+            self.warn(f"{error}; kdbg does not log later faults")
 
     def _hand_on(self, line: bytes) -> None:
         if self._pipe is not None:

@@ -15,7 +15,7 @@ from . import INTERRUPTED, UNDECODED, printable
 from .filters import filter_options, take_filters
 from .options import HELP, choice_option, files_argument, input_options, look_options, values_option, write_option
 from .output import Writer, take_look
-from .send.options import reach, security_options, take_send_options
+from .send.options import SendOptions, reach, security_options
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -29,28 +29,25 @@ LARGEST = 100 << 20
 """Bytes of the largest answer that is taken."""
 
 
-class Speed(click.ParamType):  # type: ignore[type-arg]
-    """How many times as fast; None for `max`."""
-
-    name = "speed"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
-        if value == "max":
-            return "max"
-        try:
-            speed = float(value)
-        except ValueError:
-            speed = 0.0
-        if not 0 < speed < 1e9:
-            self.fail(f"invalid speed {value!r}; use 1 for the original timing, 10 for ten times that, or max")
-        return speed
+def speed_factor(text: str) -> float | str:
+    """Parse how many times as fast, or `max`."""
+    if text == "max":
+        return text
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0 < speed < 1e9:
+        problem = f"invalid speed {text!r}; use 1 for the original timing, 10 for ten times that, or max"
+        raise click.BadParameter(problem)
+    return speed
 
 
 @click.command(context_settings={"max_content_width": 100})
 @files_argument()
 @click.option("--broker", "-b", metavar="HOST:PORT,…",
               help="Set the target broker (default: --config or $KDBG_BROKER); mock: is a mock cluster.")  # fmt: skip
-@click.option("--speed", type=Speed(), default="1", metavar="N|max",
+@click.option("--speed", type=speed_factor, default="1", metavar="N|max",
               help="Set the replay speed: 1 is the original timing, 10 is ten times faster, max does not wait "
                    "(default: 1).")  # fmt: skip
 @click.option("--create-topics", is_flag=True, help="Create missing topics that the capture uses.")
@@ -91,7 +88,7 @@ def command(
     from .send.session import addresses, tap
 
     look = take_look(options)
-    broker, settings = reach(take_send_options(options, max_response=LARGEST))
+    broker, settings = reach(SendOptions(**options | {"client_id": None, "max_response": LARGEST}))
     runner = Runner(take_filters(options), Writer())
     plan, captures = Plan(MEMORY.connections), list[str]()
     names: dict[UUID, str] = {}

@@ -8,10 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from ...atomic import AtomicFile
 from ...capture import Capture
 from ...capture.packet import Packet, endpoint
-from ...capture.write import CaptureWriter
 from ...errors import CaptureError
 from ...exchanges.engine.driver import Drive, seldom_collected
 from ...exchanges.filters.filter_set import Filters
@@ -21,7 +19,7 @@ from ...exchanges.messages.serialization import Packed
 from ...protocol.findings.amounts import count
 from ...views.reading.files import engine_of, open_any
 from ..tui.contents import Original
-from .packets import write_exchange
+from .packets import write_exchanges
 
 
 def original(files: Sequence[str], row: Mapping[str, Any], partitions: Iterable[Mapping[str, Any]] = ()) -> Original:
@@ -121,10 +119,7 @@ def export(folder: str, rows: Sequence[Mapping[str, Any]], target: str) -> Itera
                 missing.append(one.missing)
             else:
                 found.setdefault((row["capture"], exchange.peers.number), []).append(exchange)
-    if found:
-        with AtomicFile(target, private=True) as output, CaptureWriter(output.partial, name=target) as writer:
-            for connection, exchanges in enumerate(sorted(found.values(), key=lambda some: some[0].time)):
-                for exchange in exchanges:
-                    write_exchange(exchange, writer, connection)
-    said = [f"wrote {count(sum(map(len, found.values())), 'exchange')} to {target}"] if found else []
+    ordered = enumerate(sorted(found.values(), key=lambda some: some[0].time))
+    numbered = ((exchange, connection) for connection, exchanges in ordered for exchange in exchanges)
+    said = [write_exchanges(target, numbered)] if found else []
     yield "; ".join([*said, *dict.fromkeys(missing)])

@@ -25,24 +25,20 @@ if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import Filters
 
 
-class Names(click.ParamType):  # type: ignore[type-arg]
-    """Names with commas between them."""
-
-    name = "names"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        if isinstance(value, tuple):
-            return value
-        names = tuple(name.strip().lower() for name in str(value).split(","))
-        if not all(names):
-            self.fail("use names separated by commas, such as api,error", param, ctx)
-        return names
+def names(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Parse names with commas between them; the default is a tuple already."""
+    if isinstance(value, tuple):
+        return value
+    found = tuple(name.strip().lower() for name in value.split(","))
+    if not all(found):
+        raise click.BadParameter("use names separated by commas, such as api,error")
+    return found
 
 
 @click.command(context_settings={"max_content_width": 100})
 @files_argument()
 @click.option(
-    "--by", type=Names(), default=(), metavar="NAME,…", shell_complete=dimension_names,
+    "--by", type=names, default=(), metavar="NAME,…", shell_complete=dimension_names,
     help="Group by one or several of these: client, broker, api, error, topic, minute …; see kdbg guide stats.",
 )  # fmt: skip
 @click.option(

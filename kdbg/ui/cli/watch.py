@@ -12,12 +12,12 @@ import click
 from . import REFUSED, UNDECODED
 from .filters import filter_options, take_filters
 from .options import (
-    Rolling,
     Size,
     input_options,
     look_options,
     meanings_option,
     need_screen,
+    rotation,
     screen_options,
     tree_options,
     values_option,
@@ -58,7 +58,7 @@ SHARE = 10
 @click.option("--container", multiple=True, metavar="ID",
               help="Show only connections of this container or pod (ID prefix). Repeatable.")  # fmt: skip
 @click.option("--write", "path", type=click.Path(), metavar="FILE", help="Save the captured packets as pcapng.")
-@click.option("--rotate", type=Rolling(), metavar="SIZE*N",
+@click.option("--rotate", type=rotation, metavar="SIZE*N",
               help="Rotate the files of --write at this size and keep N of them, such as 100MB*10.")  # fmt: skip
 @click.option("--snaplen", type=click.IntRange(64), default=262_144, metavar="BYTES",
               help="Capture at most this many bytes of each packet (default: 262144).")  # fmt: skip

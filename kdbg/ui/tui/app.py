@@ -84,10 +84,7 @@ WIDEST = 8
 class Page(ModalScreen[None]):
     """A text to read; any of its keys closes it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        ("escape", "dismiss", "close"), ("q", "dismiss", "close"), ("question_mark", "dismiss", "close"),
-        ("a", "dismiss", "close"), ("enter", "dismiss", "close"),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,q,question_mark,a,enter", "dismiss", "close")]
     DEFAULT_CSS = """
     Page { align: center middle; }
     Page VerticalScroll {
@@ -130,25 +127,9 @@ class Browser(Shell):
     BINDINGS: ClassVar[list[Any]] = [Binding(key.keys, key.action, key.help, show=False) for key in KEYS]
     KEYS_HERE: ClassVar[tuple[Key, ...]] = KEYS
 
-    def action_move(self, lines: int) -> None:
-        """Move the cursor."""
-        self.pane.move(lines)
-
-    def action_page(self, pages: int) -> None:
-        """Move it by pages."""
-        self.pane.page(pages)
-
-    def action_edge(self, direction: int) -> None:
-        """Move it to the first or last line."""
-        self.pane.edge(direction)
-
-    def action_side(self, direction: int) -> None:
-        """Move it sideways, or fold and unfold."""
-        self.pane.side(direction)
-
-    def action_enter(self) -> None:
-        """Go into what is under the cursor."""
-        self.pane.enter()
+    def action_cursor(self, how: str, *given: int) -> None:
+        """Move the cursor of the pane that has the keys, or go into what is under it: a method of `Pane`."""
+        getattr(self.pane, how)(*given)
 
     @property
     def panes(self) -> list[Pane]:

@@ -49,12 +49,12 @@ class CauseLine(NamedTuple):
 class CausePane(Pane):
     """Shows causes; the cursor is on a line."""
 
+    @dataclass
     class Wanted(Message):
         """Somebody wants to look at an exchange, by its file and number."""
 
-        def __init__(self, file: int, number: int) -> None:
-            super().__init__()
-            self.file, self.number = file, number
+        file: int
+        number: int
 
     def __init__(self, texts: RowTexts, files: Sequence[str], **options: Any) -> None:
         super().__init__(**options)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ...exchanges.messages.exchange import Exchange
@@ -36,29 +37,31 @@ class Looked(NamedTuple):
     file: str = ""
 
 
-class Contents(Protocol):
+class Contents(ABC):
     """What a feed holds."""
 
-    unjudged: str
+    unjudged: str = ""
     """Why no causes can be named; "" where they can."""
 
+    @abstractmethod
     def about(self, position: int) -> list[StyledText]:
         """Return what an exchange was about: what went wrong first."""
 
+    @abstractmethod
     def look_at(self, position: int) -> Looked:
         """Read what there is to see of an exchange, in no time worth naming."""
 
     def more(self, looked: Looked) -> tuple[Any, ...] | None:
         """Return what the job `more` is asked for the rest of it; None where there is none."""
+        return None
 
     def fuller(self, looked: Looked, told: Any) -> Looked:
         """Return it with what that job has told."""
+        return looked
 
 
-class ExchangeContents:
+class ExchangeContents(Contents):
     """Exchanges with their messages, of files by their names; a live stream has none."""
-
-    unjudged: str = ""
 
     def __init__(self, feed: ExchangeFeed, look: Look, files: Sequence[str]) -> None:
         self._feed, self._look, self._files = feed, look, files
@@ -80,12 +83,6 @@ class ExchangeContents:
         topics = self._feed.index.topics[file]
         found = opened(exchange, names_by_then(topics, exchange.names), self._look)
         return Looked(position, exchange, found, topics, "" if self._feed.most is not None else self._files[file])
-
-    def more(self, looked: Looked) -> tuple[Any, ...] | None:
-        return None
-
-    def fuller(self, looked: Looked, told: Any) -> Looked:
-        return looked
 
 
 KEPT = 32
@@ -119,27 +116,22 @@ class Original(NamedTuple):
         return next(one for _, one in unpack(self.numbers, self.common, self.data, dict(self.topics)))
 
 
-class TableRows:
+class TableRows(Contents):
     """Rows of the table of exchanges; `described` says what columns mean."""
 
     unjudged: str = "tables contain no packets to diagnose; run kdbg diagnose on the captures"
 
     def __init__(self, feed: ExchangeFeed, look: Look, described: Described) -> None:
         self._feed, self._look, self._described = feed, look, described
-        self._parcels: OrderedDict[int, Columns] = OrderedDict()
+        self._columns: Callable[[Parcel], Columns] = lru_cache(KEPT)(self._read)
 
     def row(self, position: int) -> dict[str, Any]:
         """Return a row."""
         parcel, place = self._feed.index.place(position)
         return {name: values[place] for name, values in self._columns(parcel).items()}
 
-    def _columns(self, parcel: Parcel) -> Columns:
-        found = self._parcels.get(parcel.start)
-        if found is None:
-            found = pickle.loads(self._feed.data(parcel))  # what this program wrote
-            while len(self._parcels) >= KEPT:
-                self._parcels.popitem(last=False)
-            self._parcels[parcel.start] = found
+    def _read(self, parcel: Parcel) -> Columns:
+        found: Columns = pickle.loads(self._feed.data(parcel))  # what this program wrote
         return found
 
     def about(self, position: int) -> list[StyledText]:

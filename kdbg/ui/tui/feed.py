@@ -35,9 +35,9 @@ class ExchangeFeed:
     """
 
     index: Index
-    over: bool
+    over: bool = False
     most: int | None
-    told: int
+    told: int = 0
 
     def __init__(self, read: Read, jobs: Mapping[str, Job], *, most: int | None = None) -> None:
         self.index = Index()
@@ -45,8 +45,6 @@ class ExchangeFeed:
         self.notes: list[str] = []
         self.progress: Progress = Progress(0, None)
         self.causes: dict[int, Causes] = {}
-        self.over = False
-        self.told = 0
         self._file = new_file()
         self._spool = SpoolReader(self._file, self.index.topics)
         self._number = 0

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
@@ -32,6 +33,8 @@ COLUMNS = {
 WRONG, HALF = 1, 2
 """Flags: something went wrong in it; one of its messages is missing."""
 NOTHING = -1
+MOST_NAMES, LONGEST = 16, 256
+"""How many topics, groups or producers of one exchange are remembered, and how many characters of a name."""
 Names: TypeAlias = "tuple[Hashable, ...]"
 
 
@@ -71,6 +74,45 @@ class Batch:
     who: list[Who]
     names: list[Names]
     topics: list[tuple[UUID, str]]
+
+
+class BatchBuilder:
+    """Makes batches of rows of numbers. What rows have in common, and the names in them, are told once, and numbered.
+
+    A row has a number for each of COLUMNS, in their order.
+    """
+
+    def __init__(self) -> None:
+        self._who: dict[Hashable, int] = {}
+        self._new_who: list[Who] = []
+        self._who_count = self._told_names = 0
+        self._names: dict[Names, int] = {(): 0}
+
+    def build(self, rows: Iterable[tuple[int, ...]], parcel: Parcel, topics: list[tuple[UUID, str]]) -> Batch:
+        """Return the batch of some more rows."""
+        columns = {name: array(code) for name, code in COLUMNS.items()}
+        for row in rows:
+            for column, value in zip(columns.values(), row, strict=True):
+                column.append(value)
+        new_who, self._new_who = self._new_who, []
+        new_names = [*islice(self._names, self._told_names, None)]
+        self._told_names += len(new_names)
+        count = len(columns["number"])
+        return Batch(
+            {name: column.tobytes() for name, column in columns.items()}, parcel, count, new_who, new_names, topics
+        )
+
+    def number_who(self, key: Hashable, who: Who) -> int:
+        """Return the number of a `Who` that is new, which `key` stands for from now on."""
+        self._new_who.append(who)
+        self._who[key] = self._who_count
+        self._who_count += 1
+        return self._who[key]
+
+    def number_names(self, names: Iterable[Hashable]) -> int:
+        """Return the number of names, of which the first few are remembered."""
+        found: Names = tuple(dict.fromkeys(names))[:MOST_NAMES]
+        return self._names.setdefault(found, len(self._names))
 
 
 class Start(NamedTuple):
@@ -186,8 +228,8 @@ class Index:
 class Order:
     """The positions that are shown, in their order: all of them, or those that a filter let through, sorted or not."""
 
-    by: str
-    descending: bool
+    by: str = ""
+    descending: bool = False
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -195,8 +237,6 @@ class Order:
         """The positions that the filter let through so far; None where there is no filter."""
         self.sorted: Sequence[int] | None = None
         """The order of them, as far as they were there when it was made; None for that in which they came."""
-        self.by = ""
-        self.descending = False
 
     def __len__(self) -> int:
         return len(self.index) - self.index.first if self.chosen is None else len(self.chosen)

@@ -1,76 +1,31 @@
-"""Messages that the proxy holds: what is known of each, the list of them, and who does what becomes of them."""
+"""The screen over a proxy: the list of messages that it holds, and the keys for what becomes of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
 from functools import partial
-from time import monotonic
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar
 
+import orjson
 from textual.binding import Binding
+from textual.events import DescendantFocus
 from textual.message import Message
 from textual.widget import Widget
 
 from ...errors import KdbgError
-from ...exchanges.messages.assign import STEP
-from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.peers import endpoint
+from ...live.actions import value_at
 from ...protocol.findings.amounts import count
-from ...protocol.wire.language.api import Direction
 from ...views.render.values import cut, escape
 from .app import Browser
 from .contents import Looked
 from .fields import SIZE, opened
+from .interception import Heard, HeldMessage, Interception
 from .keys import HOLD_KEYS, KEYS, Key
 from .pane import Pane, StyledText
 from .status_bar import Shown
-
-
-@dataclass
-class HeldMessage:
-    """A message that is held: its number, the bytes that it has by now, and the exchange that these make."""
-
-    number: int
-    direction: Direction
-    data: bytes
-    exchange: Exchange
-    changed: bool = False
-    since: float = field(default_factory=monotonic)
-
-    @property
-    def half(self) -> CapturedMessage | None:
-        """The message itself."""
-        return self.exchange.request if self.direction == "request" else self.exchange.response
-
-
-Heard: TypeAlias = "HeldMessage | int | str"
-"""What is told of messages: one that is held, the number of one that is gone, a line to show."""
-
-
-class Intercept(Protocol):
-    """Who holds messages, and does what becomes of them; what cannot be raises `KdbgError`."""
-
-    def listen(self, hear: Callable[[Heard], None]) -> None:
-        """Tell of what is held, in another thread."""
-
-    def want(self, text: str) -> None:
-        """Hold what an expression fits from now on; "" for nothing."""
-
-    def resume(self, message: HeldMessage) -> None:
-        """Pass a message on, as it is by now."""
-
-    def drop(self, message: HeldMessage) -> None:
-        """Let a message vanish."""
-
-    def repeat(self, exchange: Exchange) -> None:
-        """Send the request of an exchange once more."""
-
-    def put(self, message: HeldMessage, text: str) -> None:
-        """Change a field of a message: PATH=VALUE."""
-
-    def overwrite(self, message: HeldMessage, start: int, end: int, text: str) -> None:
-        """Change bytes of a message, counted without its size, to those in hex."""
+from .table import Exchanges
 
 
 class HeldList(Pane):
@@ -144,13 +99,12 @@ class Intercepting(Browser):
 
     BINDINGS: ClassVar[list[Any]] = [Binding(key.keys, key.action, key.help, show=False) for key in HOLD_KEYS]
     KEYS_HERE: ClassVar[tuple[Key, ...]] = (*KEYS, *HOLD_KEYS)
-    intercept: Intercept
+    intercept: Interception
     holding: str
 
-    def __init__(self, *given: Any, intercept: Intercept, **named: Any) -> None:
+    def __init__(self, *given: Any, intercept: Interception, **named: Any) -> None:
         super().__init__(*given, **named)
-        self.intercept, self.holding = intercept, ""
-        self._of_held = False
+        self.intercept, self.holding, self._of_held = intercept, "", False
 
     def between(self) -> list[Widget]:
         return [HeldList(id="held")]
@@ -219,11 +173,11 @@ class Intercepting(Browser):
         elif event.pane is self.exchanges and self._of_held and self.pane is not self.exchanges:
             event.prevent_default()  # it follows what comes; somebody looks at what is held
 
-    def on_pane_focused(self, event: Pane.Focused) -> None:
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show what belongs to the pane that has the keys now."""
-        if event.pane is self.held:
+        if isinstance(event.widget, HeldList):
             self.look_at_held()
-        elif event.pane is self.exchanges and self._of_held:
+        elif isinstance(event.widget, Exchanges) and self._of_held:
             self._of_held = False
             self.looked = None
             self.want()
@@ -345,30 +299,22 @@ class Intercepting(Browser):
 
 def _value(message: HeldMessage, path: str) -> str:
     """Return what stands at a path of a message's body, as it is written behind the sign; "" where nothing does."""
-    import orjson
-
     found = message.half.message() if message.half is not None else None
-    value: Any = found.body if found is not None else None
-    for name, index in STEP.findall(path):
-        try:
-            value = value[name] if name else value[int(index)]
-        except (KeyError, IndexError, TypeError):
-            return ""
     try:
-        text = orjson.dumps(value).decode()
-        if isinstance(value, str):
-            text = value if _is_plain(value) else text
+        value = value_at(path, found.body if found is not None else None)
+    except (LookupError, TypeError):
+        return ""
+    if isinstance(value, str) and _is_plain(value):
+        return value
+    try:
+        return orjson.dumps(value).decode()
     except TypeError:
         return str(value)
-    return text
 
 
 def _is_plain(text: str) -> bool:
     """Return whether a text is taken for itself: one that is JSON is taken for what that says."""
-    import orjson
-
-    try:
+    with suppress(orjson.JSONDecodeError):
         orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return True
-    return False
+        return False
+    return True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -44,36 +45,16 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     """Shows `count` lines, and keeps the line of the `cursor` in sight. `Moved` says that somebody moved it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"pane--{name}" for name in STYLES}
-    cursor: int
+    cursor: int = 0
     DEFAULT_CSS = "Pane { scrollbar-size-horizontal: 0; scrollbar-size-vertical: 1; overflow-x: hidden; }" + "".join(
         f"Pane > .pane--{name} {{ {rules} }}" for name, rules in STYLES.items() if name != "byte"
     ) + "Pane > .pane--byte { text-style: reverse; }"  # fmt: skip
 
+    @dataclass
     class Moved(Message):
         """The cursor of a pane is on another line."""
 
-        def __init__(self, pane: Pane) -> None:
-            super().__init__()
-            self.pane = pane
-
-        @property
-        def control(self) -> Pane:
-            return self.pane
-
-    class Focused(Message):
-        """A pane has the keys now."""
-
-        def __init__(self, pane: Pane) -> None:
-            super().__init__()
-            self.pane = pane
-
-        @property
-        def control(self) -> Pane:
-            return self.pane
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.cursor = 0
+        pane: Pane
 
     @property
     def count(self) -> int:
@@ -166,12 +147,3 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     def clicked(self, line: int, column: int) -> None:
         """Take a click on a line."""
         self.go(line)
-
-    def on_focus(self) -> None:
-        """Draw the cursor of the pane that has the keys."""
-        self.refresh()
-        self.post_message(self.Focused(self))
-
-    def on_blur(self) -> None:
-        """Draw the cursor of one that has not."""
-        self.refresh()

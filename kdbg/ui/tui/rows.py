@@ -5,8 +5,6 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import islice
-from typing import Any
 from uuid import UUID
 
 from ...analysis.stats.statistics import Overview, Statistics
@@ -18,24 +16,20 @@ from ...protocol.wire.readings.outline import Outline, parts
 from ...protocol.wire.readings.topics import NamesThen
 from ...views.render.stats_screen import screen
 from ...views.render.style import Look
-from .index import COLUMNS, HALF, NOTHING, WRONG, Batch, Names, Start, Who
+from .index import HALF, LONGEST, NOTHING, WRONG, Batch, BatchBuilder, Start, Who
 from .spool import Chunk, SpoolWalk, SpoolWriter
 
-MOST, LONGEST = 16, 256
-"""How many topics, groups or producers of one exchange are remembered, and how many characters of a name."""
 PRODUCE = 0
 OF_PRODUCERS = ("producer_id", "transactional_id")
 
 
-class Rows:
+class Rows(BatchBuilder):
     """Makes a batch of every chunk of exchanges, and writes these into the spool."""
 
     def __init__(self, spool: SpoolWriter) -> None:
+        super().__init__()
         self._spool = spool
         self._file = -1
-        self._who: dict[tuple[Any, ...], int] = {}
-        self._names: dict[Names, int] = {(): 0}
-        self._told_who = self._told_names = 0
 
     def begin(self) -> int:
         """Begin the next file; return its number."""
@@ -46,21 +40,11 @@ class Rows:
 
     def batch(self, exchanges: Sequence[Exchange], first_time: int | None, names: NamesThen) -> Batch:
         """Return the batch of exchanges of the file that was begun last; `names` are those of topic ids."""
-        columns = {name: array(code) for name, code in COLUMNS.items()}
         parcel, topics = self._spool.add(exchanges, self._file, first_time, names.topics)
-        new_who: list[Who] = []
-        for exchange in exchanges:
-            names.at(exchange.names)
-            row = self._row(exchange, names, new_who)
-            for column, value in zip(columns.values(), row, strict=True):
-                column.append(value)
-        new_names = [*islice(self._names, self._told_names, None)]
-        self._told_who += len(new_who)
-        self._told_names += len(new_names)
-        told = {name: column.tobytes() for name, column in columns.items()}
-        return Batch(told, parcel, len(exchanges), new_who, new_names, topics)
+        return self.build((self._row(exchange, names) for exchange in exchanges), parcel, topics)
 
-    def _row(self, exchange: Exchange, names: NamesThen, new: list[Who]) -> tuple[int, ...]:
+    def _row(self, exchange: Exchange, names: NamesThen) -> tuple[int, ...]:
+        names.at(exchange.names)
         request, response, latency = exchange.request, exchange.response, exchange.latency
         outlines: Sequence[Outline] = exchange.facts() or exchange.outlines()
         flags = WRONG if went_wrong(exchange, shallow=True) else 0
@@ -69,35 +53,26 @@ class Rows:
         return (
             exchange.number,
             exchange.time,
-            self._who_of(exchange, new),
+            self._who_of(exchange),
             NOTHING if request is None else request.size,
             NOTHING if response is None else response.size,
             NOTHING if latency is None else latency,
             flags,
-            self._name(topics_of(outlines, names)),
-            self._name(groups_of(outlines)),
-            self._name(producers_of(exchange)),
+            self.number_names(topics_of(outlines, names)),
+            self.number_names(groups_of(outlines)),
+            self.number_names(producers_of(exchange)),
         )
 
-    def _who_of(self, exchange: Exchange, new: list[Who]) -> int:
-        peers, api = exchange.peers, exchange.api
-        key = peers.number, api, exchange.version, exchange.client_id
-        found = self._who.get(key)
-        if found is None:
-            found = self._who[key] = self._told_who + len(new)
-            client_id = exchange.client_id
-            new.append(
-                Who(
-                    self._file, peers.number, endpoint(peers.client), endpoint(peers.broker),
-                    "?" if api is None else api.name, exchange.version,
-                    None if client_id is None else client_id[:LONGEST],
-                )
-            )  # fmt: skip
-        return found
-
-    def _name(self, names: Iterator[Hashable]) -> int:
-        found: Names = tuple(dict.fromkeys(names))[:MOST]
-        return self._names.setdefault(found, len(self._names))
+    def _who_of(self, exchange: Exchange) -> int:
+        peers, api, client_id = exchange.peers, exchange.api, exchange.client_id
+        key = peers.number, api, exchange.version, client_id
+        if key in self._who:
+            return self._who[key]
+        who = Who(
+            self._file, peers.number, endpoint(peers.client), endpoint(peers.broker),
+            "?" if api is None else api.name, exchange.version, None if client_id is None else client_id[:LONGEST],
+        )  # fmt: skip
+        return self.number_who(key, who)
 
 
 def topics_of(outlines: Sequence[Outline], names: NamesThen) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.css.query import NoMatches
-from textual.events import Resize
+from textual.events import DescendantFocus, Resize
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
@@ -244,9 +244,10 @@ class Shell(TerminalApp):
             else:
                 self.foot()
 
-    def on_pane_focused(self, event: Pane.Focused) -> None:
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Say at the foot what is under the cursor of the pane that has the keys."""
-        self.foot()
+        if isinstance(event.widget, Pane):
+            self.foot()
 
     def on_exchanges_entered(self) -> None:
         """Go into an exchange."""

@@ -12,10 +12,10 @@ import pickle
 import struct
 import tempfile
 import time
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from ctypes import CDLL, c_int, c_int64
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 from uuid import UUID
@@ -117,7 +117,7 @@ class SpoolReader:
 
     def __init__(self, file: int, topics: list[dict[UUID, str]]) -> None:
         self._file, self._topics = file, topics
-        self._heads: OrderedDict[int, tuple[bytes, bytes, list[int]]] = OrderedDict()
+        self._head: Callable[[Parcel], tuple[bytes, bytes, list[int]]] = lru_cache(KEPT)(self._read_head)
 
     def read(self, parcel: Parcel, place: int) -> Exchange:
         """Return one exchange of a parcel."""
@@ -129,16 +129,11 @@ class SpoolReader:
         _, exchange = next(unpack(one, common, data, self._topics[parcel.file]))
         return exchange
 
-    def _head(self, parcel: Parcel) -> tuple[bytes, bytes, list[int]]:
+    def _read_head(self, parcel: Parcel) -> tuple[bytes, bytes, list[int]]:
         """Return the numbers of a parcel, what its exchanges share, and where the bytes of each begin."""
-        found = self._heads.get(parcel.start)
-        if found is None:
-            if len(self._heads) >= KEPT:
-                self._heads.popitem(last=False)
-            both = os.pread(self._file, parcel.numbers + parcel.common, parcel.start)
-            numbers, common = both[: parcel.numbers], both[parcel.numbers :]
-            found = self._heads[parcel.start] = numbers, common, places(numbers)
-        return found
+        both = os.pread(self._file, parcel.numbers + parcel.common, parcel.start)
+        numbers, common = both[: parcel.numbers], both[parcel.numbers :]
+        return numbers, common, places(numbers)
 
 
 def places(numbers: bytes) -> list[int]:

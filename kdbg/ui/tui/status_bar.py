@@ -77,17 +77,13 @@ def field_text(branch: Branch | None, width: int) -> Text:
     leaf = branch.leaf
     text = Text(no_wrap=True, overflow="ellipsis").append(escape(branch.path), "bold")
     if leaf is not None:
-        size = f", {_bytes(leaf.place.end - leaf.place.start)}" if leaf.place is not None else ""
+        size = f", {count(leaf.place.end - leaf.place.start, 'byte')}" if leaf.place is not None else ""
         text.append(f"  {leaf.type.partition(':')[0]}{size}  {leaf.says}")
         text = Text(no_wrap=True, overflow="ellipsis").append_text(cropped(text, width)).append("\n")
         return text.append(cut(leaf.means, width))
     places = branch.places
-    size = _bytes(places[0].end - places[0].start) if places else ""
+    size = count(places[0].end - places[0].start, "byte") if places else ""
     return text.append(f"  {size}\n{branch.note}")
-
-
-def _bytes(size: int) -> str:
-    return f"{size:,} byte{'s' * (size != 1)}"
 
 
 def cropped(text: Text, width: int) -> Text:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rich.text import Text
@@ -61,23 +62,14 @@ class RowTexts:
     look: Look
 
     def __init__(self, feed: ExchangeFeed, look: Look, about: Callable[[int], list[StyledText]]) -> None:
-        self.feed, self.look, self._read = feed, look, about
+        self.feed, self.look = feed, look
         self.clock: Clock = Clock(local=look.local)
-        self._about: OrderedDict[int, list[StyledText]] = OrderedDict()
+        self.about: Callable[[int], list[StyledText]] = lru_cache(KEPT)(about)
 
     def cells(self, position: int, layout: list[Column]) -> list[list[StyledText]]:
         """Return what stands in each column, cut to its width."""
         found = [[StyledText(_fitted(WRITE[one.name](self, position, one), one))] for one in layout[:-1]]
         return [*found, fitted(self.about(position), layout[-1].width)]
-
-    def about(self, position: int) -> list[StyledText]:
-        """Return what an exchange was about: what went wrong first."""
-        found = self._about.get(position)
-        if found is None:
-            if len(self._about) >= KEPT:
-                self._about.popitem(last=False)
-            found = self._about[position] = self._read(position)
-        return found
 
     def row(self, number: int, file: int) -> list[StyledText]:
         """Return what the row of an exchange says, in a few words, by its number in a file."""
@@ -197,12 +189,11 @@ class Heading(Widget):
 
     DEFAULT_CSS = "Heading { height: 1; color: $text-muted; background: $panel; }"
 
+    @dataclass
     class Clicked(Message):
         """Somebody wants the rows sorted by a column."""
 
-        def __init__(self, by: str) -> None:
-            super().__init__()
-            self.by = by
+        by: str
 
     def __init__(self, order: Order, **options: Any) -> None:
         super().__init__(**options)

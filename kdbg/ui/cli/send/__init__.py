@@ -219,10 +219,8 @@ def show_template(api: Api, version: int | None) -> int:
     import orjson
 
     from ....live.client.bodies import template
-    from ..output import Writer
+    from ..output import write_out
 
-    writer = Writer()
     body = template(api, version if version is not None else api.versions[-1])
-    writer.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    writer.flush()
+    write_out([orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)])
     return 0

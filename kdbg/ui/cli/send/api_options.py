@@ -25,79 +25,63 @@ TIMES = {
 ENDS = ("earliest", "latest")
 
 
-class Bytes(click.ParamType):  # type: ignore[type-arg]
-    """Text that goes over the wire as its UTF-8."""
-
-    name = "text"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
-        return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
+def utf8(text: str) -> bytes:
+    """Return text as it goes over the wire."""
+    return text.encode("utf-8", "surrogateescape")
 
 
-class Pair(click.ParamType):  # type: ignore[type-arg]
-    """`name=value`; a name alone has a null value."""
-
-    name = "name=value"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | None]:
-        name, equals, rest = str(value).partition("=")
-        if not name:
-            self.fail(f"{value!r} has no name; use name=value", param, ctx)
-        return name, rest if equals else None
+def pair(text: str) -> tuple[str, str | None]:
+    """Parse `name=value`; a name alone has a null value."""
+    name, equals, rest = text.partition("=")
+    if not name:
+        raise click.BadParameter(f"{text!r} has no name; use name=value")
+    return name, rest if equals else None
 
 
-class Acks(click.ParamType):  # type: ignore[type-arg]
-    """How many replicas must have the records: all (-1), 1, or 0 for no answer at all; any number is sent."""
+def acks(text: str) -> int:
+    """Parse how many replicas must have the records: all (-1), 1, or 0 for no answer at all; any number is sent."""
+    if text.lower() == "all":
+        return -1
+    if not text.removeprefix("-").isdecimal():
+        raise click.BadParameter(f"invalid acks {text!r}; use all, 1 or 0")
+    return int(text)
 
-    name = "all|1|0"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        text = str(value).lower()
-        if text == "all":
-            return -1
-        if not text.removeprefix("-").isdecimal():
-            self.fail(f"invalid acks {value!r}; use all, 1 or 0", param, ctx)
+def moment(text: str) -> int:
+    """Parse a point in time as Kafka counts them, milliseconds since 1970."""
+    return _milliseconds(text, {})
+
+
+def moment_or_word(text: str) -> int:
+    """Parse a point in time, or one of TIMES."""
+    return _milliseconds(text, TIMES)
+
+
+def _milliseconds(text: str, words: dict[str, int]) -> int:
+    if text.lower() in words:
+        return words[text.lower()]
+    if text.removeprefix("-").isdecimal():
         return int(text)
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        named = "".join(f"{word}, " for word in words)
+        problem = f"invalid time {text!r}; use {named}milliseconds since 1970, or 2026-11-21T12:30"
+        raise click.BadParameter(problem) from None
+    return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-class Moment(click.ParamType):  # type: ignore[type-arg]
-    """A point in time as Kafka counts them, milliseconds since 1970; `words` are those with a number of their own."""
-
-    name = "time"
-
-    def __init__(self, words: dict[str, int] | None = None) -> None:
-        self.words: dict[str, int] = words or {}
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        text = str(value)
-        if text.lower() in self.words:
-            return self.words[text.lower()]
-        if text.removeprefix("-").isdecimal():
-            return int(text)
-        try:
-            when = datetime.fromisoformat(text)
-        except ValueError:
-            named = "".join(f"{word}, " for word in self.words)
-            self.fail(f"invalid time {value!r}; use {named}milliseconds since 1970, or 2026-11-21T12:30", param, ctx)
-        return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
-
-
-class Offset(click.ParamType):  # type: ignore[type-arg]
-    """An offset, or the end of the log that is looked up."""
-
-    name = "number|earliest|latest"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        text = str(value).lower()
-        if text in ENDS:
-            return text
-        if not text.removeprefix("-").isdecimal():
-            self.fail(f"invalid offset {value!r}; use a number, earliest or latest", param, ctx)
-        return int(text)
+def offset(text: str) -> int | str:
+    """Parse an offset, or the end of the log that is looked up."""
+    if text.lower() in ENDS:
+        return text.lower()
+    if not text.removeprefix("-").isdecimal():
+        raise click.BadParameter(f"invalid offset {text!r}; use a number, earliest or latest")
+    return int(text)
 
 
 ABOUT: dict[str, dict[str, Any]] = {
-    "acks": {"help": "Set the required acknowledgements (acks); with 0 the broker sends no response.", "type": Acks(),
+    "acks": {"help": "Set the required acknowledgements (acks); with 0 the broker sends no response.", "type": acks,
              "metavar": "all|1|0"},
     "compression": {"help": "Set the compression codec of the batch.", "type": click.Choice(CODECS)},
     "count": {"help": "Set the total number of partitions after the change.", "metavar": "N"},
@@ -106,10 +90,10 @@ ABOUT: dict[str, dict[str, Any]] = {
                       "metavar": "NAME"},
     "generation": {"help": "Set the generation id from the JoinGroup response.", "metavar": "N"},
     "group": {"help": "Set the consumer group.", "metavar": "NAME"},
-    "header": {"help": "Add a record header (record format v2).", "type": Pair(), "metavar": "NAME=VALUE"},
+    "header": {"help": "Add a record header (record format v2).", "type": pair, "metavar": "NAME=VALUE"},
     "host": {"help": "Select ACLs for this host; * selects those that apply to all hosts.", "metavar": "NAME"},
     "instance_id": {"help": "Set the group.instance.id of a static member (v3+ or v5+).", "metavar": "ID"},
-    "key": {"help": "Set the key of the records.", "type": Bytes(), "metavar": "TEXT"},
+    "key": {"help": "Set the key of the records.", "type": utf8, "metavar": "TEXT"},
     "max_bytes": {"help": "Limit the bytes of records in the response (max_bytes).", "metavar": "N"},
     "max_offsets": {"help": "Limit the number of offsets in the response (v0).", "metavar": "N"},
     "max_wait": {"help": "Limit the broker's wait for --min-bytes (max_wait_ms).", "metavar": "MS"},
@@ -140,20 +124,20 @@ ABOUT: dict[str, dict[str, Any]] = {
     "software_version": {"help": "Set the version of the client software (v3+).", "metavar": "VERSION"},
     "state": {"help": "Select groups in this state (v4+).", "metavar": "NAME"},
     "time": {"help": "Find the offset at this time: latest, earliest, max-timestamp, …, a date, or milliseconds.",
-             "type": Moment(TIMES), "metavar": "TIME"},
+             "type": moment_or_word, "metavar": "TIME"},
     "timeout_ms": {"help": "Limit the time that the broker has for the request.", "metavar": "MS"},
-    "timestamp": {"help": "Set the timestamp of the records: a date, or milliseconds.", "type": Moment(),
+    "timestamp": {"help": "Set the timestamp of the records: a date, or milliseconds.", "type": moment,
                   "metavar": "TIME"},
     "topic": {"help": "Set the topic.", "metavar": "NAME"},
-    "topic_config": {"help": "Set a configuration property of the new topic.", "type": Pair(), "metavar": "NAME=VALUE"},
+    "topic_config": {"help": "Set a configuration property of the new topic.", "type": pair, "metavar": "NAME=VALUE"},
     "transactional_id": {"help": "Set the transactional id (v1+).", "metavar": "ID"},
     "type": {"help": "Select groups of this type (v5+).", "metavar": "NAME"},
     "validate_only": {"help": "Validate the request without a change (v1+)."},
-    "value": {"help": "Set the value of a record.", "type": Bytes(), "metavar": "TEXT"},
+    "value": {"help": "Set the value of a record.", "type": utf8, "metavar": "TEXT"},
 }  # fmt: skip
 """What each option means, by its name in the forms."""
 PLACES: dict[tuple[str, str], dict[str, Any]] = {
-    ("Fetch", "offset"): {"help": "Start at this offset; earliest and latest are looked up first.", "type": Offset(),
+    ("Fetch", "offset"): {"help": "Start at this offset; earliest and latest are looked up first.", "type": offset,
                           "metavar": "N|earliest|latest"},
     ("Produce", "partition"): {"help": "Set the partition (default: chosen by --partitioner).", "metavar": "N"},
     ("Metadata", "topic"): {"help": "Select a topic (default: all).", "metavar": "NAME"},
@@ -182,23 +166,18 @@ TYPES = {"int": click.INT, "str": click.STRING}
 
 def own_options(api: str, cls: type[click.Option]) -> list[click.Option]:
     """Return the options that this API has of its own; none for most."""
-    form = FORMS.get(api)
-    if form is None:
-        return []
-    found = [_option(api, parameter, cls) for parameter in _parameters(form)]
+    found = [_option(api, parameter, cls) for parameter in _parameters(api)]
     return found + [make(cls) for make in MORE.get(api, ())]
 
 
 def required(api: str) -> list[str]:
     """Return the options that must be given for the API's form to make a body."""
-    form = FORMS.get(api)
-    return [p.name for p in _parameters(form) if p.default is p.empty] if form is not None else []
+    return [p.name for p in _parameters(api) if p.default is p.empty]
 
 
 def repeated(api: str) -> set[str]:
     """Return the options that may be given several times."""
-    form = FORMS.get(api)
-    return {p.name for p in _parameters(form) if _is_repeated(p)} if form is not None else set()
+    return {p.name for p in _parameters(api) if _is_repeated(p)}
 
 
 def _is_repeated(parameter: inspect.Parameter) -> bool:
@@ -206,8 +185,9 @@ def _is_repeated(parameter: inspect.Parameter) -> bool:
     return kind.startswith("tuple") or kind in ("Words", "Pairs")
 
 
-def _parameters(form: Callable[..., Any]) -> list[inspect.Parameter]:
-    return [found for found in inspect.signature(form).parameters.values() if found.kind is found.KEYWORD_ONLY]
+def _parameters(api: str) -> list[inspect.Parameter]:
+    parameters = inspect.signature(FORMS[api]).parameters.values() if api in FORMS else ()
+    return [found for found in parameters if found.kind is found.KEYWORD_ONLY]
 
 
 def _option(api: str, parameter: inspect.Parameter, cls: type[click.Option]) -> click.Option:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
@@ -34,53 +35,8 @@ class Grouped(click.Option):
         self.group = group
 
 
-@dataclass(frozen=True)
-class SendOptions:
-    """What was said on the command line, but for the API's own options."""
-
-    broker: str | None
-    direct: bool
-    only_named: bool
-    timeout: float | None
-    client_id: str | None
-    max_response: int
-    config: str | None
-    version: int | None
-    body: str | None
-    sets: tuple[str, ...]
-    source: str | None
-    raw: str | None
-    show_template: bool
-    all_versions: bool
-    repeat: int | None
-    in_flight: int
-    format: str | None
-    show_exchanges: bool
-    trace: bool
-    write: str | None
-    color: str
-    full: bool
-    show_secrets: bool
-    hide_values: bool
-    explain_fields: bool
-    depth: int | None
-    only_errors: bool
-    local: bool
-    no_pager: bool
-    tls: bool
-    ca: str | None
-    cert: str | None
-    cert_key: str | None
-    insecure: bool
-    server_name: str | None
-    tls_keys_out: str | None
-    sasl_mechanism: str | None
-    sasl_username: str | None
-    sasl_password: str | None
-    sasl_password_file: str | None
-    sasl_token_file: str | None
-    sasl_raw: bool
-    trust_advertised: bool
+SendOptions: TypeAlias = SimpleNamespace
+"""What was said on the command line, but for the API's own options: by the names of the options below."""
 
 
 def _options(group: str) -> Callable[..., Callable[[F], F]]:
@@ -160,13 +116,6 @@ security_options: Final = all_of(
 )  # fmt: skip
 
 
-def take_send_options(options: dict[str, Any], **others: Any) -> SendOptions:
-    """Take out of what another command was given the options that `kdbg send` has as well; `client_id` is a filter."""
-    said: dict[str, Any] = {field.name: None for field in fields(SendOptions)}
-    taken = {name: options.pop(name) for name in said.keys() & options.keys() - {"client_id"}}
-    return SendOptions(**said | taken | others)
-
-
 def reach(options: SendOptions) -> tuple[str, Settings]:
     """Return (brokers, settings): from the command line, else from --config, else from the environment.
 
@@ -237,7 +186,7 @@ def password(options: SendOptions, found: Sasl) -> str:
     Return "" where the user name is missing too. Raise `InputError` where there is no terminal to ask at.
     """
     if options.sasl_password is not None:
-        return options.sasl_password
+        return str(options.sasl_password)
     if options.sasl_password_file is not None:
         return read_text(options.sasl_password_file).rstrip("\r\n")
     known = found.password or os.environ.get("KDBG_SASL_PASSWORD")

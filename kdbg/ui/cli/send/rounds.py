@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....errors import BuildError, ClientError, Closed, InputError, KdbgError, TimedOut
@@ -135,20 +136,17 @@ class Repeat:
         return "\n".join([screen.look.paint("heading", heading), *rows]) + "\n"
 
 
+@dataclass
 class Stats:
     """Counts and latencies of exchanges."""
 
-    count: int
-    sent: int
-    received: int
-    started: float
-    seconds: float
-
-    def __init__(self) -> None:
-        self.count = self.sent = self.received = 0
-        self.latencies: list[int] = []
-        self.errors: Counter[str] = Counter()
-        self.started = self.seconds = 0.0
+    count: int = 0
+    sent: int = 0
+    received: int = 0
+    latencies: list[int] = field(default_factory=list)
+    errors: Counter[str] = field(default_factory=Counter)
+    started: float = 0.0
+    seconds: float = 0.0
 
     def begin(self) -> None:
         self.started = time.perf_counter()

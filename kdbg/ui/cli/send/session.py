@@ -44,11 +44,11 @@ class Screen:
 
     all: bool
     traced: bool
-    count: int
+    count: int = 0
     look: Look
     view: View
     render: ExchangeView
-    status: int
+    status: int = 0
 
     def __init__(self, options: SendOptions, writer: Writer) -> None:
         self.look = take_look(vars(options) | {"meanings": options.explain_fields}, options.format or "tree")
@@ -56,8 +56,6 @@ class Screen:
         self.view, self.all, self.traced = view(options.format or "tree"), options.show_exchanges, options.trace
         self.names: Mapping[uuid.UUID, str] = {}
         self.render = self.view.exchange(self.look, self.names)
-        self.count = 0
-        self.status = 0
         self.unanswered: Exchange | None = None
         self._started = time.monotonic()
         self._headed = False
@@ -268,7 +266,7 @@ class Raw:
             whole = " (fewer than the size field declares)" if short else ""
             screen.say(f"broker {broker} responded with {count(len(answer), 'byte')}{whole} after {latency(took)}")
         else:
-            screen.say(f"broker {broker} {GONE if connection.ended else SILENT} ({latency(took)})")
+            screen.say(f"broker {broker} {SILENT if connection.open_ else GONE} ({latency(took)})")
         screen.status = 0 if answer else FAILED
 
 

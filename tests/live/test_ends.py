@@ -172,6 +172,16 @@ def test_an_end_that_is_closed_shows_what_the_other_sends_and_sends_nothing() ->
     assert (shown, transport.written, len(end.out)) == ([b"a!", b"b!", b"c!"], b"", 0)
 
 
+def test_an_end_that_breaks_while_it_waits_to_be_closed_sends_nothing_more() -> None:
+    held = hold()
+    end, transport, _, shown = made(held, secure=True)
+    end.close()
+    transport.closing = True
+    held.then = [send(b"a")]
+    end.work_off()
+    assert (shown, transport.written, transport.done, len(end.out)) == ([b"a!"], b"", [], 0)
+
+
 def test_what_is_held_is_given_up_with_what_waits_after_it() -> None:
     first, second = send(b"a"), hold()
     for effects, left in (

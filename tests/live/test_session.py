@@ -130,6 +130,17 @@ def test_an_end_that_sends_no_more_is_passed_on_once_all_has_gone_out() -> None:
     assert (found.over, found.done) == ([(("c", 1), ("b", 2), 7)], [found.session])
 
 
+def test_nothing_is_closed_while_a_broker_that_has_ended_is_still_to_get_something() -> None:
+    found = Both()
+    found.session.broker.out.append(hold())
+    found.session.broker.eof_received()
+    found.session.client.eof_received()
+    assert (found.client.done, found.broker.done) == (["eof"], [])
+    found.session.broker.out.clear()
+    found.session.pump()
+    assert (found.client.done, found.broker.done) == (["eof", "close"], ["eof", "close"])
+
+
 def test_a_broker_whose_client_has_gone_is_closed_once_it_has_responded() -> None:
     async def work() -> None:
         found = Both()

@@ -168,7 +168,10 @@ def add_finding(checkout: Checkout) -> None:
 
 def add_cause(checkout: Checkout) -> None:
     """A rule, its code, and its incident, which is staged with a broker."""
-    (checkout.folder / "kdbg" / "analysis" / "diagnosis" / "rules" / "topic_exists.py").write_text(block("A cause"))
+    topics, imports = "kdbg/analysis/diagnosis/rules/topics.py", "from ..case import"
+    checkout.change(topics, (imports, f"from ..by_error import by_error\n{imports}"))
+    with (checkout.folder / topics).open("a") as file:
+        file.write(f"\n\n{block('A cause')}")
     ours = "OURS: Final[dict[str, str]] = {\n"
     checkout.change("tests/incidents/codes.py", (ours, ours + block("A cause", 1)))
     made, table = block("A cause", 2).split("…\n")

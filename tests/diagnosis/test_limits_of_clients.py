@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from kdbg.analysis.diagnosis.queries import OF_BROKERS, is_broker
-from kdbg.analysis.diagnosis.rules.api_version_unsupported import BASE
+from kdbg.analysis.diagnosis.rules.versions import OLDEST
 from kdbg.analysis.ledgers.clusters import Led
 from kdbg.protocol.grammars import name_of
 from kdbg.streams.tcp.paths import Closed
@@ -51,7 +51,7 @@ def test_acks_0_is_to_blame_where_no_other_client_was_cut_off_within_a_second() 
 
 def test_versions_that_kafka_4_dropped() -> None:
     """The least versions of KIP-896."""
-    assert {name_of(key): least for key, least in BASE.items()} == {
+    assert {name_of(key): least for key, least in OLDEST.items()} == {
         "Produce": 3, "Fetch": 4, "ListOffsets": 1, "OffsetCommit": 2, "OffsetFetch": 1, "JoinGroup": 2,
         "CreateTopics": 2, "DeleteTopics": 1, "DescribeConfigs": 1, "AlterConfigs": 1,
     }  # fmt: skip
@@ -62,8 +62,8 @@ def test_versions_that_kafka_4_dropped() -> None:
         session.unanswered, session.unanswered_count, session.exchanges = [unanswered(*case)], 1, 1
         return facts
 
-    check("api-version-unsupported", build, found=[(key, least - 1) for key, least in BASE.items()],
-          not_found=[*BASE.items(), (99, 0), (-1, 0)])  # fmt: skip
+    check("api-version-unsupported", build, found=[(key, least - 1) for key, least in OLDEST.items()],
+          not_found=[*OLDEST.items(), (99, 0), (-1, 0)])  # fmt: skip
 
 
 def test_a_version_that_a_broker_does_not_offer() -> None:

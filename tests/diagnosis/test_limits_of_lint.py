@@ -144,7 +144,7 @@ def test_what_rules_look_for() -> None:
     assert evidence(marks, "a", "b", packets=[5]) == Evidence((1, 2, 3, 4, 5, 6, 7), (5,), ("a", "b"))
     assert evidence(seen(3), "a") == Evidence((1, 2, 3), (), ("a",))
     paths = [facts.path(at=number) for number in range(8)]
-    assert on_paths(paths, "x") == Evidence((), tuple(path.first_packet for path in paths[:7]), ("x",))
+    assert on_paths(paths) == Evidence((), tuple(path.first_packet for path in paths[:7]))
     paths[3].last_time = START + 99
     assert span(paths) == (START, START + 99)
     assert [(ends, len(some)) for ends, some in by_ends(paths)] == [(("10.0.0.1", BROKER), 8)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kdbg.analysis.diagnosis import Who
-from kdbg.analysis.diagnosis.queries import answers, leads_to
+from kdbg.analysis.diagnosis.rules.listeners import answers, leads_to
 from kdbg.streams.tcp.paths import Path
 
 from .facts import BROKER, FLOW, SECOND, START, Facts, cases, check, mark, seen, unanswered

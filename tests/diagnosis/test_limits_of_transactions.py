@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdbg.analysis.diagnosis.rules.mistyped_topic_auto_created import alike
+from kdbg.analysis.diagnosis.rules.topics import alike
 from kdbg.analysis.diagnosis.text import sentence
 from kdbg.analysis.ledgers.producers import Began, Gap, Transaction, Transactional
 from kdbg.protocol.findings.kinds import Severity

@@ -1,11 +1,10 @@
-"""What all rules have: a code of its file, words that can be filled, a line in the guide, codes that exist."""
+"""What all rules have: a code, words that can be filled, a line in the guide, codes that exist."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
-from importlib import import_module
 from pathlib import Path
 from string import Formatter
 from types import ModuleType
@@ -15,20 +14,18 @@ import pytest
 
 import kdbg
 from kdbg.analysis.diagnosis import Evidence, Rule, Who
-from kdbg.analysis.diagnosis.rules import BY_CODE, NAMES, RULES
+from kdbg.analysis.diagnosis.rules import BY_CODE, MODULES, RULES
 from kdbg.analysis.diagnosis.text import SENTENCES, UNKNOWN
 from kdbg.protocol.findings.amounts import times
 
 from ..cases import for_each
+from ..words.rules import definitions
 
 ROOT = Path(kdbg.__file__).parent
 GUIDE = (ROOT / "ui" / "guide" / "causes.md").read_text()
 SHARED = "".join((ROOT / "analysis" / "diagnosis" / name).read_text() for name in ("queries.py", "by_error.py"))
 GIVEN = {"count", "times", "probably", *UNKNOWN}
-MODULES = {name: import_module(f"kdbg.analysis.diagnosis.rules.{name}") for name in NAMES}
-ALL = [
-    (module, name) for path, module in MODULES.items() for name, rule in vars(module).items() if isinstance(rule, Rule)
-]
+ALL = [(module, name) for module in MODULES for name, rule in vars(module).items() if isinstance(rule, Rule)]
 """All rules, and those that have another sentence for the same cause: as module and name."""
 NOUNS = {
     "client_id": "client", "host": "host", "broker": "broker|address", "topic": "topic", "partition": "partition",
@@ -52,10 +49,11 @@ def rendered(template: str, number: int) -> str:
     return SENTENCES.vformat(template, (), facts)
 
 
-def test_every_file_has_the_rule_of_its_name() -> None:
-    assert len(RULES) > 50
-    assert [rule.code.replace("-", "_") for rule in RULES] == list(NAMES)
-    assert len(BY_CODE) == len(RULES)
+def test_every_rule_has_the_name_of_its_code() -> None:
+    assert len(BY_CODE) == len(RULES) > 50
+    assert [rule.code for rule in RULES] == sorted(BY_CODE)
+    named = {name: vars(module)[name] for module, name in ALL if not name.startswith("_")}
+    assert {name.replace("_", "-"): rule for name, rule in named.items()} == BY_CODE
 
 
 @for_each("rule", RULES, ids=lambda rule: rule.code)
@@ -73,9 +71,10 @@ def test_what_it_explains_exists(rule: Rule) -> None:
 
 
 @for_each("rule", RULES, ids=lambda rule: rule.code)
-def test_its_templates_name_only_what_its_file_gives(rule: Rule) -> None:
-    path = ROOT / "analysis" / "diagnosis" / "rules" / f"{rule.code.replace('-', '_')}.py"
-    given = GIVEN | set(re.findall(r'"(\w+)":', path.read_text() + SHARED))
+def test_its_templates_name_only_what_its_code_gives(rule: Rule) -> None:
+    name = rule.code.replace("-", "_")
+    module = next(module for module in MODULES if name in vars(module))
+    given = GIVEN | set(re.findall(r'"(\w+)":', definitions(inspect.getsource(module))[name] + SHARED))
     for template in (rule.sentence, rule.advice, *rule.alternatives):
         names = {name for _, name, _, _ in Formatter().parse(template) if name}
         assert names <= given, names - given

@@ -65,7 +65,7 @@ def test_who_joins() -> None:
     broker = Coordinator()
     mark = broker.does(JOIN, JOINS, JOINED)
     group, member = broker.group, broker.member()
-    assert (group.protocol_type, group.generations, group.errors) == ("consumer", {4: mark}, {})
+    assert (group.generations, group.errors) == ({4: mark}, {})
     assert group.events == [Event(mark, "join", "m1", 4, 0, reason="r" * 200)]
     assert (member.instance_id, member.session_timeout_ms, member.rebalance_timeout_ms) == ("i1", 900, 700)
     assert (member.protocols, member.topics, member.client_id, member.host) == (
@@ -95,14 +95,14 @@ def test_what_is_handed_out() -> None:
     asked = {"group_id": "sums", "member_id": "m1", "generation_id": 4}
     mark = broker.does(SYNC, asked, {"error_code": 0, "protocol_name": "range", "assignment": given})
     group, member = broker.group, broker.member()
-    assert (member.assigned, member.ever_assigned) == ({"orders": (0, 1)}, True)
+    assert member.assigned == {"orders": (0, 1)}
     assert (member.synced.count, member.last_sign) == (1, 15)
     assert group.events == [Event(mark, "sync", "m1", 4, 0, (("orders", (0, 1)),), 2)]
     broker.does(SYNC, asked, {"error_code": 27, "assignment": b""})
     assert (member.synced.count, member.errors[27].count, group.errors[14, 27].count) == (1, 1, 1)
     assert (group.events[1].code, group.events[1].assigned, group.events[1].partitions) == (27, (), 0)
     broker.does(SYNC, {**asked, "generation_id": 5}, {"error_code": 0, "assignment": b""})
-    assert (member.assigned, member.ever_assigned) == ({}, True)
+    assert member.assigned == {}
     broker.does(SYNC, asked, None)
     assert (member.synced.count, group.events[-1].code) == (2, 0)
     fresh = Coordinator()
@@ -165,14 +165,14 @@ def test_members_of_the_newer_protocol() -> None:
     assert (group.new_protocol, group.generations) == (True, {1: mark})
     assert group.events == [Event(mark, "join", "m1", 1, 0), Event(mark, "sync", "m1", 1, 0, (("orders", (0, 2)),), 2)]
     assert (member.rebalance_timeout_ms, member.instance_id, member.topics) == (700, "i", ("orders",))
-    assert (member.assigned, member.ever_assigned, member.synced.count) == ({"orders": (0, 2)}, True, 1)
+    assert (member.assigned, member.synced.count) == ({"orders": (0, 2)}, 1)
     assert (member.joined.count, member.beats.count) == (1, 1)
     beat = {"group_id": "sums", "member_id": "m1", "member_epoch": 1, "rebalance_timeout_ms": -1}
     broker.does(CONSUMER, beat, {"error_code": 0, "member_epoch": 1, "assignment": None})
     assert (len(group.events), member.beats.count) == (2, 2)
     assert (member.rebalance_timeout_ms, member.topics) == (700, ("orders",))
     broker.does(CONSUMER, beat, given(2))
-    assert (member.assigned, member.ever_assigned, list(group.generations)) == ({}, True, [1, 2])
+    assert (member.assigned, list(group.generations)) == ({}, [1, 2])
     mark = broker.does(CONSUMER, beat, {"error_code": 110, "member_epoch": 0})
     assert (group.events[-1], group.errors[68, 110].count) == (Event(mark, "heartbeat", "m1", 0, 110), 1)
     assert member.errors[110].count == 1

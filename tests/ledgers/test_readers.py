@@ -10,7 +10,6 @@ from kdbg.analysis.ledgers.flows import Fetched, PartitionWrites, Polls, Sample
 from kdbg.analysis.ledgers.groups import Event, Group
 from kdbg.analysis.ledgers.producers import Began, Gap, Transaction
 from kdbg.analysis.ledgers.readers import COUNTERS, READERS
-from kdbg.analysis.ledgers.readers.flows import AT_ONCE
 from kdbg.protocol.grammars.errors import ERRORS
 
 from .facts import book, mark
@@ -18,23 +17,22 @@ from .facts import book, mark
 
 def test_polls_and_their_pauses() -> None:
     ledgers, session = book()
-    exchange: Any = type("Exchange", (), {"latency": AT_ONCE - 1, "errors": []})
+    exchange: Any = type("Exchange", (), {"errors": []})
     row = {"partition": 2, "fetch_offset": 5, "partition_max_bytes": 100}
-    request = {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 9, "replica_id": -1, "session_epoch": 0,
+    request = {"max_wait_ms": 500, "min_bytes": 1, "replica_id": -1, "session_epoch": 0,
                "topics": [{"topic": "orders", "partitions": [row]}]}  # fmt: skip
     answer: dict[str, Any] = {"session_id": 0, "error_code": 0, "responses": []}
     for number, (time, end) in enumerate(((10, 20), (25, 30), (42, 50), (49, 60)), 1):
         READERS[1](ledgers, session, mark(number, time, end), request, answer, exchange)
     polls, flow = ledgers.polls[1], ledgers.fetched[1, "orders", 2]
-    assert (polls.idle, polls.idle_longest, polls.last_end, polls.times) == (17, (12, 30), 60, [10, 25, 42, 49])
-    assert (polls.max_wait_ms, polls.min_bytes, polls.max_bytes, polls.replica, polls.partitions) == (500, 1, 9, -1, 1)
-    assert (polls.requests.count, polls.empty.count, polls.empty_at_once.count, polls.full_sessions.count) == (4,) * 4
-    assert (dict(polls.sessions), polls.session_errors) == ({0: 4}, {})
+    assert (polls.idle, polls.last_end, polls.times) == (17, 60, [10, 25, 42, 49])
+    assert (polls.max_wait_ms, polls.min_bytes, polls.replica, polls.partitions) == (500, 1, -1, 1)
+    assert (polls.requests.count, polls.empty.count, polls.full_sessions.count) == (4,) * 3
+    assert polls.session_errors == {}
     assert (flow.requests.count, flow.limit, flow.isolation, flow.first_offset) == (4, 100, 0, 5)
-    exchange.latency = AT_ONCE
     follower = {"replica_state": {"replica_id": 3}, "isolation_level": 1, "session_epoch": 1, "topics": []}
     READERS[1](ledgers, session, mark(5, 70, 80), follower, {"session_id": 7}, exchange)
-    assert (polls.replica, polls.empty.count, polls.empty_at_once.count, polls.full_sessions.count) == (3, 5, 4, 4)
+    assert (polls.replica, polls.empty.count, polls.full_sessions.count) == (3, 5, 4)
     READERS[1](ledgers, session, mark(6, 90, 91), request, {"error_code": 70}, exchange)
     assert ({code: one.count for code, one in polls.session_errors.items()}, polls.empty.count) == ({70: 1}, 5)
 
@@ -98,7 +96,7 @@ def test_what_is_written() -> None:
     produce(4, 0, records_count=None)
     flow = ledgers.written[1, "orders", 2]
     assert (flow.batches, flow.records, flow.bytes, flow.singles, flow.uncompressed) == (4, 7, 220, 2, 3)
-    assert (flow.codecs, flow.acks, flow.timestamps) == ({0: 3, 2: 1}, {-1: 4}, (4, 9))
+    assert flow.acks == {-1: 4}
     assert (flow.requests.count, flow.errors[6].numbers, session.used(0).transactional) == (4, (3,), False)
     ids = {"producer_id": 7, "producer_epoch": 1}
     session.heard(mark(), 0, 9, "shop", 9)
@@ -110,15 +108,15 @@ def test_what_is_written() -> None:
     assert (producer.client_id, producer.transactional_id, producer.produced.numbers) == ("shop", "books", (5, 6, 7))
     assert producer.gaps == [Gap(mark(7, 7, 8), "orders", 2, 3, 9)]
     assert txn.transactions == [Transaction(mark(5, 5, 6))]
-    assert (txn.last, txn.errors[0, 47].numbers, txn.producer_id, txn.epoch) == (mark(7, 7, 8), (7,), 7, 1)
+    assert (txn.errors[0, 47].numbers, txn.producer_id, txn.epoch) == ((7,), 7, 1)
 
 
 def test_what_is_not_read_closely_is_counted() -> None:
     ledgers, session = book()
     row: Any = ("orders", 2, None, 3)
     everyday: Any = ([row, ("bills", None, None, 1)],)
-    COUNTERS[0](ledgers, session, mark(1), (everyday, everyday), 1)
-    COUNTERS[1](ledgers, session, mark(1), (everyday, everyday), 1)
+    COUNTERS[0](ledgers, session, mark(1), (everyday, everyday))
+    COUNTERS[1](ledgers, session, mark(1), (everyday, everyday))
     assert (len(ledgers.written), len(ledgers.fetched)) == (0, 0)
     wrote = ledgers.written.entry((1, "orders", 2), PartitionWrites)
     got = ledgers.fetched.entry((1, "orders", 2), Fetched)
@@ -130,13 +128,13 @@ def test_what_is_not_read_closely_is_counted() -> None:
     single: Any = ([("orders", 2, None, 1)],)
     none: Any = ([("orders", 2, None, 0)],)
     for facts in (everyday, single, none):
-        COUNTERS[0](ledgers, session, mark(2), (facts, facts), 1)
-        COUNTERS[1](ledgers, session, mark(2, 20, 30), (facts, facts), AT_ONCE - 1)
-    COUNTERS[1](ledgers, session, mark(3, 35, 40), (none, none), AT_ONCE)
+        COUNTERS[0](ledgers, session, mark(2), (facts, facts))
+        COUNTERS[1](ledgers, session, mark(2, 20, 30), (facts, facts))
+    COUNTERS[1](ledgers, session, mark(3, 35, 40), (none, none))
     assert (wrote.batches, wrote.records, wrote.singles, wrote.uncompressed, wrote.requests.count) == (3, 8, 1, 3, 3)
     assert wrote.bytes == 100 + 100 // 2 + 150 // 3
     assert (got.records, got.with_data.count, got.requests.count) == (4, 2, 4)
-    assert (polls.empty.count, polls.empty_at_once.count, polls.idle, polls.last_end) == (2, 1, 5, 40)
+    assert (polls.empty.count, polls.idle, polls.last_end) == (2, 5, 40)
 
 
 def test_producer_ids_and_their_ends() -> None:
@@ -168,8 +166,7 @@ def test_producer_ids_and_their_ends() -> None:
     does(26, 6, {**books, "committed": True, "producer_id": 7, "producer_epoch": 0}, {"producer_epoch": 1,
                                                                                      "producer_id": 7})  # fmt: skip
     assert (txn.transactions, txn.epoch) == ([Transaction(mark(3, 30, 35), mark(6, 60, 65), True)], 1)
-    assert ({key: one.count for key, one in txn.errors.items()}, txn.last) == (
-        {(22, 51): 1, (24, 48): 1, (25, 48): 1, (26, 51): 1}, mark(6, 60, 65))  # fmt: skip
+    assert {key: one.count for key, one in txn.errors.items()} == {(22, 51): 1, (24, 48): 1, (25, 48): 1, (26, 51): 1}
     for number, epoch in ((7, 0), (8, 1)):
         does(27, number, {"markers": [{"producer_id": 7, "producer_epoch": epoch, "transaction_result": True}]}, {})
     does(26, 9, {**books, "committed": False, "producer_id": 7, "producer_epoch": 4}, {"error_code": 0})
@@ -215,7 +212,7 @@ def test_offsets_that_are_committed_and_groups_that_are_known() -> None:
     errors.append(type("Error", (), {"code": 47}))
     does(28, 8, {**commit(50), "group_id": "books", "transactional_id": "books"}, codes(0))
     txn = ledgers.producers.transactional["books"]
-    assert (txn.last, txn.errors[28, 47].numbers) == (mark(8, 80, 85), (8,))
+    assert txn.errors[28, 47].numbers == (8,)
     does(42, 9, {}, {"results": [{"group_id": "deleted"}, {"group_id": "other", "error_code": 68}]})
     assert list(ledgers.groups) == ["sums", "fetched", "named", "emptied", "books", "deleted"]
 

@@ -23,7 +23,7 @@ def test_a_connection_from_syn_to_fin(desk: Desk) -> None:
     assert desk.sides[0][1].ends == [(7000, 7)]
     (connection,) = desk.connections
     assert (connection.number, connection.initiator, connection.acceptor) == (1, CLIENT, BROKER)
-    assert (connection.handshake, connection.opened_by) == (True, "syn")
+    assert connection.handshake
     assert (connection.packets, connection.bytes) == (8, 9)
     assert (connection.start, connection.last_time) == (1000, 8000)
     assert (connection.first_packet, connection.last_packet) == (1, 8)
@@ -35,7 +35,7 @@ def test_a_syn_ack_alone_tells_both_ends_and_both_starts(desk: Desk) -> None:
     desk(FLOW, DATA, 104, b"second", 501)
     desk(FLOW, DATA, 101, b"1st", 501)
     (connection,) = desk.connections
-    assert (connection.initiator, connection.handshake, connection.opened_by) == (CLIENT, True, "syn-ack")
+    assert (connection.initiator, connection.handshake) == (CLIENT, True)
     assert desk.events == [([b"1st", b"second"], [])]
 
 
@@ -45,7 +45,7 @@ def test_without_a_handshake_the_lower_port_is_taken_for_the_listening_end(desk:
     desk.table.settle()
     (connection,) = desk.connections
     assert (connection.initiator, connection.acceptor) == (CLIENT, BROKER)
-    assert (connection.handshake, connection.opened_by) == (False, "data")
+    assert not connection.handshake
     assert desk.events[0][side] == [b"amid"]
 
 
@@ -400,7 +400,7 @@ def test_a_table_that_was_closed_begins_anew(desk: Desk) -> None:
     desk.handshake()
     desk.table.close()
     desk(FLOW, DATA, 101, b"more", 501)
-    assert [connection.opened_by for connection in desk.connections] == ["syn", "data"]
+    assert [connection.handshake for connection in desk.connections] == [True, False]
 
 
 def test_closing_the_table_ends_every_connection_once(desk: Desk) -> None:

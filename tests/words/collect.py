@@ -29,10 +29,13 @@ COUNTING = {"count", "counted", "many", "_many", "number", "plural", "times", "_
 PATTERNS = {"compile", "match", "fullmatch", "search", "sub", "finditer", "findall"}
 """Functions of `re`: their first argument is no text."""
 ERRORS = {"fail", "refuse", "BadParameter", "UsageError", "ClickException"}
+OF_RULES: dict[int | str, Kind] = {
+    "title": Kind.TITLE, "sentence": Kind.CAUSE, "advice": Kind.ADVICE, "alternatives": Kind.ALTERNATIVE
+}  # fmt: skip
 ARGUMENTS: dict[str, dict[int | str, Kind]] = {
-    "Rule": {2: Kind.TITLE, 3: Kind.CAUSE, 4: Kind.ADVICE, 7: Kind.ALTERNATIVE},
-    "by_error": {1: Kind.TITLE, 2: Kind.CAUSE, 3: Kind.ADVICE},
-    "malformed": {1: Kind.TITLE, 2: Kind.CAUSE},
+    "rule": OF_RULES,
+    "by_error": OF_RULES,
+    "malformed": OF_RULES,
     "Lint": {2: Kind.LINT},
     "Measure": {1: Kind.HEAD},
     "MistakeKind": {1: Kind.OTHER},
@@ -150,7 +153,7 @@ class _Visitor:
         for place, one in enumerate(node.args[pattern:]):
             self.visit(one, known.get(place, kind))
         for keyword in node.keywords:
-            self.visit(keyword.value, Kind.OPTION if keyword.arg == "help" else kind)
+            self.visit(keyword.value, Kind.OPTION if keyword.arg == "help" else known.get(keyword.arg or "", kind))
 
     def _command(self, node: ast.FunctionDef) -> None:
         """Take the help of a command: its first line, and its paragraphs without examples."""

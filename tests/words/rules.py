@@ -200,8 +200,56 @@ def nouns(text: Text) -> Iterator[Violation]:
         before = part if isinstance(part, str) else ""
 
 
+def definitions(source: str) -> dict[str, str]:
+    """Return of each rule in a module its definition, with the functions that it names: all other lines are empty."""
+    lines, tops = source.splitlines(), dict[str, ast.stmt]()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef):
+            tops[node.name] = node
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            tops[node.targets[0].id] = node
+    found: dict[str, str] = {}
+    for name, node in tops.items():
+        if not {"rule", "by_error", "malformed"} & {_called(one) for one in _makers(node)}:
+            continue
+        parts, named = dict[str, ast.stmt](), [name]
+        while named:
+            one = named.pop()
+            if one in tops and one not in parts:
+                parts[one] = tops[one]
+                named += [each.id for each in ast.walk(tops[one]) if isinstance(each, ast.Name)]
+        kept = {number for part in parts.values() for number in _lines(part)}
+        found[name] = "\n".join(line if number in kept else "" for number, line in enumerate(lines, 1))
+    return found
+
+
+def _makers(node: ast.stmt) -> list[ast.expr]:
+    """Return what makes a rule of a definition: decorators, or a call."""
+    return (
+        node.decorator_list
+        if isinstance(node, ast.FunctionDef)
+        else [node.value]
+        if isinstance(node, ast.Assign)
+        else []
+    )
+
+
+def _called(node: ast.expr) -> str:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+
+
+def _lines(node: ast.stmt) -> range:
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    return range(min(one.lineno for one in (node, *decorators)), (node.end_lineno or node.lineno) + 1)
+
+
 def hedged(source: str, name: str) -> Iterator[Violation]:
     """Return the causes of a module of rules that are not certain, and have no hedge."""
+    for definition in definitions(source).values():
+        yield from _hedged(definition, name)
+
+
+def _hedged(source: str, name: str) -> Iterator[Violation]:
     tree = ast.parse(source)
     levels: set[str] = set()
     for node in ast.walk(tree):

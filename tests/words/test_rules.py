@@ -70,9 +70,9 @@ def rules(text: str, kind: Kind = Kind.OTHER) -> list[str]:
         Kind.OTHER: "shown = {}",
         Kind.ERROR: "raise ValueError({})",
         Kind.OPTION: "option(help={})",
-        Kind.TITLE: "Rule('code', 1, {})",
-        Kind.CAUSE: "Rule('code', 1, 'title', {})",
-        Kind.ADVICE: "Rule('code', 1, 'title', 'sentence', {})",
+        Kind.TITLE: "rule('code', 1, title={})",
+        Kind.CAUSE: "rule('code', 1, sentence={})",
+        Kind.ADVICE: "rule('code', 1, advice={})",
         Kind.LINT: "Lint('code', 1, {})",
         Kind.HEAD: "Measure('name', {})",
     }
@@ -141,9 +141,9 @@ def test_full_stops_capitals_and_articles(kind: Kind, bad: str, good: str) -> No
 
 
 CAUSE = """
-rule = Rule("code", 1, "broker is down", {sentence!r}, "Start it.")
-def find(book):
-    yield rule.case(who, facts={{"so": {fact!r}}}, certainty={certainty})
+@rule("code", 1, title="broker is down", sentence={sentence!r}, advice="Start it.")
+def broker_down(book):
+    yield broker_down.case(who, facts={{"so": {fact!r}}}, certainty={certainty})
 """
 PLAIN, HEDGED = "broker {broker} is down", "broker {broker} is probably down"
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Set
+from typing import Any, Literal
 
 from ...protocol.findings.kinds import Severity
 from ...protocol.findings.mistakes import MISTAKES
 from ...protocol.findings.quirks import Sure
+from ..ledgers import Ledgers
 from ..ledgers.evidence import Occurrences
-from ..ledgers.sessions import ORDER
-from .case import CERTAINTIES, Case, Rule
-from .queries import Failures, evidence, failures, who
-
-if TYPE_CHECKING:
-    from ..ledgers import Ledgers
-    from ..ledgers.sessions import KafkaConnection, Malformed
-
+from ..ledgers.sessions import ORDER, KafkaConnection, Malformed
+from .case import CERTAINTIES, Case, Rule, rule
+from .queries import Failures, extent, failures, who
 
 Subject = Literal["topic", "group", "transactional_id", ""]
 
@@ -38,7 +34,7 @@ def by_error(
     subject: Subject = "topic",
     weight: float = 2.0,
     facts: Callable[[Ledgers, Failures], Mapping[str, Any]] = nothing_more,
-    explains: frozenset[str] = frozenset(),
+    explains: Set[str] = frozenset(),
 ) -> Rule:
     """Return the rule that finds these error codes in messages of these APIs (None: of any).
 
@@ -46,17 +42,14 @@ def by_error(
     and what `facts` tell.
     """
 
-    def find(book: Ledgers) -> Iterator[Case]:
+    @rule(code, Severity.ERROR, title, sentence, advice, document, explains=explains)
+    def found(book: Ledgers) -> Iterator[Case]:
         for one in failures(book, errors, apis):
             named = {subject: one.subject or None} if subject else {}
             known = {"principal": one.session.user or "ANONYMOUS", **facts(book, one)}
-            yield rule.case(
-                who(one.session, **named), one.seen.since, one.seen.until, one.seen.count,
-                evidence(one.seen, "error_code"), known, weight=weight,
-            )  # fmt: skip
+            yield found.case(who(one.session, **named), *extent(one.seen, "error_code"), known, weight=weight)
 
-    rule = Rule(code, Severity.ERROR, title, sentence, advice, document, find, explains=explains)
-    return rule
+    return found
 
 
 EXPLAINS: frozenset[str] = frozenset({"connection-churn", "client-without-sasl", "correlation-mismatch-middlebox"})
@@ -67,7 +60,12 @@ WEIGHT = 4.0
 def malformed(side: str, title: str, sentence: str) -> Rule:
     """Return the rule for mistakes in the messages of one side."""
 
-    def find(book: Ledgers) -> Iterator[Case]:
+    @rule(
+        f"malformed-{side}", Severity.ERROR, title, sentence,
+        "Correct the program that writes the message. {rule}",
+        "Kafka protocol guide", ("another mistake that leads to the same bytes",), EXPLAINS,
+    )  # fmt: skip
+    def found(book: Ledgers) -> Iterator[Case]:
         for all in _by_kind(book, side).values():
             session, first = all[0]
             seen = Occurrences.of(one.seen for _, one in all)
@@ -79,17 +77,12 @@ def malformed(side: str, title: str, sentence: str) -> Rule:
                 "rule": MISTAKES[first.facts.kind].explanation,
             }  # fmt: skip
             certainty = next(one for one in CERTAINTIES if one == first.facts.sure)
-            yield rule.case(
-                who(session), seen.since, seen.until, seen.count, evidence(seen, *filter(None, [first.finding.path])),
-                facts, certainty=certainty, weight=WEIGHT, severity=severity,
+            yield found.case(
+                who(session), *extent(seen, *filter(None, [first.finding.path])), facts,
+                certainty=certainty, weight=WEIGHT, severity=severity,
             )  # fmt: skip
 
-    rule = Rule(
-        f"malformed-{side}", Severity.ERROR, title, sentence,
-        "Correct the program that writes the message. {rule}",
-        "Kafka protocol guide", find, ("another mistake that leads to the same bytes",), EXPLAINS,
-    )  # fmt: skip
-    return rule
+    return found
 
 
 def _by_kind(book: Ledgers, side: str) -> dict[tuple[Any, ...], list[tuple[KafkaConnection, Malformed]]]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from ...protocol.findings.kinds import Severity
-
-if TYPE_CHECKING:
-    from ..ledgers import Ledgers
+from ..ledgers import Ledgers
 
 Certainty = Literal["certain", "likely", "guess"]
 NO_FACTS: Mapping[str, Any] = {}
@@ -67,7 +65,7 @@ class Case:
         return self.rule.code
 
 
-Find: TypeAlias = "Callable[[Ledgers], Iterator[Case]]"
+Find = Callable[[Ledgers], Iterator[Case]]
 
 
 class Rule(NamedTuple):
@@ -94,3 +92,17 @@ class Rule(NamedTuple):
     ) -> Case:  # fmt: skip
         """Return a case of this rule; of its severity, unless another is given."""
         return Case(self, who, since, until, count, evidence, facts, **{"severity": self.severity, **more})
+
+
+def rule(
+    code: str,
+    severity: Severity,
+    title: str,
+    sentence: str,
+    advice: str,
+    document: str,
+    alternatives: tuple[str, ...] = (),
+    explains: Set[str] = frozenset(),
+) -> Callable[[Find], Rule]:
+    """Return a decorator that makes a rule of the function that finds its cases."""
+    return lambda find: Rule(code, severity, title, sentence, advice, document, find, alternatives, frozenset(explains))

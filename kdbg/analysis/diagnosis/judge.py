@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...protocol.findings.kinds import Severity
+from ..ledgers import Ledgers
+from ..ledgers.sessions import ORDER
 from .case import CERTAINTIES, Case, Who
 from .rules import RULES
 
-if TYPE_CHECKING:
-    from ..ledgers import Ledgers
-
-SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 BEFORE = 1_000_000_000
 """Nanoseconds that an after-effect may seem to begin before its cause: what was asked before is answered after it."""
 MOST = 1000
@@ -79,5 +76,5 @@ def _differ(one: Who, other: Who, name: str) -> bool:
 def weight(case: Case) -> tuple[int, float, int, int]:
     """Return what cases are ordered by: the weightiest has the least."""
     return (
-        SEVERITIES.index(case.severity), -case.weight, CERTAINTIES.index(case.certainty), case.since,
+        ORDER.index(case.severity), -case.weight, CERTAINTIES.index(case.certainty), case.since,
     )  # fmt: skip

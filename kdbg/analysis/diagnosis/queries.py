@@ -1,111 +1,36 @@
-"""Addresses that metadata names, and who got through to them: what the rules on advertised listeners share."""
+"""What rules and stories share: connections, flows and groups by what they have in common, and the parts of cases."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, NamedTuple, TypeVar
 
 from ...exchanges.messages.peers import End, endpoint
 from ...protocol.grammars import name_of
+from ...streams.tcp.paths import Path
+from ..ledgers import Ledgers
+from ..ledgers.accounts import Failure
 from ..ledgers.evidence import Mark, Occurrences
+from ..ledgers.groups import Group, Member
+from ..ledgers.sessions import KafkaConnection
 from .case import Evidence, Who
-
-if TYPE_CHECKING:
-    from ...streams.tcp.paths import Path
-    from ..ledgers import Ledgers
-    from ..ledgers.accounts import Failure
-    from ..ledgers.clusters import Advertised
-    from ..ledgers.sessions import KafkaConnection
-
-
-LOCAL: frozenset[str] = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "localhost.localdomain"})
-WORKING: frozenset[int] = frozenset({0, 1, 2, 11, 68})
-"""APIs that only a client uses which has reached the brokers that metadata names."""
-METADATA = 3
-LOOPBACK: frozenset[str] = frozenset({"127.0.0.1", "::1"})
-
-
-def leads_nowhere(book: Ledgers) -> Iterator[tuple[Advertised, list[Path]]]:
-    """Yield the advertised addresses to which no client connects, each with the attempts, which may be none."""
-    paths = list(book.paths.all())
-    spoken = {session.broker for session in book.sessions.values()}
-    for entry in book.clusters.advertised.values():
-        if not entry.host or entry.port <= 0:
-            continue
-        case_parts = entry.seen.since
-        to = [path for path in paths if path.acceptor[1] == entry.port and leads_to(entry.host, path, spoken)]
-        if any(path.answered is not None or path.ways[1].bytes for path in to):
-            continue
-        attempts = [path for path in to if path.syns and path.start >= case_parts - 1_000_000_000]
-        yield entry, attempts
-
-
-def is_address(host: str) -> bool:
-    """Return whether a host is named by its address."""
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def leads_to(host: str, path: Path, spoken: set[Any]) -> bool:
-    """Return whether a path may lead to an advertised host."""
-    there = path.acceptor[0]
-    if host in LOCAL:
-        return there in LOOPBACK
-    if is_address(host):
-        return ip_address(host) == ip_address(there)
-    return path.acceptor not in spoken or path.ways[1].bytes > 0  # a name may stand for any address
-
-
-def case_parts(book: Ledgers, entry: Advertised, attempts: Sequence[Path], lost: Sequence[str] = ()) -> tuple[Any, ...]:
-    """Return what a case is made of: who, since, until, how often, evidence; facts are added by `facts_of`."""
-    client = client_on(book, attempts) or (lost[0] if lost else None) or _best(entry.clients)
-    by = entry.told_by.most_common(1)[0][0]
-    until = max((path.last_time for path in attempts), default=entry.seen.until)
-    since = min((path.start for path in attempts), default=entry.seen.since)
-    who = Who(client or None, attempts[0].initiator[0] if attempts else None, endpoint(by),
-              listener=f"{entry.host}:{entry.port}")  # fmt: skip
-    packets = tuple(path.first_packet for path in attempts)[:6]
-    found = Evidence(entry.seen.numbers[:3], packets, ("brokers.host", "brokers.port"))
-    facts = {"node_id": entry.node_id, "answers": answers(attempts)}
-    return who, since, until, max(len(attempts), 1), found, facts
-
-
-def answers(attempts: Sequence[Path]) -> str:
-    """Return what happened to connection attempts, as the sentences have it."""
-    if not attempts:
-        return "the capture has no connection attempt to it"
-    refused = sum(path.refused is not None for path in attempts)
-    if refused == len(attempts):
-        return "every connection attempt is refused"
-    if not refused:
-        return "no connection attempt gets a reply"
-    return "connection attempts are refused or get no reply"
-
-
-def _best(clients: Counter[str]) -> str | None:
-    found = [name for name, _ in clients.most_common() if name]
-    return found[0] if found else None
-
-
-def stranded(book: Ledgers, entry: Advertised, nowhere: Sequence[Advertised]) -> list[str]:
-    """Return the clients that got only unreachable addresses, requested metadata again, and got no further."""
-    found: list[str] = []
-    for name in entry.clients:
-        others = [one for one in book.clusters.advertised.values() if name in one.clients]
-        asked = sum(session.used(METADATA).seen.count for session in sessions_of(book, name))
-        works = any(WORKING & session.apis.keys() for session in sessions_of(book, name))
-        if name and not works and asked > 1 and all(one in nowhere for one in others):
-            found.append(name)
-    return found
-
 
 OF_BROKERS: frozenset[int] = frozenset((4, 5, 6, 7, 27, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82))
 """APIs that brokers and controllers alone use."""
+SECOND = 1_000_000_000
+MS = 1_000_000
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+Extent = tuple[int, int, int, Evidence]
+"""Since and until when something was seen, how often, and where."""
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Return items by their keys, in the order of the first item of each."""
+    found: dict[Key, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
 
 
 def software_by_client(book: Ledgers) -> dict[tuple[str, str], str]:
@@ -118,15 +43,15 @@ def software_by_client(book: Ledgers) -> dict[tuple[str, str], str]:
     return found
 
 
+def is_follower(book: Ledgers, number: int) -> bool:
+    """Return whether a connection is that of a follower, which fetches what it replicates."""
+    polls = book.polls.get(number)
+    return polls is not None and polls.replica >= 0
+
+
 def is_broker(book: Ledgers, session: KafkaConnection) -> bool:
     """Return whether the asking end is a broker: it says so, by what it asks."""
-    polls = book.polls.get(session.peers.number)
-    return bool(OF_BROKERS & session.apis.keys()) or (polls is not None and polls.replica >= 0)
-
-
-SECOND = 1_000_000_000
-MS = 1_000_000
-METHODS: tuple[bytes, ...] = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"TRAC", b"PRI ")
+    return bool(OF_BROKERS & session.apis.keys()) or is_follower(book, session.peers.number)
 
 
 class Failures(NamedTuple):
@@ -152,13 +77,10 @@ class Failures(NamedTuple):
 def failures(book: Ledgers, codes: Iterable[int], apis: Iterable[int] | None = None) -> list[Failures]:
     """Return errors with one of these codes, in messages of these APIs (None: of any), by client and subject."""
     wanted, keys = frozenset(codes), None if apis is None else frozenset(apis)
-    found: dict[tuple[int, str, str], list[Any]] = {}
-    for failure in book.failures.values():
-        if failure.code in wanted and (keys is None or failure.api_key in keys):
-            found.setdefault((failure.code, failure.subject, failure.session.client_id), []).append(failure)
+    found = (one for one in book.failures.values() if one.code in wanted and (keys is None or one.api_key in keys))
     return [
-        Failures(code, subject, client, all, Occurrences.of(one.seen for one in all))
-        for (code, subject, client), all in found.items()
+        Failures(*key, all, Occurrences.of(one.seen for one in all))
+        for key, all in grouped(found, lambda one: (one.code, one.subject, one.session.client_id)).items()
     ]
 
 
@@ -178,32 +100,59 @@ def who(session: KafkaConnection | None, **more: Any) -> Who:
     return Who(**{**known, **more})
 
 
+def who_at(book: Ledgers, host: str, broker: End) -> Who:
+    """Return the client with most exchanges of a host, that host, and a broker."""
+    return Who(next(iter(clients_of_host(book, host)), None), host, endpoint(broker))
+
+
+def who_in(group: Group, member: Member | None, **more: Any) -> Who:
+    """Return the client and the host of a group's member, and the group, with what else is known."""
+    if member is None:
+        return Who(group=group.name, **more)
+    return Who(member.client_id or None, member.host or None, group=group.name, **more)
+
+
 def evidence(seen: Occurrences | Iterable[Mark], *fields: str, packets: Iterable[int] = ()) -> Evidence:
     """Return exchanges that were seen as evidence, with the fields that tell."""
     numbers = seen.numbers if isinstance(seen, Occurrences) else tuple(dict.fromkeys(mark.number for mark in seen))[:7]
     return Evidence(numbers, tuple(packets), fields)
 
 
-def on_paths(paths: Iterable[Path], *fields: str) -> Evidence:
+def on_paths(paths: Iterable[Path]) -> Evidence:
     """Return the first packets of paths as evidence."""
-    return Evidence((), tuple(path.first_packet for path in paths)[:7], fields)
+    return Evidence((), tuple(path.first_packet for path in paths)[:7])
 
 
-def by_ends(paths: Iterable[Path]) -> Iterator[tuple[tuple[str, End], list[Path]]]:
-    """Yield paths by the host of their initiator, and their acceptor."""
-    found: dict[tuple[str, End], list[Path]] = {}
-    for path in paths:
-        found.setdefault((path.initiator[0], path.acceptor), []).append(path)
-    yield from found.items()
+def span(paths: Iterable[Path]) -> tuple[int, int]:
+    """Return when the first of some paths began and the last one was heard of."""
+    found = list(paths)
+    return min(path.start for path in found), max(path.last_time for path in found)
+
+
+def extent(seen: Occurrences, *fields: str) -> Extent:
+    """Return since and until when something was seen, how often, and where, with the fields that tell."""
+    return seen.since, seen.until, seen.count, evidence(seen, *fields)
+
+
+def extent_of_marks(marks: list[Mark], *fields: str) -> Extent:
+    """Return the same of exchanges of which each was one time."""
+    return marks[0].time, marks[-1].end, len(marks), evidence(marks[:6], *fields)
+
+
+def extent_of_paths(paths: list[Path]) -> Extent:
+    """Return the same of paths of which each was one time."""
+    return *span(paths), len(paths), on_paths(paths)
+
+
+def by_ends(paths: Iterable[Path]) -> Iterable[tuple[tuple[str, End], list[Path]]]:
+    """Return paths by the host of their initiator, and their acceptor."""
+    return grouped(paths, lambda path: (path.initiator[0], path.acceptor)).items()
 
 
 def client_on(book: Ledgers, paths: Iterable[Path]) -> str | None:
     """Return the client id that was said on one of these paths."""
-    for path in paths:
-        session = book.session_on(path)
-        if session is not None and session.client_id:
-            return session.client_id
-    return None
+    sessions = filter(None, map(book.session_on, paths))
+    return next((session.client_id for session in sessions if session.client_id), None)
 
 
 def clients_of_host(book: Ledgers, host: str) -> list[str]:
@@ -220,7 +169,23 @@ def sessions_of(book: Ledgers, client_id: str) -> list[KafkaConnection]:
     return [session for session in book.sessions.values() if session.client_id == client_id]
 
 
-def span(paths: Iterable[Path]) -> tuple[int, int]:
-    """Return when the first of some paths began and the last one was heard of."""
-    found = list(paths)
-    return min(path.start for path in found), max(path.last_time for path in found)
+def session_of(book: Ledgers, client_id: str) -> KafkaConnection | None:
+    """Return the first connection of a client."""
+    return next(iter(sessions_of(book, client_id)), None)
+
+
+def topic_of(flows: Iterable[tuple[int, str, int]], *sessions: KafkaConnection) -> str | None:
+    """Return the first topic in the keys of flows that connections wrote to or read from."""
+    numbers = {session.peers.number for session in sessions}
+    return next((topic for number, topic, _ in flows if number in numbers), None)
+
+
+def groups_of(book: Ledgers, client_id: str) -> list[str]:
+    """Return the groups that a client belongs to."""
+    return [group.name for group in book.groups.values() if client_id in group.clients]
+
+
+def group_of(book: Ledgers, client_id: str) -> str | None:
+    """Return the group that a client belongs to, where it is one."""
+    found = groups_of(book, client_id)
+    return found[0] if len(found) == 1 else None

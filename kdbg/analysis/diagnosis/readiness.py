@@ -7,16 +7,14 @@ where it speaks the highest that its broker offers it may know higher ones, and 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ...exchanges.messages.peers import endpoint
 from ...protocol.grammars import name_of, releases
+from ..ledgers import Ledgers
 from ..ledgers.evidence import Mark
 from ..ledgers.sessions import KafkaConnection
 from .queries import is_broker, software_by_client
-
-if TYPE_CHECKING:
-    from ..ledgers import Ledgers
 
 Verdict = Literal["stops", "unclear", "fine", "broker"]
 API_VERSIONS = 18

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...protocol.findings import amounts
 from ...protocol.findings.kinds import Severity
+from ..ledgers import Ledgers
 from .case import Case, Certainty, Evidence, Rule, Who
-
-if TYPE_CHECKING:
-    from ..ledgers import Ledgers
 
 
 def kept(case: Case) -> dict[str, Any]:

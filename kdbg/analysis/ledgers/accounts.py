@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
 from typing import Any
 
@@ -48,7 +49,7 @@ class Pulse:
         self.silences: list[tuple[int, int]] = []
         """From the last answer before a silence to the first behind it, in nanoseconds; those of a second or more."""
 
-    def beat(self, time: int, mark: Mark) -> None:
+    def beat(self, time: int) -> None:
         """Take an answer."""
         if self.last and time - self.last >= SILENT and len(self.silences) < MOST_SILENCES:
             self.silences.append((self.last, time))
@@ -58,7 +59,7 @@ class Pulse:
 class Accounts:
     """What is known by now. `names` are the names of topic ids as an engine learns them.
 
-    Memory is bounded: what comes beyond an account's bound is counted in its `refused`.
+    Memory is bounded: what comes beyond an account's bound is left out.
     """
 
     def __init__(self, names: NamesThen) -> None:
@@ -73,7 +74,7 @@ class Accounts:
         self.fetched: Bounded[tuple[int, str, int], Fetched] = Bounded(MOST_FLOWS)
         self.polls: Bounded[int, Polls] = Bounded(MOST_SESSIONS)
         self.written: Bounded[tuple[int, str, int], PartitionWrites] = Bounded(MOST_FLOWS)
-        self.pulses: dict[End, Pulse] = {}
+        self.pulses: defaultdict[End, Pulse] = defaultdict(Pulse)
         self.left: list[tuple[Peers, Finding]] = []
         self.exchanges: int = 0
         self.first_time: int = 0
@@ -108,17 +109,6 @@ class Accounts:
         """Return the entry of a group."""
         return self.groups.entry(name, lambda: Group(name))
 
-    def pulse(self, broker: End) -> Pulse:
-        """Return when a broker answers."""
-        found = self.pulses.get(broker)
-        if found is None:
-            found = self.pulses[broker] = Pulse()
-        return found
-
     def session_on(self, path: Path) -> KafkaConnection | None:
         """Return what Kafka was spoken on a path."""
         return self._by_packet.get(path.first_packet)
-
-    def ends(self) -> set[End]:
-        """Return the addresses and ports of all brokers that Kafka was spoken with."""
-        return {session.broker for session in self.sessions.values()}

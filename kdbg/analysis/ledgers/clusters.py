@@ -21,7 +21,6 @@ class Advertised:
         self.port: int = port
         self.seen: Occurrences = Occurrences()
         self.told_by: Counter[End] = Counter()
-        self.told_to: dict[str, Mark] = {}
         self.clients: Counter[str] = Counter()
 
 

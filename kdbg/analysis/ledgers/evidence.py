@@ -28,11 +28,13 @@ class Occurrences:
 
     __slots__ = ("count", "first", "last", "marks")
 
-    def __init__(self) -> None:
+    def __init__(self, marks: Iterable[Mark] = ()) -> None:
         self.count: int = 0
         self.first: Mark | None = None
         self.last: Mark | None = None
         self.marks: list[Mark] = []
+        for mark in marks:
+            self.add(mark)
 
     def add(self, mark: Mark) -> None:
         """Count one more."""
@@ -81,19 +83,17 @@ class Occurrences:
 
 
 class Bounded(dict[Key, Value]):
-    """A dict that takes no more than `most` keys; `refused` counts what came beyond them."""
+    """A dict that takes no more than `most` keys."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self.most: int = most
-        self.refused: int = 0
 
     def entry(self, key: Key, make: Any) -> Value | None:
         """Return the value of a key, made by `make()` where it is new; None where there is no room."""
         found = self.get(key)
         if found is None:
             if len(self) >= self.most:
-                self.refused += 1
                 return None
             found = self[key] = make()
         return found

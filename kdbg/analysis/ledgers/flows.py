@@ -82,30 +82,24 @@ class Polls:
     """All fetches of a connection."""
 
     __slots__ = (
-        "empty", "empty_at_once", "full_sessions", "idle", "idle_longest", "last_end", "max_bytes", "max_wait_ms",
-        "min_bytes", "partitions", "replica", "requests", "session_errors", "sessions", "times",
+        "empty", "full_sessions", "idle", "last_end", "max_wait_ms", "min_bytes", "partitions", "replica", "requests",
+        "session_errors", "times",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.requests: Occurrences = Occurrences()
         self.empty: Occurrences = Occurrences()
-        self.empty_at_once: Occurrences = Occurrences()
-        """Answers without a record that came before anything was waited for."""
         self.max_wait_ms: int = 0
         self.min_bytes: int = 0
-        self.max_bytes: int = 0
         self.replica: int = -1
         """The node id of a follower that fetches, -1 for a consumer."""
-        self.sessions: Counter[int] = Counter()
-        """Session ids that answers gave."""
         self.full_sessions: Occurrences = Occurrences()
         """Requests that ask for a new session, which lists all partitions, and get none."""
         self.partitions: int = 0
         """The most partitions that one request listed."""
         self.session_errors: dict[int, Occurrences] = {}
         self.idle: int = 0
-        self.idle_longest: tuple[int, int] = (0, 0)
-        """The longest time between an answer and the next fetch, in nanoseconds, and when it began."""
+        """Nanoseconds between answers and the fetches after them."""
         self.last_end: int = 0
         self.times: list[int] = []
         """When it fetched; beyond 4,096 only the last ones."""
@@ -115,7 +109,7 @@ class PartitionWrites:
     """One partition as one connection writes it."""
 
     __slots__ = (
-        "acks", "batches", "bytes", "codecs", "errors", "records", "requests", "singles", "timestamps", "uncompressed",
+        "acks", "batches", "bytes", "errors", "records", "requests", "singles", "uncompressed",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -125,8 +119,5 @@ class PartitionWrites:
         self.bytes: int = 0
         self.singles: int = 0
         self.uncompressed: int = 0
-        self.codecs: Counter[int] = Counter()
         self.acks: Counter[int] = Counter()
         self.errors: dict[int, Occurrences] = {}
-        self.timestamps: tuple[int, int] = (1 << 62, -(1 << 62))
-        """The smallest and the largest timestamp of its batches, in milliseconds."""

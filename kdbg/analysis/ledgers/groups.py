@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .evidence import Bounded, Mark, Occurrences
 
-MOST_MEMBERS, MOST_EVENTS, MOST_LEFT = 4096, 4096, 64
+MOST_MEMBERS, MOST_EVENTS, MOST_LEFT, MOST_CLIENTS = 4096, 4096, 64, 256
 FEW_PARTITIONS, LONGEST_REASON = 32, 200
 
 
@@ -40,7 +40,6 @@ class Member:
         self.topics: tuple[str, ...] = ()
         self.assigned: dict[str, tuple[int, ...]] | None = None
         """What it was given last, None before that."""
-        self.ever_assigned: bool = False
         self.joined: Occurrences = Occurrences()
         self.synced: Occurrences = Occurrences()
         self.beats: Occurrences = Occurrences()
@@ -85,7 +84,6 @@ class Group:
         self.events_lost: int = 0
         """Events beyond the bound."""
         self.generations: dict[int, Mark] = {}
-        self.protocol_type: str = ""
         self.errors: dict[tuple[int, int], Occurrences] = {}
         """By API key and error code."""
         self.clients: dict[str, Occurrences] = {}
@@ -95,6 +93,11 @@ class Group:
         self.new_protocol: bool = False
         self.coordinators: list[tuple[int, int]] = []
         """Nodes that were told to coordinate it, with the time."""
+
+    def use(self, client_id: str, mark: Mark) -> None:
+        """Note that a client uses the group."""
+        if client_id and len(self.clients) < MOST_CLIENTS:
+            self.clients.setdefault(client_id, Occurrences()).add(mark)
 
     def member(self, member_id: str, client_id: str = "", host: str = "") -> Member | None:
         """Return the entry of a member."""

@@ -26,10 +26,6 @@ NO_BODY: dict[str, Any] = {}
 class Ledgers(Accounts):
     """Feed it with `packets`, `take`, and `left_over` for what belongs to no exchange, in an engine's order."""
 
-    first_time: int
-    last_time: int
-    exchanges: int
-
     def packets(self, packets: Sequence[Packet]) -> None:
         """Take packets, before the engine does."""
         if packets:
@@ -77,9 +73,9 @@ class Ledgers(Accounts):
         facts = exchange.facts()
         count = COUNTERS.get(key)
         if count is not None and facts is not None and _is_everyday(use, exchange, facts, latency):
-            self.pulse(session.broker).beat(end, mark)
+            self.pulses[session.broker].beat(end)
             session.sampled = True
-            count(self, session, mark, facts, latency)
+            count(self, session, mark, facts)
             return
         asked, told = _body(request), _body(response)
         if not exchange.is_sound(shallow=True):
@@ -92,10 +88,9 @@ class Ledgers(Accounts):
             if len(session.unanswered) < MOST_UNANSWERED:
                 session.unanswered.append(Unanswered(mark, key, exchange.version, request.size, request.missing))
         if latency is not None and request is not None and response is not None:
-            self.pulse(session.broker).beat(response.first_time, mark)
+            self.pulses[session.broker].beat(response.first_time)
             if latency >= SLOW or response.last_time - response.first_time >= SLOW:
                 self._slow(session, exchange, mark, asked, request, response)
-                use.worst = max(use.worst, latency)
         throttle = told.get("throttle_time_ms")
         if throttle:
             session.throttled.add(mark)
@@ -106,9 +101,8 @@ class Ledgers(Accounts):
         if facts is not None and not (facts[0][2] or facts[1][2]):
             return
         for error in exchange.errors:
-            use.errors[error.code] += 1
             if error.topic is not None:
-                name = self.topic(None, error.topic) if not isinstance(error.topic, str) else error.topic
+                name = error.topic if isinstance(error.topic, str) else self.topic(None, error.topic)
                 self.failed(error.code, key, name, session, mark, -1 if error.partition is None else error.partition)
             else:
                 self.failed(error.code, key, _subject(asked), session, mark)

@@ -41,7 +41,6 @@ class Transaction(NamedTuple):
     began: Mark
     ended: Mark | None = None
     committed: bool | None = None
-    code: int = 0
     by_coordinator: bool = False
 
 
@@ -83,7 +82,6 @@ class Transactional:
         """WriteTxnMarkers for its producer id, and whether they commit."""
         self.errors: dict[tuple[int, int], Occurrences] = {}
         """By API key and error code."""
-        self.last: Mark | None = None
         self.now: Began | None = None
         """The InitProducerId that succeeded last."""
         self.producer_id: int = -1
@@ -113,9 +111,7 @@ class Transactional:
         if mark.time < last.began.time or (last.ended is not None and last.ended.time <= mark.time):
             return
         if code == 0 or by_coordinator:
-            self.transactions[-1] = self.transactions[-1]._replace(
-                ended=mark, committed=committed, code=code, by_coordinator=by_coordinator
-            )
+            self.transactions[-1] = last._replace(ended=mark, committed=committed, by_coordinator=by_coordinator)
 
     def failed(self, api_key: int, code: int, mark: Mark) -> None:
         """Count an error."""

@@ -17,7 +17,8 @@ from .evidence import Bounded, Mark, Occurrences
 
 MOST, MOST_EXCHANGES = 256, 4096
 OF_RECORDS = (Kind.CRC_MISMATCH, Kind.DECOMPRESSION_FAILED, Kind.MALFORMED_RECORD_SET)
-ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+ORDER = tuple(Severity)
+"""The most serious first."""
 Key = tuple[str, str, int, str, str]
 """Side, API, version, kind of the mistake, path without indexes."""
 
@@ -118,15 +119,12 @@ class Unanswered(NamedTuple):
 class Use:
     """How an API was used on a connection."""
 
-    __slots__ = ("errors", "late", "seen", "size", "transactional", "versions", "worst")
+    __slots__ = ("seen", "size", "transactional", "versions")
 
     def __init__(self) -> None:
         self.seen: Occurrences = Occurrences()
-        self.errors: Counter[int] = Counter()
         self.versions: dict[int, Mark] = {}
         """The versions that were used, each with the first exchange."""
-        self.late: int = 0
-        self.worst: int = 0
         self.size: int = 0
         self.transactional: bool = False
         """Whether some of it was part of transactions."""

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from ...extras import install
+from .avro import avro
+from .framing import Framed, Schema, Schemas, SchemaType
+from .json_schema import json_schema
+from .messagepack import msgpack
+from .protobuf import protobuf
 from .simple import SIMPLE, ReadData
 from .value import Unread, Value
 
-if TYPE_CHECKING:
-    from .framing import Framed, Schema, Schemas, SchemaType
-
-BySchema = Callable[[bytes, "Schema", "Schemas", "Framed | None"], Value]
+BySchema = Callable[[bytes, Schema, Schemas, Framed | None], Value]
 """Reads data by a schema; what stands around the data is given where there was something."""
 
 
@@ -50,29 +51,9 @@ def _there(package: str) -> bool:
         return False
 
 
-def _msgpack(data: bytes) -> Value:
-    from .messagepack import msgpack
-
-    return msgpack(data)
-
-
-def _avro(data: bytes, schema: Schema, schemas: Schemas, framed: Framed | None) -> Value:
-    from .avro import avro
-
-    return avro(data, schema)
-
-
 def _protobuf(data: bytes, schema: Schema, schemas: Schemas, framed: Framed | None) -> Value:
-    from .protobuf import protobuf
-
     indexes, own = framed.message() if framed is not None else ((0,), data)
     return protobuf(own, schema.descriptors or schemas.descriptors(schema), schema.message, indexes)
-
-
-def _json_schema(data: bytes, schema: Schema, schemas: Schemas, framed: Framed | None) -> Value:
-    from .json_schema import json_schema
-
-    return json_schema(data, schema)
 
 
 ABOUT = {
@@ -82,11 +63,14 @@ ABOUT = {
 READERS: dict[str, ValueReader] = {
     **{name: ValueReader(ABOUT.get(name, f"a number, {name}, most significant byte first"), read)
        for name, read in SIMPLE.items()},
-    "msgpack": ValueReader("MessagePack", _msgpack, package="msgpack"),
-    "avro": ValueReader("Avro, by a schema", by_schema=_avro, schema="AVRO", package="fastavro"),
+    "msgpack": ValueReader("MessagePack", msgpack, package="msgpack"),
+    "avro": ValueReader(
+        "Avro, by a schema", by_schema=lambda data, schema, *_: avro(data, schema), schema="AVRO", package="fastavro"
+    ),
     "protobuf": ValueReader("Protobuf, by a schema", by_schema=_protobuf, schema="PROTOBUF", package="google.protobuf"),
     "json-schema": ValueReader(
-        "JSON, validated by a schema", by_schema=_json_schema, schema="JSON", package="jsonschema"
+        "JSON, validated by a schema", by_schema=lambda data, schema, *_: json_schema(data, schema), schema="JSON",
+        package="jsonschema",
     ),
 }  # fmt: skip
 """The readers by their names."""

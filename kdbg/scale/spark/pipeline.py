@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -33,6 +34,7 @@ from .parquet import Tables
 from .session import Tracker, failure
 from .stages import tasks
 from .stages.making import Making
+from .stages.pairing import Pairer
 from .stages.runs import ROOM
 
 if TYPE_CHECKING:
@@ -146,7 +148,7 @@ class Pipeline:
         filters = self.options.filters
         plan = plan.between(nanoseconds(filters.since), nanoseconds(filters.until))
         making = self._making(plan)
-        outcome = self._made(plan, making, self._paired(plan, tasks.pair(making)), {})
+        outcome = self._made(plan, making, self._paired(plan, tasks.pair(making.folder, partial(Pairer, making))), {})
         self._empty(outcome)
         return outcome
 

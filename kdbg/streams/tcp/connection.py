@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
-from ...capture.packet import ACK, Packet, endpoint, reverse
+from ...capture.packet import ACK, SYN, Packet, endpoint, reverse
 from .stream import MASK, Stream
 
 NO_PACKETS: Final = list[Packet]()
 """What waits of a connection whose beginning is known."""
-OpenedBy: TypeAlias = Literal["syn", "syn-ack", "data"]
 
 
 class Connection:
@@ -30,17 +29,16 @@ class Connection:
 
     __slots__ = (
         "acceptor", "again", "answered", "asks", "bytes", "early", "first_packet", "handshake", "initiator",
-        "last_packet", "last_time", "lossy", "number", "opened_by", "packets", "refused", "reset", "sent", "start",
+        "last_packet", "last_time", "lossy", "number", "packets", "refused", "reset", "sent", "start",
         "tries",
     )  # fmt: skip
 
-    def __init__(self, number: int, flow: bytes, opened_by: OpenedBy, packet: Packet, sent: Stream, answered: Stream):
+    def __init__(self, number: int, flow: bytes, packet: Packet, sent: Stream, answered: Stream) -> None:
         self.number: int = number
-        self.opened_by: OpenedBy = opened_by
         self.initiator: tuple[str, int]
         self.acceptor: tuple[str, int]
         self.initiator, self.acceptor = endpoint(flow)
-        self.handshake: bool = opened_by != "data"
+        self.handshake: bool = bool(packet[5] & SYN)
         self.first_packet: int = packet[0]
         self.last_packet: int = packet[0]
         self.start: int = packet[1]

@@ -14,7 +14,7 @@ OVERTAKEN = 3_000_000
 """Nanoseconds within which a segment that fills a hole was overtaken, not lost."""
 MOST_STALLS = 64
 MOST_SHUT = 64
-"""Zero windows of one end that are remembered by themselves; more are counted."""
+"""Zero windows of one end that are remembered."""
 MOST_AGAIN = 1024
 MOST_AWAITED = 256
 """Segments of one end whose acknowledgement is waited for."""
@@ -54,13 +54,13 @@ class Way:
     they were captured, or overtaken. `unseen` counts bytes that the other end acknowledged and the capture lacks.
     `announced` is how many bytes it must have sent behind those that came, by an empty segment at `announced_time`.
     `again` has the numbers of the first packets that were sent again. `shuts` are the times in which this end took
-    nothing more from the other, `shut_count` is how many there were.
+    nothing more from the other.
     """
 
     __slots__ = (
-        "acked", "acked_time", "again", "ahead", "announced", "announced_time", "awaited", "bytes", "head", "holes",
+        "acked", "again", "ahead", "announced", "announced_time", "awaited", "bytes", "head", "holes",
         "largest", "largest_acked", "last_sent", "last_time", "late", "next", "open_since", "open_times", "packets",
-        "probes", "resent", "shut_count", "shuts", "stalls", "tail", "tail_length", "unseen",
+        "probes", "resent", "shuts", "stalls", "tail", "tail_length", "unseen",
     )  # fmt: skip
     next: int
     acked: int
@@ -79,7 +79,6 @@ class Way:
         self.tail_length: int = 0
         self.last_time: int = 0
         self.last_sent: int = 0
-        self.acked_time: int = 0
         self.largest: int = 0
         self.largest_acked: int = 0
         self.holes: list[tuple[int, int, int]] = []
@@ -92,7 +91,6 @@ class Way:
         self.again: list[int] = []
         self.awaited: deque[tuple[int, int]] | None = None
         self.shuts: list[Shut] = []
-        self.shut_count: int = 0
 
     @property
     def waiting(self) -> bool:
@@ -147,10 +145,8 @@ def window(way: Way, flags: int, time: int) -> None:
     if flags & RST:
         return
     shut = way.is_shut
-    if flags & SHUT and not shut and flags & ACK:
-        way.shut_count += 1
-        if len(way.shuts) < MOST_SHUT:
-            way.shuts.append(Shut(time, None))
+    if flags & SHUT and not shut and flags & ACK and len(way.shuts) < MOST_SHUT:
+        way.shuts.append(Shut(time, None))
     elif shut and not flags & SHUT:
         way.shuts[-1] = way.shuts[-1]._replace(until=time)
 
@@ -214,7 +210,7 @@ def acknowledged(way: Way, ack: int, time: int) -> None:
         return
     if way.acked >= 0 and not way.open_times:
         way.largest_acked = max(way.largest_acked, ack - way.acked & MASK)
-    way.acked, way.acked_time = ack, time
+    way.acked = ack
     if way.next >= 0 and 0 < (ack - way.next & MASK) < HALF:
         way.unseen += ack - way.next & MASK
         way.next = ack

@@ -35,14 +35,14 @@ class Path:
     """One connection, or an attempt to get one, by its headers.
 
     Times are nanoseconds since the epoch, None for what was not seen. `syns` counts how often the connection was asked
-    for, from `start` to `last_syn`; `answered` is when that was granted, `refused` when it was turned down, and
+    for, from `start` on; `answered` is when that was granted, `refused` when it was turned down, and
     `established` when the one who asked took note. `ways` are what either end sent: the opening one's first.
     `begun` is the sequence number of its SYN, -1 for none. `closes` tells who hung up, in order.
     """
 
     __slots__ = (
         "acceptor", "answered", "begun", "closes", "established", "first_packet", "initiator", "last_packet",
-        "last_syn", "last_time", "opened", "refused", "start", "syns", "ways",
+        "last_time", "opened", "refused", "start", "syns", "ways",
     )  # fmt: skip
     answered: int | None
     established: int | None
@@ -56,7 +56,6 @@ class Path:
         self.last_packet: int = packet[0]
         self.start: int = packet[1]
         self.last_time: int = packet[1]
-        self.last_syn: int = packet[1]
         self.opened: bool = opened
         self.begun: int = -1
         self.syns: int = 0
@@ -210,7 +209,6 @@ def _marked(path: Path, side: Side, packet: Packet) -> None:
         else:
             path.begun = seq
             path.syns += 1
-            path.last_syn = time
     elif flags & RST:
         if side == 1 and path.answered is None and path.syns and not path.ways[0].bytes:
             path.refused = path.refused or time

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from kdbg.budget import Held
 from kdbg.capture.packet import ACK, FIN, RST, SYN, Packet, reverse
-from kdbg.streams.tcp.connection import NO_PACKETS, Connection, OpenedBy, TrackedConnection
+from kdbg.streams.tcp.connection import NO_PACKETS, Connection, TrackedConnection
 from kdbg.streams.tcp.stream import BYTES, MASK, SEGMENTS, Receiver, Stream
 
 from .connection import is_same, lowest, reopened
@@ -73,7 +73,7 @@ class ConnectionTable:
         elif entry is None:
             if not length or flags & RST:
                 return
-            entry = self._open(packet, "data")
+            entry = self._open(packet)
         connection = entry[0]
         connection.packets += 1
         connection.bytes += length
@@ -242,13 +242,13 @@ class ConnectionTable:
         ack = packet[4] if packet[5] & ACK else None
         if entry is not None and entry[0].over and (again := reopened(entry, packet)) is not None:
             self._end(entry[0])
-            self._open(again, "syn")
+            self._open(again)
             self.receive(again)
             entry = self._entries[packet[2]]
         elif entry is None or not is_same(entry, first, packet[2]):
             if entry is not None:
                 self._end(entry[0])
-            entry = self._open(packet, "syn" if ack is None else "syn-ack")
+            entry = self._open(packet)
         connection, stream, other = entry
         stream.start(first)
         stream.certain = True
@@ -261,15 +261,15 @@ class ConnectionTable:
             connection.handshake = True
         return entry
 
-    def _open(self, packet: Packet, opened_by: OpenedBy) -> TrackedConnection:
-        flow = packet[2]
-        if opened_by == "syn-ack" or (opened_by == "data" and _by_port(flow)):
+    def _open(self, packet: Packet) -> TrackedConnection:
+        flow, flags = packet[2], packet[5]
+        if flags & ACK if flags & SYN else _by_port(flow):
             flow = reverse(flow)
         if len(self._entries) >= 2 * self._most:
             self._make_room()
         self._count += 1
         sent, answered = (Stream(segments=self._segments, size=self._size, held=self._held) for _ in range(2))
-        connection = Connection(self._count, flow, opened_by, packet, sent, answered)
+        connection = Connection(self._count, flow, packet, sent, answered)
         self._entries[reverse(flow)] = connection, answered, sent
         self._entries[flow] = connection, sent, answered
         for_sent, for_answered = self._accept(connection)

@@ -9,8 +9,10 @@ from hashlib import new as new_hash
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM, ChaCha20Poly1305
+from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 
 def prf(secret: bytes, label: bytes, seed: bytes, length: int, hash_name: str) -> bytes:
@@ -27,12 +29,8 @@ def expand_label(secret: bytes, label: bytes, length: int, hash_name: str) -> by
     """Return so many bytes of TLS 1.3's key derivation, without a context."""
     label = b"tls13 " + label
     info = length.to_bytes(2, "big") + bytes([len(label)]) + label + b"\0"
-    found, each, count = b"", b"", 0
-    while len(found) < length:
-        count += 1
-        each = hmac.digest(secret, each + info + bytes([count]), hash_name)
-        found += each
-    return found[:length]
+    algorithm = hashes.SHA384() if hash_name == "sha384" else hashes.SHA256()
+    return HKDFExpand(algorithm, length, info).derive(secret)
 
 
 VERSIONS: Final = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", 0x0303: "TLS 1.2", 0x0304: "TLS 1.3"}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ....exchanges.messages.capture_points import UNTIMED
 from ....exchanges.messages.exchange import Exchange
+from ....exchanges.messages.mistakes import INDEX
 from ....exchanges.messages.peers import endpoint
 from ....protocol.findings import Finding
 from ....protocol.findings.facts import AnsweredUnasked, AnsweredUnaskedLate, MessageMistake
@@ -17,7 +17,7 @@ from ....protocol.findings.kinds import Kind, Severity
 from ....protocol.grammars import name_of, releases
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Bounded, Mark, Occurrences
-from ...ledgers.sessions import KafkaConnection
+from ...ledgers.sessions import ORDER, KafkaConnection
 from ..queries import OF_BROKERS, is_broker, software_by_client
 
 ERROR, WARNING, NOTE = Severity
@@ -151,8 +151,6 @@ def remark_object(remark: Remark) -> dict[str, Any]:
 
 PRODUCE, FETCH, METADATA, API_VERSIONS = 0, 1, 3, 18
 MOST, MOST_PARTITIONS = 8192, 65_536
-SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
-INDEX = re.compile(r"\[\d+\]")
 NEW = "4.0"
 """The release that dropped old versions (KIP-896)."""
 NEW_FORMAT = 3
@@ -248,11 +246,10 @@ class Linter:
     def fetch(self, mark: Mark, asked: dict[str, Any], exchange: Exchange) -> None:
         """Look at a request of Fetch: epochs of its session, and of leaders."""
         session_id, epoch = asked.get("session_id") or 0, asked.get("session_epoch", -1)
-        before = self._fetching.get(mark.connection)
-        if session_id and epoch > 0 and before is not None and before[0] == session_id and epoch <= before[1] > 0:
-            wrapped = epoch == 1 and before[1] == 0x7FFF_FFFF
-            if not wrapped:
-                self._note("fetch-session-epoch", mark)
+        id_before, before = self._fetching.get(mark.connection, (0, 0))
+        wraps = (epoch, before) == (1, 0x7FFF_FFFF)
+        if session_id and session_id == id_before and 0 < epoch <= before and not wraps:
+            self._note("fetch-session-epoch", mark)
         if len(self._fetching) < MOST or mark.connection in self._fetching:
             self._fetching[mark.connection] = session_id, epoch
         for topic in asked.get("topics") or ():
@@ -275,8 +272,7 @@ class Linter:
 
     def remarks(self) -> list[Remark]:
         """Return what was found, by party, the most serious first; look at what the ledgers know at the end."""
-        for _ in self._at_the_end():
-            pass
+        self._look_at_all()
         software = software_by_client(self.book)
         found: dict[tuple[str, Party, str], list[Occurrences]] = {}
         for (code, number, broker, about), seen in self._seen.items():
@@ -291,16 +287,16 @@ class Linter:
         ]
         worst: dict[Party, int] = {}
         for remark in all:
-            rank = SEVERITIES.index(remark.lint.severity)
+            rank = ORDER.index(remark.lint.severity)
             worst[remark.party] = min(worst.get(remark.party, rank), rank)
         return sorted(
             all,
             key=lambda one: (
-                worst[one.party], one.party, SEVERITIES.index(one.lint.severity), one.lint.code, one.about,
+                worst[one.party], one.party, ORDER.index(one.lint.severity), one.lint.code, one.about,
             ),
         )  # fmt: skip
 
-    def _at_the_end(self) -> Iterator[None]:
+    def _look_at_all(self) -> None:
         """Look at what only the whole tells."""
         book = self.book
         asked = {
@@ -321,26 +317,20 @@ class Linter:
                 self._note("no-api-versions-request", first)
             if session.mechanism == "PLAIN" and session.peers.tls is None:
                 self._note("plain-without-tls", first)
-            yield
         for producer in book.producers.by_id.values():
             for gap in producer.gaps:
                 self._note("sequence-gap", gap.mark, f"{gap.topic}/{gap.partition}")
-            epochs = sorted(producer.epochs.items())
-            for (_, older), (_, newer) in pairwise(epochs):
+            for (_, older), (_, newer) in pairwise(sorted(producer.epochs.items())):
                 if older.last is not None and older.last.time > newer.since:
                     self._note("producer-epoch-decreased", older.last, f"producer id {producer.producer_id}")
-            yield
         for group in book.groups.values():
             for member in group.known_members():
                 beats, limit = member.beats, member.session_timeout_ms * 1_000_000
                 if limit and beats.count > 3 and beats.first is not None and beats.last is not None:
-                    whole = (
-                        beats.last.time - beats.first.time - member.longest_pause[0]
-                    )  # it may have been stopped once
-                    apart = whole / (beats.count - 2)
+                    # it may have been stopped once
+                    apart = (beats.last.time - beats.first.time - member.longest_pause[0]) / (beats.count - 2)
                     if apart > SLACK * limit / 3:
                         self._note("heartbeat-interval-too-long", beats.first, f"group {group.name}")
-                yield
 
 
 def mark_of(exchange: Exchange) -> Mark:

@@ -1,4 +1,4 @@
-"""The rules, one a file: each declares `rule`. A file that is put here is in use."""
+"""The rules, in files by what they are about. A rule that is put into one of them is in use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from pkgutil import iter_modules
 
 from ..case import Rule
 
-NAMES: tuple[str, ...] = tuple(sorted(module.name for module in iter_modules(__path__)))
-RULES: tuple[Rule, ...] = tuple(import_module(f"{__name__}.{name}").rule for name in NAMES)
-"""All rules, by the names of their files."""
+MODULES = tuple(import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
+RULES: tuple[Rule, ...] = tuple(
+    sorted(
+        (
+            rule
+            for module in MODULES
+            for name, rule in vars(module).items()
+            if isinstance(rule, Rule) and not name.startswith("_")
+        ),
+        key=lambda rule: rule.code,
+    )
+)
+"""All rules, by their codes; those with an underscore have other words for the cause of another rule."""
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in RULES}

@@ -7,20 +7,17 @@ are in text.py.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from ...ledgers import Ledgers
 from ..case import Case
 from ..judge import diagnose
-from . import client, connection, group, producer, topic, transaction
+from . import client, group, producer, topic
 from .event import Event, Story, Subject
-
-if TYPE_CHECKING:
-    from ...ledgers import Ledgers
 
 __all__ = ["STORIES", "Event", "Story", "Subject", "subjects", "tell"]
 STORIES: dict[str, Story] = {
     story.kind: story
-    for story in (group.story, producer.story, transaction.story, topic.story, client.story, connection.story)
+    for story in (group.story, producer.producer, producer.transaction, topic.story, client.client, client.connection)
 }
 """By what they are of: as the options of `kdbg story` are called."""
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....exchanges.messages.peers import endpoint
 from ....protocol.grammars.errors import error_name
+from ...ledgers import Ledgers
+from ...ledgers.accounts import Failure
 from ...ledgers.evidence import Occurrences
+from ...ledgers.sessions import KafkaConnection
 from ..case import Case, Who
 from ..queries import api_name, who
 from .event import Event
-
-if TYPE_CHECKING:
-    from ...ledgers import Ledgers
-    from ...ledgers.accounts import Failure
-    from ...ledgers.sessions import KafkaConnection
 
 NORMAL = frozenset({27, 79})
 """REBALANCE_IN_PROGRESS and MEMBER_ID_REQUIRED are steps of any rebalance."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ...ledgers import Ledgers
 from ..case import Case, Who
-
-if TYPE_CHECKING:
-    from ...ledgers import Ledgers
 
 
 class Event(NamedTuple):

@@ -5,17 +5,16 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....protocol.grammars.errors import error_name
+from ...ledgers import Ledgers
 from ...ledgers.groups import Event as Happened
+from ...ledgers.groups import Group
 from ..case import Case, Who
+from ..queries import who_in
 from . import common
 from .event import Event, Story, Subject
-
-if TYPE_CHECKING:
-    from ...ledgers import Ledgers
-    from ...ledgers.groups import Group, Member
 
 APIS = {"join": "JoinGroup", "sync": "SyncGroup", "heartbeat": "Heartbeat", "leave": "LeaveGroup",
         "commit": "OffsetCommit"}  # fmt: skip
@@ -161,7 +160,7 @@ def _changes(
 def member_event(group: Group, one: Happened, names: dict[str, str], because: dict[int, str]) -> Iterator[Event]:
     """Yield an event of one member that is worth a line: that it asks to join first, and that it leaves."""
     member = group.members.get(one.member_id)
-    who = _who(group, member)
+    who = who_in(group, member)
     name = names.get(one.member_id) or one.member_id or "(unknown)"
     cause = because.get(one.mark.number)
     if one.kind == "leave" and not one.code:
@@ -188,13 +187,7 @@ def failed(group: Group, names: dict[str, str]) -> Iterator[Event]:
         facts = {"client": client, "api": APIS[kind], "code": code, "error": error_name(code), "subject_kind": "group",
                  "subject": group.name, "count": len(all), "for_ns": all[-1].mark.end - all[0].mark.time}  # fmt: skip
         numbers = tuple(one.mark.number for one in all[:6])
-        yield Event(all[0].mark.end, "error", _who(group, group.members.get(member_id)), facts, numbers)
-
-
-def _who(group: Group, member: Member | None) -> Who:
-    if member is None:
-        return Who(group=group.name)
-    return Who(member.client_id or None, member.host or None, group=group.name)
+        yield Event(all[0].mark.end, "error", who_in(group, group.members.get(member_id)), facts, numbers)
 
 
 story: Story = Story("group", subjects, events)

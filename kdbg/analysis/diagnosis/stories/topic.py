@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from ....protocol.grammars.errors import error_name
+from ...ledgers import Ledgers
+from ...ledgers.clusters import Topic
 from ..case import Case, Who
 from . import common
 from .event import Event, Story, Subject
-
-if TYPE_CHECKING:
-    from ...ledgers import Ledgers
-    from ...ledgers.clusters import Topic
 
 
 def subjects(book: Ledgers) -> Iterator[Subject]:

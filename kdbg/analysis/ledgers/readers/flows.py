@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..evidence import Occurrences
+from ....exchanges.messages.exchange import Exchange
+from ....protocol.wire.readings.outline import Outline
+from ..accounts import Accounts
+from ..evidence import Mark, Occurrences
 from ..flows import Fetched, PartitionWrites, Polls, Sample
-
-if TYPE_CHECKING:
-    from ....exchanges.messages.exchange import Exchange
-    from ....protocol.wire.readings.outline import Outline
-    from ..accounts import Accounts
-    from ..evidence import Mark
-    from ..sessions import KafkaConnection
+from ..producers import Transactional
+from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
 MOST_TIMES = 4096
 MOST_SERVED = 128
-AT_ONCE = 5_000_000
-"""Nanoseconds: an answer that comes sooner was not waited for."""
 CODEC = 0x07
 PRODUCE = 0
 OFFSET_OUT_OF_RANGE = 1
@@ -26,8 +22,8 @@ OFFSET_OUT_OF_RANGE = 1
 
 def produce(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of Produce."""
-    acks = asked.get("acks")
-    transactional = asked.get("transactional_id")
+    acks, transactional = asked.get("acks"), asked.get("transactional_id")
+    txn = book.producers.transactions_of(transactional) if transactional else None
     if transactional:
         session.used(PRODUCE).transactional = True
     answers = {
@@ -46,8 +42,9 @@ def produce(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, t
             if acks is not None:
                 entry.acks[acks] += 1
             for batch in partition.get("records") or ():
-                _wrote(book, session, mark, entry, name, index, batch, transactional)
-                _used(book, batch, transactional, answers.get((name, index)))
+                if isinstance(batch, dict):
+                    _wrote(book, session, mark, entry, name, index, batch, txn)
+                    _used(book, batch, txn, answers.get((name, index)))
     for (name, index), answer in answers.items():
         code = answer.get("error_code", 0)
         if not code:
@@ -55,18 +52,14 @@ def produce(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, t
         entry = book.written.get((session.peers.number, name, index))
         if entry is not None:
             entry.errors.setdefault(code, Occurrences()).add(mark)
-        if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
+        if txn is not None:
             txn.failed(0, code, mark)
-    if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
-        txn.last = mark
 
 
 def _wrote(
-    book: Accounts, session: KafkaConnection, mark: Mark, entry: PartitionWrites, name: str, index: int, batch: Any,
-    transactional: str | None,
+    book: Accounts, session: KafkaConnection, mark: Mark, entry: PartitionWrites, name: str, index: int, batch: Body,
+    txn: Transactional | None,
 ) -> None:  # fmt: skip
-    if not isinstance(batch, dict):
-        return
     count = batch.get("records_count")
     if count is None:
         count = len(batch["records"]) if isinstance(batch.get("records"), list) else 1
@@ -74,29 +67,22 @@ def _wrote(
     entry.records += count
     entry.bytes += batch.get("batch_length") or batch.get("message_size") or 0
     entry.singles += count == 1
-    codec = (batch.get("attributes") or 0) & CODEC
-    entry.codecs[codec] += 1
-    entry.uncompressed += not codec
-    first, last = batch.get("base_timestamp"), batch.get("max_timestamp")
-    if first is not None and last is not None:
-        entry.timestamps = min(entry.timestamps[0], first), max(entry.timestamps[1], last)
+    entry.uncompressed += not (batch.get("attributes") or 0) & CODEC
     producer_id = batch.get("producer_id", -1)
     if producer_id is not None and producer_id >= 0 and (producer := book.producers.producer(producer_id)) is not None:
         producer.client_id = producer.client_id or session.client_id
-        producer.transactional_id = producer.transactional_id or transactional
+        producer.transactional_id = producer.transactional_id or (txn.name if txn is not None else None)
         producer.produced.add(mark)
         if not session.sampled:
             producer.wrote(name, index, batch.get("producer_epoch", -1), batch.get("base_sequence", -1), count, mark)
-        if transactional and (txn := book.producers.transactions_of(transactional)) is not None:
+        if txn is not None:
             txn.opened(mark)
 
 
-def _used(book: Accounts, batch: Any, transactional: str | None, answer: Body | None) -> None:
+def _used(book: Accounts, batch: Body, txn: Transactional | None, answer: Body | None) -> None:
     """Take the producer id that a transaction's batch has, if the broker accepted the batch."""
-    producer = book.producers.by_id.get(batch.get("producer_id", -1)) if isinstance(batch, dict) else None
-    if producer is None or answer is None or answer.get("error_code", 0) or not transactional:
-        return
-    if (txn := book.producers.transactions_of(transactional)) is not None:
+    producer = book.producers.by_id.get(batch.get("producer_id", -1))
+    if txn is not None and producer is not None and answer is not None and not answer.get("error_code", 0):
         txn.who(producer.producer_id, batch.get("producer_epoch", -1))
 
 
@@ -129,25 +115,17 @@ def fetch(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, tol
             anything, failed = anything or got, failed or wrong
     if told:
         polls.last_end = mark.end
-        if told.get("session_id") is not None:
-            polls.sessions[told["session_id"]] += 1
-            if asked.get("session_epoch") == 0 and not told["session_id"]:
-                polls.full_sessions.add(mark)
-        if failed and told.get("error_code"):
+        if told.get("session_id") == 0 and asked.get("session_epoch") == 0:
+            polls.full_sessions.add(mark)
+        if told.get("error_code"):
             polls.session_errors.setdefault(told["error_code"], Occurrences()).add(mark)
         if not anything and not failed:
             polls.empty.add(mark)
-            latency = exchange.latency
-            if latency is not None and latency < AT_ONCE:
-                polls.empty_at_once.add(mark)
 
 
 def _asked(polls: Polls, mark: Mark, asked: Body) -> None:
     if polls.last_end and mark.time > polls.last_end:
-        pause = mark.time - polls.last_end
-        polls.idle += pause
-        if pause > polls.idle_longest[0]:
-            polls.idle_longest = pause, polls.last_end
+        polls.idle += mark.time - polls.last_end
     polls.requests.add(mark)
     polls.times.append(mark.time)
     if len(polls.times) > 2 * MOST_TIMES:
@@ -155,7 +133,6 @@ def _asked(polls: Polls, mark: Mark, asked: Body) -> None:
     if not asked:
         return
     polls.max_wait_ms, polls.min_bytes = asked.get("max_wait_ms", 0), asked.get("min_bytes", 0)
-    polls.max_bytes = asked.get("max_bytes", 0)
     state = asked.get("replica_state")
     polls.replica = state.get("replica_id", -1) if isinstance(state, dict) else asked.get("replica_id", polls.replica)
 
@@ -222,9 +199,7 @@ def _got(
     return bool(size), bool(code)
 
 
-def count_produce(
-    book: Accounts, session: KafkaConnection, mark: Mark, facts: tuple[Outline, Outline], latency: int | None
-) -> None:
+def count_produce(book: Accounts, session: KafkaConnection, mark: Mark, facts: tuple[Outline, Outline]) -> None:
     """Count a Produce that is not read closely, as the ones before it were."""
     for name, index, _, records in facts[0][0]:
         entry = book.written.get((session.peers.number, book.topic(None, name), index if index is not None else -1))
@@ -239,9 +214,7 @@ def count_produce(
             entry.bytes += entry.bytes // entry.batches
 
 
-def count_fetch(
-    book: Accounts, session: KafkaConnection, mark: Mark, facts: tuple[Outline, Outline], latency: int | None
-) -> None:
+def count_fetch(book: Accounts, session: KafkaConnection, mark: Mark, facts: tuple[Outline, Outline]) -> None:
     """Count a Fetch that is not read closely."""
     polls = book.polls.get(session.peers.number)
     if polls is None:
@@ -259,8 +232,6 @@ def count_fetch(
                 entry.records += records
     if not data:
         polls.empty.add(mark)
-        if latency is not None and latency < AT_ONCE:
-            polls.empty_at_once.add(mark)
 
 
 READERS = {0: produce, 1: fetch}

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..evidence import Occurrences
+from ....exchanges.messages.exchange import CapturedMessage, Exchange
+from ..accounts import Accounts
+from ..evidence import Mark
 from ..groups import LONGEST_REASON, Event, Group, Member, assignment_of, few_of, subscription_of
-
-if TYPE_CHECKING:
-    from ....exchanges.messages.exchange import CapturedMessage, Exchange
-    from ..accounts import Accounts
-    from ..evidence import Mark
-    from ..sessions import KafkaConnection
+from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
 
@@ -19,8 +16,8 @@ Body = dict[str, Any]
 def group_of(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body) -> Group | None:
     """Return the entry of the group that a request is about, used by the client that asks."""
     group = book.group(asked["group_id"]) if asked.get("group_id") else None
-    if group is not None and (client := session.client_id) and len(group.clients) < 256:
-        group.clients.setdefault(client, Occurrences()).add(mark)
+    if group is not None:
+        group.use(session.client_id, mark)
     return group
 
 
@@ -40,7 +37,6 @@ def join(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told
     member_id = told.get("member_id") or asked.get("member_id") or ""
     member = group.member(member_id, session.client_id, session.peers.client[0])
     group.failed(11, code, mark)
-    group.protocol_type = asked.get("protocol_type") or group.protocol_type
     generation = told.get("generation_id", -1)
     if member is not None:
         member.instance_id = asked.get("group_instance_id") or member.instance_id
@@ -75,7 +71,6 @@ def sync(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told
             member.synced.add(mark)
             assigned = told.get("assignment")
             member.assigned = assignment_of(assigned) if assigned else {}
-            member.ever_assigned = member.ever_assigned or bool(member.assigned)
     given = few_of(member.assigned) if member is not None and told and not code else ((), 0)
     group.happened(Event(mark, "sync", asked.get("member_id") or "", asked.get("generation_id", -1), code, *given))
 
@@ -167,7 +162,6 @@ def _beat(book: Accounts, member: Member, mark: Mark, asked: Body, told: Body) -
             book.topic(None, entry.get("topic_id")): tuple(entry.get("partitions") or ())
             for entry in assignment.get("topic_partitions") or ()
         }
-        member.ever_assigned = member.ever_assigned or bool(member.assigned)
         member.synced.add(mark)
 
 

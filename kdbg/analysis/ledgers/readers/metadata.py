@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ....exchanges.messages.exchange import Exchange
 from ....exchanges.messages.software import software_of
-from ..sessions import offered_by
-
-if TYPE_CHECKING:
-    from ....exchanges.messages.exchange import Exchange
-    from ..accounts import Accounts
-    from ..evidence import Mark
-    from ..sessions import KafkaConnection
+from ..accounts import Accounts
+from ..evidence import Mark
+from ..sessions import KafkaConnection, offered_by
 
 Body = dict[str, Any]
 
 
 def metadata(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
     """Take an exchange of Metadata."""
-    book.clusters.metadata(asked, told, session.broker, _client(session), mark)
+    book.clusters.metadata(asked, told, session.broker, session.client_id, mark)
 
 
 def coordinator(
@@ -32,17 +29,13 @@ def coordinator(
         name = entry.get("key") or (names[place] if place < len(names) else "")
         if not asked.get("key_type", 0) and name and (group := book.group(name)) is not None:
             group.failed(10, code, mark)
-            client = _client(session)
-            if client and len(group.clients) < 256:
-                from ..evidence import Occurrences
-
-                group.clients.setdefault(client, Occurrences()).add(mark)
+            group.use(session.client_id, mark)
             if not code:
                 group.coordinators.append((mark.time, entry.get("node_id", -1)))
                 del group.coordinators[:-64]
         if not code and entry.get("host"):
             book.clusters.advertise(
-                entry.get("node_id", -1), entry["host"], entry.get("port", 0), session.broker, _client(session), mark
+                entry.get("node_id", -1), entry["host"], entry.get("port", 0), session.broker, session.client_id, mark
             )
 
 
@@ -51,7 +44,7 @@ def cluster(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, t
     for broker in told.get("brokers") or ():
         book.clusters.advertise(
             broker.get("broker_id", -1), broker.get("host") or "", broker.get("port", 0), session.broker,
-            _client(session), mark,
+            session.client_id, mark,
         )  # fmt: skip
 
 
@@ -72,10 +65,6 @@ def created(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, t
         name = entry.get("name")
         if name and not entry.get("error_code") and (topic := book.clusters.topic(name)) is not None:
             topic.created.add(mark)
-
-
-def _client(session: KafkaConnection) -> str:
-    return session.client_id
 
 
 READERS = {3: metadata, 10: coordinator, 18: versions, 19: created, 60: cluster}

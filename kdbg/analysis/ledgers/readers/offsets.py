@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ....exchanges.messages.exchange import Exchange
+from ..accounts import Accounts
+from ..evidence import Mark
 from ..groups import Event
+from ..sessions import KafkaConnection
 from .groups import group_of
-
-if TYPE_CHECKING:
-    from ....exchanges.messages.exchange import Exchange
-    from ..accounts import Accounts
-    from ..evidence import Mark
-    from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
 
@@ -70,7 +68,6 @@ def in_transaction(
         return
     for error in exchange.errors:
         txn.failed(28, error.code, mark)
-    txn.last = mark
     if asked.get("group_id"):
         book.group(asked["group_id"])
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ....exchanges.messages.exchange import Exchange
+from ..accounts import Accounts
+from ..evidence import Mark
 from ..producers import MOST_EVENTS, Began
-
-if TYPE_CHECKING:
-    from ....exchanges.messages.exchange import Exchange
-    from ..accounts import Accounts
-    from ..evidence import Mark
-    from ..sessions import KafkaConnection
+from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
 
@@ -19,26 +17,22 @@ def begin(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, tol
     """Take an exchange of InitProducerId."""
     name, code = asked.get("transactional_id"), told.get("error_code", 0)
     producer_id, epoch = told.get("producer_id", -1), told.get("producer_epoch", -1)
+    timeout = asked.get("transaction_timeout_ms", 0)
+    began = Began(mark, session.client_id, session.peers.client[0], producer_id, epoch, timeout, code)
     if producer_id >= 0 and (producer := book.producers.producer(producer_id)) is not None:
         producer.client_id = producer.client_id or session.client_id
         producer.transactional_id = producer.transactional_id or name
-        producer.begun.append(
-            Began(mark, session.client_id, session.peers.client[0], producer_id, epoch,
-                  asked.get("transaction_timeout_ms", 0), code)
-        )  # fmt: skip
+        producer.begun.append(began)
         del producer.begun[:-MOST_EVENTS]
     if not name or (txn := book.producers.transactions_of(name)) is None:
         return
     txn.failed(22, code, mark)
     if len(txn.begun) < MOST_EVENTS:
-        timeout = asked.get("transaction_timeout_ms", 0)
-        txn.begun.append(Began(mark, session.client_id, session.peers.client[0], producer_id, epoch, timeout, code))
+        txn.begun.append(began)
     if producer_id >= 0 and not code and (txn.now is None or txn.now.mark.end < mark.end):
-        timeout = asked.get("transaction_timeout_ms", 0)
-        txn.now = Began(mark, session.client_id, session.peers.client[0], producer_id, epoch, timeout, code)
+        txn.now = began
         txn.who(producer_id, epoch)
         txn.closed(mark, False, 0, by_coordinator=True)
-    txn.last = mark
 
 
 def add(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
@@ -52,7 +46,6 @@ def add(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told:
             continue
         for code in codes:
             txn.failed(25 if "group_id" in asked else 24, code, mark)
-        txn.last = mark
         if codes or not told:
             continue
         txn.opened(mark)
@@ -71,7 +64,6 @@ def end(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told:
         if not code:
             txn.who(asked.get("producer_id", -1), asked.get("producer_epoch", -1))
             txn.who(told.get("producer_id", -1), told.get("producer_epoch", -1))
-    txn.last = mark
 
 
 def markers(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ....exchanges.messages.exchange import Exchange
-    from ..accounts import Accounts
-    from ..evidence import Mark
-    from ..sessions import KafkaConnection
+from ....exchanges.messages.exchange import Exchange
+from ..accounts import Accounts
+from ..evidence import Mark
+from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
 USERS = ("user", "username", "n", "authentication_id")

@@ -17,6 +17,7 @@ import json
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -29,8 +30,9 @@ from ..archive.store import refusals
 from ..commit import HIDDEN, Output
 from ..pipeline import RUN, Pipeline, PipelineOptions, PipelineOutcome
 from ..session import failure
+from ..stages import tasks
 from .tail import NAME, Stretch, TailSource, plan_of
-from .unfinished import follow, waited
+from .unfinished import Follower, waited
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -209,7 +211,8 @@ class Following(Pipeline):
         waiting = f"{output.own}/waiting-{number}"
         more = self._tasks(len(before.waiting)).mapInArrow(waited(before.waiting, plan.captures), RUN)
         making = self._making(plan)
-        paired = self._paired(plan, follow(making, waiting, horizons), more if before.waiting else None)
+        pair = tasks.pair(making.folder, partial(Follower, making, waiting, horizons))
+        paired = self._paired(plan, pair, more if before.waiting else None)
         topics = {UUID(topic): name for topic, name in before.topics.items()}
         made = self._made(plan, making, paired, topics)
         if not self.entry:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-import orjson
 import pyarrow as pa
 
 from ....capture import Packet
@@ -31,8 +30,8 @@ from ....views.tables.connections import Connections, ConnectionStatistics
 from ..archive.store import resolve
 from ..stages.making import Making
 from ..stages.pairing import Pairer
-from ..stages.runs import Claim, PacketRun, runs
-from ..stages.tasks import IN_ROW, Stage, at_full_speed, numbers, report, run_batch
+from ..stages.runs import PacketRun, runs
+from ..stages.tasks import IN_ROW, Stage, numbers, run_batch
 
 OLD = -1
 """The `split` of what waited: it sorts before all that is new."""
@@ -129,6 +128,15 @@ class Follower(Pairer):
         self._runs: list[PacketRun] = []
         self._rest: ResumePoint | None = None
         self._told: ConnectionState | None = None
+
+    def take(self, capture: int, split: int, run: PacketRun) -> None:
+        """Take the next run: of what waited, the first of a connection holds its state."""
+        if split != OLD:
+            self.run(capture, run)
+        elif run.order:
+            self.again(run)
+        else:
+            self.resume(capture, run.key, ConnectionState.load(run.packets))
 
     def resume(self, capture: int, key: bytes, told: ConnectionState) -> None:
         """Take up a connection that waits; its packets follow, with `again`."""
@@ -304,25 +312,3 @@ def waited(files: list[str], captures: list[str]) -> Stage:
                     ])  # fmt: skip
 
     return stage
-
-
-def follow(making: Making, waiting: str, horizons: list[int]) -> Stage:
-    """Return a stage like `stages.tasks.pair` that goes on from what waits; its report says what waits now."""
-
-    def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        follower, spill, splits = Follower(making, waiting, horizons), Claim(making.folder), list[Any]()
-        for batch in batches:
-            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                capture, key, split, order, packets, payload, *where = row
-                if not key:
-                    splits.append(orjson.loads(packets))
-                elif split != OLD:
-                    follower.run(capture, PacketRun(key, order, packets, spill.get(*where) if where[0] else payload))
-                elif order:
-                    follower.again(PacketRun(key, order, packets, payload))
-                else:
-                    follower.resume(capture, key, ConnectionState.load(packets))
-        spill.close()
-        yield report(follower.close() | {"splits": splits})
-
-    return at_full_speed(stage)

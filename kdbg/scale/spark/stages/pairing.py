@@ -42,6 +42,10 @@ class Pairer:
         self._problems: Counter[str] = Counter()
         """Findings that belong to no exchange, by kind."""
 
+    def take(self, capture: int, split: int, run: PacketRun) -> None:
+        """Take the next run, of a split of this number."""
+        self.run(capture, run)
+
     def run(self, capture: int, run: PacketRun) -> None:
         """Take the next packets of a connection, or the first of the next one."""
         if (capture, run.key) != self._now:

@@ -18,7 +18,7 @@ from ....capture.source import open_source
 from ....protocol.findings import pack
 from ....views.tables.cells import NEVER
 from ..archive.plan import File, Plan, Split
-from ..archive.store import open_file, resolve
+from ..archive.store import OutputFile, open_file, resolve
 from .runs import ROOM, PacketRun, runs
 
 ENDING = ".keys"
@@ -29,21 +29,15 @@ class Heard(KeyLog):
 
     def __init__(self, folder: str, capture: int) -> None:
         super().__init__()
-        self._system, self._folder, _ = resolve(f"{folder}/{ROOM}")
-        self._name = f"{capture}-{uuid4().hex}{ENDING}"
-        self._file: Any = None
+        self._file = OutputFile(f"{folder}/{ROOM}", f"{capture}-{uuid4().hex}{ENDING}")
 
     def take(self, data: bytes) -> None:
         """Append a key log to the file."""
-        if self._file is None:
-            self._system.create_dir(self._folder)
-            self._file = self._system.open_output_stream(f"{self._folder}/{self._name}")
         self._file.write(data + b"\n")
 
     def close(self) -> None:
         """Make the file whole."""
-        if self._file is not None:
-            self._file.close()
+        self._file.close()
 
 
 class Overheard:

@@ -11,7 +11,6 @@ import struct
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 from ....capture.packet import Packet, reverse
 from ..archive.store import resolve
@@ -114,35 +113,8 @@ MOST_OPEN = 128
 """Files that a task holds open at once."""
 
 
-class Spill:
-    """Takes the bytes of large runs, those of one task."""
-
-    system: Any
-    folder: str
-
-    def __init__(self, folder: str) -> None:
-        self.system, self.folder, _ = resolve(f"{folder}/{ROOM}")
-        self.name: str = f"{uuid4().hex}.runs"
-        self._file: Any = None
-        self._size = 0
-
-    def put(self, data: bytes) -> int:
-        """Append bytes to the file; return the place where they begin."""
-        if self._file is None:
-            self.system.create_dir(self.folder)
-            self._file = self.system.open_output_stream(f"{self.folder}/{self.name}")
-        place = self._size
-        self._file.write(data)
-        self._size += len(data)
-        return place
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-
-
 class Claim:
-    """Gives the bytes back."""
+    """Gives back the bytes of large runs, which those who read splits have put into files."""
 
     system: Any
     folder: str

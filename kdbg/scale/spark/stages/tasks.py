@@ -28,14 +28,14 @@ from ....protocol.grammars import serving
 from ....views.tables.columns import CAUSES
 from ..archive.files import counted
 from ..archive.plan import Plan, Split
-from ..archive.store import resolve
+from ..archive.store import OutputFile, resolve
 from ..commit import HIDDEN
 from ..parquet import Tables
 from .making import Maker, Making
 from .pairing import Pairer
 from .pieces import exchanges
 from .reading import Heard, SplitReading
-from .runs import LARGE, Claim, PacketRun, Spill
+from .runs import LARGE, ROOM, Claim, PacketRun
 
 
 def causes_of(plan: Plan, capture: int, key_logs: Iterable[str] = ()) -> list[Case]:
@@ -161,7 +161,8 @@ def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in numbers(batches):
-            keys, spill = Heard(folder, plan.splits[number].capture), Spill(folder)
+            keys = Heard(folder, plan.splits[number].capture)
+            spill = OutputFile(f"{folder}/{ROOM}", f"{uuid4().hex}.runs")
             reading = SplitReading(plan, plan.splits[number], ports, keys)
             yield from _batched(_row(run, reading.split.capture, number, spill) for run in reading)
             spill.close()
@@ -172,12 +173,12 @@ def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
     return at_full_speed(stage)
 
 
-def _row(run: PacketRun, capture: int, split: int, spill: Spill) -> tuple[Any, ...]:
+def _row(run: PacketRun, capture: int, split: int, spill: OutputFile) -> tuple[Any, ...]:
     """Return a run as a row to be shuffled."""
     place = capture, run.key, split, run.order, run.packets
     if len(run.payload) < LARGE:
         return *place, run.payload, *IN_ROW
-    return *place, b"", spill.name, spill.put(run.payload), len(run.payload)
+    return *place, b"", spill.name, spill.write(run.payload), len(run.payload)
 
 
 def _batched(rows: Iterable[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
@@ -201,20 +202,21 @@ def run_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
     )
 
 
-def pair(making: Making) -> Stage:
-    """Make exchanges of the runs of a partition, and rows of these."""
+def pair(folder: str, made: Callable[[], Pairer]) -> Stage:
+    """Give the runs of a partition to a pairer, which is made in the task; `folder` is the run's."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        carrier, spill, splits = Pairer(making), Claim(making.folder), list[Any]()
+        pairer, spill, splits = made(), Claim(folder), list[Any]()
         for batch in batches:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                capture, key, _, order, packets, payload, *where = row
-                if not key:
+                capture, key, split, order, packets, payload, *where = row
+                if key:
+                    run = PacketRun(key, order, packets, spill.get(*where) if where[0] else payload)
+                    pairer.take(capture, split, run)
+                else:
                     splits.append(orjson.loads(packets))
-                    continue
-                carrier.run(capture, PacketRun(key, order, packets, spill.get(*where) if where[0] else payload))
         spill.close()
-        yield report(carrier.close() | {"splits": splits})
+        yield report(pairer.close() | {"splits": splits})
 
     return at_full_speed(stage)
 

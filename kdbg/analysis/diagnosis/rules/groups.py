@@ -1,0 +1,322 @@
+"""Membership of groups: members that lose it, that share what they must not share, or that get nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations, pairwise
+from typing import Any
+
+from ....protocol.findings.kinds import Severity
+from ...ledgers import Ledgers
+from ...ledgers.evidence import Mark, Occurrences
+from ...ledgers.groups import Group, Member
+from ..by_error import by_error
+from ..case import Case, Certainty, Who, rule
+from ..queries import MS, SECOND, Failures, evidence, extent, grouped, who_in
+from ..text import UNKNOWN, named
+
+UNKNOWN_MEMBER_ID, INVALID_SESSION_TIMEOUT, REBALANCE_IN_PROGRESS, JOIN_GROUP = 25, 26, 27, 11
+REASONS = ("poll timeout", "max.poll.interval", "poll interval")
+"""What clients give as their reason where they leave because poll() was late."""
+LATE_POLL, LATE_HEARTBEAT = 0.85, 0.9
+"""Shares of a timeout after which it counts as exceeded."""
+AGAIN = 2
+LIKE = 3
+"""Letters at their beginning that client ids of one program have in common, at least."""
+
+
+def late(book: Ledgers, group: Group, member: Member) -> tuple[Certainty, tuple[Mark, ...], int] | None:
+    """Return how sure it is that a member did not poll in time, the exchanges that tell, and when it stopped."""
+    limit = LATE_POLL * member.rebalance_timeout_ms * MS
+    if member.left is not None and not member.left_by_other:
+        if any(one in member.reason.lower() for one in REASONS):
+            return "certain", (member.left,), member.left.time
+        last = last_fetch(book, member, member.left.time)
+        idle = last and member.left.time - last >= limit > 0
+        if not member.reason and idle and lives_on(book, member, member.left.time):
+            return "likely", (member.left,), last
+    if (gone := came_back(group, member)) is not None:
+        return "likely", (gone,), gone.time
+    refused = member.errors.get(REBALANCE_IN_PROGRESS)
+    if refused is None or refused.count < 2:
+        return None
+    again = member.joined.last
+    if again is not None and again.time > refused.since:
+        return None
+    waited = [
+        event.mark
+        for event in group.events
+        if event.kind == "join" and event.member_id != member.member_id and not event.code
+        and event.mark.end - event.mark.time >= limit > 0 and event.mark.end >= refused.since
+    ]  # fmt: skip
+    return ("likely", (*refused.marks[:2], waited[0]), refused.since) if waited else None
+
+
+def came_back(group: Group, member: Member) -> Mark | None:
+    """Return where a member left by itself and its client joined again on the same connection, after a poll was due."""
+    joins = [mark for one in group.members.values() if one.client_id == member.client_id for mark in one.joined.marks]
+    for left in member.lefts:
+        before = [mark.end for mark in joins if mark.connection == left.connection and mark.time < left.time]
+        again = any(mark.connection == left.connection and mark.time > left.time for mark in joins)
+        if before and again and left.time - max(before) >= LATE_POLL * member.rebalance_timeout_ms * MS > 0:
+            return left
+    return None
+
+
+def last_fetch(book: Ledgers, member: Member, until: int) -> int:
+    """Return when a member's client fetched last; 0 where that was later than `until`, or never."""
+    times = [
+        polls.times[-1]
+        for number, polls in book.polls.items()
+        if polls.times and book.sessions[number].client_id == member.client_id
+        and book.sessions[number].peers.client[0] == member.host and polls.times[-1] <= until
+    ]  # fmt: skip
+    return max(times, default=0)
+
+
+def lives_on(book: Ledgers, member: Member, time: int) -> bool:
+    """Return whether the connection on which a member left stayed open."""
+    sessions = (book.sessions.get(number) for number in member.connections)
+    paths = (session.path for session in sessions if session is not None)
+    return not any(path is not None and path.closes and path.closes[0].time < time + 200 * MS for path in paths)
+
+
+@rule(
+    "max-poll-interval-exceeded",
+    Severity.ERROR,
+    title="max.poll.interval.ms exceeded",
+    sentence="client {client_id} {probably}did not call poll() within max.poll.interval.ms ({interval!d}) and lost "
+    "its membership in group {group}: its partitions are reassigned or stay unassigned",
+    advice="Find out what blocks the poll loop. Process records in another thread (pause() and resume()), lower "
+    "max.poll.records, or raise max.poll.interval.ms.",
+    document="KIP-62",
+    alternatives=("the process was suspended for a while",),
+    explains={"commit-after-leaving-group", "offset-commit-failing", "consumer-too-slow", "consumer-paused",
+              "session-timeout-too-short"},
+)  # fmt: skip
+def max_poll_interval_exceeded(book: Ledgers) -> Iterator[Case]:
+    """Look for such members, by group."""
+    for group in book.groups.values():
+        found = ((member, what) for member in group.known_members() if (what := late(book, group, member)) is not None)
+        for all in grouped(found, lambda one: one[0].client_id).values():
+            member, (certainty, _, since) = all[0]
+            marks = [mark for _, (_, marks, _) in all for mark in marks]
+            yield max_poll_interval_exceeded.case(
+                who_in(group, member), since, marks[-1].end, len(all),
+                evidence(marks, "reason", "rebalance_timeout_ms"),
+                facts={"interval": member.rebalance_timeout_ms * MS}, certainty=certainty, weight=2.6,
+            )  # fmt: skip
+
+
+@rule(
+    "session-timeout-too-short",
+    Severity.ERROR,
+    title="session.timeout.ms exceeded",
+    sentence="client {client_id} sent nothing to the coordinator of group {group} for {pause!d}, longer than its "
+    "session.timeout.ms of {timeout!d}: the coordinator {probably}removed the client from the group",
+    advice="Raise session.timeout.ms (default 45 s; at least three times heartbeat.interval.ms and no less than the "
+    "broker's group.min.session.timeout.ms), or find out what stalls the client.",
+    document="KIP-735",
+    alternatives=("the process, its host or its network was suspended for a while",),
+    explains={"commit-after-leaving-group", "offset-commit-failing", "consumer-paused"},
+)
+def session_timeout_too_short(book: Ledgers) -> Iterator[Case]:
+    """Look for members that are unknown after a pause, and for timeouts that the broker refuses."""
+    for group in book.groups.values():
+        for member in group.members.values():
+            unknown = member.errors.get(UNKNOWN_MEMBER_ID)
+            pause, since = member.longest_pause
+            timeout = member.session_timeout_ms * MS
+            before = member.left is not None and unknown is not None and member.left.time <= unknown.since
+            if unknown is None or not timeout or pause < LATE_HEARTBEAT * timeout or before:
+                continue
+            yield session_timeout_too_short.case(
+                who_in(group, member), since, unknown.until, unknown.count,
+                evidence(unknown, "session_timeout_ms", "error_code"),
+                facts={"timeout": timeout, "pause": pause}, certainty="likely", weight=2.3,
+            )  # fmt: skip
+        yield from forgotten(group)
+        refused = group.errors.get((JOIN_GROUP, INVALID_SESSION_TIMEOUT))
+        if refused is not None:
+            first = next(iter(group.members.values()), None)
+            yield _rejected.case(
+                Who(next(iter(group.clients), None), group=group.name),
+                *extent(refused, "session_timeout_ms", "error_code"),
+                facts={"timeout": first.session_timeout_ms * MS if first is not None else 0}, weight=2.3,
+            )  # fmt: skip
+
+
+def forgotten(group: Group) -> Iterator[Case]:
+    """Yield the clients that joined again and again under new ids, each time after a pause that is too long."""
+    unknown = Occurrences.of(seen for (_, code), seen in group.errors.items() if code == UNKNOWN_MEMBER_ID)
+    if not unknown:
+        return
+    joined = (member for member in group.known_members() if member.joined)
+    for members in grouped(joined, lambda one: one.client_id).values():
+        pauses = [
+            (other.joined.since - one.last_sign, one)
+            for one, other in pairwise(members)
+            if one.left is None and one.connections & other.connections
+            and other.joined.since - one.last_sign >= LATE_HEARTBEAT * one.session_timeout_ms * MS > 0
+        ]  # fmt: skip
+        if len(pauses) < AGAIN:
+            continue
+        pause, member = max(pauses, key=lambda found: found[0])
+        yield session_timeout_too_short.case(
+            who_in(group, member), member.last_sign, unknown.until, len(pauses),
+            evidence(unknown, "session_timeout_ms", "error_code"),
+            {"timeout": member.session_timeout_ms * MS, "pause": pause}, certainty="likely", weight=2.3,
+        )  # fmt: skip
+
+
+_rejected = session_timeout_too_short._replace(
+    sentence="the coordinator of group {group} rejects the session.timeout.ms of {timeout!d} of client {client_id}: "
+    "INVALID_SESSION_TIMEOUT, {times}",
+    advice="Set session.timeout.ms between group.min.session.timeout.ms and group.max.session.timeout.ms of the "
+    "broker, or change these limits.",
+)
+
+
+@rule(
+    "group-id-shared",
+    Severity.WARNING,
+    title="unrelated consumers share a group.id",
+    sentence="client {client_id} with {topics} and client {other} with {others} share group {group}: they are "
+    "{probably}different applications, and each rebalance of one interrupts the other",
+    advice="Set a different group.id for each application.",
+    document="Consumer configs: group.id",
+    alternatives=("one application subscribes to several topics deliberately",),
+    explains={"idle-consumers"},
+)
+def group_id_shared(book: Ledgers) -> Iterator[Case]:
+    """Look for groups whose members subscribe to topics that have nothing in common."""
+    for group in book.groups.values():
+        members = list({member.client_id: member for member in group.known_members() if member.topics}.values())
+        pairs = (
+            pair for pair in combinations(members, 2)
+            if together(*pair) and (subscriptions_differ(*pair) or unlike(*(one.client_id for one in pair)))
+        )  # fmt: skip
+        pair = next(pairs, None)
+        if pair is None:
+            continue
+        one, other = pair
+        marks = [mark for member in pair for mark in (*member.joined.marks[:2], *member.beats.marks[:1])]
+        yield group_id_shared.case(
+            who_in(group, one, topic=one.topics[0]), min(mark.time for mark in marks), max(mark.end for mark in marks),
+            len(members), evidence(marks, "group_id", "topics"), weight=2.0,
+            facts={"other": other.client_id or UNKNOWN["client_id"], "topics": named("topic", one.topics),
+                   "others": named("topic", other.topics)},
+            certainty="likely" if subscriptions_differ(one, other) else "guess",
+        )  # fmt: skip
+
+
+def together(one: Member, other: Member) -> bool:
+    """Return whether two members belonged to a group at the same time."""
+    first = min((mark.time for mark in (*one.joined.marks, *one.beats.marks)), default=0)
+    second = min((mark.time for mark in (*other.joined.marks, *other.beats.marks)), default=0)
+    return bool(first and second) and one.last_sign >= second and other.last_sign >= first
+
+
+def subscriptions_differ(one: Member, other: Member) -> bool:
+    """Return whether two members subscribe to topics that have nothing in common."""
+    return not set(one.topics) & set(other.topics)
+
+
+def unlike(one: str, other: str) -> bool:
+    """Return whether two client ids were given for different programs: they do not even begin alike."""
+    return bool(one and other) and one[:LIKE].casefold() != other[:LIKE].casefold()
+
+
+@rule(
+    "idle-consumers",
+    Severity.WARNING,
+    title="more consumers than partitions",
+    sentence="group {group} has {members:member} for {partitions:partition} of {topics}: no partition is assigned to "
+    "{names}",
+    advice="Add partitions to {topics}, or run at most {partitions:consumer} in group {group}.",
+    document="Kafka documentation, Consumers",
+    alternatives=("standby consumers are kept deliberately",),
+)
+def idle_consumers(book: Ledgers) -> Iterator[Case]:
+    """Look for members that were given nothing, while all partitions are given to others."""
+    for group in book.groups.values():
+        living = [member for member in group.known_members() if member.assigned is not None and settled(member)]
+        idle = [member for member in living if not member.assigned]
+        if len(idle) in (0, len(living)):
+            continue
+        given = sum(len(partitions) for member in living for partitions in (member.assigned or {}).values())
+        topics = sorted({topic for member in living for topic in member.topics})
+        exist = sum(len(book.clusters.topics[name].partitions) for name in topics if name in book.clusters.topics)
+        if exist > given or len(living) <= given:
+            continue
+        counted = bool(topics) and all(name in book.clusters.topics for name in topics)
+        if not counted and not all(member.joined.count for member in group.known_members()):
+            continue  # what was given before the capture began is not known, nor how many partitions there are
+        marks = [member.synced.last for member in idle if member.synced.last is not None]
+        yield idle_consumers.case(
+            who_in(group, idle[0], topic=topics[0] if topics else None), marks[0].time,
+            max(member.last_sign for member in idle), len(idle), evidence(marks[:6], "assignment"),
+            facts={"members": len(living), "partitions": given, "topics": named("topic", topics),
+                   "names": named("client", dict.fromkeys(member.client_id for member in idle))},
+        )  # fmt: skip
+
+
+def settled(member: Member) -> bool:
+    """Return whether a member kept its last assignment for a while, before it left, if it did."""
+    last = member.synced.last
+    if last is None:
+        return False
+    until = member.left.time if member.left is not None else member.last_sign
+    return until - last.end >= SECOND
+
+
+def offers_of(book: Ledgers, one: Failures) -> Mapping[str, Any]:
+    """Return the assignment strategies that a client offers in a group."""
+    found = book.groups.get(one.subject)
+    members = [member for member in found.members.values() if member.client_id == one.client_id] if found else []
+    known = ", ".join(members[-1].protocols) if members else ""
+    return {"offers": known or "not in the capture"}
+
+
+inconsistent_group_protocol = by_error(
+    "inconsistent-group-protocol",
+    title="group members have no assignor in common",
+    sentence="the coordinator rejects client {client_id} in group {group} with INCONSISTENT_GROUP_PROTOCOL, {times}: "
+    "the other members support none of the client's assignors ({offers})",
+    advice="Set a common partition.assignment.strategy on all members of group {group}, and use another group.id for "
+    "other kinds of clients.",
+    document="KIP-429",
+    errors=(23,),  # INCONSISTENT_GROUP_PROTOCOL
+    subject="group",
+    weight=2.5,
+    facts=offers_of,
+)
+
+
+def instance_of(book: Ledgers, one: Failures) -> Mapping[str, Any]:
+    """Return the instance id that two members of a group share, as the sentence has it; "" where it is not known."""
+    found = book.groups.get(one.subject)
+    ids = [member.instance_id for member in found.members.values() if member.instance_id] if found is not None else []
+    twice = [name for name in ids if ids.count(name) > 1]
+    return {"instance": f" {(twice or ids)[0]}" if ids else ""}
+
+
+static_member_fenced = by_error(
+    "static-member-fenced",
+    title="two members use the same group.instance.id",
+    sentence="client {client_id} is fenced from group {group}, {times}: another member joined with the same "
+    "group.instance.id{instance}",
+    advice="Set a different group.instance.id for each running instance, and stop an instance before its replacement "
+    "starts.",
+    document="KIP-345",
+    errors=(82,),  # FENCED_INSTANCE_ID
+    subject="group",
+    weight=2.5,
+    facts=instance_of,
+    explains={
+        "commit-after-leaving-group",
+        "max-poll-interval-exceeded",
+        "offset-commit-failing",
+        "session-timeout-too-short",
+    },
+)

@@ -1,0 +1,234 @@
+"""Producers: how they write, and what brokers reject of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ....protocol.findings.kinds import Kind, Severity
+from ....protocol.grammars.errors import error_name
+from ...ledgers import Ledgers
+from ...ledgers.evidence import Occurrences
+from ...ledgers.flows import PartitionWrites
+from ...ledgers.sessions import KafkaConnection
+from ..by_error import by_error
+from ..case import Case, rule
+from ..queries import SECOND, Failures, evidence, extent, extent_of_marks, failures, session_of, topic_of, who
+from ..text import named
+
+PRODUCE, FETCH = 0, 1
+CORRUPT_MESSAGE, OUT_OF_ORDER_SEQUENCE_NUMBER = 2, 45
+FEWEST_PARTITIONS, MANY_RECORDS, MANY_BATCHES, SHARE = 3, 100, 20, 0.75
+MANY_SINGLES, PER_SECOND, NEARLY_ALL = 200, 200, 0.95
+
+
+def cut_off(book: Ledgers, session: KafkaConnection) -> bool:
+    """Return whether a broker closed this connection, and none of another client at the time."""
+    path = session.path
+    if path is None or session.closed_first != "broker":
+        return False
+    when = path.closes[0].time
+    return not any(
+        other is not session and other.broker == session.broker and other.closed_first == "broker"
+        and other.client_id != session.client_id
+        and other.path is not None and abs(other.path.closes[0].time - when) < SECOND
+        for other in book.sessions.values()
+    )  # fmt: skip
+
+
+@rule(
+    "acks0-silent-loss",
+    Severity.ERROR,
+    title="Produce requests with acks=0 fail silently",
+    sentence="broker {broker} closes the connection of client {client_id} after a Produce request with acks=0 to "
+    "topic {topic} (led by {leaders}), {times}: the request {probably}failed, and with acks=0 the broker sends no "
+    "error",
+    advice="Set acks=all or acks=1 on the producer: it then receives the error, refreshes its metadata and retries on "
+    "the new leader.",
+    document="KIP-679; Producer configs: acks",
+    alternatives=("the broker closed an idle connection (connections.max.idle.ms)",),
+    explains={"stale-leader", "connection-churn"},
+)
+def acks0_silent_loss(book: Ledgers) -> Iterator[Case]:
+    """Look for connections that write with acks=0 and are closed by the broker after a Produce."""
+    found: dict[tuple[str, str], list[KafkaConnection]] = {}
+    for (number, topic, _), written in book.written.items():
+        session = book.sessions[number]
+        last = session.used(PRODUCE).seen.last
+        if 0 in written.acks and session.last == last and cut_off(book, session):
+            sessions = found.setdefault((session.client_id, topic), [])
+            if session not in sessions:
+                sessions.append(session)
+    for (_, topic), sessions in found.items():
+        marks = [mark for session in sessions if (mark := session.used(PRODUCE).seen.last) is not None]
+        yield acks0_silent_loss.case(
+            who(sessions[0], topic=topic), *extent_of_marks(marks, "acks"), facts={"leaders": led_by(book, topic)},
+            certainty="certain" if len(sessions) > 1 else "likely", weight=2.5,
+        )  # fmt: skip
+
+
+def led_by(book: Ledgers, topic: str) -> str:
+    """Return the leaders of a topic's partitions, as metadata names them."""
+    known = book.clusters.topics.get(topic)
+    nodes = {led[-1].leader for led in known.partitions.values()} if known is not None else set()
+    return named("broker", sorted(nodes))
+
+
+@rule(
+    "corrupt-batch",
+    Severity.ERROR,
+    title="record batch is corrupt",
+    sentence="client {client_id} {how} a record batch of topic {topic} that fails its CRC check, {times}",
+    advice="Check every component that handles the batch: the client library (CRC-32C from the attributes field on), "
+    "proxies, memory and disks. Another replica may have an intact copy.",
+    document="Kafka protocol guide: record batch",
+)
+def corrupt_batch(book: Ledgers) -> Iterator[Case]:
+    """Look for the error, by client and topic, and for batches that are damaged where they are fetched."""
+    for one in failures(book, (CORRUPT_MESSAGE,), (PRODUCE,)):
+        yield corrupt_batch.case(
+            who(one.session, topic=one.subject or None), *extent(one.seen, "error_code"), {"how": "writes"}, weight=2.5
+        )
+    for session in book.sessions.values():
+        damaged = session.findings.get(Kind.CRC_MISMATCH)
+        if damaged is None or not session.used(FETCH).seen or session.used(PRODUCE).seen:
+            continue
+        topic = topic_of((key for key, one in book.fetched.items() if one.with_data), session)
+        yield corrupt_batch.case(who(session, topic=topic), *extent(damaged, "crc"), {"how": "fetches"}, weight=2.5)
+
+
+@rule(
+    "hot-partition",
+    Severity.WARNING,
+    title="one partition receives nearly all records",
+    sentence="client {client_id} writes {share:.0%} of its {total:record} for topic {topic} to partition {partition}, "
+    "one of {partitions:partition}",
+    advice="Choose a key with more distinct values. Records with neither a key nor an explicit partition are spread "
+    "by the partitioner (partitioner.class; librdkafka: partitioner).",
+    document="KIP-480, KIP-794",
+    alternatives=("the partition is chosen deliberately",),
+)
+def hot_partition(book: Ledgers) -> Iterator[Case]:
+    """Look for topics of several partitions of which one gets nearly all that a client writes."""
+    found: dict[tuple[str, str], dict[int, list[PartitionWrites]]] = {}
+    for (number, topic, partition), written in book.written.items():
+        client = book.sessions[number].client_id
+        found.setdefault((client, topic), {}).setdefault(partition, []).append(written)
+    for (client, topic), by_partition in found.items():
+        known = book.clusters.topics.get(topic)
+        partitions = max(len(known.partitions) if known is not None else 0, len(by_partition))
+        records = {number: sum(one.records for one in all) for number, all in by_partition.items()}
+        total, hot = sum(records.values()), max(records, key=lambda number: records[number])
+        batches = sum(one.batches for one in by_partition[hot])
+        share = records[hot] / total if total else 0.0
+        if partitions < FEWEST_PARTITIONS or total < MANY_RECORDS or batches < MANY_BATCHES or share < SHARE:
+            continue
+        seen = Occurrences.of(one.requests for one in by_partition[hot])
+        yield hot_partition.case(
+            who(session_of(book, client), topic=topic, partition=hot), seen.since, seen.until, records[hot],
+            evidence(seen, "partition_data.index", "records_count"),
+            facts={"share": share, "total": total, "partitions": partitions},
+        )  # fmt: skip
+
+
+@rule(
+    "unbatched-producer",
+    Severity.WARNING,
+    title="producer does not batch",
+    sentence="client {client_id} writes {count:batch} with one record each to topic {topic} ({rate:,.0f} per second, "
+    "{codec})",
+    advice="Set linger.ms to 5 or more, leave batch.size (librdkafka: batch.num.messages) at its default, and do not "
+    "flush after every record. Larger batches also compress better.",
+    document="Producer configs: linger.ms, batch.size",
+)
+def unbatched_producer(book: Ledgers) -> Iterator[Case]:
+    """Look for clients that write many batches of one record at a high rate."""
+    found: dict[tuple[str, str], list[PartitionWrites]] = {}
+    for (number, topic, _), written in book.written.items():
+        found.setdefault((book.sessions[number].client_id, topic), []).append(written)
+    for (client, topic), all in found.items():
+        batches, singles = sum(one.batches for one in all), sum(one.singles for one in all)
+        seen = Occurrences.of(one.requests for one in all)
+        rate = seen.count / max((seen.until - seen.since) / SECOND, 0.1)
+        if batches < MANY_SINGLES or singles < NEARLY_ALL * batches or rate < PER_SECOND:
+            continue
+        plain = sum(one.uncompressed for one in all) == batches
+        yield unbatched_producer.case(
+            who(session_of(book, client), topic=topic), seen.since, seen.until, batches,
+            evidence(seen, "records_count"), facts={"rate": rate, "codec": "uncompressed" if plain else "compressed"},
+        )  # fmt: skip
+
+
+@rule(
+    "producer-sequence-gap",
+    Severity.ERROR,
+    title="gap in producer sequence numbers",
+    sentence="broker {broker} rejects a batch of client {client_id} for topic {topic} with "
+    "OUT_OF_ORDER_SEQUENCE_NUMBER, {times}: {gap}",
+    advice="Find out where the client loses a batch: a failed batch without a retry, or "
+    "max.in.flight.requests.per.connection (librdkafka: max.in.flight) above 5. Restart it with a new producer id.",
+    document="KIP-98, KIP-360",
+    alternatives=("the broker lost written records (unclean leader election)",),
+)
+def producer_sequence_gap(book: Ledgers) -> Iterator[Case]:
+    """Look for the error, and for the number that is missing."""
+    for one in failures(book, (OUT_OF_ORDER_SEQUENCE_NUMBER,), (PRODUCE,)):
+        gaps = [
+            gap
+            for producer in book.producers.by_id.values()
+            for gap in producer.gaps
+            if gap.topic == one.subject and producer.client_id == one.client_id
+        ]
+        said = (
+            f"the sequence number on partition {gaps[0].partition} is {gaps[0].found}, expected {gaps[0].expected}"
+            if gaps
+            else "the batch before it is not in the capture"
+        )
+        yield producer_sequence_gap.case(
+            who(one.session, topic=one.subject), *extent(one.seen, "base_sequence", "error_code"),
+            facts={"gap": said}, weight=2.5,
+        )  # fmt: skip
+
+
+def how_large(book: Ledgers, one: Failures) -> Mapping[str, Any]:
+    """Return the size of the largest request of the connection, and the name of the error."""
+    return {"size": one.session.used(PRODUCE).size, "name": error_name(one.code)}
+
+
+message_too_large = by_error(
+    "message-too-large",
+    title="batch exceeds max.message.bytes",
+    sentence="broker {broker} rejects a batch of client {client_id} with {name}, {times}: the batch exceeds "
+    "max.message.bytes of topic {topic} (the largest request has {size:byte})",
+    advice="Raise max.message.bytes on topic {topic} and replica.fetch.max.bytes on the brokers, or send smaller "
+    "batches: lower max.request.size (librdkafka: message.max.bytes), set compression.type.",
+    document="Topic configs: max.message.bytes",
+    errors=(10, 18),  # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE
+    apis=(0,),
+    facts=how_large,
+)
+
+
+invalid_record = by_error(
+    "invalid-record",
+    title="topic rejects a record",
+    sentence="broker {broker} rejects records of client {client_id} for topic {topic}: INVALID_RECORD, {times}",
+    advice="Check error_message and record_errors in the response. If topic {topic} has cleanup.policy=compact, give "
+    "every record a key.",
+    document="KIP-467",
+    errors=(87,),  # INVALID_RECORD
+    apis=(0,),
+)
+
+
+invalid_timestamp = by_error(
+    "invalid-timestamp",
+    title="broker rejects record timestamps",
+    sentence="broker {broker} rejects record timestamps of client {client_id} for topic {topic}: INVALID_TIMESTAMP, "
+    "{times}",
+    advice="Check the clock of client {client_id} and the unit of its timestamps (milliseconds), or raise "
+    "message.timestamp.before.max.ms and message.timestamp.after.max.ms on the topic.",
+    document="KIP-937",
+    errors=(32,),  # INVALID_TIMESTAMP
+    apis=(0,),
+)

@@ -8,11 +8,11 @@ memory is taken only as they come.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
-from kdbg.capture.pcap import HEADER, MAGICS, Layout, PcapBlock, PcapReader, RawPacket
-from kdbg.capture.pcapng import MAGIC, Counted, PcapngReader
+from kdbg.capture.pcap import HEADER, MAGICS, Layout, PcapReader, RawPacket
+from kdbg.capture.pcapng import MAGIC, PcapngReader
 from kdbg.capture.source import CHUNK, Source
 from kdbg.errors import UnknownCapture
 
@@ -24,18 +24,7 @@ class Damaged(Exception):
     """No more packets can be read: the text may name {last}, the last whole packet's number, and {next}."""
 
 
-class FormatReader(Protocol):
-    """What a format's reader does: see `PcapReader`."""
-
-    @property
-    def cut(self) -> str: ...
-
-    @property
-    def counted(self) -> Mapping[Any, Counted]: ...
-
-    def take(self, data: bytes, /) -> PcapBlock: ...
-
-    def sent(self, data: bytes, start: int, /) -> int: ...
+FormatReader: TypeAlias = PcapReader | PcapngReader
 
 
 def open_packets(source: Source, note: Callable[[str], None]) -> Iterator[Batch]:

@@ -14,7 +14,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import CaptureError, CaptureRefused
 
@@ -92,18 +92,6 @@ CHUNK = 65536
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 STEPS = {"gzip": 1024, "zstd": 128}
 """Compressed bytes undone at a time: gzip can make 1 MiB of these, zstd 4 MiB (4 bytes can be a block of 128 KiB)."""
-
-
-class Decoder(Protocol):
-    """One gzip member or zstd frame: what zlib's and zstandard's decompressors have in common."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, /) -> bytes: ...
 
 
 class ChunkStream(io.RawIOBase):
@@ -263,10 +251,8 @@ def _undone(name: str, head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     return _inflated(chunks, "zstd", lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError)
 
 
-def _inflated(
-    chunks: Iterator[bytes], codec: str, fresh: Callable[[], Decoder], error: type[Exception]
-) -> Iterator[bytes]:
-    """Decompress; several members or frames may follow one another, and zeros may pad the end of a gzip file."""
+def _inflated(chunks: Iterator[bytes], codec: str, fresh: Callable[[], Any], error: type[Exception]) -> Iterator[bytes]:
+    """Decompress, with a `fresh` decoder for each member or frame; zeros may pad the end of a gzip file."""
     decoder, step = fresh(), STEPS[codec]
     try:
         for chunk in chunks:

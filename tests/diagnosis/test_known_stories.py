@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from kdbg.analysis.diagnosis import diagnose
-from kdbg.analysis.diagnosis.lint import Linter
-from kdbg.analysis.diagnosis.lint.linter import remark_object
+from kdbg.analysis.diagnosis.lint import Linter, remark_object
 from kdbg.analysis.diagnosis.stories import subjects, tell
 from kdbg.analysis.diagnosis.stories.text import about, sentence
 from kdbg.analysis.ledgers import Ledgers

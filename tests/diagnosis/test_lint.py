@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.analysis.diagnosis.lint import LINTS, Linter, Remark
-from kdbg.analysis.diagnosis.lint.linter import ALL, BY_FINDING
+from kdbg.analysis.diagnosis.lint import ALL, BY_FINDING, LINTS, Linter, Remark
 from kdbg.analysis.ledgers import Ledgers
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine

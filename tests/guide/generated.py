@@ -9,7 +9,7 @@ from functools import partial
 
 import click
 
-from kdbg.analysis.diagnosis.lint.linter import ALL
+from kdbg.analysis.diagnosis.lint import ALL
 from kdbg.analysis.diagnosis.rules import RULES
 from kdbg.exchanges.filters.table import FILTERS
 from kdbg.exchanges.filters.where.vocabulary import TERMS

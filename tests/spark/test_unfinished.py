@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -19,11 +20,11 @@ from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.protocol.findings import Finding, Kind
 from kdbg.protocol.findings.facts import BytesMissing
 from kdbg.scale.spark.follow import unfinished
-from kdbg.scale.spark.follow.unfinished import ConnectionState, ResumePoint, follow, waited
+from kdbg.scale.spark.follow.unfinished import ConnectionState, Follower, ResumePoint, waited
 from kdbg.scale.spark.stages.making import Making
 from kdbg.scale.spark.stages.pieces import exchanges
 from kdbg.scale.spark.stages.runs import runs
-from kdbg.scale.spark.stages.tasks import IN_ROW, RUNS, run_batch
+from kdbg.scale.spark.stages.tasks import IN_ROW, RUNS, pair, run_batch
 from kdbg.views.tables.message_columns import WantedRows
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import Talk, pcap
@@ -56,7 +57,8 @@ def batches(folder: Path, parts: list[list[Packet]]) -> Found:
         ordered = table.sort_by([("key", "ascending"), ("split", "ascending"), ("order", "ascending")])
         horizon = OVER if number == len(parts) - 1 else 0
         making = Making(["c"], str(here), Filters(), WantedRows(), NOTHING)
-        [batch] = follow(making, str(here / "waiting"), [horizon])(iter(ordered.to_batches()))
+        stage = pair(str(here), partial(Follower, making, str(here / "waiting"), [horizon]))
+        [batch] = stage(iter(ordered.to_batches()))
         report = pa.Table.from_batches([batch]).to_pylist()[0]["report"]
         result: dict[str, Any] = json.loads(report)
         waiting = result["waiting"]["files"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ...exchanges.messages.peers import End, endpoint
@@ -134,7 +134,7 @@ def extent(seen: Occurrences, *fields: str) -> Extent:
     return seen.since, seen.until, seen.count, evidence(seen, *fields)
 
 
-def extent_of_marks(marks: list[Mark], *fields: str) -> Extent:
+def extent_of_marks(marks: Sequence[Mark], *fields: str) -> Extent:
     """Return the same of exchanges of which each was one time."""
     return marks[0].time, marks[-1].end, len(marks), evidence(marks[:6], *fields)
 

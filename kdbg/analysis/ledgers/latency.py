@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from ...exchanges.engine.driver import Pairing
 from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.latency import Split, Tcp, Timing
@@ -172,13 +173,6 @@ def _tcp(path: Path, exchange: Exchange, half: CapturedMessage) -> Tcp:
         path.round_trip, path.syns, (client.resent_by(number), broker.resent_by(number)), (shut[0], shut[1]),
         None if gone is None else "client" if gone.side == side else "broker", gone is not None and gone.reset,
     )  # fmt: skip
-
-
-class Pairing(Protocol):
-    """What makes exchanges of packets: an engine."""
-
-    def chunks(self, blocks: Iterable[Any], /) -> Iterator[list[Exchange]]:
-        """Yield the exchanges that blocks complete, those of a block together."""
 
 
 class Timed:

@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from ...extras import install
-from .avro import avro
+from .by_package import avro, json_schema, msgpack, protobuf
 from .framing import Framed, Schema, Schemas, SchemaType
-from .json_schema import json_schema
-from .messagepack import msgpack
-from .protobuf import protobuf
 from .simple import SIMPLE, ReadData
 from .value import Unread, Value
 

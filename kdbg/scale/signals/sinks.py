@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from orjson import OPT_APPEND_NEWLINE, dumps
 
@@ -86,20 +86,6 @@ WAITING: Final = 64
 """Batches that wait for a collector; more are lost."""
 PATIENCE: Final = 5.0
 """Seconds that a collector has to take what is left at the end."""
-
-
-class Sink(Protocol):
-    """Takes spans, some together; `sent` and `lost` count them so far. `target` is how it is called."""
-
-    target: str
-    sent: int
-    lost: int
-
-    def take(self, spans: list[Span]) -> None:
-        """Take spans; raise one of kdbg's errors, or `OSError`, where that cannot be."""
-
-    def close(self) -> None:
-        """Have all taken where it goes, as far as that can be."""
 
 
 class Writable(Protocol):
@@ -201,3 +187,10 @@ class Behind:
             changed, self._failing = bool(trouble) is not self._failing, bool(trouble)
         if changed:
             self._tell(f"spans are dropped: {trouble}" if trouble else f"{self.target} accepts spans again")
+
+
+Sink: TypeAlias = FileSink | CollectorSink | Behind
+"""Takes spans, some together; `sent` and `lost` count them so far. `target` is how it is called.
+
+`take` raises one of kdbg's errors, or `OSError`, where that cannot be; `close` has all taken where it goes.
+"""

@@ -6,7 +6,7 @@ import hmac
 import re
 from functools import lru_cache
 from hashlib import new as new_hash
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes
@@ -115,28 +115,6 @@ Plain: TypeAlias = tuple[int, bytes]
 """The kind of a record (23: application data), and its bytes."""
 
 
-class Opener(Protocol):
-    """`skip` bytes stand before the encrypted ones in a record; `overhead` are all that are not plain bytes.
-
-    `exact` says whether that is so for every record; with CBC it is the least.
-    """
-
-    @property
-    def skip(self) -> int: ...
-
-    @property
-    def overhead(self) -> int: ...
-
-    @property
-    def exact(self) -> bool: ...
-
-    def open(self, number: int, kind: int, version: bytes, body: bytes) -> Plain | None:
-        """Return what is in the record of this number in its direction, None where it cannot be that."""
-
-    def following(self) -> Opener | None:
-        """Return what opens the records behind an update of the key (TLS 1.3)."""
-
-
 def _aead(suite: Suite, key: bytes) -> AESGCM | AESCCM | ChaCha20Poly1305:
     if suite.mode == "GCM":
         return AESGCM(key)
@@ -153,7 +131,6 @@ class Sealed13:
     """Records of TLS 1.3 (RFC 8446, 5.2): the kind stands behind the plain bytes, and zeros may follow it."""
 
     skip = 0
-    exact = True
 
     def __init__(self, suite: Suite, secret: bytes) -> None:
         self._suite, self._secret = suite, secret
@@ -178,8 +155,6 @@ class Sealed13:
 
 class Sealed12:
     """Records of TLS 1.2 under AES-GCM, AES-CCM (8 bytes of the nonce stand in front) or ChaCha20-Poly1305."""
-
-    exact = True
 
     def __init__(self, suite: Suite, key: bytes, iv: bytes) -> None:
         self._cipher, self._iv = _aead(suite, key), iv
@@ -207,7 +182,6 @@ class Chained12:
     """Records of TLS 1.2 under AES-CBC; the checksum is of the plain bytes, or (RFC 7366) of the encrypted ones."""
 
     skip = BLOCK
-    exact = False
 
     def __init__(self, suite: Suite, key: bytes, mac_key: bytes, *, encrypt_then_mac: bool) -> None:
         self._key, self._mac_key, self._hash = algorithms.AES(key), mac_key, suite.mac
@@ -243,6 +217,14 @@ class Chained12:
 
     def following(self) -> None:
         return None
+
+
+Opener: TypeAlias = Sealed13 | Sealed12 | Chained12
+"""What opens the records of one direction under one key; `open` returns None for bytes that are not that record.
+
+`skip` bytes stand before the encrypted ones in a record; `overhead` are all that are not plain bytes, with CBC the
+least of them. `following` returns what opens the records after an update of the key (TLS 1.3).
+"""
 
 
 def openers_12(

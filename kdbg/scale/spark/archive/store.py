@@ -101,36 +101,7 @@ def open_file(name: str) -> BinaryIO:
             return Path(name).open("rb")
     system, path, _ = resolve(name)
     with refusals(name):
-        return io.BufferedReader(_Raw(system.open_input_file(path)), READ_AHEAD)
-
-
-class _Raw(io.RawIOBase):
-    """pyarrow's file as Python's own buffering wants it."""
-
-    def __init__(self, file: pa.NativeFile) -> None:
-        super().__init__()
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        return int(self._file.seek(offset, whence))
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+        return io.BufferedReader(system.open_input_file(path), READ_AHEAD)
 
 
 class OutputFile:

@@ -7,8 +7,7 @@ captures, so that a connection that holds most exchanges does not hold up the ru
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Mapping
+from collections import Counter, UserDict, deque
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -60,41 +59,25 @@ class Maker:
             self._rows.exchange(self._captures[capture], exchange)
 
 
-class Current(Mapping[UUID, str]):
-    """The names of topic ids that the connection at hand has told: `topics`, to be exchanged with the connection."""
-
-    def __init__(self) -> None:
-        self.topics: Topics = {}
-
-    def __getitem__(self, topic_id: UUID) -> str:
-        return self.topics[topic_id]
-
-    def __iter__(self) -> Any:
-        return iter(self.topics)
-
-    def __len__(self) -> int:
-        return len(self.topics)
-
-
 class Here:
     """Takes the exchanges that a task has paired: makes rows of them, or packs them for another task."""
 
     def __init__(self, making: Making, tables: Tables) -> None:
         self.pieces: Pieces = Pieces(making.folder)
-        self._names, self._left = Current(), making.share
+        self._names, self._left = UserDict[UUID, str](), making.share
         self._maker = Maker(making, tables, self._names)
         self._held: deque[tuple[int, Exchange]] = deque()
         self._size = 0
 
-    def add(self, capture: int, exchange: Exchange, size: int, topics: Topics) -> None:
+    def add(self, capture: int, exchange: Exchange, size: int, topics: dict[UUID, str]) -> None:
         """Take an exchange of so many bytes; `topics` are the names that its connection tells, more and more."""
         self._left -= size
         if self._left < 0:
             self.pieces.add(capture, exchange, size)
             return
-        if topics is not self._names.topics:
+        if topics is not self._names.data:
             self.flush()
-            self._names.topics = topics
+            self._names.data = topics
         self._held.append((capture, exchange))
         self._size += size
         if len(self._held) >= AT_ONCE or self._size > AT_ONCE_BYTES:
@@ -123,6 +106,6 @@ class Here:
 
     def _unnamed(self, exchange: Exchange) -> bool:
         """Return whether an exchange names a topic by an id alone whose name is not known here."""
-        topics = self._names.topics
+        topics = self._names.data
         found = (topic for rows, _, _ in exchange.outlines() for topic, *_ in rows)
         return any(isinstance(topic, UUID) and topic not in topics for topic in found)

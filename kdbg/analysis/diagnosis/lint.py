@@ -1,4 +1,7 @@
-"""Everything that is looked for: a code, how serious it is, what it is, where to read on."""
+"""What clients and brokers do against the protocol, or against good practice: a registry, and what looks for it.
+
+A `Linter` takes exchanges after the ledgers, in the same order, and says at the end what it found, by party.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,18 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ....exchanges.messages.capture_points import UNTIMED
-from ....exchanges.messages.exchange import Exchange
-from ....exchanges.messages.mistakes import INDEX
-from ....exchanges.messages.peers import endpoint
-from ....protocol.findings import Finding
-from ....protocol.findings.facts import AnsweredUnasked, AnsweredUnaskedLate, MessageMistake
-from ....protocol.findings.kinds import Kind, Severity
-from ....protocol.grammars import name_of, releases
-from ...ledgers import Ledgers
-from ...ledgers.evidence import Bounded, Mark, Occurrences
-from ...ledgers.sessions import ORDER, KafkaConnection
-from ..queries import OF_BROKERS, is_broker, software_by_client
+from ...exchanges.messages.capture_points import UNTIMED
+from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.mistakes import INDEX
+from ...exchanges.messages.peers import endpoint
+from ...protocol.findings import Finding
+from ...protocol.findings.facts import AnsweredUnasked, AnsweredUnaskedLate, MessageMistake
+from ...protocol.findings.kinds import Kind, Severity
+from ...protocol.grammars import name_of, releases
+from ..ledgers import Ledgers
+from ..ledgers.evidence import Bounded, Mark, Occurrences
+from ..ledgers.sessions import ORDER, KafkaConnection
+from .queries import OF_BROKERS, is_broker, software_by_client
 
 ERROR, WARNING, NOTE = Severity
 PROTOCOL = "Kafka protocol guide"

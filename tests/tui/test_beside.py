@@ -200,7 +200,7 @@ def test_rows_of_tables_are_exchanges() -> None:
     rows.row(2)
     assert (asked.count(0), asked.count(1)) == (1, 2), "what was not looked at for longest was forgotten"
     looked = rows.look_at(1)
-    assert (looked.position, looked.exchange, rows.more(looked)) == (1, None, (rows.row(1),))
+    assert (looked.position, looked.exchange, looked.file, rows.more(looked)) == (1, None, "", (rows.row(1),))
     (part,) = looked.opened.parts
     assert (part.name, part.missing) == ("exchange", MORE)
     assert [(one.path, one.says, one.type, one.means, one.place) for one in part.fields] \

@@ -78,6 +78,12 @@ def test_a_cause_says_all_that_diagnosis_says() -> None:
     assert found.foot().plain == "fix: advice on too-slow"
 
 
+def test_the_first_line_of_a_cause_is_cut_to_the_width() -> None:
+    for width in (30, 40):
+        head = drawn(pane(Causes(0, (cause(severity=LOUD),), True), width=width))[0]
+        assert (len(head), head[-1]) == (width - 1, "…")
+
+
 def test_lines_that_say_nothing_are_left_out() -> None:
     bare = cause(
         severity=LOUD, because="no-route", who={}, alternatives=[], document="", sentence="x" * 20 + " " + "y" * 40,

@@ -256,9 +256,8 @@ class Bytes(Pane):
         if not self.count:
             return
         found = self.dump.line(line)
-        if found.heading:
-            line = max(min(line + (1 if lines > 0 else -1), self.count - 1), 1)
-            found = self.dump.line(line)
+        if found.heading and lines < 0 < line:
+            found = self.dump.line(line - 1)
         column = self.at.start % self.dump.per_line
         self.touch(found.buffer, max(found.start, 0) + column)
 

@@ -44,7 +44,7 @@ class TerminalApp(App[None]):
         """End the screen if its terminal is gone; what is still written goes nowhere, and fails no more."""
         if self.is_headless or not is_hung_up(KEYS):
             return
-        with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: PTH123
+        with open(os.devnull, "r+b") as nothing:  # noqa: PTH123
             for descriptor in filter(is_hung_up, range(3)):
                 os.dup2(nothing.fileno(), descriptor)
         self.exit(return_code=STATUS)

@@ -134,11 +134,12 @@ class Relaying(PacketOutput):
         """Hand on all packets; raise `CaptureError` for what are none, and where a file cannot be written."""
         self._wait()
         source = open_source(self.stdout)  # type: ignore[arg-type]  # it is binary
+        source.feed.heard = self._wait  # before each read: packets that came with the header are handed on first
         if not source.feed.ahead(1):
             return  # its status says why
         reader, head = open_reader(source, lambda text: None)
         try:
-            for data, packets in packets_of(source.stream, reader, head, self._wait):
+            for data, packets in packets_of(source.stream, reader, head):
                 for time, link, start, end in packets:
                     sent = max(reader.sent(data, start), end - start)
                     self.hand_on(link, self.now if time is None else time, data[start:end], sent)
@@ -152,14 +153,14 @@ class Relaying(PacketOutput):
     def description(self, interface: int) -> bytes:
         return frame_writer.interface(interface)  # what has one link type is one interface
 
-    def _wait(self) -> bool:
-        """Wait until there is something to read, and hand on meanwhile what waits; return False: nothing is silent."""
+    def _wait(self) -> None:
+        """Wait until there is something to read, and hand on meanwhile what waits."""
         while True:
             ready = self._ready()
             if self.control in ready or self.outflow.closed:
                 self._stop()
             if self.stdout.fileno() in ready:
-                return False
+                return
 
     def _stop(self) -> None:
         """Have the command end; what it has written by then is handed on, if somebody reads."""

@@ -12,7 +12,7 @@ import pytest
 
 import kdbg
 from kdbg.errors import BuildError, Closed, WrongAnswer
-from kdbg.exchanges.engine import pairing as conversation
+from kdbg.exchanges.engine import in_flight, pairing
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.live.client import Connection, Settings
 from kdbg.live.client.settings import Address
@@ -105,8 +105,8 @@ async def test_many_in_flight_each_gets_its_own_answer() -> None:
 @in_loop
 async def test_more_in_flight_than_a_capture_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is given up for want of room: what waits is up to whoever sends."""
-    monkeypatch.setattr(conversation, "MAX_IN_FLIGHT", 10)
-    monkeypatch.setattr(conversation, "LOOK", 2)
+    monkeypatch.setattr(in_flight, "MAX_IN_FLIGHT", 10)
+    monkeypatch.setattr(pairing, "LOOK", 2)
     async with connected() as connection:
         futures = [connection.send(METADATA, 1) for _ in range(50)]
         exchanges = await asyncio.gather(*map(connection.answer, futures))

@@ -86,6 +86,15 @@ def test_a_command_that_fails_is_named_with_its_status(path: str, tmp_path: Path
     assert {"no way there", "kdbg: ssh:there: ssh ended with status 255"} <= set(outcome.err.splitlines())
 
 
+def test_packets_that_come_with_the_header_are_shown_at_once(watching: Any, path: str, tmp_path: Path) -> None:
+    """The command writes a capture as one piece, then nothing."""
+    capture = Path(__file__).parents[2] / "captures" / "first-contact.pcap"
+    (tmp_path / "ssh").write_text(f"#!/bin/sh\ncat {shlex.quote(str(capture))}\nexec cat >&2\n")
+    watch = watching("--via", "ssh:there", PATH=path)
+    assert watch.line()["api"] == "ApiVersions"
+    assert watch.end()[0] == 130
+
+
 def test_ctrl_c_ends_one_that_does_not_come_to_an_end(watching: Any, path: str, tmp_path: Path) -> None:
     """It connects, and connects."""
     (tmp_path / "ssh").write_text("#!/bin/sh\nexec sleep 1000\n")

@@ -134,8 +134,7 @@ class Pairing:
                 exchange.findings += reused(exchange, self.in_flight)
             self.in_flight.append(exchange)
             if not len(self.in_flight) % LOOK or len(half.data) > SMALL:
-                for oldest in self.in_flight.surplus():
-                    self.give_up(oldest, InFlightFull(MAX_IN_FLIGHT, MAX_BYTES))
+                self.make_room()
                 self._hold()
         else:
             if self.holds:
@@ -176,6 +175,11 @@ class Pairing:
             self.stragglers.remember(exchange, Finding(Kind.OUT_OF_ORDER, "response", facts=AnsweredTooLate()))
         note_rejection(exchange)
         self._hand_over(exchange)
+
+    def make_room(self) -> None:
+        """Give up the oldest requests where too many wait."""
+        for oldest in self.in_flight.surplus():
+            self.give_up(oldest, InFlightFull(MAX_IN_FLIGHT, MAX_BYTES))
 
     def _hold(self) -> None:
         """Say how many bytes wait here for their other halves."""

@@ -42,8 +42,8 @@ _numbers = itertools.count(1)
 class _Patient(Pairing):
     """Gives no request up for want of room: how many may wait is up to whoever sends them."""
 
-    def _make_room(self) -> None:
-        pass
+    def make_room(self) -> None:
+        """Keep them all."""
 
 
 class Connection(asyncio.Protocol):

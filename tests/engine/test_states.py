@@ -27,9 +27,7 @@ TABLES: list[tuple[Transitions[Any, Any], type[Enum], type[Enum], set[Enum], set
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("table", "states", "events", "first", "last"), TABLES, ids=["classification", "framing"]
-)
+@pytest.mark.parametrize(("table", "states", "events", "first", "last"), TABLES, ids=["classification", "framing"])
 def test_a_table_is_whole(
     table: Transitions[Any, Any], states: type[Enum], events: type[Enum], first: set[Enum], last: set[Enum]
 ) -> None:
@@ -42,9 +40,7 @@ def test_a_table_is_whole(
     assert reached == set(states)
 
 
-@pytest.mark.parametrize(
-    ("table", "states", "events", "first", "last"), TABLES, ids=["classification", "framing"]
-)
+@pytest.mark.parametrize(("table", "states", "events", "first", "last"), TABLES, ids=["classification", "framing"])
 def test_what_is_in_no_table_cannot_happen(
     table: Transitions[Any, Any], states: type[Enum], events: type[Enum], first: set[Enum], last: set[Enum]
 ) -> None:

@@ -35,7 +35,6 @@ from __future__ import annotations
 from .protocol.findings import Kind
 from .protocol.findings.faults import Fault, TooFewBytes
 from .protocol.findings.faults import Leftover as LeftoverFault
-from .protocol.findings.text import sentence, stopped
 
 
 class KdbgError(Exception):
@@ -170,9 +169,13 @@ class WireError(KdbgError, ValueError):
     @property
     def problem(self) -> str:
         """What is wrong, in words, without the place."""
+        from .protocol.findings.text import sentence  # which what is clean does without
+
         return sentence(self.fault)
 
     def __str__(self) -> str:
+        from .protocol.findings.text import stopped
+
         return stopped(self.path, self.start, self.fault)
 
 

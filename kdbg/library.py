@@ -15,7 +15,7 @@ from .exchanges.messages.message import Message, header_grammar, strict
 from .exchanges.messages.message import read as read_message
 from .exchanges.messages.payloads import open_payloads
 from .protocol import grammars
-from .protocol.wire.language.api import DIRECTIONS, Direction
+from .protocol.wire.language import DIRECTIONS, Direction
 from .protocol.wire.nodes import build
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def encode(
     Raises `GrammarError` for an API or version that kdbg does not know, `BuildError` with the field path for an
     unknown field, a null where none is allowed, or a value that does not fit its type.
     """
-    from .exchanges.messages.assign import may_hold_bytes, rebuild
     from .exchanges.messages.guide_names import understood
+    from .exchanges.messages.reshape import may_hold_bytes, rebuild
 
     found = grammars.api(api)
     known(found, version, direction)

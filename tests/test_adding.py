@@ -112,7 +112,7 @@ def add_version(checkout: Checkout) -> None:
 def add_api(checkout: Checkout) -> None:
     """A grammar file, and its line in the registry."""
     (checkout.folder / "kdbg" / "protocol" / "grammars" / "beacon.py").write_text(block("An API"))
-    checkout.change("kdbg/protocol/grammars/registry.py", ("))\nKEYS", f"{LINE}))\nKEYS"))
+    checkout.change("kdbg/protocol/grammars/__init__.py", ("))\nKEYS", f"{LINE}))\nKEYS"))
 
 
 def add_command(checkout: Checkout) -> None:
@@ -148,7 +148,7 @@ def add_finding(checkout: Checkout) -> None:
     """A kind with its section, reported where responses are paired."""
     kind = '    MIDSTREAM = "midstream"'
     long = '    LONG_CLIENT_ID = "long-client-id", "the client id is longer than usual", _NOTE\n'
-    checkout.change("kdbg/protocol/findings/kinds.py", (kind, long + kind))
+    checkout.change("kdbg/protocol/findings/__init__.py", (kind, long + kind))
     heading = "### midstream\n"
     text = "### long-client-id\n\n*Note.* The client id is longer than usual.\n\n"
     text += "**Cause:** a program makes it of many parts.\n\n**What to do:** nothing.\n\n"

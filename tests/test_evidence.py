@@ -13,7 +13,7 @@ import pytest
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.generated import both, numbers, sides, spans
 from kdbg.protocol.grammars.proofs import FILE, of_brokers
-from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.language import DIRECTIONS
 from kdbg.views.render.coverage import KINDS
 
 from .brokers.releases import RELEASES

@@ -15,7 +15,7 @@ from ipaddress import ip_address
 from typing import Any, NamedTuple
 
 import kdbg
-from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.language import Direction
 
 START = 1_795_264_200
 FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from kdbg.capture.pcap import HEADER, MAGICS, Layout, PcapReader, RawPacket
-from kdbg.capture.pcapng import MAGIC, PcapngReader
 from kdbg.capture.source import CHUNK, Source
 from kdbg.errors import UnknownCapture
+
+if TYPE_CHECKING:
+    from kdbg.capture.pcapng import PcapngReader
 
 Batch: TypeAlias = tuple[bytes, list[RawPacket]]
 """Bytes of a file, and the packets that were found in them."""
@@ -24,7 +26,7 @@ class Damaged(Exception):
     """No more packets can be read: the text may name {last}, the last whole packet's number, and {next}."""
 
 
-FormatReader: TypeAlias = PcapReader | PcapngReader
+FormatReader: TypeAlias = "PcapReader | PcapngReader"
 
 
 def open_packets(source: Source, note: Callable[[str], None]) -> Iterator[Batch]:
@@ -51,6 +53,8 @@ def open_reader(
         if layout is None:
             raise _beginning(source)
         return PcapReader(layout), b""
+    from kdbg.capture.pcapng import MAGIC, PcapngReader  # which pcap files do without
+
     if magic == MAGIC:
         reader = PcapngReader(note, secrets)
         return reader, _first_section(source, reader, magic)

@@ -16,7 +16,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kdbg.errors import CaptureError, CaptureRefused, InputError
-from kdbg.extras import install
 
 ENVIRONMENT = "SSLKEYLOGFILE"
 """The variable by which browsers, curl and Python are told where to log secrets."""
@@ -137,6 +136,8 @@ class KeyLog:
         """
         for path in paths:
             if find_spec("cryptography") is None:
+                from kdbg.extras import install
+
                 raise InputError(f"--tls-keys: decrypting needs the package cryptography; {install('tls')}")
             self._files.append(_opened(path, live=live))
         if found := os.environ.get(ENVIRONMENT):

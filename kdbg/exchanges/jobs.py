@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import IO, Any, Generic, NoReturn, Protocol, TypeVar
 from uuid import UUID
 
+from .engine.driver import FEW
 from .messages.exchange import Exchange
 from .messages.serialization import Parcels
 
@@ -250,8 +251,8 @@ def _serve(work: Work[Any], todo: int, done: int, files: list[int]) -> NoReturn:
         os._exit(0)
 
 
-MOST, FEW = 256, 16
-"""Exchanges of a piece of work; with fewer than so many at a time, they are large, and make a piece at once."""
+MOST = 256
+"""Exchanges of a piece of work."""
 
 
 class ExchangePool:
@@ -275,7 +276,7 @@ class ExchangePool:
         raise NotImplementedError
 
     def add(self, exchanges: Sequence[Exchange]) -> None:
-        """Take exchanges; work on those at hand where there are enough."""
+        """Take exchanges; work on those at hand where there are enough, or few, which are large."""
         self._exchanges += exchanges
         if len(self._exchanges) >= self._most or len(exchanges) < FEW:
             self._give()

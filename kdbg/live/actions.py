@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import BuildError, GrammarError, InputError, WireError
-from ..exchanges.messages.assign import STEP, Assignment, assign, parse
 from ..exchanges.messages.exchange import CapturedMessage, Exchange
+from ..exchanges.messages.reshape import STEP, Assignment, assign, parse
 from ..library import encode
 from ..protocol.findings import Finding, Kind
 from ..protocol.grammars.errors import find
 from ..protocol.wire import Api
-from ..protocol.wire.language.api import Direction
+from ..protocol.wire.language import Direction
 from ..protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct
 from ..protocol.wire.readings.outline import PartitionOutline
 

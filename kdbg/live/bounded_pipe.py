@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import BinaryIO
 
-from ..capture import frame_writer
+from ..capture import frames
 from ..capture.pcapng import Counted
 from ..capture.write import Buffer, Parted
 
@@ -127,12 +127,12 @@ class Outflow:
     """Takes packets by `packet`, and writes by `pump` as much as the pipe takes; neither ever waits.
 
     `pipe` is the descriptor to write to, and stays the caller's. More than `most` bytes do not wait in memory, nor more
-    than `disk` bytes in temporary files: packets are left out then, until half of either is gone. `taken` counts all
+    than `disk` bytes in temporary files: packets are left out then, until half of either is gone. `captured` counts all
     packets, `unread` those that were left out; `dropped`, those that the system lost before, is set by the caller.
     `closed`: the reader has gone, and nothing is kept. `size` counts the bytes that wait in memory.
     """
 
-    taken: int = 0
+    captured: int = 0
     unread: int = 0
     dropped: int = 0
     closed: bool = False
@@ -149,19 +149,19 @@ class Outflow:
         os.set_blocking(pipe, False)
         with suppress(OSError, AttributeError):  # another system, or more than a user may have
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE)
-        self.add(frame_writer.section())
+        self.add(frames.section())
 
     def interface(self, link: int, name: str = "") -> None:
         """Describe the next interface: they are numbered from 0."""
-        self.add(frame_writer.interface(link, name))
+        self.add(frames.interface(link, name))
 
     def packet(self, interface: int, time: int, data: bytes, sent: int) -> None:
         """Take a packet, its time in nanoseconds, of which `sent` bytes were on the wire."""
-        self.block(frame_writer.enhanced(interface, time, data, sent))
+        self.block(frames.enhanced(interface, time, data, sent))
 
     def block(self, packet: bytes) -> None:
         """Take a packet that is a block already."""
-        self.taken += 1
+        self.captured += 1
         if self._full:
             self.unread += 1
         else:
@@ -175,12 +175,12 @@ class Outflow:
         """
         begun = len(self._waiting)
         for head, payload in packets:
-            self.taken += 1
+            self.captured += 1
             if self._full:
                 self.unread += 1
                 continue
             size = len(head) + len(payload)
-            front, behind = frame_writer.around(interface, time, size, size)
+            front, behind = frames.around(interface, time, size, size)
             self._waiting += (front + head, payload, behind)
             self.size += len(front) + size + len(behind)
             self._full = self.size >= self.most
@@ -202,10 +202,10 @@ class Outflow:
 
     def tell(self, time: int) -> None:
         """Tell the reader what is missing, if that has changed, and there is room for packets."""
-        counted = Counted(self.dropped, self.taken + self.dropped, self.taken - self.unread)
+        counted = Counted(self.dropped, self.captured + self.dropped, self.captured - self.unread)
         if not self._full and (counted.dropped, counted.unread) != (self._told.dropped, self._told.unread):
             self._told = counted
-            self.add(frame_writer.statistics(0, time, counted))
+            self.add(frames.statistics(0, time, counted))
 
     def pump(self) -> bool:
         """Write as much as the pipe takes; return whether something waits for it."""

@@ -19,7 +19,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeAlias
 
-from ..capture import frame_writer
+from ..capture import frames
 from ..capture.pcapng import Counted
 from ..errors import CaptureError, KdbgError
 from .bounded_pipe import LIMIT, Outflow
@@ -49,9 +49,9 @@ class CaptureOptions(NamedTuple):
 
 
 class CaptureOutcome(NamedTuple):
-    """What came of it: packets taken, dropped by the kernel (None: not known), not handed on; files that are there."""
+    """Packets captured, dropped by the kernel (None: not known), not handed on; the files that there are."""
 
-    taken: int
+    captured: int
     dropped: int | None
     unread: int
     files: list[str]
@@ -110,7 +110,7 @@ class PacketOutput:
         if number is None:
             number = self.number(interface)
         self.now = time
-        block = frame_writer.enhanced(number, time, data, sent)
+        block = frames.enhanced(number, time, data, sent)
         if self.files is not None:
             self.files.add(block)
         self.outflow.block(block)
@@ -130,7 +130,7 @@ class PacketOutput:
     def outcome(self) -> CaptureOutcome:
         """Return what came of it."""
         names = [str(name) for name in self.files.names] if self.files is not None else []
-        return CaptureOutcome(self.outflow.taken, self.dropped, self.outflow.unread, names, self.problem)
+        return CaptureOutcome(self.outflow.captured, self.dropped, self.outflow.unread, names, self.problem)
 
 
 class Capturing(PacketOutput):
@@ -149,7 +149,7 @@ class Capturing(PacketOutput):
     def begin(self) -> None:
         """Describe the interface, where it is one."""
         if self.files is not None:
-            self.files.head(frame_writer.section())
+            self.files.head(frames.section())
         if self.name != ANY:
             self.number(socket.if_nametoindex(self.name))
 
@@ -179,8 +179,8 @@ class Capturing(PacketOutput):
         """Write what was counted, and end the files."""
         flow = self.outflow
         if self.files is not None:
-            counted = Counted(flow.dropped, flow.taken + flow.dropped, flow.taken)
-            self.files.add(frame_writer.statistics(0, self.now, counted))
+            counted = Counted(flow.dropped, flow.captured + flow.dropped, flow.captured)
+            self.files.add(frames.statistics(0, self.now, counted))
             self.files.close()
 
     def take(self, most: int) -> bool:
@@ -210,7 +210,7 @@ class Capturing(PacketOutput):
             name = socket.if_indextoname(interface)
         except OSError:  # it has gone since
             name = ""
-        return frame_writer.interface(self.opened.link, name)
+        return frames.interface(self.opened.link, name)
 
     def _look_after(self, *, at_once: bool = False) -> None:
         """Tell the reader what is missing."""

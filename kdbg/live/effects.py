@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from ..capture.write import Buffer
 from ..exchanges.engine.requests import RequestHeader
 from ..protocol.wire import Api
-from ..protocol.wire.language.api import Direction
+from ..protocol.wire.language import Direction
 from ..protocol.wire.readings.endpoints import EndpointsReader
 
 

@@ -25,7 +25,7 @@ from ..exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from ..exchanges.messages.peers import Peers
 from ..library import encode
 from ..protocol.wire import Api
-from ..protocol.wire.language.api import Direction
+from ..protocol.wire.language import Direction
 from .actions import ACTIONS, Action, Turn
 from .effects import HangUp, Out, PendingRequest, Send, Wait
 from .frames import SIZE

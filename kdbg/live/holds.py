@@ -23,7 +23,7 @@ from ..exchanges.engine.names import Learner
 from ..exchanges.filters.filter_set import Filters
 from ..exchanges.messages.exchange import CapturedMessage, Exchange
 from ..exchanges.messages.peers import Peers
-from ..protocol.wire.language.api import Direction
+from ..protocol.wire.language import Direction
 from .actions import Turn, put
 from .effects import Hold, PendingRequest
 from .faults import Applied, ExchangeView

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Set
 from typing import TYPE_CHECKING
 
 from ..capture.write import Buffer
-from ..exchanges.engine.prefixes import read_prefix
-from ..exchanges.engine.requests import RequestHeader, read_header
+from ..exchanges.engine.requests import RequestHeader, read_header, read_prefix
 from ..exchanges.messages.message import header_grammar
 from ..protocol.wire import Api
 from ..protocol.wire.readings.compiled import UNREADABLE

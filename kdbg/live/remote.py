@@ -19,7 +19,7 @@ from kdbg.errors import CaptureError, InputError, KdbgError
 from kdbg.live.bounded_pipe import Outflow
 from kdbg.live.files import Files
 
-from ..capture import frame_writer
+from ..capture import frames
 from .bounded_pipe import LIMIT
 from .capture_process import CaptureOptions, PacketOutput, tell
 
@@ -113,7 +113,7 @@ class Relaying(PacketOutput):
         """Hand on all packets, until all is read, or the reader has gone."""
         try:
             if self.files is not None:
-                self.files.head(frame_writer.section())
+                self.files.head(frames.section())
             self.until_over()
         except KdbgError as error:
             self.problem = str(error)
@@ -147,11 +147,11 @@ class Relaying(PacketOutput):
                 if self.files is not None:
                     self.files.flush()
         except Damaged as damage:
-            text = str(damage).format(last=self.outflow.taken, next=self.outflow.taken + 1)
+            text = str(damage).format(last=self.outflow.captured, next=self.outflow.captured + 1)
             raise CaptureError("tcpdump", text) from None
 
     def description(self, interface: int) -> bytes:
-        return frame_writer.interface(interface)  # what has one link type is one interface
+        return frames.interface(interface)  # what has one link type is one interface
 
     def _wait(self) -> None:
         """Wait until there is something to read, and hand on meanwhile what waits."""
@@ -166,7 +166,7 @@ class Relaying(PacketOutput):
         """Have the command end; what it has written by then is handed on, if somebody reads."""
         self.stdin.close()
         self.control = OVER
-        if self.outflow.closed or not self.outflow.taken:  # it may be connecting still, and read nothing
+        if self.outflow.closed or not self.outflow.captured:  # it may be connecting still, and read nothing
             self.process.terminate()
 
     def _ready(self) -> dict[int, int]:

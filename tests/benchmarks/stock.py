@@ -18,7 +18,7 @@ from kdbg.protocol.wire.nodes import (
     WireArray,
     WireStruct,
 )
-from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.records import RecordsNode
 from kdbg.protocol.wire.records.sets import RecordFormat
 
 FIXED = {

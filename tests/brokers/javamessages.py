@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 from uuid import UUID
 
-from kdbg.protocol.wire.language.api import Direction, snake_case
+from kdbg.protocol.wire.language import Direction, snake_case
 from kdbg.protocol.wire.nodes import Fixed, Node, NullableStruct, UuidNode, WireArray, WireStruct
-from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.records import RecordsNode
 
 from ..peers.dice import all_fields, comparable
 from .classpath import classpath

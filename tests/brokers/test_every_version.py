@@ -19,7 +19,7 @@ from kdbg.live.client.settings import addresses
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.protocol.wire import Api
-from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.language import DIRECTIONS
 from kdbg.protocol.wire.readings.outline import outline
 
 from ..evidence.proofs import proved

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kdbg.protocol import grammars
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
 from kdbg.protocol.wire.nodes import TAGGED, Node, WireStruct
 
 from ..cases import for_each

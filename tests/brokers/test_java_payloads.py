@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kdbg.protocol.grammars.payloads import payloads
-from kdbg.protocol.grammars.payloads.registry import ALIASES
+from kdbg.protocol.grammars.payloads import ALIASES, payloads
 from kdbg.protocol.wire.language.payload import Payload
 from kdbg.protocol.wire.language.types import NEWEST
 from kdbg.protocol.wire.language.types import Release as Form

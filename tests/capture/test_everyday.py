@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IPOption_NOP
 from scapy.packet import Packet as Scapy
 
-from kdbg.capture.files import segments
+from kdbg.capture import segments
 from kdbg.capture.formats import Damaged, open_packets
-from kdbg.capture.fragments import Fragment
-from kdbg.capture.links import dissector
+from kdbg.capture.links import Fragment, dissector
 from kdbg.capture.packet import Packet, Segment
 from kdbg.capture.pcap import RawPacket
 from kdbg.capture.source import open_source

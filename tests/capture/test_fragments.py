@@ -18,9 +18,8 @@ from scapy.packet import Raw
 
 import kdbg
 from kdbg.capture import open_capture
-from kdbg.capture.fragments import MOST, MOST_BYTES, PATIENCE, Fragment, Fragments
 from kdbg.capture.frames import Dissectors, Frame
-from kdbg.capture.links import dissector
+from kdbg.capture.links import MOST, MOST_BYTES, PATIENCE, Fragment, Fragments, dissector
 
 from ..cases import for_each
 from .files import ETHERNET, PACKETS, ROOT, pcap, read

@@ -27,8 +27,7 @@ from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet as ScapyPacket
 from scapy.packet import Raw
 
-from kdbg.capture.fragments import Fragment
-from kdbg.capture.links import LINKS, Found, dissector
+from kdbg.capture.links import LINKS, Found, Fragment, dissector
 from kdbg.capture.packet import endpoint, reverse
 from kdbg.capture.tunnels import require
 

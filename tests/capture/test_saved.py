@@ -8,8 +8,7 @@ import pytest
 
 from kdbg.atomic import AtomicFile
 from kdbg.capture import open_capture
-from kdbg.capture.frame_writer import FrameWriter
-from kdbg.capture.frames import Frame, Frames
+from kdbg.capture.frames import Frame, Frames, FrameWriter
 from kdbg.errors import CaptureError, UnknownCapture
 
 from ..cli.calls import CAPTURES, SHARED, SHIPPED

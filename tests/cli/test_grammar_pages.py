@@ -11,10 +11,10 @@ import pytest
 
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.payloads import payloads
-from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.language import DIRECTIONS
 from kdbg.protocol.wire.nodes import Node, WireArray, WireStruct, build
 from kdbg.protocol.wire.readings.layout import walk
-from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.records import RecordsNode
 from kdbg.views.render.grammar import frame_sheets, header_sheets, record_sheets
 from kdbg.views.render.typetext import NOTATION, WireType, type_named, types
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kdbg.protocol.grammars.records import record_format
-from kdbg.protocol.wire.records.node import build_set
+from kdbg.protocol.wire.records import build_set
 from kdbg.ui.cli import COMMANDS, commands
 from kdbg.ui.cli.output import without_values
 from kdbg.views.render.record_views import FORMATS

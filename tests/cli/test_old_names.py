@@ -11,8 +11,7 @@ import pytest
 from kdbg.analysis.diagnosis.lint import LINTS
 from kdbg.errors import InputError
 from kdbg.exchanges.filters.where.expression import expression
-from kdbg.protocol.findings import Finding, Kind
-from kdbg.protocol.findings.kinds import OLD_NAMES
+from kdbg.protocol.findings import OLD_NAMES, Finding, Kind
 from kdbg.views.render.findings import finding_object
 from kdbg.views.tables.columns import TABLES
 from kdbg.views.tables.rows import problem_columns

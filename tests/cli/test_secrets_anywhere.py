@@ -11,10 +11,10 @@ from uuid import UUID
 
 import pytest
 
-from kdbg.protocol.grammars.payloads.registry import payload
+from kdbg.protocol.grammars.payloads import payload
 from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.nodes import build
-from kdbg.protocol.wire.records.node import build_set
+from kdbg.protocol.wire.records import build_set
 from kdbg.protocol.wire.records.sets import RecordFormat
 from kdbg.views.render.record_views import FORMATS as RECORD_FORMATS
 from kdbg.views.render.style import Look

@@ -16,7 +16,7 @@ from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.message import explain, read
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol import grammars
-from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.language import Direction
 from kdbg.views.render.style import Look
 from kdbg.views.render.tree.tree import Tree
 from kdbg.views.render.views import view

@@ -15,11 +15,11 @@ import pytest
 import zstandard
 
 from kdbg.errors import BuildError
-from kdbg.exchanges.messages.assign import rebuild
+from kdbg.exchanges.messages.reshape import rebuild
 from kdbg.protocol.grammars.payloads import payload
 from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.nodes import build
-from kdbg.protocol.wire.records.node import build_set
+from kdbg.protocol.wire.records import build_set
 
 from ..cases import for_each
 from ..segments.made import TIME, batch, flipped, message

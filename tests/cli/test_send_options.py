@@ -15,7 +15,7 @@ import pytest
 
 import kdbg
 from kdbg.errors import InputError, KdbgError
-from kdbg.exchanges.messages.assign import assign, in_order, parse
+from kdbg.exchanges.messages.reshape import assign, in_order, parse
 from kdbg.live.client.forms import FORMS
 from kdbg.live.client.settings import Sasl, Settings, Tls
 from kdbg.protocol import grammars

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import kdbg
-from kdbg.exchanges.jobs import FEW
+from kdbg.exchanges.engine.driver import FEW
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.protocol.wire.readings.topics import NamesThen
+from kdbg.protocol.wire.readings.outline import NamesThen
 from kdbg.ui.cli.exchange_output import InlineSink
 from kdbg.ui.cli.output import FLUSH_AT, Writer
 from kdbg.views.render.style import Look

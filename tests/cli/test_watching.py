@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.capture import frame_writer
+from kdbg.capture import frames
 from kdbg.capture.pcapng import Counted
 
 from ..traffic import PCAP_HEADER, RAW_IP, Talk, framed, records
@@ -161,24 +161,22 @@ def test_a_limit_ends_it_though_the_stream_goes_on() -> None:
 
 
 def test_what_was_left_out_is_said_where_it_is_missing(watched: Watched) -> None:
-    head = frame_writer.section() + frame_writer.interface(RAW_IP)
-    packets = [frame_writer.enhanced(0, 1, segment.data, len(segment.data)) for segment in heartbeats().segments]
-    watched.stdin.write(head + b"".join(packets) + frame_writer.statistics(0, 2, Counted(3, 20, 10)))
+    head = frames.section() + frames.interface(RAW_IP)
+    packets = [frames.enhanced(0, 1, segment.data, len(segment.data)) for segment in heartbeats().segments]
+    watched.stdin.write(head + b"".join(packets) + frames.statistics(0, 2, Counted(3, 20, 10)))
     assert watched.stderr.readline().decode() == (
         "kdbg: here: 3 packets dropped by the kernel: they arrived faster than kdbg processed them\n"
     )
     assert watched.stderr.readline().decode() == (
         "kdbg: here: 7 packets not shown: they arrived faster than kdbg processed them\n"
     )
-    watched.stdin.write(frame_writer.statistics(0, 2, Counted(4, 30, 12)))
+    watched.stdin.write(frames.statistics(0, 2, Counted(4, 30, 12)))
     _, _, err = watched.end()
     assert err.endswith(" · 4 packets dropped by the kernel · 14 packets not shown\n")
 
 
 def test_a_stream_that_lost_nothing_says_so(watched: Watched) -> None:
-    watched.stdin.write(
-        frame_writer.section() + frame_writer.interface(RAW_IP) + frame_writer.statistics(0, 2, Counted(0, 0, 0))
-    )
+    watched.stdin.write(frames.section() + frames.interface(RAW_IP) + frames.statistics(0, 2, Counted(0, 0, 0)))
     assert watched.end()[2].endswith(" · 0 findings · no packets lost\n")
 
 

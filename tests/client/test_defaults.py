@@ -12,7 +12,7 @@ from kdbg.live.client.forms import FORMS
 from kdbg.protocol import grammars
 from kdbg.protocol.wire import Api
 from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct, build
-from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.records import RecordsNode
 
 from ..cases import for_each
 from .brokers import Brokers

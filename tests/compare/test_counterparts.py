@@ -88,8 +88,8 @@ def test_payloads_speak_of_the_generation_of_now() -> None:
     grammar = api.at("request", version)
     subscription = {"payload": "ConsumerProtocolSubscription", "value": {
         "version": 2, "topics": ["orders"], "user_data": None, "owned_partitions": [], "generation_id": 3}}  # fmt: skip
-    from kdbg.exchanges.messages.assign import rebuild
     from kdbg.exchanges.messages.exchange import CapturedMessage
+    from kdbg.exchanges.messages.reshape import rebuild
 
     body = {"group_id": "g", "session_timeout_ms": 1, "rebalance_timeout_ms": 1, "member_id": "",
             "protocol_type": "consumer", "protocols": [{"name": "range", "metadata": subscription}]}  # fmt: skip

@@ -22,10 +22,9 @@ from kdbg.analysis.compare.broker_assigned import (
 from kdbg.analysis.compare.messages import is_ignored
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.errors import error_name
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
-from kdbg.protocol.wire.nodes import Node
-from kdbg.protocol.wire.nodes.children import children
-from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
+from kdbg.protocol.wire.nodes import Node, children
+from kdbg.protocol.wire.records import RecordsNode
 
 from ..cases import for_each
 

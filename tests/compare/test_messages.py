@@ -49,7 +49,7 @@ def test_ids_and_times_are_left_out_unless_asked_for(tmp_path: Path) -> None:
     a = exchange(tmp_path / "a", fetch(session_id=7, session_epoch=1))
     b = exchange(tmp_path / "b", fetch(session_id=8, session_epoch=2))
     assert differing(a, b) == {}
-    assert compare(a, b).aside
+    assert compare(a, b).ignored
     assert differing(a, b, ids=True) == {"session_id": (7, 8), "session_epoch": (1, 2)}
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from kdbg.protocol import grammars
 from kdbg.protocol.definitions import MessageDefinition, apis, declare, pairs, read
-from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.language import DIRECTIONS
 from kdbg.protocol.wire.nodes import WireArray, WireStruct, join
 from kdbg.protocol.wire.readings.layout import layout, structure
 

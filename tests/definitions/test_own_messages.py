@@ -11,7 +11,7 @@ from kdbg.protocol import grammars
 from kdbg.protocol.definitions.message_data import Members, MessageType
 from kdbg.protocol.definitions.model import MessageDefinition
 from kdbg.protocol.definitions.parse import read
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
 from kdbg.protocol.wire.language.types import At
 
 from .. import facts

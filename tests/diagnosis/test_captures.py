@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.protocol.findings.kinds import Severity
+from kdbg.protocol.findings import Severity
 
 from .test_shared import judged
 

@@ -10,7 +10,7 @@ from kdbg.analysis.diagnosis import Evidence, Rule, Who
 from kdbg.analysis.diagnosis.case import Case
 from kdbg.analysis.diagnosis.judge import BEFORE, after_effects
 from kdbg.analysis.diagnosis.rules import BY_CODE
-from kdbg.protocol.findings.kinds import Severity
+from kdbg.protocol.findings import Severity
 
 START = 1_795_000_000_000_000_000
 CAUSE = next(rule for rule in BY_CODE.values() if rule.explains and rule.severity is not Severity.NOTE)

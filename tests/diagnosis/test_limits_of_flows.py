@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdbg.analysis.diagnosis import Who
 from kdbg.analysis.ledgers.clusters import Led
-from kdbg.protocol.findings.kinds import Severity
+from kdbg.protocol.findings import Severity
 from kdbg.streams.tcp.paths import Stall
 
 from .facts import BROKER, FLOW, MS, SECOND, START, Facts, cases, check, mark, seen, slow, unanswered

@@ -6,7 +6,7 @@ from typing import Any
 
 from kdbg.analysis.ledgers.accounts import Pulse
 from kdbg.analysis.ledgers.clusters import Led
-from kdbg.protocol.findings.kinds import Severity
+from kdbg.protocol.findings import Severity
 from kdbg.streams.tcp.paths import Stall
 
 from .facts import BROKER, FLOW, MS, SECOND, START, Facts, cases, check, mark, slow

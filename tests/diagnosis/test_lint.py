@@ -13,7 +13,7 @@ from kdbg.analysis.diagnosis.lint import ALL, BY_FINDING, LINTS, Linter, Remark
 from kdbg.analysis.ledgers import Ledgers
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.protocol.findings.kinds import Severity
+from kdbg.protocol.findings import Severity
 
 from ..cases import for_each
 from ..cli.calls import call

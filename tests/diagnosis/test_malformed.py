@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kdbg.analysis.diagnosis import diagnose
-from kdbg.protocol.findings.kinds import Severity
+from kdbg.protocol.findings import Severity
 from kdbg.ui.cli import run
 from tests.diagnosis.books import MAIN, book
 

@@ -47,7 +47,7 @@ def reported(path: Path) -> tuple[Report, list[tuple[Any, ...]], list[tuple[Any,
             collected.capture(capture)
         told = list(collected.ask("SELECT api, client_id, error, COUNT(*) FROM errors GROUP BY 1, 2, 3"))
         known = list(collected.ask("SELECT number, api, client_id, request_time FROM exchanges"))
-        return report(collected.ask, collected.judged), told, known
+        return report(collected.ask, collected.diagnosis), told, known
 
 
 def errors_of(lines: list[Json]) -> Counter[tuple[str, str | None, str]]:
@@ -88,7 +88,7 @@ def errors_are_counted_alike(path: Path) -> None:
 
 def the_report_says_of_causes_what_diagnose_says(path: Path) -> None:
     whole = reported(path)[0]
-    assert whole.judged is not None
+    assert whole.diagnosis is not None
     assert [
         {
             "cause": one.case.code, "severity": one.level, "count": one.case.count, "since": one.case.since / 1e9,
@@ -96,7 +96,7 @@ def the_report_says_of_causes_what_diagnose_says(path: Path) -> None:
             "exchanges": list(one.case.evidence.exchanges),
             "who": {name: value for name, value in one.case.who._asdict().items() if value is not None},
         }
-        for one in whole.judged.causes
+        for one in whole.diagnosis.causes
     ] == [
         {name: case[name] for name in ("cause", "severity", "count", "since", "until", "certainty", "because")}
         | {"exchanges": case["evidence"]["exchanges"], "who": case["who"]}

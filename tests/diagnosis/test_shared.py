@@ -13,7 +13,7 @@ from kdbg.analysis.diagnosis.text import case_object
 from kdbg.analysis.ledgers import Ledgers
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.protocol.findings.kinds import Severity
+from kdbg.protocol.findings import Severity
 
 INCIDENTS = Path(__file__).resolve().parents[3] / "shared" / "incidents"
 TRUTH = INCIDENTS / "truth.jsonl"

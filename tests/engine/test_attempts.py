@@ -11,9 +11,8 @@ import pytest
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.peers import Tried
-from kdbg.protocol.findings import Finding
+from kdbg.protocol.findings import ATTEMPTS, Finding
 from kdbg.protocol.findings.facts import NobodyThere, TurnedDown
-from kdbg.protocol.findings.kinds import ATTEMPTS
 from kdbg.streams.tcp.paths import Paths
 
 from ..traffic import START, Talk, pcap

@@ -12,7 +12,7 @@ from kdbg.exchanges.engine.direction import HOLD
 from kdbg.exchanges.engine.driver import PAUSE, Drive
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.protocol.wire.readings.topics import NamesThen
+from kdbg.protocol.wire.readings.outline import NamesThen
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import view
 

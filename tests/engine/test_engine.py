@@ -18,13 +18,12 @@ from kdbg.capture import Packet, open_capture
 from kdbg.exchanges.engine import engine as release_queue
 from kdbg.exchanges.engine import engine as room
 from kdbg.exchanges.engine.classifier import Classifier, HeldSide
-from kdbg.exchanges.engine.conversation import Conversation
 from kdbg.exchanges.engine.direction import HOLD
-from kdbg.exchanges.engine.engine import Engine
+from kdbg.exchanges.engine.engine import Conversation, Engine
 from kdbg.exchanges.engine.framing import Framer
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.protocol.wire.readings import topics as topicnames
+from kdbg.protocol.wire.readings import outline
 
 from .playbook import Lost, Playbook, flow, request, response, told
 
@@ -259,7 +258,7 @@ def test_an_id_keeps_the_name_that_it_had_first() -> None:
 
 
 def test_only_so_many_names_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topicnames, "MOST", 3)
+    monkeypatch.setattr(outline, "MOST", 3)
     book = metadata(12, *((f"t{n}", UUID(int=n + 2)) for n in range(5)))
     book.close()
     assert len(book.session.topic_names) == 3, "that of the log of KRaft among them"

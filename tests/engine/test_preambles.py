@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.exchanges.engine.preambles import SIGNATURE, PreambleEnd, begins
+from kdbg.exchanges.engine.foreign import SIGNATURE, PreambleEnd, begins
 from kdbg.exchanges.messages.peers import Via
 
 from ..cases import for_each

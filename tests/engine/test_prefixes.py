@@ -13,13 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdbg.capture.packet import Packet
-from kdbg.exchanges.engine import prefixes as room
 from kdbg.exchanges.engine import requests
 from kdbg.exchanges.engine.directions import RequestSide, ResponseSide
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.engine.framing import Framer
-from kdbg.exchanges.engine.prefixes import Prefix, Prefixes, read_prefix
-from kdbg.exchanges.engine.requests import RequestHeader, read_header
+from kdbg.exchanges.engine.requests import Prefix, Prefixes, RequestHeader, read_header, read_prefix
 from kdbg.protocol.findings import Finding
 from kdbg.protocol.grammars import by_key
 
@@ -104,16 +102,16 @@ def test_of_each_api_and_version_the_newest_is_remembered() -> None:
 
 def test_long_prefixes_are_not_remembered_nor_many() -> None:
     memory = Prefixes()
-    frame = request(5, client="c" * room.LONGEST)
+    frame = request(5, client="c" * requests.LONGEST)
     found = prefix(frame)
     assert found is not None
     memory.remember(found, frame[4:])
     assert not memory
     short = prefix(request(5))
     assert short is not None
-    for n in range(3 * room.MOST):
+    for n in range(3 * requests.MOST):
         memory.remember(short, struct.pack(">i", n))
-        assert len(memory) <= room.MOST
+        assert len(memory) <= requests.MOST
 
 
 def test_a_like_request_is_not_decoded_again(playbook: Playbook, cut: int, monkeypatch: pytest.MonkeyPatch) -> None:

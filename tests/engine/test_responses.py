@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdbg.exchanges.engine.responses import LOOK_ALIKES, find, pattern
+from kdbg.exchanges.engine.identify import LOOK_ALIKES, find, pattern
 from kdbg.exchanges.engine.search import MAX_FRAME
 
 

@@ -7,8 +7,8 @@ import struct
 import pytest
 
 from kdbg.exchanges.engine.directions import RequestSide, ResponseSide
+from kdbg.exchanges.engine.identify import GROUPS
 from kdbg.exchanges.engine.pairing import Pairing
-from kdbg.exchanges.engine.responses import GROUPS
 from kdbg.exchanges.engine.search import MAX_FRAME, WEAK_FRAME
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.peers import Peers

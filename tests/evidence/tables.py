@@ -11,7 +11,7 @@ from kdbg.protocol import grammars
 from kdbg.protocol.grammars import generated, proofs, releases
 from kdbg.protocol.grammars.generated import both, spans
 from kdbg.protocol.grammars.payloads import payloads
-from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.language import DIRECTIONS
 
 from .proofs import BROKER, Claims, Evidence, Payloads
 from .releases import Lifetimes, age

@@ -166,7 +166,7 @@ def texts() -> Iterator[bytes]:
 def record_sets() -> Iterator[bytes]:
     """Batches and messages of every format and codec."""
     from kdbg.protocol.grammars.records import record_format
-    from kdbg.protocol.wire.records.node import build_set
+    from kdbg.protocol.wire.records import build_set
 
     headers = [{"key": "trace", "value": b"1"}]
     for codec in range(5):

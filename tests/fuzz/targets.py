@@ -30,7 +30,7 @@ class Target(NamedTuple):
 SEVEN = 7 * SECONDS
 """Of what decodes an input seven times: in each view, for two commands, and for a table."""
 TARGETS: dict[str, Target] = {
-    "pcap": Target(readers.capture, seeds.pcaps, ("capture/pcap.py", "capture/files.py")),
+    "pcap": Target(readers.capture, seeds.pcaps, ("capture/pcap.py", "capture/__init__.py")),
     "pcapng": Target(readers.capture, seeds.pcapngs, ("capture/pcapng.py",)),
     "places": Target(readers.places, seeds.pcaps, ("exchanges/multipoint",), short=6),
     "gzip": Target(readers.capture, seeds.gzipped, ("capture/source.py",)),
@@ -41,7 +41,7 @@ TARGETS: dict[str, Target] = {
         (
             "capture/links.py",
             "capture/tunnels.py",
-            "capture/fragments.py",
+            "capture/links.py",
             "streams/tcp/table.py",
             "streams/tcp/stream.py",
         ),
@@ -92,11 +92,9 @@ TARGETS: dict[str, Target] = {
     "tls": Target(
         readers.tls,
         seeds.tls,
-        ("streams/tls/cutter.py", "streams/tls/hello.py", "streams/tls/side.py", "exchanges/engine/tls.py"),
+        ("streams/tls/cutter.py", "streams/tls/hello.py", "streams/tls/side.py", "exchanges/engine/layers.py"),
     ),
-    "preambles": Target(
-        readers.tls, seeds.preambles, ("exchanges/engine/preambles.py", "exchanges/engine/preamble_connection.py")
-    ),
+    "preambles": Target(readers.tls, seeds.preambles, ("exchanges/engine/foreign.py", "exchanges/engine/layers.py")),
     "key logs": Target(readers.key_log, seeds.key_logs, ("capture/keylog.py",)),
     "logs": Target(readers.log, seeds.logs, ("analysis/logs",), longest=4096),
     "where": Target(readers.where, seeds.expressions, ("exchanges/filters/where",), longest=1024),

@@ -17,7 +17,7 @@ from kdbg.exchanges.messages.message import header_grammar, read
 from kdbg.protocol import grammars
 from kdbg.protocol.findings import Finding
 from kdbg.protocol.grammars.payloads import payloads
-from kdbg.protocol.wire.language.api import DIRECTIONS, Api, Direction
+from kdbg.protocol.wire.language import DIRECTIONS, Api, Direction
 from kdbg.protocol.wire.language.payload import Payload
 from kdbg.protocol.wire.nodes import WireStruct, build
 from kdbg.protocol.wire.readings.annotate import inspect

@@ -16,10 +16,9 @@ import pytest
 from kdbg.errors import GrammarError, Truncated
 from kdbg.protocol.grammars import metadata
 from kdbg.protocol.wire import Int32, Struct
-from kdbg.protocol.wire.language.api import Api
-from kdbg.protocol.wire.nodes import build
-from kdbg.protocol.wire.nodes.children import contains
-from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.language import Api
+from kdbg.protocol.wire.nodes import build, contains
+from kdbg.protocol.wire.records import RecordsNode
 
 from ..benchmarks.stock import stock
 from ..cases import for_each

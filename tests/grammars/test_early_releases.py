@@ -9,7 +9,7 @@ import pytest
 
 from kdbg.exchanges.messages.message import read
 from kdbg.protocol import grammars
-from kdbg.protocol.wire.language.api import Api, Dialect
+from kdbg.protocol.wire.language import Api, Dialect
 from kdbg.protocol.wire.language.types import NEWEST, At
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.layout import layout

@@ -10,7 +10,7 @@ import kdbg
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars import headers
 from kdbg.protocol.wire import Dialect, Struct
-from kdbg.protocol.wire.language.api import Api, snake_case
+from kdbg.protocol.wire.language import Api, snake_case
 
 from ..cases import for_each
 

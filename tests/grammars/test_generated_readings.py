@@ -18,9 +18,8 @@ from kdbg.exchanges.messages.message import read, read_slowly
 from kdbg.exchanges.messages.payloads import open_payloads
 from kdbg.protocol.wire.nodes import UnreadStruct
 from kdbg.protocol.wire.readings.compiled import UNREADABLE
-from kdbg.protocol.wire.readings.outline import outline
+from kdbg.protocol.wire.readings.outline import ALWAYS, outline
 from kdbg.protocol.wire.readings.outline_codegen import facts_reader
-from kdbg.protocol.wire.readings.topics import ALWAYS
 from kdbg.views.render.hex.blocks import Texts as DumpTexts
 from kdbg.views.render.hex.hexdump import hexdump
 from kdbg.views.render.hex.source import dumping

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kdbg.protocol import grammars
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction, snake_case
+from kdbg.protocol.wire.language import DIRECTIONS, Direction, snake_case
 from kdbg.protocol.wire.readings.layout import LayoutRow, layout
 
 from ..cases import for_each

@@ -15,7 +15,7 @@ import kdbg
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.payloads import forwarded, payloads, telemetry
 from kdbg.protocol.wire import Array, Int32, Nullable, Since, Struct, Tag
-from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.language import DIRECTIONS
 from kdbg.protocol.wire.language.payload import Payload
 from kdbg.protocol.wire.language.types import rules_of
 from kdbg.protocol.wire.nodes import WireStruct

@@ -21,7 +21,7 @@ from kdbg.protocol import grammars
 from kdbg.protocol.findings import Finding, Kind
 from kdbg.protocol.findings.facts import MessageMistake
 from kdbg.protocol.findings.quirks import Sure
-from kdbg.protocol.wire.language.api import DIRECTIONS, Api, Direction
+from kdbg.protocol.wire.language import DIRECTIONS, Api, Direction
 from kdbg.protocol.wire.nodes import UnreadStruct
 from kdbg.views.render.hex.view import HexView
 from kdbg.views.render.json_view import JsonView
@@ -222,6 +222,6 @@ def test_readings_that_note_what_is_odd_need_no_other(key: int, view: str) -> No
     odd = [unsound(subject, subject.whole(next(variants(subject)))) + b"\0" for subject in pair]
     shown, findings = compare(view, pair, *odd)
     assert {finding.kind for finding in findings} >= {Kind.TRAILING_BYTES}
-    noted = [one.noted or one.told for one in (shown.request, shown.response) if one is not None]
+    noted = [one.noted or one.known_findings for one in (shown.request, shown.response) if one is not None]
     assert all(noted)
     assert all(one is not None and one._message is None for one in (shown.request, shown.response))

@@ -20,9 +20,9 @@ import kdbg
 from kdbg.exchanges.messages.message import Message, read
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.guides import FORMER_NAMES
-from kdbg.protocol.wire.language.api import DIRECTIONS, snake_case
+from kdbg.protocol.wire.language import DIRECTIONS, snake_case
 from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct
-from kdbg.protocol.wire.records.node import RecordsNode, build_set
+from kdbg.protocol.wire.records import RecordsNode, build_set
 
 from .. import facts
 from ..conftest import SHARED

@@ -23,8 +23,8 @@ from kdbg.protocol.wire.nodes import (
     WireArray,
     WireStruct,
 )
+from kdbg.protocol.wire.records import RecordsNode
 from kdbg.protocol.wire.records.compression import CODECS
-from kdbg.protocol.wire.records.node import RecordsNode
 from kdbg.protocol.wire.records.sets import APPEND_TIME, CONTROL, TRANSACTIONAL
 
 Value = Any

@@ -13,8 +13,7 @@ from kdbg.analysis.diagnosis.lint import ALL
 from kdbg.analysis.diagnosis.rules import RULES
 from kdbg.exchanges.filters.table import FILTERS
 from kdbg.exchanges.filters.where.vocabulary import TERMS
-from kdbg.protocol.findings import Kind
-from kdbg.protocol.findings.kinds import OLD_NAMES
+from kdbg.protocol.findings import OLD_NAMES, Kind
 from kdbg.scale.signals.metrics import FAMILIES
 from kdbg.ui.cli import commands
 from kdbg.ui.guide import text

@@ -14,7 +14,7 @@ from kdbg.analysis.ledgers import Ledgers
 from kdbg.capture import open_capture
 from kdbg.capture.packet import Packet
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.protocol.findings.kinds import Severity
+from kdbg.protocol.findings import Severity
 
 CAPTURES = Path(__file__).parent / "captures"
 TRUTH: list[dict[str, Any]] = [json.loads(line) for line in (CAPTURES / "truth.jsonl").read_text().splitlines()]

@@ -13,8 +13,8 @@ import kdbg
 from kdbg.analysis.ledgers.latency import Latencies, Timed
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.exchanges.messages.capture_points import UNTIMED
 from kdbg.exchanges.messages.latency import Split, Timing
+from kdbg.exchanges.messages.message import UNTIMED
 from kdbg.streams.tcp.paths import Paths
 from kdbg.views.render.jsonlines import json_line
 

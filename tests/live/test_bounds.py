@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kdbg.budget import MEMORY, SMALL
-from kdbg.capture import frame_writer
+from kdbg.capture import frames
 from kdbg.live import bounded_pipe as overflow
 from kdbg.live.bounded_pipe import Outflow, Overflow
 from kdbg.live.listeners import Addresses, Notices
@@ -188,7 +188,7 @@ def pipe() -> Iterator[tuple[int, int]]:
         os.close(end)
 
 
-FRONT, BLOCK = len(frame_writer.section()), len(frame_writer.enhanced(0, 1, bytes(100), 100))
+FRONT, BLOCK = len(frames.section()), len(frames.enhanced(0, 1, bytes(100), 100))
 
 
 def test_packets_are_left_out_once_as_much_waits_as_may(pipe: tuple[int, int]) -> None:
@@ -196,7 +196,7 @@ def test_packets_are_left_out_once_as_much_waits_as_may(pipe: tuple[int, int]) -
         out = Outflow(pipe[1], most=FRONT + 2 * BLOCK + more)
         for _ in range(4):
             out.packet(0, 1, bytes(100), 100)
-        assert (out.taken, out.unread, out.size) == (4, unread, FRONT + (4 - unread) * BLOCK)
+        assert (out.captured, out.unread, out.size) == (4, unread, FRONT + (4 - unread) * BLOCK)
     assert Outflow(pipe[1]).most == 64 * MIB
 
 
@@ -205,8 +205,8 @@ def test_packets_in_two_parts_are_left_out_at_the_same_bound(pipe: tuple[int, in
     for more, unread in ((0, 2), (1, 1)):
         out = Outflow(pipe[1], most=FRONT + 2 * BLOCK + more)
         assert not out.borrow(0, 1, [(bytes(40), bytes(60))] * 4)
-        assert (out.taken, out.unread, out.size) == (4, unread, 0)
-        expected = frame_writer.section() + frame_writer.enhanced(0, 1, bytes(100), 100) * (4 - unread)
+        assert (out.captured, out.unread, out.size) == (4, unread, 0)
+        expected = frames.section() + frames.enhanced(0, 1, bytes(100), 100) * (4 - unread)
         assert os.read(pipe[0], MIB) == expected
 
 
@@ -229,7 +229,7 @@ def test_there_is_room_again_once_half_has_gone(pipe: tuple[int, int]) -> None:
     assert out.size == size, "what is missing is told once"
     out.dropped = 1
     out.tell(6)
-    assert out.size == size + len(frame_writer.statistics(0, 6, frame_writer.Counted(1, 2, 3)))
+    assert out.size == size + len(frames.statistics(0, 6, frames.Counted(1, 2, 3)))
 
 
 # Brokers and descriptors

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import pytest
 from scapy.utils import PcapNgReader, RawPcapNgReader
 
-from kdbg.capture import open_capture
-from kdbg.capture.files import Lost
+from kdbg.capture import Lost, open_capture
 from kdbg.live import bounded_pipe as overflow
 from kdbg.live.bounded_pipe import Outflow
 from tests.traffic import RAW_IP, Talk
@@ -84,7 +83,7 @@ def test_what_waits_is_bounded(ends: Ends) -> None:
         give(outflow, 500, data)
         assert outflow.pump()
         assert outflow.size < (1 << 20) + 10_100
-    assert 1000 < outflow.unread < 1500 == outflow.taken
+    assert 1000 < outflow.unread < 1500 == outflow.captured
 
 
 def test_reader_and_writer_agree_on_what_is_missing(ends: Ends) -> None:
@@ -101,7 +100,7 @@ def test_reader_and_writer_agree_on_what_is_missing(ends: Ends) -> None:
     give(outflow, 2, data)
     with open_capture(io.BytesIO(seen + ends.read())) as capture:
         list(capture)
-        assert capture.packets == outflow.taken - outflow.unread > 2
+        assert capture.packets == outflow.captured - outflow.unread > 2
         assert capture.lost == Lost(17, outflow.unread)
     assert outflow.unread > 0
 
@@ -118,7 +117,7 @@ def test_what_is_borrowed_is_written_or_copied(ends: Ends) -> None:
         expected += [head + payload, bytes(room[: 7 + number])]
         room[:] = bytes(len(room))
     outflow.packet(0, START, PACKETS[1], len(PACKETS[1]))
-    left = outflow.taken - outflow.unread
+    left = outflow.captured - outflow.unread
     with RawPcapNgReader(io.BytesIO(ends.read())) as reader:
         found = [data for data, _ in reader]
     assert outflow.unread > 0, "all of it had room"
@@ -174,7 +173,7 @@ def test_what_the_disk_does_not_take_is_counted(disk: int, monkeypatch: pytest.M
     data = Ends(reading, outflow).read()
     with open_capture(io.BytesIO(data)) as capture:
         list(capture)
-        assert capture.packets == outflow.taken - outflow.unread
+        assert capture.packets == outflow.captured - outflow.unread
     assert 0 < outflow.unread < 2_000
     os.close(reading)
 

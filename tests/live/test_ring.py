@@ -23,8 +23,7 @@ from typing import Any, cast
 import pytest
 from scapy.utils import RawPcapNgReader
 
-from kdbg.capture import frame_writer, open_capture
-from kdbg.capture.files import Lost
+from kdbg.capture import Lost, frames, open_capture
 from kdbg.capture.pcapng import Counted
 from kdbg.errors import CaptureError, CaptureRefused
 from kdbg.live import interface as module
@@ -388,7 +387,7 @@ def test_packets_are_captured_until_that_is_ended(tmp_path: Path) -> None:
     with RawPcapNgReader(io.BytesIO(data)) as reader:
         *_, (_, meta) = reader
     last = (meta.tshigh << 32) + meta.tslow
-    assert path.read_bytes().endswith(frame_writer.statistics(0, last, Counted(0, 3, 3)))
+    assert path.read_bytes().endswith(frames.statistics(0, last, Counted(0, 3, 3)))
 
 
 @pytest.mark.usefixtures("capturing")

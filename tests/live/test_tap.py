@@ -15,8 +15,7 @@ from typing import Any
 from scapy.utils import RawPcapNgReader
 
 import kdbg
-from kdbg.capture import frame_writer, open_capture
-from kdbg.capture.files import Lost
+from kdbg.capture import Lost, frames, open_capture
 from kdbg.live.bounded_pipe import Outflow
 from kdbg.live.packet_tap import PipeTap, SavingTap
 
@@ -127,7 +126,7 @@ def test_little_waits_for_the_event_loop_and_16_kib_do_not() -> None:
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
         tap = PipeTap(Outflow(writing))
-        assert os.read(reading, SIZE) == frame_writer.section() + frame_writer.interface(101, "proxy")
+        assert os.read(reading, SIZE) == frames.section() + frames.interface(101, "proxy")
         for size, at_once in ((16_383, False), (16_384, True), (1, False)):
             for _ in range(2):
                 tap.tap(CLIENT, BROKER, True, bytes(size), 1, 1)
@@ -159,7 +158,7 @@ def test_what_found_no_room_is_told_at_once() -> None:
         return data, out
 
     data, out = asyncio.run(work())
-    assert (out.taken, out.unread) == (3 + 5, 2)
+    assert (out.captured, out.unread) == (3 + 5, 2)
     with open_capture(io.BytesIO(data)) as capture:
         assert (len(list(capture)), capture.lost) == (6, Lost(0, 2))
 
@@ -172,7 +171,7 @@ def test_packets_go_on_once_the_pipe_takes_more() -> None:
         tap = PipeTap(out)
         tap.tap(CLIENT, BROKER, True, bytes(1 << 22), 1, 1)
         unread = out.unread
-        assert (out.taken, unread > 2) == (3 + 17, True), "a handshake, and long packets, which cost less"
+        assert (out.captured, unread > 2) == (3 + 17, True), "a handshake, and long packets, which cost less"
         while out.size or ready(reading):  # the pipe takes more, which the event loop notices
             found += os.read(reading, SIZE) if ready(reading) else b""
             await asyncio.sleep(0)
@@ -187,7 +186,7 @@ def test_packets_go_on_once_the_pipe_takes_more() -> None:
     data, out = asyncio.run(work())
     with open_capture(io.BytesIO(data)) as capture:
         packets = len(list(capture))
-        assert (packets, capture.packets, capture.lost) == (*[out.taken - out.unread] * 2, Lost(0, out.unread))
+        assert (packets, capture.packets, capture.lost) == (*[out.captured - out.unread] * 2, Lost(0, out.unread))
 
 
 # Files

@@ -11,8 +11,9 @@ from kdbg.analysis.logs.conversations import Conversations
 from kdbg.analysis.logs.dialect import LineFacts
 from kdbg.analysis.logs.exchanges import UNVERSIONED, line_of
 from kdbg.analysis.logs.lines import DIALECTS, ProtocolLine
-from kdbg.exchanges.messages.capture_points import UNNUMBERED, UNTIMED, LogLine
+from kdbg.exchanges.messages.capture_points import UNNUMBERED, LogLine
 from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.message import UNTIMED
 from kdbg.protocol import grammars
 
 METADATA, PRODUCE = grammars.api("Metadata"), grammars.api("Produce")
@@ -107,7 +108,7 @@ def test_an_exchange_has_what_lines_tell() -> None:
         assert half.take() is half.message(shallow=True) is message
         half.forget()
         assert half.message() is message
-        assert (half.facts(), half.findings(), half.told) == (None, (), ())
+        assert (half.facts(), half.findings(), half.known_findings) == (None, (), ())
 
 
 def test_a_line_of_both_halves_is_written_when_all_is_done() -> None:

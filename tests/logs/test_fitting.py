@@ -9,7 +9,7 @@ from uuid import UUID
 from kdbg.analysis.logs.exchanges import OTHERS, RANGES, fitting
 from kdbg.exchanges.messages.message import grammar_of
 from kdbg.protocol import grammars
-from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.language import Direction
 from kdbg.protocol.wire.nodes import (
     BOOLEAN,
     FLOAT64,

@@ -15,7 +15,7 @@ from kdbg.exchanges.messages.guide_names import guide_names, understood
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.guides import GUIDES, LATER
 from kdbg.protocol.wire import Api
-from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.language import Direction
 from kdbg.protocol.wire.readings.layout import walk
 
 from ..cases import for_each

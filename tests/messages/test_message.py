@@ -14,7 +14,7 @@ from kdbg.exchanges.messages.message import Message, explain, opaque_api, read, 
 from kdbg.protocol import grammars
 from kdbg.protocol.findings import Kind
 from kdbg.protocol.grammars import sasl
-from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.language import Direction
 from kdbg.protocol.wire.nodes import TAGGED
 
 from ..cases import for_each

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
-from kdbg.exchanges.messages.assign import rebuild
+from kdbg.exchanges.messages.reshape import rebuild
 from kdbg.protocol.wire.language.payload import OpenedPayload
 from kdbg.views.render.jsonlines import dump
 

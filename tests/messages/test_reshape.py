@@ -12,7 +12,7 @@ from kdbg.errors import BuildError
 from kdbg.exchanges.messages.reshape import FOLDED, Reshaper
 from kdbg.protocol import grammars
 from kdbg.protocol.wire import Api
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
 from kdbg.protocol.wire.nodes import WireArray, WireStruct, build
 from kdbg.protocol.wire.readings.compiled import read_whole
 

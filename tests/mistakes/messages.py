@@ -18,9 +18,9 @@ from kdbg.exchanges.messages.message import header_grammar
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.protocol.wire import Api
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
 from kdbg.protocol.wire.nodes import Fixed, Node, NullableStruct, Sized, UuidNode, Varint, WireArray, WireStruct
-from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.records import RecordsNode
 
 from .. import facts
 from ..conftest import SHARED

@@ -14,7 +14,7 @@ import pytest
 
 from kdbg.exchanges.mistakes import examine
 from kdbg.protocol import grammars
-from kdbg.protocol.findings.mistakes import MISTAKES
+from kdbg.protocol.findings.quirks import MISTAKES
 
 from .making import ANY, BATCH, NAMES, cases, fields
 from .messages import Sample, batch, plain, records

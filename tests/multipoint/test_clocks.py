@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdbg.exchanges.messages.capture_points import Bounds
-from kdbg.exchanges.multipoint.clocks import AGE, DOUBTS, DRIFT, ClockOffset, Way
+from kdbg.exchanges.multipoint.flows import AGE, DOUBTS, DRIFT, ClockOffset, Way
 
 
 def known(low: int = 40, high: int = 100) -> ClockOffset:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from kdbg.capture.packet import ACK, SYN, Packet
 from kdbg.exchanges.messages.capture_points import Bounds
-from kdbg.exchanges.multipoint.clocks import DRIFT, ClockOffset
-from kdbg.exchanges.multipoint.flows import AGREED, BEHIND, NEAR, OLD, SETTLED, Conversation, Flow, Path
+from kdbg.exchanges.multipoint.flows import (
+    AGREED,
+    BEHIND,
+    DRIFT,
+    NEAR,
+    OLD,
+    SETTLED,
+    ClockOffset,
+    Conversation,
+    Flow,
+    Path,
+)
 from kdbg.exchanges.multipoint.merge import opener
 
 FORTH = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + (50_000).to_bytes(2, "big") + (9092).to_bytes(2, "big")

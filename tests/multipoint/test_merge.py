@@ -372,11 +372,11 @@ def test_clocks_are_followed_by_what_both_places_see() -> None:
         ]
     found = merger(near, far)
     assert found.ahead(1) == MARK
-    assert found.apart[0, 1].bounds is None
+    assert found.offsets[0, 1].bounds is None
     assert len(merged(found)) == 200
     assert (found.ahead(0), found.ahead(1)) == (0, MARK + 500)
-    assert found.apart[0, 1].first == (10_000, Bounds(MARK + 400, MARK + 600))
-    assert found.apart[0, 1].steps == []
+    assert found.offsets[0, 1].first == (10_000, Bounds(MARK + 400, MARK + 600))
+    assert found.offsets[0, 1].steps == []
     lacking = [each for each in near if each[0] != 190]
     [filled] = [each for each in merged(merger(lacking, far)) if each[2] == 7 * 95]
     assert filled[0] == 950_000 + 100, "not 500 later"
@@ -384,23 +384,23 @@ def test_clocks_are_followed_by_what_both_places_see() -> None:
 
 def test_a_third_place_tells_of_clocks_that_have_nothing_in_common() -> None:
     found = merger((), (), (), ahead=(0, 10, 30))
-    assert sorted(found.apart) == [(0, 1), (0, 2), (1, 2)]
-    assert [found.apart[pair].latest for pair in sorted(found.apart)] == [10, 30, 20]
+    assert sorted(found.offsets) == [(0, 1), (0, 2), (1, 2)]
+    assert [found.offsets[pair].latest for pair in sorted(found.offsets)] == [10, 30, 20]
     assert [found.ahead(place) for place in range(3)] == [0, 10, 30]
-    found.apart[0, 1].learn(1, 1_100, 0)
-    found.apart[0, 1].learn(0, 900, 0)
+    found.offsets[0, 1].learn(1, 1_100, 0)
+    found.offsets[0, 1].learn(0, 900, 0)
     assert [found.ahead(place) for place in range(3)] == [0, 1_000, 30]
-    found.apart[1, 2].learn(1, 60, 0)
+    found.offsets[1, 2].learn(1, 60, 0)
     assert found.ahead(2) == 30
-    found.apart[1, 2].learn(0, 40, 0)
+    found.offsets[1, 2].learn(0, 40, 0)
     assert [found.ahead(place) for place in range(3)] == [0, 1_000, 1_050]
-    found.apart[0, 2].learn(1, 1_020, 0)
-    found.apart[0, 2].learn(0, 1_000, 0)
+    found.offsets[0, 2].learn(1, 1_020, 0)
+    found.offsets[0, 2].learn(0, 1_000, 0)
     assert found.ahead(2) == 1_010
     other = merger((), (), (), ahead=(0, 10, 30))
     for pair, apart in (((0, 2), 1_000), ((1, 2), 50)):
-        other.apart[pair].learn(1, apart, 0)
-        other.apart[pair].learn(0, apart, 0)
+        other.offsets[pair].learn(1, apart, 0)
+        other.offsets[pair].learn(0, apart, 0)
     assert [other.ahead(place) for place in range(3)] == [0, 950, 1_000]
 
 
@@ -425,7 +425,7 @@ def test_packets_that_places_cut_otherwise_bound_the_clocks_too() -> None:
     ]  # fmt: skip
     found = merger(near, far)
     merged(found)
-    assert found.apart[0, 1].bounds == Bounds(MARK - 300, MARK + 300)
+    assert found.offsets[0, 1].bounds == Bounds(MARK - 300, MARK + 300)
 
 
 def test_what_waits_is_known_even_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.views.reading.files import Merged, grouped
+from kdbg.views.reading import Merged, grouped
 
 from .sites import CAPTURES, MILLISECOND, Seen, Way, pcap, places, written
 
@@ -111,7 +111,7 @@ def test_a_clock_that_is_set_is_noticed(tmp_path: Path) -> None:
     together = merged(*written(tmp_path, (near, stepped)))
     found = exchanges(together)
     assert all_said(found) == plain("errors.pcap")
-    assert len(together.merger.apart[0, 1].steps) == 1
+    assert len(together.merger.offsets[0, 1].steps) == 1
     last = found[-1].capture_points
     assert last is not None
     assert last.ahead is not None

@@ -25,10 +25,10 @@ def merger(*, bounded: bool = True) -> Merger:
     """Three places: the second's clock is MARK ahead, and 900 to 1100 more by what was seen, the third's 2 MARK."""
     found = Merger([PointStream([]), PointStream([], MARK), PointStream([], 2 * MARK)])
     if bounded:
-        found.apart[0, 1].learn(1, MARK + 1_100, 0)
-        found.apart[0, 1].learn(0, MARK + 900, 0)
-        found.apart[0, 1].learn(1, MARK + 1_100, 10**10)
-        found.apart[0, 1].learn(0, MARK + 900, 10**10)
+        found.offsets[0, 1].learn(1, MARK + 1_100, 0)
+        found.offsets[0, 1].learn(0, MARK + 900, 0)
+        found.offsets[0, 1].learn(1, MARK + 1_100, 10**10)
+        found.offsets[0, 1].learn(0, MARK + 900, 10**10)
     return found
 
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import kdbg
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.records import Records
-from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.language import Direction
 from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.nodes import Field, Node, NullableStruct, WireArray, WireStruct
-from kdbg.protocol.wire.records.node import RecordsNode, build_set
+from kdbg.protocol.wire.records import RecordsNode, build_set
 
 from ..grammars.values import BLOBS, NUMBERS, RECORD_SETS, TEXTS, Maker
 

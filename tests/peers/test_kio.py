@@ -21,7 +21,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import UnexpectedNull
 from kio.static.constants import EntityType, uuid_zero
 
-from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.language import DIRECTIONS
 from kdbg.protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct
 
 from ..cases import for_each

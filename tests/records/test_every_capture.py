@@ -14,7 +14,7 @@ from kdbg.exchanges.engine.engine import Engine
 from kdbg.payloads.records.record import CapturedRecord
 from kdbg.payloads.records.sources import Records
 from kdbg.payloads.values.chosen import PLAIN
-from kdbg.views.reading.files import open_any
+from kdbg.views.reading import open_any
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.record_views import JsonRecords
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import kdbg
-from kdbg.capture import frame_writer
+from kdbg.capture import frames
 from kdbg.protocol.wire.records.compression import compress
 
 from ..traffic import RAW_IP, START, Talk, client_hello, ip, packed, pcap
@@ -157,10 +157,8 @@ def broken_batch(codec: int) -> bytes:
 def ng(*more: bytes) -> bytes:
     """A pcapng file of a small exchange with other blocks in it."""
     one = talk().ask("Heartbeat", 0, group_id="group", member_id="m").answer().end()
-    packets = [
-        frame_writer.enhanced(0, (START + i) * 10**9, one.data, len(one.data)) for i, one in enumerate(one.segments)
-    ]
-    return frame_writer.section() + frame_writer.interface(RAW_IP) + b"".join(more) + b"".join(packets)
+    packets = [frames.enhanced(0, (START + i) * 10**9, one.data, len(one.data)) for i, one in enumerate(one.segments)]
+    return frames.section() + frames.interface(RAW_IP) + b"".join(more) + b"".join(packets)
 
 
 def block(kind: int, body: bytes) -> bytes:

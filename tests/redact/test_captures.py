@@ -13,8 +13,7 @@ from click.testing import CliRunner
 
 from kdbg.atomic import AtomicFile
 from kdbg.capture import open_capture
-from kdbg.capture.frame_writer import FrameWriter
-from kdbg.capture.frames import Dissectors, Frames
+from kdbg.capture.frames import Dissectors, Frames, FrameWriter
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.findings import Kind

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from kdbg.protocol.grammars import apis
 from kdbg.protocol.grammars.payloads import payloads
 from kdbg.protocol.grammars.payloads.sasl_tokens import TOKENS
-from kdbg.protocol.wire.language.api import DIRECTIONS
-from kdbg.protocol.wire.nodes import Node, Sized
-from kdbg.protocol.wire.nodes.children import children
+from kdbg.protocol.wire.language import DIRECTIONS
+from kdbg.protocol.wire.nodes import Node, Sized, children
 from kdbg.views.redact.message import FIELDS, Holds, holds, is_kept
 
 INSIDE = {

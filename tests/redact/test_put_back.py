@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.capture.frame_writer import FrameWriter
-from kdbg.capture.frames import Frame, Frames
+from kdbg.capture.frames import Frame, Frames, FrameWriter
 from kdbg.errors import CaptureError
 from kdbg.ui.cli.redaction import Redaction
 from kdbg.views.redact.substitutes import FEWEST, Substitutes

@@ -9,7 +9,7 @@ from pathlib import Path
 import kdbg
 from kdbg.exchanges.messages.exchange import CapturedMessage
 from kdbg.protocol.findings import Finding
-from kdbg.protocol.wire.readings.topics import ALWAYS
+from kdbg.protocol.wire.readings.outline import ALWAYS
 from kdbg.views.render.findings import finding_object
 from kdbg.views.render.hex.hexdump import hexdump
 from kdbg.views.render.style import Look

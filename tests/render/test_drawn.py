@@ -14,8 +14,8 @@ import kdbg
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.payloads import TOPICS
-from kdbg.protocol.wire.language.api import Api, Direction
-from kdbg.protocol.wire.readings.topics import Topics
+from kdbg.protocol.wire.language import Api, Direction
+from kdbg.protocol.wire.readings.outline import Topics
 from kdbg.views.render.style import Look
 from kdbg.views.render.tree.source import Drawing
 from kdbg.views.render.tree.view import TreeView

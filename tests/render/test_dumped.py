@@ -13,8 +13,8 @@ from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol.grammars.payloads import TOPICS
-from kdbg.protocol.wire.language.api import Api, Direction
-from kdbg.protocol.wire.readings.topics import NamesThen, Topics
+from kdbg.protocol.wire.language import Api, Direction
+from kdbg.protocol.wire.readings.outline import NamesThen, Topics
 from kdbg.ui.cli.exchange_output import ExchangeOutput
 from kdbg.ui.cli.output import Writer
 from kdbg.ui.cli.runner import Runner

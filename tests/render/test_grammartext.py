@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdbg.protocol.wire import Array, Default, Int8, Int16, Nullable, Secret, String, Struct, Tag
-from kdbg.protocol.wire.language.primitives import ApiKey, Boolean, Bytes, Duration, ErrorCode, Timestamp
+from kdbg.protocol.wire import (
+    ApiKey,
+    Array,
+    Boolean,
+    Bytes,
+    Default,
+    Duration,
+    ErrorCode,
+    Int8,
+    Int16,
+    Nullable,
+    Secret,
+    String,
+    Struct,
+    Tag,
+    Timestamp,
+)
 from kdbg.protocol.wire.language.types import At, Bits, Enum, Holds
 from kdbg.views.render.grammar import note
 

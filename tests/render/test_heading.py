@@ -12,7 +12,7 @@ from kdbg.protocol.findings.facts import Foreign
 from kdbg.views.render.exchange_header import Headings, findings_of
 from kdbg.views.render.findings import finding_line
 from kdbg.views.render.style import Look
-from kdbg.views.render.times import latency, moment
+from kdbg.views.render.values import latency, moment
 
 from ..cases import for_each
 from ..traffic import Talk, framed, pcap

@@ -19,7 +19,7 @@ from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.message import read
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.errors import error_name
-from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.language import Direction
 from kdbg.protocol.wire.readings.secrets import Hidden
 from kdbg.views.render.jsonlines import dump, json_body, json_line, text
 from kdbg.views.render.style import Look

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.exchanges.messages.message import read
-from kdbg.protocol.wire.language.api import Api
-from kdbg.protocol.wire.language.primitives import Int8, Int16, String
+from kdbg.protocol.wire import Int8, Int16, String
+from kdbg.protocol.wire.language import Api
 from kdbg.protocol.wire.language.types import Array, Nullable, Optional, Struct
 from kdbg.protocol.wire.nodes import TAGGED, build
 from kdbg.views.render.hex.hexdump import hexdump

@@ -12,7 +12,7 @@ from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.grammars.payloads import payload
 from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.nodes import build
-from kdbg.protocol.wire.records.node import build_set
+from kdbg.protocol.wire.records import build_set
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS, view
 

@@ -12,8 +12,8 @@ import pytest
 import kdbg
 from kdbg.exchanges.messages.message import read
 from kdbg.protocol import grammars
-from kdbg.protocol.wire.language.api import Direction
-from kdbg.protocol.wire.language.primitives import Int16, Int32, String
+from kdbg.protocol.wire import Int16, Int32, String
+from kdbg.protocol.wire.language import Direction
 from kdbg.protocol.wire.language.types import Array, At, Nullable, Struct
 from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.views.render.style import Look

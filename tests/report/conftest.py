@@ -54,7 +54,7 @@ def written(capture: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
     with closing(Collected(Filters())) as collected, open_capture(capture) as found:
         collected.capture(found)
-        made = report(collected.ask, collected.judged)
+        made = report(collected.ask, collected.diagnosis)
         path.write_text(page(made, [capture.name], moving(collected.ask, made)), encoding="utf-8")
     return path
 

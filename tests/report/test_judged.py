@@ -40,13 +40,13 @@ def made(*paths: Path, **filters: Any) -> tuple[Report, str]:
         for path in paths:
             with open_capture(path) as found:
                 collected.capture(found)
-        whole = report(collected.ask, collected.judged)
+        whole = report(collected.ask, collected.diagnosis)
         return whole, page(whole, [path.name for path in paths], moving(collected.ask, whole))
 
 
 def judged(report: Report) -> ReportedCauses:
-    assert report.judged is not None
-    return report.judged
+    assert report.diagnosis is not None
+    return report.diagnosis
 
 
 def head(text: str) -> str:
@@ -137,7 +137,7 @@ def test_captured_text_is_text() -> None:
 
         with open_capture(io.BytesIO(pcap(talk))) as found:
             collected.capture(found)
-        whole = report(collected.ask, collected.judged)
+        whole = report(collected.ask, collected.diagnosis)
         text = page(whole, [str(path)])
     assert judged(whole).loud
     assert HOSTILE not in text

@@ -8,7 +8,7 @@ from typing import Any
 from kdbg.payloads.segments import File, SegmentPiece, open_file
 from kdbg.payloads.segments.piece import Read
 from kdbg.protocol.grammars.records import record_format
-from kdbg.protocol.wire.records.node import build_set
+from kdbg.protocol.wire.records import build_set
 
 TIME = 1_700_000_000_000
 

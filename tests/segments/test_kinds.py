@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.payloads.segments import SegmentPiece, place_of
-from kdbg.payloads.segments.kinds import KINDS, SUFFIXES, recognise
+from kdbg.payloads.segments import KINDS, SUFFIXES, SegmentPiece, place_of, recognise
 from kdbg.protocol.wire.records.sets import crc32c
 
 from ..cases import for_each

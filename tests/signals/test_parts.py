@@ -18,7 +18,7 @@ from kdbg.exchanges.messages.latency import Split, Timing
 from kdbg.protocol.findings import Finding, Severity
 from kdbg.protocol.findings import Kind as Kinds
 from kdbg.protocol.grammars import sasl
-from kdbg.protocol.wire.readings.topics import NamesThen
+from kdbg.protocol.wire.readings.outline import NamesThen
 from kdbg.scale.signals import metrics as module
 from kdbg.scale.signals import spans as sending
 from kdbg.scale.signals.attributes import Event, Link, Span, SpanSide, moment

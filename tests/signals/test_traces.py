@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from kdbg.exchanges.messages.capture_points import UNNUMBERED, UNTIMED
+from kdbg.exchanges.messages.capture_points import UNNUMBERED
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.latency import Split, Tcp, Timing
+from kdbg.exchanges.messages.message import UNTIMED
 from kdbg.exchanges.messages.peers import Decrypted, Peers, Process, Via
 from kdbg.protocol.findings import Finding, Kind
 from kdbg.protocol.grammars import sasl
-from kdbg.protocol.wire.readings.topics import NamesThen
+from kdbg.protocol.wire.readings.outline import NamesThen
 from kdbg.scale.signals import links as linked
 from kdbg.scale.signals import traces as module
 from kdbg.scale.signals.attributes import Event, Link, Span, of_connection
@@ -186,7 +187,7 @@ def test_an_exchange_lasts_from_its_first_byte_to_its_last(
     told: int | None, request_times: tuple[int, int], response_times: tuple[int, int] | None, lasted: tuple[int, int]
 ) -> None:
     one = beat(10, 20 if response_times else None)
-    one.told_latency = told
+    one.logged_latency = told
     assert one.request is not None
     one.request.first_time, one.request.last_time = request_times
     if response_times and one.response is not None:

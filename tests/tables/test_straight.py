@@ -11,7 +11,7 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.protocol.wire.readings.topics import ALWAYS
+from kdbg.protocol.wire.readings.outline import ALWAYS
 from kdbg.views.tables import rows as module
 from kdbg.views.tables.cells import plain
 from kdbg.views.tables.columns import TABLES

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from kdbg.capture.files import segments
+from kdbg.capture import segments
 from kdbg.capture.links import dissector
 from kdbg.capture.packet import ACK, RST, SHUT, SYN, Packet, reverse
 from kdbg.streams.tcp.paths import Path, Paths, Shut

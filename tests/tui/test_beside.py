@@ -61,7 +61,7 @@ def test_a_reader_and_jobs_tell_what_they_find(monkeypatch: Any) -> None:
         found.listen()
         assert found._threads == threads, "it listens already"
         wait(lambda: found.over)
-        assert (found.progress, found.causes, found.told) == (
+        assert (found.progress, found.causes, found.updates) == (
             Progress(1, 2),
             {3: Causes(3, ({"cause": "x"},), True)},
             1,

@@ -10,7 +10,7 @@ import pytest
 
 import kdbg
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.protocol.wire.readings.topics import names_by_then
+from kdbg.protocol.wire.readings.outline import names_by_then
 from kdbg.ui.cli.browse_captures import Files
 from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.index import HALF, NOTHING, WRONG

@@ -12,7 +12,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 import kdbg
-from kdbg.protocol.wire.readings.topics import NamesThen
+from kdbg.protocol.wire.readings.outline import NamesThen
 from kdbg.ui.cli.browse_captures import parsed
 from kdbg.ui.tui.app import Browser
 from kdbg.ui.tui.feed import SHARE, STALLED, ExchangeFeed

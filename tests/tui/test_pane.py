@@ -102,7 +102,7 @@ def test_a_pane_keeps_its_cursor_in_sight() -> None:
             await seen(cursor, top)
         assert app.heard == ["focused", 1, 10, 19, 10, 9, 29, 0, 29, 0, 29, 0], "where it stays nothing is told"
         app.heard.clear()
-        pane.go(7, told=False)
+        pane.go(7, notify=False)
         await seen(7, 0)
         await click(pilot, pane, (3, 5))
         await seen(5, 0)

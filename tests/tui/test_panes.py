@@ -9,13 +9,13 @@ from textual.geometry import Size
 import kdbg
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.protocol.findings.kinds import Severity
+from kdbg.protocol.findings import Severity
 from kdbg.ui.tui.causes import CauseLine, CausePane
 from kdbg.ui.tui.intercept import HeldList, _value
 from kdbg.ui.tui.interception import HeldMessage
 from kdbg.ui.tui.pane import StyledText
 from kdbg.ui.tui.processes import Causes
-from kdbg.views.render.times import Clock
+from kdbg.views.render.values import Clock
 
 from .test_pieces import CAPTURES
 
@@ -120,7 +120,7 @@ def test_above_the_causes_stands_how_far_it_is() -> None:
     files = pane(Causes(1, (cause("b", LOUD),), True, 2), Causes(0, (cause("a", LOUD), cause("c", LOUD)), True, 3))
     lines = drawn(files)
     assert [line for line in lines if line.endswith(".pcap")] == ["one.pcap", "two.pcap"]
-    assert [one.told["cause"] for one in files.causes] == ["a", "c", "b"]
+    assert [one.case["cause"] for one in files.causes] == ["a", "c", "b"]
     assert lines[-1].startswith("5 less severe causes")
     assert [line.cause for line in (files.lines[0], files.lines[-1])] == [None, None]
 
@@ -132,7 +132,7 @@ def test_the_cursor_stays_on_its_cause() -> None:
     found.load({0: Causes(0, (first, second), True)}, "", "")
     assert found.line is not None
     assert found.line.cause is not None
-    assert (found.line.cause.told["cause"], found.line.exchange, found.cursor) == ("second", 3, 14)
+    assert (found.line.cause.case["cause"], found.line.exchange, found.cursor) == ("second", 3, 14)
     found.causes[1].folded = True
     found.refit()
     assert (found.cursor, len(found.lines)) == (10, 11), "fewer lines are left of it: the last"

@@ -16,7 +16,7 @@ import pytest
 import kdbg
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.protocol.wire.readings.topics import NamesThen
+from kdbg.protocol.wire.readings.outline import NamesThen
 from kdbg.ui.cli.browse_captures import Files
 from kdbg.ui.tui import table as module
 from kdbg.ui.tui.contents import ExchangeContents

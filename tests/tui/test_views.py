@@ -113,7 +113,7 @@ def test_what_happens_brings_those_up_to_date_that_say_so(monkeypatch: pytest.Mo
         assert "numbers" in called
         await press(app, pilot, "3")
         called.clear()
-        app.feed.told += 1
+        app.feed.updates += 1
         app.tick()
         assert called == ["diagnosis"]
         await press(app, pilot, "escape")

@@ -20,7 +20,6 @@ PAGES_LEFT = {"changelog.md"}
 """Old words are the subject of the changelog."""
 FINDINGS = {
     "kdbg/protocol/findings/text.py",
-    "kdbg/protocol/findings/mistakes.py",
     "kdbg/protocol/findings/quirks.py",
 }
 PHRASES = "kdbg/analysis/pasted/phrases.py"
@@ -134,7 +133,7 @@ class _Visitor:
                 self._command(node)  # type: ignore[arg-type]
             elif sort is ast.Raise:
                 kind = Kind.ERROR
-            elif sort is ast.ClassDef and self.file == "kdbg/protocol/findings/kinds.py":
+            elif sort is ast.ClassDef and self.file == "kdbg/protocol/findings/__init__.py":
                 kind = Kind.EXPLANATION
             for inner in node.__dict__.values():
                 for one in inner if type(inner) is list else (inner,):

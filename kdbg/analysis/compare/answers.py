@@ -15,7 +15,7 @@ from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.secrets import without_values
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct, join
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from .broker_assigned import (  # fmt: skip
     CHOSEN,
     EVENTUAL,
@@ -88,7 +88,7 @@ class Judge:
     shared: frozenset[Any] = frozenset()
     """Groups of several members whose partitions the broker assigns."""
     assigns: bool = False
-    told: dict[tuple[Any, str], Any] = field(default_factory=dict)
+    last_sent: dict[tuple[Any, str], Any] = field(default_factory=dict)
     """What a member was told last, of what null says that it has not changed."""
 
     def compare(self, old: Exchange, new: Exchange) -> list[Difference]:
@@ -171,9 +171,9 @@ class Judge:
             place = around.get("member"), path
             if _says_nothing(old):
                 self.sooner += not _says_nothing(new)
-                self.told[place] = self.told.get(place) if new is None else new
+                self.last_sent[place] = self.last_sent.get(place) if new is None else new
                 return
-            new = self.told[place] = self.told.get(place) if new is None else new
+            new = self.last_sent[place] = self.last_sent.get(place) if new is None else new
         if isinstance(old, OpenedPayload) and isinstance(new, OpenedPayload):
             self._structures(old.value, old.grammar, new.value, new.grammar, around, path)
         elif isinstance(old, Mapping) and isinstance(new, Mapping):

@@ -12,11 +12,11 @@ from uuid import UUID
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import header_grammar
 from ...exchanges.messages.secrets import without_values
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, UuidNode, WireStruct, join
 from ...protocol.wire.readings.layout import structure
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from .broker_assigned import HANDED, OF_ONE_RUN
 
 Nodes = Mapping[str, Node]
@@ -103,7 +103,7 @@ class Comparison:
 
     differences: list[Difference] = field(default_factory=list)
     same: int = 0
-    aside: int = 0
+    ignored: int = 0
 
 
 def compare(a: Exchange, b: Exchange, *, ids: bool = False, secrets: bool = False, values: bool = True) -> Comparison:
@@ -151,7 +151,7 @@ class _Walk:
         for name in dict.fromkeys((*a, *b)):
             node = nodes(of_a).get(name) or nodes(of_b).get(name)
             if is_ignored(name, node) and not self.ids:
-                self.found.aside += 1
+                self.found.ignored += 1
                 continue
             self.values(a.get(name, ABSENT), b.get(name, ABSENT), node, nodes(of_b).get(name), join(path, name))
 

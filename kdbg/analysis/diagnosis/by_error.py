@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, Literal
 
-from ...protocol.findings.kinds import Severity
-from ...protocol.findings.mistakes import MISTAKES
-from ...protocol.findings.quirks import Sure
+from ...protocol.findings import Severity
+from ...protocol.findings.quirks import MISTAKES, Sure
 from ..ledgers import Ledgers
 from ..ledgers.evidence import Occurrences
 from ..ledgers.sessions import ORDER, KafkaConnection, Malformed

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from ...protocol.findings.kinds import Severity
+from ...protocol.findings import Severity
 from ..ledgers import Ledgers
 
 Certainty = Literal["certain", "likely", "guess"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...protocol.findings.kinds import Severity
+from ...protocol.findings import Severity
 from ..ledgers import Ledgers
 from ..ledgers.sessions import ORDER
 from .case import CERTAINTIES, Case, Who

@@ -10,13 +10,12 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.mistakes import INDEX
 from ...exchanges.messages.peers import endpoint
-from ...protocol.findings import Finding
+from ...protocol.findings import Finding, Kind, Severity
 from ...protocol.findings.facts import AnsweredUnasked, AnsweredUnaskedLate, MessageMistake
-from ...protocol.findings.kinds import Kind, Severity
 from ...protocol.grammars import name_of, releases
 from ..ledgers import Ledgers
 from ..ledgers.evidence import Bounded, Mark, Occurrences

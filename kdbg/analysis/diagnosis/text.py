@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from ...protocol.findings import amounts
-from ...protocol.findings.kinds import Severity
+from ...protocol.findings import Severity, amounts
 from ..ledgers import Ledgers
 from .case import Case, Certainty, Evidence, Rule, Who
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...exchanges.messages.peers import End, Peers
 from ...protocol.findings import Finding
-from ...protocol.wire.readings.topics import NamesThen
+from ...protocol.wire.readings.outline import NamesThen
 from ...streams.tcp.paths import Path, Paths
 from .clusters import Clusters
 from .evidence import Bounded, Mark, Occurrences

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...capture.packet import Packet
-from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.peers import Peers
 from ...exchanges.messages.requested_wait import WAITS
-from ...protocol.findings import Finding
-from ...protocol.findings.kinds import ATTEMPTS
+from ...protocol.findings import ATTEMPTS, Finding
 from ...protocol.wire.readings.outline import Outline
 from .accounts import MOST_ERRORS, Accounts
 from .evidence import Mark

@@ -11,7 +11,7 @@ from uuid import UUID
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding
-from ...protocol.wire.readings.topics import ALWAYS, NamesThen
+from ...protocol.wire.readings.outline import ALWAYS, NamesThen
 from .dialect import LineFacts
 from .exchanges import add, logged_exchange
 from .lines import ProtocolLine

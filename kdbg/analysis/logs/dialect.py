@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ...exchanges.messages.capture_points import UNTIMED
+from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.peers import End
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 
 FARTHEST = 400
 """Letters in front of what a line says in which a time is looked for."""

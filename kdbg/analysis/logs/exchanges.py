@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from ...exchanges.messages.capture_points import UNNUMBERED, UNTIMED, LogLine
+from ...exchanges.messages.capture_points import UNNUMBERED, LogLine
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...exchanges.messages.message import Message, grammar_of
+from ...exchanges.messages.message import UNTIMED, Message, grammar_of
 from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ...protocol.wire.nodes import (
     Field,
     Fixed,
@@ -178,7 +178,7 @@ class LoggedMessage(CapturedMessage):
         body = fitting(grammar, said.fields[side])
         self._message = Message(said.api, version, direction, None, body, grammar, self._size)
         self._facts = False
-        self.told = ()
+        self.known_findings = ()
 
     @property
     def size(self) -> int:
@@ -223,7 +223,7 @@ def add(exchange: Exchange, told: ProtocolLine) -> None:
     if said.half != "request":
         exchange.response = LoggedMessage(told, "response")
     if said.latency is not None:
-        exchange.told_latency = said.latency
+        exchange.logged_latency = said.latency
     exchange.lines += (line_of(told),)
 
 

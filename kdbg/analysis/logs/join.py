@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.message import UNTIMED
 from .dialect import LineFacts
 from .exchanges import line_of
 from .lines import ProtocolLine
@@ -26,10 +26,10 @@ MOST = 1 << 17
 class Entry:
     """A line that waits for its exchange."""
 
-    __slots__ = ("joined", "told")
+    __slots__ = ("joined", "line")
 
-    def __init__(self, told: ProtocolLine) -> None:
-        self.told, self.joined = told, False
+    def __init__(self, line: ProtocolLine) -> None:
+        self.line, self.joined = line, False
 
 
 class Join:
@@ -64,10 +64,10 @@ class Join:
     def _join(self, exchange: Exchange, waiting: list[Entry]) -> None:
         best: dict[str, tuple[tuple[int, int], Entry]] = {}
         for entry in waiting:
-            far = self._distance(exchange, entry.told.facts)
-            if far is not None and entry.told.facts.correlation_id is None and not _same_topics(exchange, entry.told):
+            far = self._distance(exchange, entry.line.facts)
+            if far is not None and entry.line.facts.correlation_id is None and not _same_topics(exchange, entry.line):
                 continue
-            half = entry.told.facts.half
+            half = entry.line.facts.half
             if far is not None and (half not in best or far < best[half][0]):
                 best[half] = far, entry
         for _, entry in best.values():
@@ -78,14 +78,14 @@ class Join:
         self.lines += sum(1 for _ in self._lines)
 
     def _take(self, exchange: Exchange, entry: Entry, waiting: list[Entry]) -> None:
-        said = entry.told.facts
+        said = entry.line.facts
         waiting.remove(entry)
         entry.joined = True
         self.joined += 1
-        self._last = entry.told.number
+        self._last = entry.line.number
         if self._zone is None and not said.zoned and (apart := _delay(exchange, said)) is not None:
             self._zone = _quarters(apart)
-        exchange.lines += (line_of(entry.told, self.log, self._zone or 0),)
+        exchange.lines += (line_of(entry.line, self.log, self._zone or 0),)
 
     def _distance(self, exchange: Exchange, said: LineFacts) -> tuple[int, int] | None:
         """Return how far a line is from an exchange, by its broker and its time; None where it speaks of another."""
@@ -119,14 +119,14 @@ class Join:
 
     def _is_old(self, time: int) -> bool:
         """Return whether the line that waits longest is behind the exchanges that come now."""
-        told = self._order[0].told
+        told = self._order[0].line
         if told.facts.time == UNTIMED:
             return told.number < self._last
         zone = 0 if told.facts.zoned else self._zone
         return zone is not None and told.facts.time - zone < time - 2 * APART
 
     def _forget(self, entry: Entry) -> None:
-        key = _key(entry.told.facts)
+        key = _key(entry.line.facts)
         waiting = self._waiting.get(key, [])
         if not entry.joined:
             waiting.remove(entry)

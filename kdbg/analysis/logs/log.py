@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ...capture.source import Source
-from ...exchanges.messages.capture_points import UNTIMED
+from ...exchanges.messages.message import UNTIMED
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import CaptureTrouble
 

@@ -110,8 +110,7 @@ def streams(parts: list[bytes], form: str) -> list[Pasted] | None:
 
 def _segment(data: bytes, cut: bool) -> Segment | None:
     """Return the TCP segment if these bytes are one whole packet, else None; with `cut`, its end may be missing."""
-    from ...capture.fragments import Fragment
-    from ...capture.links import dissector
+    from ...capture.links import Fragment, dissector
 
     for link in LINKS:
         segment = dissector(link)(data)

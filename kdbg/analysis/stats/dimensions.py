@@ -9,13 +9,12 @@ from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ...errors import InputError
-from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.error_codes import errors_in
+from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.rejection import is_normal_step
 from ...protocol.grammars.errors import error_name
 from ...protocol.wire import Api
-from ...protocol.wire.readings.outline import Outline
-from ...protocol.wire.readings.topics import Topics
+from ...protocol.wire.readings.outline import Outline, Topics
 
 INNER = ("topic", "partition", "error", "group")
 """The dimensions that cells have, in this order."""

@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 from uuid import UUID
 
-from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.handshake import software_of
+from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.requested_wait import beyond_wait
-from ...exchanges.messages.software import software_of
 from ...protocol.findings import Finding
 from ...protocol.wire import Api
-from ...protocol.wire.readings.outline import Outline
-from ...protocol.wire.readings.topics import NamesThen, Topics
+from ...protocol.wire.readings.outline import NamesThen, Outline, Topics
 from .dimensions import Around, Cells, Key, StatsCell, dimensions
 from .table import StatsTable
 from .tally import Tally

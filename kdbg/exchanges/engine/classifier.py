@@ -14,11 +14,9 @@ from typing import Protocol, TypeAlias
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import Foreign, NoRequest, NothingWhole
 from ...streams.tcp.stream import Receiver
-from . import requests, responses
-from .foreign import LONGEST_BEGINNING, is_tls, looks_like
+from . import identify, requests
+from .foreign import LONGEST_BEGINNING, Read, begins, is_tls, looks_like
 from .framing import Framer
-from .misframed import misframed_request
-from .preambles import Read, begins
 from .search import Buffer, Search, size_at
 from .states import CLASSIFICATION, Classification, Sign, next_state
 
@@ -275,7 +273,7 @@ class Classifier:
         """Return whether a side begins with so many responses, where its requests are not to be seen."""
         if (self.connection.handshake and side is self.sides[0]) or side.passed:
             return False
-        return responses.begin(side.beginning, frames)
+        return identify.begin(side.beginning, frames)
 
     def _is_other(self, side: HeldSide) -> bool:
         """Return whether a side's first bytes are another protocol's; without the opening, only TLS counts."""
@@ -292,9 +290,12 @@ class Classifier:
 
         One whose first request is written wrong begins with one, too.
         """
-        if self.certain and self.sides[0].intact and misframed_request(self.sides[0].beginning) is not None:
-            self._decide(self.sides[0])
-            return
+        if self.certain and self.sides[0].intact:
+            from .misframed import misframed_request  # which correct frames do without
+
+            if misframed_request(self.sides[0].beginning) is not None:
+                self._decide(self.sides[0])
+                return
         for side in self.sides[: 1 if self.connection.handshake else 2]:
             if side.guess and not self._is_other(side):
                 self._decide(side)

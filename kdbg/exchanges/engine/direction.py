@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import BeforeFirst, BytesMissing, BytesUnproved, SizeCoversOthers
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ..messages.exchange import CapturedMessage, Exchange, GivenUp
-from .misframed import Misframed
 from .pairing import Pairing
 from .requests import excess, excess_of
 from .search import Buffer, Seeker
+
+if TYPE_CHECKING:
+    from .misframed import Misframed
 
 HOLD = 50_000_000
 """Nanoseconds after its last byte, a frame is final, though no other has come behind it."""

@@ -9,23 +9,24 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import ForeignAnswer
 from ...protocol.grammars.sasl import api as SASL_TOKEN
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ..messages.exchange import CapturedMessage, Exchange
 from . import requests
 from .direction import FramedDirection
 from .engine_findings import too_large
 from .foreign import looks_like
-from .identify import fits_any
-from .misframed import Misframed, misframed_request, misframed_response, raw_token
+from .identify import AHEAD, FAR, FEW, beyond, find, fits_any, pattern, steps
 from .pairing import Pairing
 from .requests import RequestHeader, extent, fits, may_fit
-from .responses import AHEAD, FAR, FEW, beyond, find, pattern, steps
 from .search import MAX_FRAME, WEAK_FRAME, Buffer, size_at
+
+if TYPE_CHECKING:
+    from .misframed import Misframed
 
 GSSAPI_FIRST_BYTE = 0x60
 MAX_TOKEN = 1 << 20
@@ -139,6 +140,8 @@ class RequestSide(requests.AnyRequest, FramedDirection):
             self._decide()
 
     def _misframed(self, data: Buffer) -> Misframed | None:
+        from .misframed import misframed_request, raw_token  # which correct frames do without
+
         if self.pairing.handshake is not None and self.pairing.handshake > 0:
             return raw_token(data)
         return misframed_request(data) if not self.pairing.tokens else None
@@ -232,6 +235,8 @@ class ResponseSide(FramedDirection):
         return ahead > 0 or (self.pairing.latest is None and fits_any(bytes(data[start:end])))
 
     def _misframed(self, data: Buffer) -> Misframed | None:
+        from .misframed import misframed_response  # which correct frames do without
+
         in_flight = self.pairing.in_flight
         return misframed_response(data, in_flight[0]) if in_flight else None
 

@@ -9,13 +9,15 @@ from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
 from ...protocol.findings import Finding
-from ...protocol.wire.readings.topics import NamesThen
+from ...protocol.wire.readings.outline import NamesThen
 from ...streams.tcp.connection import Connection
 from ..messages.exchange import Exchange
 from ..messages.peers import Peers
 from .direction import HOLD
 from .framing import Framer
 
+FEW = 16
+"""With fewer exchanges than so many at a time, they are large."""
 SELDOM = 10_000, 20, 50
 """Thresholds of the collector's generations."""
 

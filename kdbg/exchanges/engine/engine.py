@@ -10,25 +10,80 @@ from uuid import UUID
 
 from ...budget import Held
 from ...capture.packet import Packet
-from ...protocol.findings import Finding, Kind
+from ...protocol.findings import ATTEMPTS, Finding, Kind
 from ...protocol.findings.facts import NobodyThere, TurnedDown
-from ...protocol.findings.kinds import ATTEMPTS
-from ...protocol.wire.readings.topics import NamesThen
+from ...protocol.wire.readings.outline import NamesThen
 from ...streams.tcp.connection import Connection
 from ...streams.tcp.stream import NOBODY, Receiver
 from ...streams.tcp.table import ConnectionTable
 from ..messages.exchange import Exchange, Known
 from ..messages.peers import Peers
 from .classifier import Budget, Classifier
-from .conversation import Conversation
 from .direction import HOLD, Depth
+from .directions import RequestSide, ResponseSide
+from .framing import Framer
 from .names import Learner
-from .preamble_connection import Proxied
-from .preambles import Read
-from .tls import NO_KEYS, Tls
+from .pairing import Pairing
 
 if TYPE_CHECKING:
     from ...streams.tls.session import Keys
+    from .foreign import Read
+    from .layers import Proxied, Tls
+
+
+class Conversation:
+    """Everything that is remembered of a connection that speaks Kafka.
+
+    `requests` and `responses` take what the client and the broker sent. `complete` is called with each exchange once
+    both its halves are there, and may still change until `prove` says that it does not. `left_over` takes the
+    findings that no exchange has, at the end. `synced` says of either direction whether its next byte begins a frame;
+    `midstream` that the connection is older than the capture.
+    """
+
+    __slots__ = ("broker", "client", "pairing", "requests", "responses")
+
+    def __init__(
+        self,
+        peers: Peers,
+        complete: Callable[[Conversation, Exchange], None],
+        left_over: Callable[[Peers, Finding], None],
+        *,
+        whole: bool,
+        synced: tuple[bool, bool],
+        known: Known,
+        held: Held | None = None,
+        midstream: bool = False,
+    ) -> None:
+        held = held or Held()
+        self.pairing: Pairing = Pairing(
+            peers, partial(complete, self), left_over, whole=whole, known=known, holds=True, held=held
+        )
+        self.broker: ResponseSide = ResponseSide(self.pairing, midstream=midstream)
+        self.responses: Framer = Framer(self.broker, synced=synced[1], held=held)
+        self.client: RequestSide = RequestSide(self.pairing, self.responses.retry, midstream=midstream)
+        self.requests: Framer = Framer(self.client, synced=synced[0], held=held)
+
+    def prove(self, exchange: Exchange, reads: Depth | None) -> bool:
+        """Return whether a complete exchange is final: no byte is taken from it any more, and nothing added.
+
+        Where `reads` says how far, its messages are read: those that have a use for all their bytes are final.
+        """
+        for side, half in ((self.broker, exchange.response), (self.client, exchange.request)):
+            if side.last is half and (reads is None or not side.prove_by_reading(reads)):
+                return False
+        return exchange.answered or not self.pairing.stragglers.may_be_answered(exchange)
+
+    def settle(self, exchange: Exchange) -> None:
+        """Take a complete exchange as final, whatever comes after it, before it is handed out."""
+        for side, half in ((self.client, exchange.request), (self.broker, exchange.response)):
+            if side.last is half:
+                side.proved()
+        self.pairing.stragglers.tell(exchange)
+
+    def forget(self, exchange: Exchange) -> None:
+        """Do not hold on to an exchange that was settled: the connection may be silent for long."""
+        for side in (self.client, self.broker):
+            side.forget(exchange)
 
 
 MOST, MOST_BYTES = 256, 16 << 20
@@ -113,7 +168,7 @@ def attempt(connection: Connection) -> Finding | None:
 
 STRIDE = 64
 """Packets after which is looked what is final by now: few enough that little is held."""
-Channel: TypeAlias = Connection | Proxied | Tls
+Channel: TypeAlias = "Connection | Proxied | Tls"
 Watch: TypeAlias = Callable[[Connection, int | None], None]
 
 
@@ -136,7 +191,7 @@ class Engine:
 
     ports: frozenset[int]
     watch: Watch
-    keys: Keys
+    keys: Keys | None
     connections: int
     other_connections: int
     count: int
@@ -150,7 +205,7 @@ class Engine:
         ports: Iterable[int] = (),
         watch: Watch = nobody_watches,
         reads: Depth | None = None,
-        keys: Keys = NO_KEYS,
+        keys: Keys | None = None,
     ) -> None:
         self.ports, self.watch, self.keys = frozenset(ports), watch, keys
         self.held: Held = Held()
@@ -223,9 +278,13 @@ class Engine:
     def _classify(self, channel: Channel) -> Classifier:
         """Find out what is spoken on a channel."""
         kafka, other = partial(self._speaks_kafka, channel), partial(self._let_go, channel)
-        tls = partial(self._speaks_tls, channel) if not isinstance(channel, Tls) else None
-        greets = partial(self._greets, channel) if isinstance(channel, Connection) else None
-        return Classifier(channel, self.budget, kafka, other, tls, greets)
+        if isinstance(channel, Connection):
+            tls, greets = partial(self._speaks_tls, channel), partial(self._greets, channel)
+            return Classifier(channel, self.budget, kafka, other, tls, greets)
+        from .layers import Tls  # which most connections do without
+
+        inside = partial(self._speaks_tls, channel) if not isinstance(channel, Tls) else None
+        return Classifier(channel, self.budget, kafka, other, inside)
 
     def _classify_inside(self, layer: Proxied | Tls) -> None:
         """Find out what is spoken behind a preamble, or on a connection that can be decrypted."""
@@ -242,21 +301,17 @@ class Engine:
         """Begin the conversation on a connection that proved to be Kafka; `client` is as `watch` is told."""
         sides = classifier.sides
         ends, streams = (connection.initiator, connection.acceptor), (connection.sent, connection.answered)
-        tls = connection if isinstance(connection, Tls) else None
-        plain = tls.tcp if tls is not None else connection
-        assert not isinstance(plain, Tls), "TLS on a connection without TLS"
-        proxied = plain if isinstance(plain, Proxied) else None
+        decrypted, via = None, None
+        if isinstance(connection, Connection):
+            plain = connection
+        else:
+            from .layers import unwrapped
+
+            plain, decrypted, via = unwrapped(connection)
         self.connections += 1
-        self.watch(plain.tcp if isinstance(plain, Proxied) else plain, client)
+        self.watch(plain, client)
         conversation = Conversation(
-            Peers(
-                connection.number,
-                ends[client],
-                ends[1 - client],
-                connection.first_packet,
-                tls.about if tls is not None else None,
-                proxied.via if proxied is not None else None,
-            ),
+            Peers(connection.number, ends[client], ends[1 - client], connection.first_packet, decrypted, via),
             self._add,
             self._leave,
             whole=sides[client].intact,
@@ -271,12 +326,17 @@ class Engine:
 
     def _greets(self, connection: Connection, classifier: Classifier, read: Read) -> None:
         """Begin to pass over what is said before Kafka."""
+        from .layers import Proxied  # which most connections do without
+
         proxied = Proxied(connection, read, self.budget, self._classify_inside, self._let_go)
         self._hand_over(connection, classifier, proxied)
 
     def _speaks_tls(self, connection: Connection | Proxied, classifier: Classifier) -> None:
         """Begin to decrypt a connection."""
-        tls = Tls(connection, self.keys, self.budget, self._classify_inside, self._let_go)
+        from .layers import NO_KEYS, Tls
+
+        keys = NO_KEYS if self.keys is None else self.keys
+        tls = Tls(connection, keys, self.budget, self._classify_inside, self._let_go)
         self._hand_over(connection, classifier, tls)
 
     def _let_go(self, connection: Channel, finding: Finding | None) -> None:

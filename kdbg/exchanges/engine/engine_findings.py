@@ -12,7 +12,7 @@ from ...protocol.findings.quirks import Sure
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange
-from . import tokens
+from ..messages.handshake import SASL_AUTHENTICATE
 from .identify import Candidate, is_likely
 from .search import REFUSED
 
@@ -71,7 +71,7 @@ def out_of_place(exchange: Exchange, handshake: int | None, size: int) -> Iterat
     `handshake` is the version of the SaslHandshake request just before it, None where that was another one.
     """
     api = exchange.api
-    if api is not None and handshake == 0 and api.key == tokens.SASL_AUTHENTICATE:
+    if api is not None and handshake == 0 and api.key == SASL_AUTHENTICATE:
         yield of_sequence("sasl-authenticate-after-v0", api.name, exchange.version, 0, size)
 
 

@@ -10,11 +10,11 @@ from uuid import UUID
 
 from ...protocol.grammars.payloads import TOPICS
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import DIRECTIONS, Direction
-from ...protocol.wire.nodes.children import contains
+from ...protocol.wire.language import DIRECTIONS, Direction
+from ...protocol.wire.nodes import contains
 from ...protocol.wire.readings.codegen import UNREADABLE
-from ...protocol.wire.readings.topics import TopicsReader, learn, topic_names, topics_in
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.readings.outline import TopicsReader, learn, topic_names, topics_in
+from ...protocol.wire.records import RecordsNode
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.message import NO_HEADER, grammar_of, header_grammar
 

@@ -5,7 +5,7 @@ requests (the guide's "Network"), but are paired by their correlation ids, whate
 half may be missing from the capture, or come first where the capture is shuffled, so both wait for each other: within
 bounds, and a finding says what was given up for them.
 
-After SaslHandshake v0 the frames are raw tokens (see tokens.py).
+After SaslHandshake v0 the frames are raw tokens (see messages/handshake.py).
 """
 
 from __future__ import annotations
@@ -17,16 +17,14 @@ from ...budget import MEMORY, SMALL, Held
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import AnsweredTooLate, InFlightFull, ResponsesLost, WaitedTooMuch
 from ...protocol.grammars.sasl import api as SASL_TOKEN
+from ..messages import handshake
 from ..messages.exchange import CapturedMessage, Exchange, Known
 from ..messages.peers import Peers
 from ..messages.rejection import note_rejection
-from ..messages.software import software_in
-from . import tokens
 from .engine_findings import NotAwaited, broken_off, out_of_place, reused, too_large, unasked
 from .identify import API_VERSIONS, Before, identify, may_show_secrets
 from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Stragglers, Unmatched, correlation_id_at, reads
-from .prefixes import Prefix, Prefixes, read_prefix
-from .requests import RequestHeader, fits
+from .requests import Prefix, Prefixes, RequestHeader, fits, read_prefix
 
 HALF = 600
 """Bytes of memory that a half takes beside its own, with its exchange."""
@@ -101,12 +99,12 @@ class Pairing:
         if prefix is not None:
             exchange.answered = prefix.wants_answer
         early, self.latest = self._may_be_early(correlation_id), correlation_id
-        self.tokens = tokens.expected_after(api, version)
+        self.tokens = handshake.expected_after(api, version)
         exchange.findings += out_of_place(exchange, self.handshake, len(half.data))
-        self.handshake = version if api.key == tokens.SASL_HANDSHAKE else None
-        if api.key == tokens.SASL_HANDSHAKE:
-            self.known = self.known.and_more("mechanism", tokens.mechanism_of(half))
-        elif api.key == API_VERSIONS and (software := software_in(half)):
+        self.handshake = version if api.key == handshake.SASL_HANDSHAKE else None
+        if api.key == handshake.SASL_HANDSHAKE:
+            self.known = self.known.and_more("mechanism", handshake.mechanism_of(half))
+        elif api.key == API_VERSIONS and (software := handshake.software_in(half)):
             self.known = self.known.and_more("software", software)
         elif prefix is not None:
             self.prefixes.remember(prefix, half.data)
@@ -149,8 +147,8 @@ class Pairing:
     def _token(self, half: CapturedMessage) -> Exchange:
         """Return the exchange of a raw token; one without a handshake before it is from a client of 0.9."""
         if not self.tokens and "mechanism" not in self.known.facts:
-            self.known = self.known.and_more("mechanism", tokens.DEFAULT_MECHANISM)
-        self.tokens = (self.tokens or tokens.ROUNDS) - 1
+            self.known = self.known.and_more("mechanism", handshake.DEFAULT_MECHANISM)
+        self.tokens = (self.tokens or handshake.ROUNDS) - 1
         half.api = SASL_TOKEN
         return Exchange(self.peers, SASL_TOKEN, 0, 0, None)
 
@@ -204,7 +202,7 @@ class Pairing:
     def _ends_login(self, token: Exchange) -> bool:
         """Return whether a token ends a login in which the client has the last word, as a request came next."""
         followed = self.in_flight[0].api is not SASL_TOKEN if self.in_flight else not self.tokens
-        return followed and tokens.client_speaks_last(self.known.facts)
+        return followed and handshake.client_speaks_last(self.known.facts)
 
     # Responses
 
@@ -265,7 +263,7 @@ class Pairing:
             self._keep(half)
             return None
         straggler.exchange.findings.append(straggler.finding)
-        self._complete(straggler.exchange, half, told=straggler.emitted)
+        self._complete(straggler.exchange, half, emitted=straggler.emitted)
         return straggler.exchange
 
     def _keep(self, half: CapturedMessage) -> None:
@@ -296,8 +294,8 @@ class Pairing:
             self.give_up(late, why)
         self.stragglers.pass_silent(self.asked - len(self.in_flight))
 
-    def _complete(self, exchange: Exchange, half: CapturedMessage, *, told: bool = False) -> None:
-        """Give the exchange its response, and hand it over unless that was done before (`told`).
+    def _complete(self, exchange: Exchange, half: CapturedMessage, *, emitted: bool = False) -> None:
+        """Give the exchange its response, and hand it over unless that was done before (`emitted`).
 
         A refused SaslHandshake ends the wait for tokens.
         """
@@ -307,9 +305,9 @@ class Pairing:
         if half.missing:
             exchange.findings.append(broken_off(half))
         note_rejection(exchange)
-        if self.tokens and tokens.refused(exchange.api, half):
+        if self.tokens and handshake.refused(exchange.api, half):
             self.tokens = 0
-        if not told:
+        if not emitted:
             self._hand_over(exchange)
 
     def _hand_over(self, exchange: Exchange) -> None:

@@ -2,6 +2,10 @@
 
 Answered by the compiled grammars, so that wrong places cost little; the slow reading of an odd message is paid for only
 where what stands around it speaks for it.
+
+A request that begins as an earlier one of its connection did is not decoded again: what a header's bytes say holds for
+each request with the same bytes there, whatever its correlation id. It is the same API, version and client id, and for
+a Produce request, whose prefix goes on to its `acks`, whether it wants a response.
 """
 
 from __future__ import annotations
@@ -9,14 +13,16 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from ...protocol.findings import Kind
 from ...protocol.grammars import apis, find, headers, kept
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
-from ...protocol.wire.readings.compiled import UNREADABLE, reader
-from ..messages.message import Message, forms, opaque_api, read, read_slowly, readings
+from ...protocol.wire.language import Direction
+from ...protocol.wire.nodes import WireStruct
+from ...protocol.wire.readings.compiled import UNREADABLE, Reader, reader
+from ..messages.message import Message, forms, header_grammar, opaque_api, read, read_slowly, readings
 from .search import HEADER, MAX_FRAME, WEAK_FRAME, Buffer, size_at
 
 CLOSE_LOOK = 1 << 18
@@ -265,3 +271,68 @@ class AnyRequest:
 
     def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
         return prove_here(data, start, end, final, None)
+
+
+PRODUCE = 0
+MOST, LONGEST = 64, 512
+"""Prefixes that are remembered of a connection, and bytes of one; a client has few, and short ones."""
+
+
+class Prefix(NamedTuple):
+    """What the first `end` bytes of a request say; `same` are those behind the correlation id.
+
+    `wants_answer` is False for acks=0.
+    """
+
+    end: int
+    same: bytes
+    api: Api
+    version: int
+    client_id: str | None
+    wants_answer: bool
+
+
+class Prefixes(dict[bytes, Prefix]):
+    """The newest prefix for each API and version, by the four bytes that tell these; all are of one client id."""
+
+    __slots__ = ()
+
+    def remember(self, prefix: Prefix, message: bytes) -> None:
+        """Remember the prefix of this message, unless it is longer than any client's."""
+        if prefix.end > LONGEST:
+            return
+        if len(self) >= MOST:
+            self.clear()
+        self[message[:4]] = prefix
+
+
+def read_prefix(header: RequestHeader, message: bytes) -> Prefix | None:
+    """Return the prefix of a request with this header; None where its grammar is unknown, or cannot read so far."""
+    api, version, _, client_id, known, cut = header
+    if not known or cut:
+        return None
+    read_head, read_acks = _readers(api, version)
+    try:
+        _, end = read_head(message, 0)
+        fields, end = read_acks(message, end) if read_acks is not None else (None, end)
+    except UNREADABLE:
+        return None
+    if end > len(message):
+        return None
+    wants_answer = fields is None or fields["acks"] != 0
+    return _prefix(end, message[8:end], api, version, client_id, wants_answer)
+
+
+_prefix = lru_cache(maxsize=4096)(Prefix)
+"""Makes prefixes; those of many connections that are alike are one."""
+
+
+@cache
+def _readers(api: Api, version: int) -> tuple[Reader, Reader | None]:
+    """Return the readers of a request's header, and of a Produce request's fields up to `acks`, not beyond."""
+    read_head = reader(header_grammar(api, version, "request"))
+    fields = api.at("request", version).fields
+    names = [field.name for field in fields]
+    if api.key != PRODUCE or "acks" not in names:
+        return read_head, None
+    return read_head, reader(WireStruct(fields[: names.index("acks") + 1], None))

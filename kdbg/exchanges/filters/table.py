@@ -116,7 +116,7 @@ def is_address(host: str) -> bool:
 def api_pattern(value: str) -> Pattern:
     """Return the pattern for APIs of a name, an alias, a key or a glob; raise `UnknownApi` where there is none."""
     from ...protocol import grammars
-    from ...protocol.grammars.registry import plain as plain_api
+    from ...protocol.grammars import plain as plain_api
 
     text, others = split(value)
     if not is_wild(text):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ...protocol.grammars import apis, plain
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import DIRECTIONS, Direction
+from ...protocol.wire.language import DIRECTIONS, Direction
 from ...protocol.wire.nodes import Node, WireStruct
 from ..messages.message import grammar_of, header_grammar
 from ..messages.score import rarity

@@ -13,7 +13,7 @@ from ...protocol.grammars.records import record_format
 from ...protocol.wire import Api, Struct
 from ...protocol.wire.language.types import At
 from ...protocol.wire.nodes import Length, Node, Stream
-from ...protocol.wire.records.node import RecordSet, RecordsNode
+from ...protocol.wire.records import RecordSet, RecordsNode
 from ...protocol.wire.records.sets import crc32, crc32c, entries
 from ..messages.score import YEARS
 from .hints import Mended, Reason

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...protocol.grammars import plain
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 
 WORD = re.compile(r"[A-Za-z][A-Za-z_]{3,40}")
 MOST_WORDS = 1 << 16
@@ -36,9 +36,9 @@ class Reason(Enum):
     """It is a record batch by its lengths and its magic, though its checksum does not prove it."""
     TOKEN = auto()
     """It has the form of a SASL token."""
-    TOLD = auto()
+    GIVEN = auto()
     """The user said so."""
-    TOLD_API = auto()
+    GIVEN_API = auto()
     """The user said so, but for the version."""
     WHOLE = auto()
     """A layout reads it to the last byte."""
@@ -143,7 +143,7 @@ class Sure(StrEnum):
 def sureness(guesses: Sequence[Guess]) -> Sure:
     """Return how sure the first of the guesses is, beside the others."""
     first = guesses[0]
-    if first.reason in (Reason.TOLD, Reason.TOLD_API):
+    if first.reason in (Reason.GIVEN, Reason.GIVEN_API):
         return Sure.CERTAIN
     if first.reason in (Reason.CHECKSUM, Reason.CORRELATION_ID):
         return Sure.LIKELY if first.mended or first.faults else Sure.CERTAIN

@@ -16,11 +16,10 @@ from typing import Any
 from ...errors import Truncated
 from ...protocol.grammars import find
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
-from ...protocol.wire.nodes import WireStruct
-from ...protocol.wire.nodes.children import contains
+from ...protocol.wire.language import Direction
+from ...protocol.wire.nodes import WireStruct, contains
 from ...protocol.wire.readings.compiled import UNREADABLE
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from ..engine.foreign import looks_like
 from ..engine.requests import RequestHeader, read_header
 from ..engine.search import MAX_FRAME
@@ -143,7 +142,7 @@ def holds_records(grammar: WireStruct) -> bool:
 def _ranked(found: list[Guess], told: Hints) -> list[Guess]:
     """Return the guesses sorted by score, each with its likelihood."""
     if told.api is not None:
-        reason = Reason.TOLD_API if told.version is None else Reason.TOLD
+        reason = Reason.GIVEN_API if told.version is None else Reason.GIVEN
         found = [guess if guess.reason is Reason.HEADER else replace(guess, reason=reason) for guess in found]
     found = [replace(guess, score=guess.score + FAULT * guess.faults * (not _settled_header(guess))) for guess in found]
     found = sorted(found, key=lambda guess: (guess.score, -guess.version))

@@ -13,7 +13,7 @@ from ...protocol.findings.quirks import Sure
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ..engine.requests import begins, prove, search
 from ..messages.message import read
 from ..mistakes import Examination, Mistake, RequestOrder, examine, find_frame_mistake, find_misframed

@@ -13,14 +13,13 @@ from typing import Any, Final, TypeAlias
 
 from ...errors import UnknownApi, WireError
 from ...protocol.grammars import headers, log_files, plain
-from ...protocol.grammars.payloads.registry import known, payloads
+from ...protocol.grammars.payloads import known, payloads
 from ...protocol.grammars.records import record_format
 from ...protocol.wire import Api, Int8, Int32, Remainder, Struct
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ...protocol.wire.language.payload import Payload
 from ...protocol.wire.language.types import At
-from ...protocol.wire.nodes import Field, Fixed, Length, Node, Stream, WireArray, WireStruct
-from ...protocol.wire.nodes.children import children
+from ...protocol.wire.nodes import Field, Fixed, Length, Node, Stream, WireArray, WireStruct, children
 from ...protocol.wire.readings.measure import end_of
 from ...protocol.wire.readings.runtime import Unreadable
 from ...protocol.wire.records.sets import CODEC_MASK

@@ -9,11 +9,9 @@ from ...protocol.findings.faults import ChecksumWrong, Leftover
 from ...protocol.findings.quirks import has_spare
 from ...protocol.grammars.records import record_format
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ...protocol.wire.nodes import join
-from ...protocol.wire.readings.anomalies import Odd, Surplus, WrongChecksum
-from ...protocol.wire.readings.payload_spans import record_places
-from ...protocol.wire.readings.runtime import Unreadable
+from ...protocol.wire.readings.runtime import Odd, Surplus, Unreadable, WrongChecksum
 from ...protocol.wire.records.sets import PREAMBLE
 from .message import carries_secrets, forms
 
@@ -32,8 +30,12 @@ def findings_of(api: Api, version: int, direction: Direction, data: bytes, odd: 
     if others or not api.reads(direction, version) or carries_secrets(form.grammar):
         raise Unreadable
     batches = [one for one in odd if isinstance(one, WrongChecksum)]
-    sets = record_places(form.header, form.grammar)(data) if batches else []
-    paths = _paths(data, [batch.start for batch in batches], sets)
+    paths: Iterator[str] = iter(())
+    if batches:
+        from ...protocol.wire.readings.payload_spans import record_places
+
+        sets = record_places(form.header, form.grammar)(data)
+        paths = _paths(data, [batch.start for batch in batches], sets)
     if any(isinstance(one, Surplus) and _is_known(api, version, direction, data, one) for one in odd):
         raise Unreadable
     return tuple([

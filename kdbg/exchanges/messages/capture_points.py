@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from .message import UNTIMED
+
 if TYPE_CHECKING:
-    from ...protocol.wire.language.api import Direction
+    from ...protocol.wire.language import Direction
 
 
 class Half(NamedTuple):
@@ -101,8 +103,6 @@ class CapturePoints(NamedTuple):
         return Bounds(min(max(low, 0), most), most)
 
 
-UNTIMED = -1
-"""The time of a message of which nobody says when it was, in place of nanoseconds since 1970."""
 UNNUMBERED = 1 << 31
 """The correlation id of an exchange of which nobody says which it is: none on the wire is so large."""
 

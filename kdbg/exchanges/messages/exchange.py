@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from ...budget import MEMORY
 from ...protocol.findings import Finding, Kind
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ...protocol.wire.language.payload import Around
-from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.compiled import UNREADABLE
-from ...protocol.wire.readings.outline import Outline, outline
-from ...protocol.wire.readings.topics import ALWAYS, names_by_then
-from .capture_points import UNTIMED, CapturePoints, LogLine
+from ...protocol.wire.readings.outline import ALWAYS, Outline, names_by_then, outline
+from ...protocol.wire.readings.runtime import Odd
 from .error_codes import ErrorFound, errors_in
-from .latency import Timing
-from .message import Message, facts_of, facts_of_both, front_of, read
+from .message import UNTIMED, Context, Message, facts_of, facts_of_both, front_of, read
 from .mistakes import OF_SEARCHES, Searches
-from .payloads import Context, open_payloads, plan
 from .peers import Peers
+
+if TYPE_CHECKING:
+    from .capture_points import CapturePoints, LogLine
+    from .latency import Timing
 
 MANY = 1 << 62
 """More names than there can be."""
@@ -80,8 +80,8 @@ class CapturedMessage:
 
     __slots__ = (
         "_facts", "_message", "_mistakes", "_opened", "api", "asked", "data", "direction", "excess", "first_packet",
-        "first_time", "known", "last_packet", "last_time", "missing", "names", "noted", "refused", "rejected", "sound",
-        "told", "version",
+        "first_time", "known", "known_findings", "last_packet", "last_time", "missing", "names", "noted", "refused",
+        "rejected", "sound", "version",
     )  # fmt: skip
     held = True
     data: bytes
@@ -104,7 +104,7 @@ class CapturedMessage:
         self.names: int = MANY
         self.sound: bool = False
         """Whether a generated reading proved every byte: then it has no findings, and need not be read for them."""
-        self.told: tuple[Finding, ...] | None = None
+        self.known_findings: tuple[Finding, ...] | None = None
         """Its findings, where they are known without reading it; None where it must be read for them."""
         self.noted: tuple[Finding, ...] = ()
         """What is odd in a message that has facts, as far as that is read `shallow`."""
@@ -145,6 +145,8 @@ class CapturedMessage:
             if taken > LARGE:
                 REMEMBERED.remember(self, taken)
         if not (shallow or self._opened):
+            from .payloads import open_payloads, plan  # which who looks at no bodies does without
+
             self._opened = True
             if plan(message.grammar) is not None:
                 open_payloads(message, self.data, self.context)
@@ -196,7 +198,7 @@ class CapturedMessage:
 
         Raise `Unreadable` where it may not say.
         """
-        self.told = found = self._explained(self._findings_of(odd) if odd else ())
+        self.known_findings = found = self._explained(self._findings_of(odd) if odd else ())
         self.sound = not found
         return found
 
@@ -247,12 +249,12 @@ class CapturedMessage:
         """Return the message for the caller to change: the half forgets it, and reads it again when next asked."""
         message = self.message()
         if message is not None:
-            self.told, self._message = message.findings, None
+            self.known_findings, self._message = message.findings, None
         return message
 
     def forget(self) -> None:
         """Forget the message, and what was found in it: it is read again when asked for."""
-        self._message = self.told = self._mistakes = None
+        self._message = self.known_findings = self._mistakes = None
 
     def findings(self, *, shallow: bool = False) -> Sequence[Finding]:
         """Return what is odd about the message, as far as it is read.
@@ -263,7 +265,7 @@ class CapturedMessage:
             return ()
         if shallow and self.facts() is not None:
             return self.noted
-        told = self.told
+        told = self.known_findings
         if told is None or shallow:
             message = self.message(shallow=shallow)
             told = message.findings if message is not None else ()
@@ -297,7 +299,7 @@ class Exchange:
     answered: bool = True
     """False for a request that wants no response (acks=0)."""
     lines: tuple[LogLine, ...] = ()
-    told_latency: int | None = None
+    logged_latency: int | None = None
     """The nanoseconds to the response that a log tells."""
     capture_points: CapturePoints | None = None
     """Where it was seen, where captures of several places were merged."""
@@ -307,8 +309,8 @@ class Exchange:
     @property
     def latency(self) -> int | None:
         """Nanoseconds from the last byte of the request to the first byte of the response."""
-        if self.told_latency is not None:
-            return self.told_latency
+        if self.logged_latency is not None:
+            return self.logged_latency
         if self.request is None or self.response is None:
             return None
         if UNTIMED in (self.request.last_time, self.response.first_time):
@@ -389,8 +391,7 @@ class Exchange:
     def all_findings(self, *, shallow: bool = False) -> list[Finding]:
         """Return the exchange's own findings, then those of its messages.
 
-        A message that the capture holds only in part has one finding for that: those that its missing bytes cause are
-        left out.
+        A message that the capture holds only in part has one finding for that, none of what its missing bytes cause.
         """
         found = self.findings[:]
         for half in (self.request, self.response):

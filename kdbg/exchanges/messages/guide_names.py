@@ -13,10 +13,10 @@ from typing import Any
 from ...errors import BuildError
 from ...protocol.grammars.guides import COMPUTED, EARLY, FORMER_NAMES, MESSAGE, described
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction, snake_case
+from ...protocol.wire.language import Direction, snake_case
 from ...protocol.wire.nodes import Node, NullableStruct, WireArray, WireStruct, join
 from ...protocol.wire.readings.layout import tails, walk
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 
 Step = str | int
 LEFT_OUT = frozenset(map(snake_case, COMPUTED))

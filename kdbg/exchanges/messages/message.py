@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
+from uuid import UUID
 
 from ...errors import BadLength, Leftover, Truncated, WireError
 from ...protocol.findings import Finding, Kind
@@ -15,19 +16,44 @@ from ...protocol.findings.faults import Leftover as LeftoverFault
 from ...protocol.findings.quirks import is_known
 from ...protocol.grammars import find, headers, kept
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
-from ...protocol.wire.language.payload import OpenedPayload
+from ...protocol.wire.language import Direction
+from ...protocol.wire.language.payload import Around, OpenedPayload
 from ...protocol.wire.language.types import FOREVER, Unread
 from ...protocol.wire.nodes import WireStruct
 from ...protocol.wire.readings.compiled import UNREADABLE, FrontReader, Reader, front_reader, message_reader
 from ...protocol.wire.readings.measure import end_of
+from ...protocol.wire.readings.outline import ALWAYS
 from ...protocol.wire.readings.outline_codegen import FactsReader, facts_reader
 from ...protocol.wire.readings.secrets import has_secrets, hide, hide_all, without_tags
-from .quirks import left_over, quirk_facts
-from .secrets import may_hold_secrets
+from .quirks import left_over, quirk_facts, with_certainty
 
 if TYPE_CHECKING:
     from ...protocol.wire.readings.annotate import Inspection
+
+
+UNTIMED: Final = -1
+"""The time of a message of which nobody says when it was, in place of nanoseconds since 1970."""
+
+
+@dataclass(slots=True)
+class Context:
+    """What is known of a message from elsewhere: `topics` by their ids, to which opened payloads may add, and `around`.
+
+    `software` is what the client says that it is; `refused`: the broker does not know the request's version. `mistakes`
+    returns the mistake that explains findings of the message; of one that stands alone it is searched for by who shows
+    it. `around` is asked for once bytes may be a payload, and gives the values that stand further out than the message:
+    for a response the body of its request, then what its connection has told, such as SASL's `mechanism`.
+    """
+
+    topics: MutableMapping[UUID, str] = field(default_factory=ALWAYS.copy)
+    around: Callable[[], Around] = dict
+    software: str = ""
+    refused: bool = False
+    mistakes: Callable[[Sequence[Finding]], tuple[Finding, ...]] = lambda findings: ()
+
+    def judge(self, findings: Sequence[Finding], header: Mapping[str, Any] | None) -> tuple[Finding, ...]:
+        """Return findings of the message with what else tells of quirks, as `quirks.with_certainty`."""
+        return with_certainty(findings, header, self.software, refused=self.refused)
 
 
 NO_HEADER = WireStruct((), None)
@@ -123,8 +149,11 @@ def is_suspicious(grammar: WireStruct, data: bytes, findings: Sequence[Finding])
 
     Bytes left over behind its last field moved none.
     """
-    moved = any(_moves(each.kind) for each in findings)
-    return moved and may_hold_secrets(data, grammar)
+    if not any(_moves(each.kind) for each in findings):
+        return False
+    from .secrets import may_hold_secrets  # which what is clean does without
+
+    return may_hold_secrets(data, grammar)
 
 
 def _moves(kind: Kind) -> bool:
@@ -139,6 +168,7 @@ def explain(
     The layout is the real one, unless that leaves findings and a dialect reads the message to its last byte.
     """
     from ...protocol.wire.readings.annotate import inspect
+    from .secrets import may_hold_secrets
 
     head = header_grammar(api, version, direction) if header and not api.headerless else None
     real: tuple[WireStruct, Inspection] | None = None

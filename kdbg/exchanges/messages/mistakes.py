@@ -15,7 +15,7 @@ from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import MessageMistake, SearchLimit
 from ...protocol.findings.quirks import Sure
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 
 if TYPE_CHECKING:
     from .message import Message

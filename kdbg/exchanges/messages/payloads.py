@@ -7,8 +7,7 @@ them: what is hidden in a record must not be seen beside it.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
@@ -18,10 +17,8 @@ from ...protocol.findings import Finding, Kind, Side
 from ...protocol.findings.facts import InPayload, KnownForm, KnownQuirk, Stopped
 from ...protocol.findings.faults import Fault
 from ...protocol.grammars.payloads import CONTROL as CONTROL_RECORDS
-from ...protocol.grammars.payloads import TOPICS
-from ...protocol.grammars.payloads.topics import SECRETIVE, may_be_secretive
+from ...protocol.grammars.payloads import SECRETIVE, TOPICS, may_be_secretive
 from ...protocol.wire.language.payload import (
-    Around,
     Holding,
     OpenedPayload,
     PayloadForm,
@@ -29,15 +26,14 @@ from ...protocol.wire.language.payload import (
     RecordPayloads,
     Sealed,
 )
-from ...protocol.wire.nodes import Node, RemainingBytes, Sized, WireStruct, join
-from ...protocol.wire.nodes.children import children
+from ...protocol.wire.nodes import Node, RemainingBytes, Sized, WireStruct, children, join
 from ...protocol.wire.readings.compiled import read_whole
+from ...protocol.wire.readings.outline import learn
 from ...protocol.wire.readings.secrets import has_secrets, without_tags
-from ...protocol.wire.readings.topics import ALWAYS, learn
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK, CONTROL
-from .message import Message, explain, is_suspicious
-from .quirks import quirk_facts, with_certainty
+from .message import Context, Message, explain, is_suspicious
+from .quirks import quirk_facts
 from .secrets import FRAME, is_metadata
 
 if TYPE_CHECKING:
@@ -126,27 +122,6 @@ def _seal_one(opener: Opener, entry: dict[str, Any], name: str, place: str) -> N
 
 DEEPEST = 8
 """Payloads inside payloads are opened so far; Kafka's own go three deep."""
-
-
-@dataclass(slots=True)
-class Context:
-    """What is known of a message from elsewhere: `topics` by their ids, to which opened payloads may add, and `around`.
-
-    `software` is what the client says that it is; `refused`: the broker does not know the request's version. `mistakes`
-    returns the mistake that explains findings of the message; of one that stands alone it is searched for by who shows
-    it. `around` is asked for once bytes may be a payload, and gives the values that stand further out than the message:
-    for a response the body of its request, then what its connection has told, such as SASL's `mechanism`.
-    """
-
-    topics: MutableMapping[UUID, str] = field(default_factory=ALWAYS.copy)
-    around: Callable[[], Around] = dict
-    software: str = ""
-    refused: bool = False
-    mistakes: Callable[[Sequence[Finding]], tuple[Finding, ...]] = lambda findings: ()
-
-    def judge(self, findings: Sequence[Finding], header: Mapping[str, Any] | None) -> tuple[Finding, ...]:
-        """Return findings of the message with what else tells of quirks, as `quirks.judged`."""
-        return with_certainty(findings, header, self.software, refused=self.refused)
 
 
 def open_payloads(message: Message, data: bytes, context: Context | None = None) -> Message:

@@ -25,7 +25,7 @@ from ...protocol.wire.nodes import (
     WireArray,
     WireStruct,
 )
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 
 NONSENSE = 24.0
 """Bits on top of the bytes themselves for what no peer would write."""

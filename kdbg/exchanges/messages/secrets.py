@@ -9,11 +9,10 @@ from typing import Any, Final, TypeAlias
 
 from ...protocol.findings.amounts import count
 from ...protocol.grammars.payloads import TOPICS
-from ...protocol.wire.nodes import Node
-from ...protocol.wire.nodes.children import children, contains
+from ...protocol.wire.nodes import Node, children, contains
+from ...protocol.wire.readings.outline import ALWAYS
 from ...protocol.wire.readings.secrets import Hidden
-from ...protocol.wire.readings.topics import ALWAYS
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 
 WORDS: Final = re.compile(
     rb"passw|passp|pwd|secret|jaas|credential|token|api.?key|private|keystore|truststore|connection.string|oauth|bearer"

@@ -21,7 +21,7 @@ from ...protocol.findings import unpack as unpack_finding
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from .exchange import CapturedMessage, Exchange, Known
 from .message import opaque_api
 from .mistakes import Searches

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from ...errors import WireError
 from ...protocol.wire.nodes import (
     UVARINT,
+    ByClass,
     Fixed,
     Length,
     LengthPrefixed,
@@ -28,8 +29,7 @@ from ...protocol.wire.nodes import (
     WireArray,
     WireStruct,
 )
-from ...protocol.wire.nodes.children import ByClass
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from .score import NONSENSE, number, number_bits, text_bits
 
 BATCH = 49

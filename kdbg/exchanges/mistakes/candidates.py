@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ...protocol.wire.nodes import Sized, WireArray, WireStruct
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from ..messages.message import grammar_of, header_grammar
 from ..messages.weigh import ROOT, Path, path_text
 from .changes import LENGTHS, Change, changes, length_bytes, tag_changes

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from ...protocol.wire.nodes import Fixed, Length, Node, Sized, Varint, WireArray, WireStruct
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from ..messages.score import YEARS
 
 LENGTHS = (Sized, WireArray, RecordsNode)

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from ...protocol.findings.quirks import Sure
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ...protocol.wire.nodes import Fixed
 from ..messages.weigh import path_text
 from .batches import batch_mistake

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import MessageMistake
-from ...protocol.findings.mistakes import mistake_sentence
-from ...protocol.findings.quirks import Sure
+from ...protocol.findings.quirks import Sure, mistake_sentence
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ...protocol.wire.nodes import WireStruct
 from ..messages.message import grammar_of, header_grammar
 

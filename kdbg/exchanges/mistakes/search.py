@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...protocol.wire.nodes import Node, Sized, WireArray, WireStruct
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from ..messages.score import NONSENSE
 from ..messages.weigh import ROOT, Impossible, Path, Todo, Weigher, path_text
 from .changes import Change, changes, tag_changes

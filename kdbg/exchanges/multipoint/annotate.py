@@ -9,8 +9,7 @@ from ..engine.engine import Engine
 from ..messages.capture_points import Bounds, CapturePoints, Half, PointView
 from ..messages.exchange import CapturedMessage, Exchange
 from ..messages.peers import endpoint as said
-from .clocks import DRIFT
-from .flows import Conversation, FlowRun, Sight
+from .flows import DRIFT, Conversation, FlowRun, Sight
 from .merge import Merger
 
 
@@ -140,7 +139,7 @@ def _ahead(near: PointView, far: PointView, first: int, last: int, merger: Merge
         low, high = None if high is None else -high, None if low is None else -low
     lower = near if first < last else far
     half = lower.request or lower.response
-    found = merger.apart[min(first, last), max(first, last)].at(half.last_time if half is not None else 0, low, high)
+    found = merger.offsets[min(first, last), max(first, last)].at(half.last_time if half is not None else 0, low, high)
     return found if found is None or first < last else Bounds(-found.high, -found.low)
 
 

@@ -31,10 +31,10 @@ SAME: Final = 2_000
 class Match:
     """What two captures have in common of two flows: by how much later the second saw its segments."""
 
-    __slots__ = ("apart", "count", "first", "opener")
+    __slots__ = ("count", "first", "offset", "opener")
 
-    def __init__(self, apart: int, opener: bool) -> None:
-        self.apart = self.first = apart
+    def __init__(self, offset: int, opener: bool) -> None:
+        self.offset = self.first = offset
         self.count, self.opener = 0, opener
 
 
@@ -98,7 +98,7 @@ class PacketMatcher:
         if match is None:
             match = matches[flow, its] = Match(its_time - time, opener(flow, flags))
         match.count += 1
-        match.apart = min(match.apart, its_time - time)
+        match.offset = min(match.offset, its_time - time)
 
     def enough(self) -> bool:
         """Return whether no more packets are needed."""
@@ -126,8 +126,8 @@ class PacketMatcher:
         for at in queue:
             for (first, second), matches in pairs.items():
                 if at in (first, second) and (other := second if at == first else first) not in ahead:
-                    apart = _clock_offset(matches)
-                    ahead[other] = ahead[at] + (apart if at == first else -apart)
+                    offset = _clock_offset(matches)
+                    ahead[other] = ahead[at] + (offset if at == first else -offset)
                     aliases[other] = _aliases(matches, at == first, aliases[at])
                     queue.append(other)
         order = [root, *(capture for capture in group if capture != root)]
@@ -157,7 +157,7 @@ def _both_ways(matches: dict[tuple[bytes, bytes], Match]) -> Iterator[int]:
     for (flow, its), match in matches.items():
         back = matches.get((reverse(flow), reverse(its)))
         if match.opener and back is not None:
-            yield match.apart - back.apart
+            yield match.offset - back.offset
 
 
 def _clock_offset(matches: dict[tuple[bytes, bytes], Match]) -> int:

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ...budget import MEMORY
 from ...capture.packet import ACK, FIN, RST, SYN, Packet, reverse
-from .clocks import ClockOffset
-from .flows import MASK, Conversation, Flow, FlowRun, Path, Sight
+from .flows import MASK, ClockOffset, Conversation, Flow, FlowRun, Path, Sight
 
 EPHEMERAL = 32_768
 
@@ -59,15 +58,15 @@ class PointStream(NamedTuple):
 class Merger:
     """Iterate once over `blocks`: what `feeds` have, as packets of one capture, by the clock of place 0.
 
-    `apart` has what is known of clocks, by pairs of places; `only` counts the packets that one place told of in place
+    `offsets` has what is known of clocks, by pairs of places; `only` counts the packets that one place told of in place
     of another which lacks them.
     """
 
-    apart: dict[tuple[int, int], ClockOffset]
+    offsets: dict[tuple[int, int], ClockOffset]
     filled: int
 
     def __init__(self, feeds: Sequence[PointStream], *, wait: int = WAIT) -> None:
-        self.apart = {
+        self.offsets = {
             (first, second): ClockOffset(feeds[second].ahead - feeds[first].ahead)
             for second in range(len(feeds))
             for first in range(second)
@@ -92,13 +91,13 @@ class Merger:
         """
         if not place:
             return 0
-        straight = self.apart[0, place]
+        straight = self.offsets[0, place]
         if straight.bounds is None:
             for other in range(1, len(self._feeds)):
                 first, second = min(other, place), max(other, place)
-                if first != second and self.apart[0, other].bounds and self.apart[first, second].bounds:
-                    apart = self.apart[first, second].latest
-                    return self.apart[0, other].latest + (apart if other < place else -apart)
+                if first != second and self.offsets[0, other].bounds and self.offsets[first, second].bounds:
+                    offset = self.offsets[first, second].latest
+                    return self.offsets[0, other].latest + (offset if other < place else -offset)
         return straight.latest
 
     def blocks(self, *, singly: bool = False) -> Iterator[list[Packet]]:
@@ -225,11 +224,11 @@ class Merger:
         for other, (moment, _) in run.first.items():
             if other != place:
                 first, second = (other, place) if other < place else (place, other)
-                apart = time - moment if other < place else moment - time
+                offset = time - moment if other < place else moment - time
                 path = conversation.paths.get((first, second))
                 if path is None:
                     path = conversation.paths[first, second] = Path()
-                path.learn(run.flow.side, apart, run.first[first][0], self.apart[first, second])
+                path.learn(run.flow.side, offset, run.first[first][0], self.offsets[first, second])
 
     def _alias(self, place: int, name: bytes, flags: int) -> bytes:
         """Return the flow that a flow of a place stands under, and take note of that with its connection."""

@@ -6,13 +6,12 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ...exchanges.messages.assign import rebuild
 from ...exchanges.messages.guide_names import understood
 from ...exchanges.messages.message import grammar_of
+from ...exchanges.messages.reshape import rebuild
 from ...protocol.wire import Api
-from ...protocol.wire.nodes import Field, Node, NullableStruct, WireArray, WireStruct, build
-from ...protocol.wire.nodes.children import children
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.nodes import Field, Node, NullableStruct, WireArray, WireStruct, build, children
+from ...protocol.wire.records import RecordsNode
 from .defaults import DEFAULTS, left_out
 from .producing import HEADERS_SINCE, entries
 

@@ -83,7 +83,7 @@ class TimedSocket(socket.socket):
 
     def __init__(self, family: int) -> None:
         super().__init__(family, socket.SOCK_STREAM)
-        self.told: Callable[[], None] = lambda: None
+        self.on_sent: Callable[[], None] = lambda: None
 
     def send(self, data: Any, flags: int = 0, /) -> int:
         """Send as `socket.send` does; return how many bytes the kernel took."""
@@ -97,7 +97,7 @@ class TimedSocket(socket.socket):
 
     def _count(self, count: int, offered: int) -> int:
         self.sent, self.offered = self.sent + count, offered
-        self.told()
+        self.on_sent()
         return count
 
 
@@ -139,7 +139,7 @@ class Outgoing:
         self._seen = sock.sent
         self.empty, self.lost = asyncio.Event(), False
         self.empty.set()
-        sock.told = self._left
+        sock.on_sent = self._left
 
     @property
     def unsent(self) -> int:

@@ -17,7 +17,7 @@ from ...protocol.wire import Api
 from ...protocol.wire.nodes import Fixed, Node, NullableStruct, UuidNode, WireArray, WireStruct
 from ...protocol.wire.nodes.leaves import number_of
 from ...protocol.wire.readings.outline import outline
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 
 METADATA = 3
 LEADER = frozenset({0, 1, 2, 21, 23, 78, 79, 61})

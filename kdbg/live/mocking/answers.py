@@ -98,7 +98,7 @@ class Answers:
             return HANG_UP
         api, version = header.api, header.version
         if api.key == API_VERSIONS and not self._offers(api, version):
-            return self._said(header, 0, self._versions(api, 0, UNSUPPORTED_VERSION))
+            return self._reply(header, 0, self._versions(api, 0, UNSUPPORTED_VERSION))
         request = read_request(frame, header, self._known) if self.recording.speaks(api, version) else None
         if request is None:
             self._reject(header, Rejection("the broker does not support the API, or its version", Reaction.CLOSE))
@@ -127,7 +127,7 @@ class Answers:
         if body is None:
             return self._unanswered(header, request.half)
         with_partition_errors(body, {one.place: one.end for one in found if isinstance(one.end, int)})
-        return self._said(header, version, body, seconds)
+        return self._reply(header, version, body, seconds)
 
     def _latest(self) -> int | None:
         """Return the highest timestamp of a record that the broker takes (log.message.timestamp.after.max.ms)."""
@@ -267,9 +267,9 @@ class Answers:
         keys = [{"api_key": key, "min_version": low, "max_version": high} for key, (low, high) in self._offered.items()]
         return made | {"error_code": code, "api_keys": sorted(keys, key=lambda one: one["api_key"])}
 
-    # How it is said
+    # How it is encoded
 
-    def _said(self, header: RequestHeader, version: int, body: Mapping[str, Any], seconds: float = 0.0) -> Reply:
+    def _reply(self, header: RequestHeader, version: int, body: Mapping[str, Any], seconds: float = 0.0) -> Reply:
         api = header.api
         try:
             data = encode(
@@ -288,7 +288,7 @@ class Answers:
     def _refused(self, header: RequestHeader, half: CapturedMessage, code: int) -> Reply:
         """Return the response that rejects a request; the connection is closed where it has no room for a code."""
         body = refusal(header.api, header.version, half, code)
-        return self._said(header, header.version, as_rejected(body)) if body is not None else HANG_UP
+        return self._reply(header, header.version, as_rejected(body)) if body is not None else HANG_UP
 
     def _unanswered(self, header: RequestHeader, half: CapturedMessage) -> Reply:
         """Return the answer to what the capture does not answer: an error code, where the answer has room for one."""

@@ -20,11 +20,11 @@ from ...exchanges.messages.reshape import Reshaper
 from ...protocol.findings import Kind
 from ...protocol.grammars import by_key
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct
 from ...protocol.wire.readings.outline import outline, parts
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from .responses import NEEDED
 
 Features: TypeAlias = frozenset[tuple[str, Any, int]]

@@ -21,8 +21,7 @@ from ...protocol.findings import Finding, Kind
 from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Stopped
 from ...protocol.findings.faults import LengthUnfilled, NegativeLength, NoBoolean
-from ...protocol.findings.mistakes import mistake_sentence
-from ...protocol.findings.quirks import Sure
+from ...protocol.findings.quirks import Sure, mistake_sentence
 from ...protocol.findings.text import beside
 from ...protocol.grammars import find
 from ...protocol.wire.records.sets import CODEC_MASK, CONTROL

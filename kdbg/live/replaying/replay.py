@@ -39,16 +39,16 @@ class How(NamedTuple):
 
 
 class Replay:
-    """One run. `told` is told of each outcome, in the order of the plan; `say` what a person should know."""
+    """One run. `show` gets each outcome, in the order of the plan; `say` what a person should know."""
 
     outcomes: int = 0
 
     def __init__(
         self, plan: Plan, bootstrap: str, settings: Settings, judge: Judge, how: How, *,
-        told: Callable[[ReplayStep, ReplayedRequest], None], say: Callable[[str], None], tap: Tap | None = None,
+        show: Callable[[ReplayStep, ReplayedRequest], None], say: Callable[[str], None], tap: Tap | None = None,
     ) -> None:  # fmt: skip
         self.plan, self.settings, self.judge, self.how = plan, settings, judge, how
-        self._told, self._say, self._tap = told, say, tap
+        self._show, self._say, self._tap = show, say, tap
         self._cluster = Cluster(bootstrap, settings, note=say)
         self._words = Words(judge.known, self._cluster.topic_ids.get)
         self._pools: dict[Talk, Pool] = {}
@@ -272,7 +272,7 @@ class Replay:
         self._ready[self._places[id(step)]] = outcome
         while self._next in self._ready:
             self.outcomes += 1
-            self._told(self.plan.steps[self._next], self._ready.pop(self._next))
+            self._show(self.plan.steps[self._next], self._ready.pop(self._next))
             self._next += 1
 
     async def _close(self, step: ReplayStep) -> None:

@@ -20,8 +20,7 @@ from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.peers import End, Peers
 from ...exchanges.messages.reshape import Reshaper
 from ...protocol.wire import Api
-from ...protocol.wire.nodes import Node
-from ...protocol.wire.nodes.children import children, contains
+from ...protocol.wire.nodes import Node, children, contains
 from .plan import ReplayStep
 
 OUTSIDE = {"session_id": 0, "session_epoch": -1, "forgotten_topics_data": []}

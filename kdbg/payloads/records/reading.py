@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...protocol.wire.nodes import WireStruct, join
 from ...protocol.wire.readings.layout import path_to
-from ...protocol.wire.readings.outline import parts
-from ...protocol.wire.readings.topics import Topics
+from ...protocol.wire.readings.outline import Topics, parts
 from ..values.chosen import unasked
 from ..values.value import Part, ReadValue, ValueContext
 from .record import as_id, record_sets

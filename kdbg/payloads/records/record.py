@@ -7,11 +7,10 @@ from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
-from ...protocol.wire.nodes import Node
-from ...protocol.wire.nodes.children import children
+from ...protocol.wire.nodes import Node, children
+from ...protocol.wire.readings.outline import Topics
 from ...protocol.wire.readings.secrets import veil
-from ...protocol.wire.readings.topics import Topics
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CONTROL, TRANSACTIONAL, codec_of
 
 Way: TypeAlias = Literal["produced", "fetched", "stored"]

@@ -11,11 +11,10 @@ from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import Message, grammar_of
 from ...protocol.findings import Kind
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import DIRECTIONS, Direction
+from ...protocol.wire.language import DIRECTIONS, Direction
 from ...protocol.wire.nodes import join
 from ...protocol.wire.readings.layout import path_to
-from ...protocol.wire.readings.outline import PartitionContext, parts
-from ...protocol.wire.readings.topics import Topics
+from ...protocol.wire.readings.outline import PartitionContext, Topics, parts
 from ..segments import File
 from .record import (
     CapturedRecord,

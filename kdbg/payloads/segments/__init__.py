@@ -1,11 +1,84 @@
 """Files of a broker's disk: bytes in, the pieces they are made of out, one after the other and in bounded memory.
 
 A log segment is a record set without an end; beside it lie its indexes, a snapshot of its producers, checkpoints. A
-file is recognised by what it holds (kinds.py); its name says whose it is (piece.py) and decides where the content
+file is recognised by what it holds (`recognise`); its name says whose it is (piece.py) and decides where the content
 leaves a doubt, as zeros do. `open_file` puts the two together.
 """
 
-from .kinds import File, more_wanted, named_kind, open_file
-from .piece import FileKind, LogLocation, SegmentPiece, place_of
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from . import entries, texts
+from .log import Log
+from .piece import FileKind, LogLocation, Read, SegmentPiece, place_of
 
 __all__ = ["File", "FileKind", "LogLocation", "SegmentPiece", "more_wanted", "named_kind", "open_file", "place_of"]
+
+
+HEAD = 1 << 14
+"""Bytes that a file is recognised by."""
+log_kind: Final = Log()
+snapshot: Final = entries.Snapshot()
+KINDS: tuple[FileKind, ...] = (
+    log_kind, texts.checkpoint, texts.quorum_state, texts.properties, snapshot, entries.transaction_index,
+    entries.time_index, entries.offset_index,
+)  # fmt: skip
+"""Those that their first bytes give away come first: four small numbers may be the entries of any index."""
+CHECKPOINTS = ("leader-epoch", "recovery-point-offset", "replication-offset", "log-start-offset", "cleaner-offset")
+SUFFIXES: dict[str, FileKind] = {
+    ".log": log_kind, ".checkpoint": log_kind, ".index": entries.offset_index, ".timeindex": entries.time_index,
+    ".txnindex": entries.transaction_index, ".snapshot": snapshot, "quorum-state": texts.quorum_state,
+    "meta.properties": texts.properties, "partition.metadata": texts.properties,
+    **{f"{name}-checkpoint": texts.checkpoint for name in CHECKPOINTS},
+}  # fmt: skip
+"""What a file is by its name, where it holds nothing, zeros, or damage at its very beginning."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that was recognised; its pieces are there to be gone through once."""
+
+    kind: FileKind
+    place: LogLocation
+    read: Read
+
+    @property
+    def is_log(self) -> bool:
+        """Whether its pieces are batches and messages, and no entries."""
+        return isinstance(self.kind, Log)
+
+    def hides(self, piece: SegmentPiece) -> bool:
+        """Whether bytes of it that cannot be read may hold secrets."""
+        return isinstance(self.kind, Log) and self.kind.hides(piece)
+
+    def pieces(self) -> Iterator[SegmentPiece]:
+        return self.kind.pieces(self.read)
+
+
+def open_file(name: str, head: bytes, read: Read) -> File | None:
+    """Recognise a file by its first bytes; return None if it is no broker's. `read` gives the file from its start."""
+    place = place_of(name)
+    kind = recognise(head, place)
+    return None if kind is None else File(Log(place.topic, head) if kind is log_kind else kind, place, read)
+
+
+def more_wanted(head: bytes) -> bool:
+    """Whether more bytes of a file are needed to recognise it."""
+    return len(head) < HEAD and not log_kind.begins(head)
+
+
+def named_kind(name: str, head: bytes) -> FileKind | None:
+    """Return a file's kind if both its name and its first bytes say so, else None."""
+    named = SUFFIXES.get(place_of(name).suffix)
+    return named if named is not None and named.begins(head[:HEAD]) else None
+
+
+def recognise(head: bytes, place: LogLocation) -> FileKind | None:
+    """Return a file's kind by its first bytes, by its name where these leave a doubt; None for neither."""
+    named = SUFFIXES.get(place.suffix)
+    likely = (named, *KINDS) if named else KINDS
+    found = next((kind for kind in likely if kind.begins(head)), None)
+    return found or named

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...errors import DefinitionError, UnknownApi
 from .. import grammars
 from ..wire import FOREVER, Api, Struct
-from ..wire.language.api import DIRECTIONS, Direction
+from ..wire.language import DIRECTIONS, Direction
 from ..wire.language.types import At, Unread, Word, rules_of
 from ..wire.nodes import WireStruct
 from ..wire.nodes.base import Renamed
@@ -30,11 +30,11 @@ class Joined(Struct):
         super().__init__(
             *(form for of, versions in parts for field in of.declared for form in _within(field, versions))
         )
-        self.told: set[int] = {version for _, versions in parts for version in versions}
+        self.defined: set[int] = {version for _, versions in parts for version in versions}
         self.unread: Unread = Unread(secret=secret)
 
     def structure(self, at: At) -> WireStruct:
-        return super().structure(at) if at.version in self.told else self.unread.structure(at)
+        return super().structure(at) if at.version in self.defined else self.unread.structure(at)
 
 
 def _within(field: Renamed, versions: Iterable[int]) -> Iterator[Renamed]:

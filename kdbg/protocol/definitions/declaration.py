@@ -27,7 +27,7 @@ from ..wire import (
     TopicId,
     TopicName,
 )
-from ..wire.language.api import snake_case
+from ..wire.language import snake_case
 from ..wire.language.types import At, Text, Word, rules_of
 from ..wire.nodes import WireStruct, join
 from ..wire.nodes.base import Renamed

@@ -18,7 +18,7 @@ from typing import Any
 from ...errors import BuildError, GrammarError, Leftover, UnknownVersion
 from .. import grammars
 from ..wire import Array, Prefixed, Struct
-from ..wire.language.api import Direction
+from ..wire.language import Direction
 from ..wire.language.types import NEWEST as NEWEST_RELEASE
 from ..wire.language.types import At, FieldRules, rules_of, specialise
 from ..wire.nodes import (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, get_args
 
 from ...errors import DefinitionError
-from ..wire.language.api import snake_case
+from ..wire.language import snake_case
 from ..wire.nodes import NO_DEFAULT, TAGGED, join
 from .model import (
     ALL_VERSIONS,

@@ -9,9 +9,7 @@ from . import facts as of
 from . import faults
 from .amounts import Amounts, count, times
 from .facts import Facts, InPayload, MessageMistake, Stopped
-from .kinds import Kind
-from .mistakes import mistake_sentence
-from .quirks import QUIRKS, Sure
+from .quirks import QUIRKS, Sure, mistake_sentence
 
 if TYPE_CHECKING:
     from .faults import Fault
@@ -215,11 +213,18 @@ def sentence(facts: Any, **place: object) -> str:
     return words(facts) if callable(words) else AMOUNTS.format(words, **{**place, **facts._asdict()})
 
 
+class ExplainedKind(Protocol):
+    """What of a kind of finding its words are made of."""
+
+    @property
+    def explanation(self) -> str: ...
+
+
 class FindingSubject(Protocol):
     """What of a finding its words are made of."""
 
     @property
-    def kind(self) -> Kind: ...
+    def kind(self) -> ExplainedKind: ...
     @property
     def side(self) -> str: ...
     @property

@@ -6,8 +6,7 @@ KIP-590. request_data holds header and body of the client's request, response_da
 from typing import Final
 
 from ..wire import Api, Bytes, Default, ErrorCode, Holds, Nullable, Secret, Struct
-from .payloads import forwarded
-from .payloads.holdings import principal
+from .payloads import forwarded, principal
 
 Address: Final = Bytes.means("address")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..wire.language.api import Direction
+from ..wire.language import Direction
 
 Renamed = Mapping[str, str]
 

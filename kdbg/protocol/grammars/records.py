@@ -25,7 +25,7 @@ from ..wire import (
     VarintBytes,
     VarintString,
 )
-from ..wire.records.node import RecordSet
+from ..wire.records import RecordSet
 from ..wire.records.sets import RecordFormat
 from .meanings import ProducerEpoch, ProducerId
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..wire import Api, Struct
 from ..wire.nodes.leaves import RemainingBytes
-from .payloads.holdings import client_token, server_token
+from .payloads import client_token, server_token
 
 request: Final = Struct(
     "token" / RemainingBytes("secret", client_token) * "token of the client, in the format of the mechanism",

@@ -8,7 +8,7 @@ from typing import Final
 
 from ..wire import Api, Bytes, Duration64, ErrorCode, Holds, Ignorable, Nullable, Secret, Since, Struct
 from .meanings import ErrorMessage
-from .payloads.holdings import client_token, server_token
+from .payloads import client_token, server_token
 
 request: Final = Struct(
     "auth_bytes" / Holds(Secret(Bytes), client_token)

@@ -13,7 +13,7 @@ from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.latency import split_object, tcp_object
 from ...exchanges.messages.peers import End, Peers
 from ...exchanges.messages.rejection import is_normal_step
-from ...protocol.wire.readings.topics import Topics
+from ...protocol.wire.readings.outline import Topics
 from ...views.render.values import escape
 
 Value: TypeAlias = str | bool | int | float | tuple[str, ...] | tuple[int, ...]

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from ...exchanges.messages.exchange import Exchange
 from ...payloads.records.sources import Records, carriers
-from ...protocol.wire.readings.topics import Topics
+from ...protocol.wire.readings.outline import Topics
 from .attributes import Link
 
 HEADER: Final = "traceparent"

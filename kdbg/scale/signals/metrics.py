@@ -11,12 +11,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ... import __version__
-from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.latency import SPLIT_NAMES
+from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.rejection import is_normal_step
 from ...protocol.findings import Finding
-from ...protocol.wire.readings.topics import NamesThen
+from ...protocol.wire.readings.outline import NamesThen
 from .attributes import clean
 
 PREFIX: Final = "kdbg_"

@@ -8,7 +8,7 @@ from typing import Final
 
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count
-from ...protocol.wire.readings.topics import NamesThen
+from ...protocol.wire.readings.outline import NamesThen
 from .attributes import Span
 from .sinks import BATCH, Sink
 from .traces import Traces

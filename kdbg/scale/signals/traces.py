@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import Any, Final
 
-from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.software import software_in
-from ...protocol.wire.readings.topics import NamesThen
+from ...exchanges.messages.handshake import software_in
+from ...exchanges.messages.message import UNTIMED
+from ...protocol.wire.readings.outline import NamesThen
 from .attributes import (
     Attributes,
     Event,
@@ -181,7 +181,7 @@ def _lasted(exchange: Exchange) -> tuple[int, int]:
     halves = [half for half in (exchange.request, exchange.response) if half is not None]
     times = [time for half in halves for time in (half.first_time, half.last_time) if time != UNTIMED]
     start = moment(exchange.time)
-    told = exchange.told_latency or 0
+    told = exchange.logged_latency or 0
     return start, max(start, moment(start + told), *map(moment, times))
 
 

@@ -79,7 +79,7 @@ class PipelineOutcome:
     problems: list[tuple[str, str]] = field(default_factory=list)
     """What is wrong with captures themselves: (file, what)."""
     files: list[str] = field(default_factory=list)
-    judged: dict[str, bool] | None = None
+    diagnosed: dict[str, bool] | None = None
     """The captures that were judged, None where that was not asked for: whether each has several files."""
     causes: Counter[str] = field(default_factory=Counter)
     """What diagnosis found, by severity."""
@@ -155,7 +155,7 @@ class Pipeline:
     def _judge(self, plan: Plan, outcome: PipelineOutcome) -> None:
         """Have each capture judged as a whole, whatever the filters leave of it in the tables."""
         judge = tasks.judge(plan, self.output.folder, sorted(self.options.filters.tls_keys or ()))
-        outcome.judged = {
+        outcome.diagnosed = {
             name: len({split.file for split in plan.splits if split.capture == number}) > 1
             for number, name in enumerate(plan.captures)
         }
@@ -239,7 +239,7 @@ class Pipeline:
             "counts": dict(outcome.counts),
             "findings": dict(outcome.findings),
             "rows": dict(outcome.rows),
-            **({CAUSES: outcome.judged} if outcome.judged is not None else {}),
+            **({CAUSES: outcome.diagnosed} if outcome.diagnosed is not None else {}),
         }
 
     def _partitions(self, plan: Plan) -> int:

@@ -67,6 +67,8 @@ GROUPS = {
 COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 PROGRAM, COMPLETE = "kdbg", "_KDBG_COMPLETE"
 """The program, and the environment variable by which a shell asks it what to offer."""
+DEFINITIONS = "kdbg.definitions"
+"""Where a click context keeps the paths of --definitions, for a command whose work other processes do."""
 UNDECODED, REFUSED, INTERRUPTED = 1, 2, 130
 """Exit statuses: something could not be decoded; wrong usage or unreadable input; Ctrl-C."""
 

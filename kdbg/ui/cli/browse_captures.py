@@ -24,8 +24,8 @@ from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding
-from ...protocol.wire.readings.topics import NamesThen
-from ...views.reading.files import BrokerFile, Named, chosen, open_any
+from ...protocol.wire.readings.outline import NamesThen
+from ...views.reading import BrokerFile, Named, chosen, open_any
 from ..tui.processes import Causes, Job, Note, Progress, Tell
 from ..tui.rows import Rows, fitting, numbers
 from ..tui.spool import SpoolWriter

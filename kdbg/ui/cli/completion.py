@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from . import COMPLETE, PROGRAM
+from . import COMPLETE, DEFINITIONS, PROGRAM
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -75,8 +75,6 @@ def completer(find: Callable[[click.Context, str], Found]) -> Completer:
 
 def defined(context: click.Context) -> AbstractContextManager[Any]:
     """Return a context that serves the message definitions that the command line names."""
-    from .options import DEFINITIONS
-
     paths = context.meta.get(DEFINITIONS, ())
     if not paths:
         return nullcontext()

@@ -17,12 +17,13 @@ from .options import (
     look_options,
     meanings_option,
     merge_option,
+    reader_options,
+    take_view_readers,
     tree_options,
     values_option,
     view_option,
 )
 from .output import heading, is_live, take_look, writing
-from .readers import reader_options, take_view_readers
 
 if TYPE_CHECKING:
     from ...analysis.logs.join import Join

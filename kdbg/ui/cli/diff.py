@@ -53,7 +53,7 @@ def command(
     kdbg diff mine.pcap librdkafka.pcap --api fetch
     kdbg diff all.pcap all.pcap --where-a 'client_id == "mine"' --where-b 'client_id == "theirs"'
     """
-    from ...views.reading.files import numbered
+    from ...views.reading import numbered
 
     look = take_look(options)
     look = look if sys.stdout.isatty() else replace(look, long_lines=True)
@@ -115,7 +115,7 @@ class Side:
 def diff_exchanges(sides: Sequence[Side], look: Look, format: str, *, ids: bool) -> str | bytes | None:
     """Return what two exchanges differ in; None where one cannot be read."""
     from ...analysis.compare.messages import compare
-    from ...views.reading.files import numbered
+    from ...views.reading import numbered
     from ...views.render import comparison
 
     a, b = (side.exchange() for side in sides)

@@ -13,7 +13,7 @@ from .options import definitions_option
 from .output import Writer, write_out
 
 if TYPE_CHECKING:
-    from ...protocol.wire.language.api import Direction
+    from ...protocol.wire.language import Direction
 
 FORMATS = ("hex", "raw", "base64")
 

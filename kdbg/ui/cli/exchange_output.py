@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from ...analysis.logs.log import ApplicationLog
+from ...capture import Capture
 from ...exchanges.engine.direction import Depth
-from ...exchanges.engine.driver import Drive
-from ...exchanges.jobs import FEW, ExchangePool, Show
+from ...exchanges.engine.driver import FEW, Drive
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Attempts
 from ...exchanges.messages.rejection import went_wrong
-from ...protocol.wire.readings.topics import NamesThen
-from ...views.reading.files import Merged
+from ...protocol.wire.readings.outline import NamesThen
+from ...views.reading import Merged
 from ...views.render.style import Look
 from ...views.render.views import ExchangeView, Text, View, texts, view
-from .counts import CountedFindings
-from .output import Writer, encoded, joined
+from .output import Writer
 from .runner import OpenFile, Runner, ignore
+
+if TYPE_CHECKING:
+    from .pool_sink import PoolSink
 
 
 class ExchangeOutput:
@@ -43,8 +45,14 @@ class ExchangeOutput:
         engine = drive.engine
         render = self.view.exchange(self.look, engine.names_then)
         # what has no bytes, where it was seen and what packets told cannot be handed on
-        here = here or self.jobs == 1 or self.writer.live or isinstance(file.capture, ApplicationLog | Merged)
-        sink = (InlineSink if here else PoolSink)(self, render, engine.names_then)
+        here = (
+            here
+            or self.jobs == 1
+            or self.writer.live
+            or not isinstance(file.capture, Capture)
+            or isinstance(file.capture, Merged)
+        )
+        sink = self._sink(render, engine.names_then, here=here)
         try:
             for chunk in drive.chunks():
                 self._head(chunk, render)
@@ -57,6 +65,13 @@ class ExchangeOutput:
             self._head([], render)
         finally:
             sink.close()
+
+    def _sink(self, render: ExchangeView, names: NamesThen, *, here: bool) -> InlineSink | PoolSink:
+        if here:
+            return InlineSink(self, render, names)
+        from .pool_sink import PoolSink  # which one process does without
+
+        return PoolSink(self.runner, self.jobs, self.texts, render, names)
 
     def attempts(self) -> Callable[[Sequence[Attempts]], None] | None:
         """Return what shows who asked for connections in vain; None where that is not shown, but said.
@@ -115,32 +130,6 @@ class InlineSink:
 
     def close(self) -> None:
         """Do nothing: nothing is held."""
-
-
-class PoolSink(ExchangePool):
-    """Shows exchanges in this process, which pairs all of them, and in copies of it; in their order."""
-
-    def __init__(self, output: ExchangeOutput, render: ExchangeView, names: NamesThen) -> None:
-        super().__init__(output.jobs - 1, names.topics, output.writer.write)
-        self._output, self._render, self._names = output, render, names
-        self._findings = output.runner.findings
-
-    def do(self, exchanges: list[Exchange], show: Show) -> CountedFindings:
-        """Show exchanges; return what is odd in them."""
-        before = self._findings.clear()
-        texts = self._output.texts(exchanges, self._render, self._names)
-        if not hasattr(self._render, "pieces"):
-            show(joined(list(texts)))
-        else:
-            for piece in texts:
-                show(encoded(piece))
-        found = self._findings.clear()
-        self._findings.add(before)
-        return found
-
-    def take(self, found: CountedFindings) -> None:
-        """Count what is odd in exchanges that were shown."""
-        self._findings.add(found)
 
 
 def depth_of(format: str) -> Depth:

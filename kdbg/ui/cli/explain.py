@@ -188,7 +188,7 @@ def _file(name: str) -> bytes:
 
 def _limited(data: bytes, name: str) -> bytes:
     """Return the bytes. Raise `InputError` if they are a capture, or more than any message has."""
-    from ...views.reading.files import CAPTURES
+    from ...views.reading import CAPTURES
 
     if data.startswith(CAPTURES):
         raise InputError(f"{name!r} is a capture; use kdbg decode")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, time
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -12,7 +13,6 @@ import click
 from ...exchanges.filters.filter import Filter, Reads, ValueForm
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.filters.table import FILTERS
-from .completion import FILTER_VALUES
 
 if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import FilterTally, Unmatched
@@ -197,6 +197,16 @@ def _unmatched(one: Unmatched) -> str:
     return f"{option_name(one.filter)} {escape(one.value)}: no match{meant or ';'} {there}"
 
 
+def _complete(name: str, context: click.Context, parameter: click.Parameter, typed: str) -> list[Any]:
+    """Offer what the captures on the command line have for a filter, or what its type offers."""
+    from .completion import FILTER_VALUES  # which only shells ask for
+
+    found = FILTER_VALUES.get(name)
+    if found is not None:
+        return found(context, parameter, typed)
+    return parameter.type.shell_complete(context, parameter, typed)
+
+
 def _with(filters: dict[str, Filter], command: Command) -> Command:
     for name, one in reversed(filters.items()):
         takes = TYPES[one.form]
@@ -207,6 +217,6 @@ def _with(filters: dict[str, Filter], command: Command) -> Command:
                 "type": click.IntRange(one.within[0], one.within[-1] if one.within[-1] < 1 << 62 else None)
             }
         metavar = f"[={'|'.join(one.words)}]" if one.words else one.metavar
-        takes = takes | {"metavar": metavar, "help": one.help, "shell_complete": FILTER_VALUES.get(name)}
+        takes = takes | {"metavar": metavar, "help": one.help, "shell_complete": partial(_complete, name)}
         command = click.option(option_name(name), **takes)(command)
     return command

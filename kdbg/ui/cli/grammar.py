@@ -119,7 +119,7 @@ def sources(name: str, version: int, direction: str | None, reading: str) -> str
     """Return the source of a generated reading of one version, of both directions or of one."""
     from ...errors import UnknownVersion
     from ...protocol.grammars import api
-    from ...protocol.wire.language.api import DIRECTIONS
+    from ...protocol.wire.language import DIRECTIONS
     from ...views.render.sources import SOURCES, source_of
 
     found = api(name)
@@ -159,7 +159,7 @@ def defined(
     """
     from ...library import read_definitions
     from ...protocol.definitions import declare, pairs
-    from ...protocol.wire.language.api import DIRECTIONS
+    from ...protocol.wire.language import DIRECTIONS
 
     messages = [message for message in read_definitions(*files) if message.valid]
     others = [declare(message) for message in messages if message.kind not in DIRECTIONS]
@@ -209,7 +209,7 @@ def sheets_of(thing: Api | Payload | Declared, version: int, direction: str | No
 
 def summary(thing: Api | Payload, direction: str | None, look: Look, json: bool) -> str | bytes:
     """Return the overview of an API or payload: what it is for, and what each version changed."""
-    from ...protocol.wire.language.api import DIRECTIONS
+    from ...protocol.wire.language import DIRECTIONS
     from ...protocol.wire.language.payload import Payload
     from ...views.render import grammar_versions as versions
     from ...views.render.jsonlines import dump

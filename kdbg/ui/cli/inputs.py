@@ -20,7 +20,7 @@ from ...capture.source import Source, find
 from ...errors import CaptureError
 from ...exchanges.filters.filter_set import Filters
 from ...protocol.findings.amounts import count
-from ...views.reading.files import chosen, numbered
+from ...views.reading import chosen, numbered
 from .output import Writer, say
 
 NAMED = 3

@@ -22,7 +22,7 @@ from ...capture.packet import endpoint
 from ...exchanges.engine.driver import Drive, Pairing
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
-from ...protocol.findings.kinds import Severity
+from ...protocol.findings import Severity
 from ...views.render.diagnosis import CaseView, case_line
 from ...views.render.style import Look
 from .output import Writer, heading, writer_for

@@ -30,7 +30,7 @@ def command(files: tuple[str, ...], format: str, notes: bool, **options: Any) ->
     kdbg lint captures/old-versions.pcap --no-notes --format json
     """
     from ...analysis.diagnosis.lint import Linter, remark_object
-    from ...protocol.findings.kinds import Severity
+    from ...protocol.findings import Severity
     from ...views.render.diagnosis import LintView
     from .ledgers import LedgerOutput, drive_ledgers, ledger_runner
 

@@ -63,8 +63,8 @@ class Live:
 
         writer, runner = SpoolWriter(spool), index_runner(self.filters, report, live=True)
         marks = FaultMarks(self.marks, runner.say) if self.marks is not None else None
-        owned = ProcessFilter(self.owners, runner.say) if self.owners is not None else None
-        stream = LiveStream(runner, self.name, owned=owned)
+        processes = ProcessFilter(self.owners, runner.say) if self.owners is not None else None
+        stream = LiveStream(runner, self.name, processes=processes)
         reader = IndexReader(runner, writer, report, marks.mark if marks is not None else ignore)
         try:
             with stream.opened(os.fdopen(self.stream, "rb", buffering=0)) as file:

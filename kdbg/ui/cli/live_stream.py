@@ -19,8 +19,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ...analysis.logs.log import ApplicationLog
-from ...capture import Capture
-from ...capture.files import Lost
+from ...capture import Capture, Lost
 from ...capture.source import open_source
 from ...exchanges.engine.driver import Drive, Pairing, seldom_collected
 from ...exchanges.messages.exchange import Exchange
@@ -69,14 +68,18 @@ class LiveStream:
     """A stream of packets that a runner reads, called `name` in what is said about it.
 
     `stop` is called when the first Ctrl-C, or SIGTERM, comes: it has the stream end, of which all is shown that is in
-    it by then. The second one ends at once, whatever is still to be shown. `owned` finds the processes at the ends of
-    connections, None where nobody does.
+    it by then. The second one ends at once, whatever is still to be shown. `processes` finds the processes at the ends
+    of connections, None where nobody does.
     """
 
     def __init__(
-        self, runner: Runner, name: str, stop: Callable[[], object] = lambda: None, owned: ProcessFilter | None = None
+        self,
+        runner: Runner,
+        name: str,
+        stop: Callable[[], object] = lambda: None,
+        processes: ProcessFilter | None = None,
     ) -> None:
-        self.runner, self.name, self.stop, self.owned = runner, name, stop, owned
+        self.runner, self.name, self.stop, self.processes = runner, name, stop, processes
         self._stopped = False
         self._lost, self._lost_told = Lost(), -SELDOM
 
@@ -128,7 +131,7 @@ class LiveStream:
             blocks=partial(self._blocks, file.capture),
             through=through,
             met=self._met,
-            wants=self.owned.wants if self.owned is not None and self.owned.owners.narrowed else None,
+            wants=self.processes.wants if self.processes is not None and self.processes.owners.narrowed else None,
             hear=hear,
             attempts=output.attempts() if output is not None else None,
             counted=output is not None,
@@ -144,13 +147,13 @@ class LiveStream:
             self._tell_lost(capture.lost)
             for outlet in runner.outlets:
                 outlet.tick(totals(capture, engine), idle=not packets)
-            if self.owned is not None:
-                self.owned.look(idle=not packets)
+            if self.processes is not None:
+                self.processes.look(idle=not packets)
 
     def _met(self, connection: Connection, client: int | None) -> None:
         """Find the processes of a connection, once it proves to be Kafka."""
-        if self.owned is not None and client is not None:
-            self.owned.met(connection, client)
+        if self.processes is not None and client is not None:
+            self.processes.met(connection, client)
 
     def _tell_lost(self, lost: Lost | None) -> None:
         """Say how many more packets are missing, but not too often."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...exchanges.engine.driver import Pairing
     from ...exchanges.messages.exchange import Exchange
     from ...protocol.findings import Finding
-    from ...protocol.wire.readings.topics import NamesThen
+    from ...protocol.wire.readings.outline import NamesThen
     from ...scale.signals.metrics import Metrics, Totals
     from ...scale.signals.sinks import Sink
     from ...scale.signals.spans import Spans
@@ -73,7 +73,7 @@ class Outlet:
     def odd(self, findings: Iterable[Finding]) -> None:
         """Take findings that belong to no exchange."""
 
-    def judged(self, cases: Sequence[Case]) -> None:
+    def take_causes(self, cases: Sequence[Case]) -> None:
         """Take the causes that are there by now."""
 
     def finish(self, totals: Totals) -> None:
@@ -129,7 +129,7 @@ class MetricsOutlet(Outlet):
     def odd(self, findings: Iterable[Finding]) -> None:
         self._metrics.odd(findings)
 
-    def judged(self, cases: Sequence[Case]) -> None:
+    def take_causes(self, cases: Sequence[Case]) -> None:
         self._metrics.causes((case.code, case.severity.value, case.count) for case in cases)
 
     def finish(self, totals: Totals) -> None:
@@ -226,7 +226,7 @@ def refuse_beside(option: str, given: dict[str, Any]) -> None:
 
 def totals(capture: Capture | ApplicationLog, engine: Pairing) -> Totals:
     """Return what was counted in a capture so far."""
-    from ...capture.files import Lost
+    from ...capture import Lost
     from ...scale.signals.metrics import Totals
 
     lost = capture.lost or Lost()

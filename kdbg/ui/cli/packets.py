@@ -20,15 +20,14 @@ import click
 
 from ...atomic import AtomicFile
 from ...capture import Capture
-from ...capture.frame_writer import FrameWriter
-from ...capture.frames import Dissectors, Frame, Frames
+from ...capture.frames import Dissectors, Frame, Frames, FrameWriter
 from ...capture.keylog import KeyLog
 from ...capture.packet import ACK, PSH, SYN, Packet
 from ...capture.write import RAW_IP, TICK, CaptureWriter, MadeUp
 from ...errors import CaptureError, CaptureRefused
 from ...exchanges.engine.classifier import Budget, Classifier
 from ...exchanges.engine.engine import Engine
-from ...exchanges.engine.tls import Tls
+from ...exchanges.engine.layers import Tls
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...protocol.findings import Finding
@@ -36,7 +35,7 @@ from ...protocol.findings.amounts import count
 from ...streams.tcp.connection import Connection
 from ...streams.tcp.stream import NOBODY, Receiver
 from ...streams.tcp.table import ConnectionTable
-from ...views.reading.files import Named, chosen
+from ...views.reading import Named, chosen
 from ...views.redact.streams import Direction
 from . import REFUSED
 from .output import Writer
@@ -264,7 +263,7 @@ class PlainTalk:
         if not self._open:
             self._open = True
             self._packets(side, SYN, b"", time, number, self.made.opening())
-        if self._is_taken(side, PSH | ACK, payload, time, number):
+        if self._is_selected(side, PSH | ACK, payload, time, number):
             self._packets(side, PSH | ACK, payload, time, number, self.made.data(side.end_of, payload))
         else:
             self.made.pass_over(side.end_of, len(payload))
@@ -278,11 +277,11 @@ class PlainTalk:
     def _packets(
         self, side: PlainSide, flags: int, payload: bytes, time: int, number: int, made: Iterable[bytes]
     ) -> None:
-        if self._is_taken(side, flags, payload, time, number):
+        if self._is_selected(side, flags, payload, time, number):
             for data in made:
                 self._write(Frame(number, time, RAW_IP, data, len(data)))
 
-    def _is_taken(self, side: PlainSide, flags: int, payload: bytes, time: int, number: int) -> bool:
+    def _is_selected(self, side: PlainSide, flags: int, payload: bytes, time: int, number: int) -> bool:
         return self._takes((number, time, b"", 0, 0, flags, payload, len(payload)), (self._first, side.sent))
 
 

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import InputError
-from ...protocol.findings import Kind
+from ...protocol.findings import Kind, Severity
 from ...protocol.findings.amounts import count
-from ...protocol.findings.kinds import Severity
-from . import INTERRUPTED, REFUSED, UNDECODED
+from . import DEFINITIONS, INTERRUPTED, REFUSED, UNDECODED
 from .filters import archive_filter_options, take_archive_filters
-from .options import DEFINITIONS, HELP, Size, conf_option, input_options
+from .options import HELP, Size, conf_option, input_options
 from .output import say
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def made(captures: tuple[str, ...], output: Output, filters: Filters, given: dic
 
 def refuse_numbers(captures: Sequence[str]) -> None:
     """Raise `InputError` for FILE#N: in archives exchanges have no numbers."""
-    from ...views.reading.files import numbered
+    from ...views.reading import numbered
 
     for name in captures:
         if "://" not in name and (found := numbered(name)) is not None:
@@ -223,7 +222,7 @@ def print_outcome(outcome: PipelineOutcome, out: str) -> int:
     parts += finding_parts(findings)
     if counts["other_connections"]:
         parts.append(f"{count(counts['other_connections'], 'connection')} not decoded")
-    if outcome.judged is not None:
+    if outcome.diagnosed is not None:
         causes = {severity.value: outcome.causes[severity.value] for severity in Severity}
         listed = ", ".join(f"{severity} {count:,}" for severity, count in causes.items() if count)
         parts.append(count(outcome.causes.total(), "cause") + (f" ({listed})" if listed else ""))

@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .filters import filter_options, take_filters
-from .options import files_argument, input_options, look_options, raw_option, values_option
+from .options import (
+    files_argument,
+    input_options,
+    look_options,
+    raw_option,
+    reader_options,
+    take_readers,
+    values_option,
+)
 from .output import heading, take_look, writer_for
-from .readers import reader_options, take_readers
 
 if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import Filters

@@ -49,7 +49,7 @@ def command(source: str, target: str, names: bool, addresses: bool, seed: str | 
 def _refuse_other_files(source: str) -> None:
     """Raise `CaptureError` that says what a file is that is no capture, where kdbg reads files of that kind."""
     from ...analysis.logs.log import ApplicationLog
-    from ...views.reading.files import BrokerFile, open_any
+    from ...views.reading import BrokerFile, open_any
 
     opened = open_any(source)
     opened.source.close()

@@ -20,8 +20,7 @@ import click
 
 from ...atomic import AtomicFile
 from ...capture import Capture, open_capture
-from ...capture.frame_writer import FrameWriter
-from ...capture.frames import Dissectors, Frames
+from ...capture.frames import Dissectors, Frames, FrameWriter
 from ...capture.packet import Packet
 from ...errors import CaptureError
 from ...exchanges.engine.driver import seldom_collected

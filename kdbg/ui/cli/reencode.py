@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import InputError, KdbgError
-from ...exchanges.messages.assign import rebuild
 from ...exchanges.messages.guide_names import understood
 from ...exchanges.messages.message import grammar_of, header_grammar, opaque_api
+from ...exchanges.messages.reshape import rebuild
 from ...protocol.findings import Kind
 from ...protocol.findings.amounts import count
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import DIRECTIONS, Direction
+from ...protocol.wire.language import DIRECTIONS, Direction
 from ...protocol.wire.nodes import WireStruct, build
 
 LISTED = 5

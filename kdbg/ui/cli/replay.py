@@ -107,7 +107,7 @@ def command(
         judge = Judge(Counterparts(names), secrets=look.show_secrets, values=not look.hide_values)
         steps = plan.order().steps
         how = How(None if isinstance(speed, str) else speed, wanted(steps, names) if create_topics else None)
-        replay = Replay(plan, bootstrap, settings, judge, how, told=shown.told, say=shown.say, tap=tapped)
+        replay = Replay(plan, bootstrap, settings, judge, how, show=shown.show, say=shown.say, tap=tapped)
         return shown.through(replay)
 
 
@@ -124,7 +124,7 @@ class ReplayOutput:
         self._counts: Counter[Verdict] = Counter()
         self._talks = {step.talk for step in plan.steps}
 
-    def told(self, step: ReplayStep, outcome: ReplayedRequest) -> None:
+    def show(self, step: ReplayStep, outcome: ReplayedRequest) -> None:
         """Show what came of a step."""
         self._counts[outcome.verdict] += 1
         self.writer.write(self._render(outcome, self._name(step)))

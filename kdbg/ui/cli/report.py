@@ -81,21 +81,21 @@ def of_captures(sources: Sequence[str], output: str, filters: Filters, jobs: int
         read, is_complete = read_captures(sources, filters, collected.capture, lambda: collected.exchanges)
         if not read:
             return REFUSED
-        undecoded = write_page(collected.ask, read, output, collected.judged)
+        undecoded = write_page(collected.ask, read, output, collected.diagnosis)
         if collected.left != 0:
             for line in unmatched_lines(collected.seen):
                 click.echo(f"kdbg: {line}", err=True)
     return REFUSED if not is_complete else UNDECODED if undecoded else 0
 
 
-def write_page(ask: Ask, sources: list[str], output: str, judged: ReportedCauses | None = None) -> int:
-    """Write the page; return how much could not be decoded. `judged`: what is found in captures."""
+def write_page(ask: Ask, sources: list[str], output: str, diagnosis: ReportedCauses | None = None) -> int:
+    """Write the page; return how much could not be decoded. `diagnosis`: what is found in captures."""
     from ...atomic import AtomicFile
     from ...views.report.page import page
     from ...views.report.page_data import moving
     from ...views.report.sections import report
 
-    found = report(ask, judged)
+    found = report(ask, diagnosis)
     text = page(found, sources, moving(ask, found)).encode("utf-8", "backslashreplace")
     if output == "-":
         sys.stdout.buffer.write(text)

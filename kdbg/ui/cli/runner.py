@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture
 from ...errors import CaptureError
 from ...exchanges.engine.direction import Depth
@@ -33,22 +32,21 @@ from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing, seldom_colle
 from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Attempts, Peers, Tried, endpoint
-from ...protocol.findings import Finding
+from ...protocol.findings import ATTEMPTS, Finding
 from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Encrypted
-from ...protocol.findings.kinds import ATTEMPTS
-from ...views.reading.files import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
-from ...views.render.exchange_header import clock_lines
+from ...views.reading import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED
 from .counts import FindingCounts, closing_parts
 from .filters import unmatched_lines
 from .inputs import InputFiles, Progress, until_interrupted
-from .outlets import Outlet, Source, totals
 from .output import Writer
 
 if TYPE_CHECKING:
+    from ...analysis.logs.log import ApplicationLog
     from ...exchanges.engine.engine import Watch
+    from .outlets import Outlet
 
 Blocks: TypeAlias = Iterator[list[Any]]
 Through: TypeAlias = Callable[[Pairing, Blocks], Blocks]
@@ -174,7 +172,9 @@ class Runner:
                     if opened is not None:
                         yield opened
                         if isinstance(file, Merged) and not opened.failed:
-                            for line in clock_lines(file.merger.apart, file.files):
+                            from ...views.render.exchange_header import clock_lines  # which one capture does without
+
+                            for line in clock_lines(file.merger.offsets, file.files):
                                 self.say(line)
                     if self.left == 0 or self.status == INTERRUPTED:
                         break
@@ -204,10 +204,12 @@ class Runner:
     def _check(self, opened: Capture | ApplicationLog | BrokerFile) -> None:
         """Raise `CaptureError`, and close it, for what this command does not read."""
         error: CaptureError | None = None
-        if isinstance(opened, ApplicationLog) and not self._logs:
+        if isinstance(opened, BrokerFile):
+            if not self._disk:
+                what = f"a {opened.file.kind.title}, not a capture"
+                error = CaptureError(opened.source.name, what, "use kdbg decode")
+        elif not isinstance(opened, Capture) and not self._logs:
             error = CaptureError(opened.name, "a log file, not a capture", "use kdbg decode to show its exchanges")
-        elif isinstance(opened, BrokerFile) and not self._disk:
-            error = CaptureError(opened.source.name, f"a {opened.file.kind.title}, not a capture", "use kdbg decode")
         if error is not None:
             opened.source.close()
             raise error
@@ -247,6 +249,8 @@ class Runner:
             done=ignore if counted else self.findings.take,
             last=self.filters.last,
         )
+        if self.outlets:
+            from .outlets import Source, totals  # which the commands with outlets have imported
         for outlet in self.outlets:
             is_open = getattr(engine, "is_open", lambda first_packet: False)  # nobody knows it of a log
             outlet.begin(Source(capture.name, lambda: capture.first_time, engine.names_then, is_open))
@@ -267,7 +271,7 @@ class Runner:
     def _count(self, capture: Capture | ApplicationLog, drive: Drive) -> None:
         engine = drive.engine
         self.counts["packets"] += capture.packets
-        self.counts["lines"] += capture.lines if isinstance(capture, ApplicationLog) else 0
+        self.counts["lines"] += 0 if isinstance(capture, Capture) else capture.lines
         self.counts["exchanges"] += drive.seen
         self.counts["shown"] += drive.wanted
         self.counts["connections"] += engine.connections

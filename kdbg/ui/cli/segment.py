@@ -12,7 +12,7 @@ from ...payloads.segments import SegmentPiece
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import CaptureTrouble
 from ...protocol.wire.readings.outline import count_records
-from ...views.reading.files import BrokerFile
+from ...views.reading import BrokerFile
 from ...views.reading.log import PieceSelection
 from ...views.render.values import escape
 

@@ -17,7 +17,7 @@ from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import endpoint as ends
 from ...exchanges.messages.serialization import Packed
 from ...protocol.findings.amounts import count
-from ...views.reading.files import engine_of, open_any
+from ...views.reading import engine_of, open_any
 from ..tui.contents import Original
 from .packets import write_exchanges
 

@@ -17,15 +17,16 @@ from .options import (
     look_options,
     meanings_option,
     need_screen,
+    reader_options,
     rotation,
     screen_options,
+    take_view_readers,
     tree_options,
     values_option,
     view_option,
 )
 from .outlets import metrics_option, otlp_option
 from .output import Writer, say, take_look
-from .readers import reader_options, take_view_readers
 
 if TYPE_CHECKING:
     from ...exchanges.engine.driver import Pairing
@@ -118,9 +119,9 @@ def command(
                 filters, Writer(live=True), timed=bool(beside), depth=depth_of(format), fails=not diagnose,
                 at_once=True, outlets=beside,
             )  # fmt: skip
-            owned = None if known is None else ProcessFilter(known, runner.say)
-            output = ExchangeOutput(runner, format, look, before=owned.name if owned is not None else ignore)
-            stream = LiveStream(runner, source.name, source.stop, owned)
+            processes = None if known is None else ProcessFilter(known, runner.say)
+            output = ExchangeOutput(runner, format, look, before=processes.name if processes is not None else ignore)
+            stream = LiveStream(runner, source.name, source.stop, processes)
 
             def show(file: OpenFile) -> None:
                 if diagnose:
@@ -153,7 +154,7 @@ def end(runner: Runner, source: CaptureProcess) -> None:
     outcome = source.finish()
     if outcome.dropped is not None:
         runner.counts["dropped"] = outcome.dropped
-    runner.counts["unread"] = max(outcome.taken - runner.counts["packets"], 0)
+    runner.counts["unread"] = max(outcome.captured - runner.counts["packets"], 0)
     if outcome.problem:
         runner.say(f"{escape(source.name)}: {escape(outcome.problem)}")
         runner.status = REFUSED
@@ -174,7 +175,7 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
 
     def tell_outlets() -> None:
         for outlet in runner.outlets:
-            outlet.judged(causes.found)
+            outlet.take_causes(causes.found)
 
     def through(engine: Pairing, blocks: Blocks) -> Blocks:
         """Yield the packets, which the ledgers see before the engine does, and look at the ledgers now and then."""

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from rich.text import Text
 from textual.message import Message
 
+from ...protocol.findings import Severity
 from ...protocol.findings.amounts import count
-from ...protocol.findings.kinds import Severity
 from ...views.render.findings import MARKS
 from ...views.render.values import cut, escape
 from .pane import Pane, StyledText
@@ -29,13 +29,13 @@ class Cause:
     """A cause: the file, the object that diagnosis made of it, and whether its lines are folded."""
 
     file: int
-    told: Mapping[str, Any]
+    case: Mapping[str, Any]
     folded: bool
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What stays the same as more becomes known."""
-        return self.file, self.told["cause"], *self.told["who"].items()
+        return self.file, self.case["cause"], *self.case["who"].items()
 
 
 class CauseLine(NamedTuple):
@@ -107,7 +107,7 @@ class CausePane(Pane):
         if self._unjudged:
             yield CauseLine(None, [StyledText(cut(self._unjudged, width), "note")])
             return
-        loud = [cause for cause in self.causes if cause.told["severity"] != Severity.NOTE]
+        loud = [cause for cause in self.causes if cause.case["severity"] != Severity.NOTE]
         if self._so_far:
             yield CauseLine(None, [StyledText(cut(f"{self._so_far}; {_many(len(loud))} so far", width), "note")])
         elif not loud:
@@ -123,7 +123,7 @@ class CausePane(Pane):
             yield CauseLine(None, [StyledText(f"{count(more, 'less severe cause')}: see kdbg diagnose", "dim")])
 
     def _one(self, cause: Cause, width: int) -> Iterator[CauseLine]:
-        told = cause.told
+        told = cause.case
         mark, style = MARKS[Severity(told["severity"])]
         head = StyledText(f"{'▸' if cause.folded else '▾'} {mark} {told['cause']}", style)
         after = f"(after-effect of {told['because']}) " if told["because"] else ""
@@ -180,7 +180,7 @@ class CausePane(Pane):
     def foot(self) -> Text:
         """Return what is said at the foot: what to change about the cause under the cursor."""
         cause = self.line.cause if self.line is not None else None
-        return Text() if cause is None else Text("fix: ", "bold").append(escape(cause.told["advice"]), "not bold")
+        return Text() if cause is None else Text("fix: ", "bold").append(escape(cause.case["advice"]), "not bold")
 
 
 def _many(causes: int) -> str:

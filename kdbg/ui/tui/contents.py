@@ -14,7 +14,7 @@ from uuid import UUID
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.serialization import unpack
 from ...protocol.findings.amounts import count
-from ...protocol.wire.readings.topics import NamesThen, names_by_then
+from ...protocol.wire.readings.outline import NamesThen, names_by_then
 from ...views.render.style import Look
 from ...views.render.summary import Summary
 from ...views.render.values import escape
@@ -74,7 +74,7 @@ class ExchangeContents(Contents):
             self._summaries.append((names, Summary(self._look, names)))
         names, summary = self._summaries[file]
         names.at(exchange.names)
-        told = summary.told(exchange)
+        told = summary.subject(exchange)
         pieces = [StyledText(one.text, one.style) for one in told.wrong]
         return [*pieces, StyledText(told.others)] if told.others else pieces
 

@@ -27,7 +27,7 @@ STALLED = 2
 class ExchangeFeed:
     """Make it before there are threads; then `listen`. `index` grows until `over`; `notes` are lines about the source.
 
-    `causes` are what diagnosis finds, file by file, and `told` how often that was told.
+    `causes` are what diagnosis finds, file by file, and `updates` how often these changed.
 
     `ask` starts a job, in place of the one of its name; what it yields is given to `hear`, in another thread, last an
     `JobDone`. Of a stream without an end `most` exchanges are kept, and `forget` is called now and then; while nobody
@@ -37,7 +37,7 @@ class ExchangeFeed:
     index: Index
     over: bool = False
     most: int | None
-    told: int = 0
+    updates: int = 0
 
     def __init__(self, read: Read, jobs: Mapping[str, Job], *, most: int | None = None) -> None:
         self.index = Index()
@@ -137,7 +137,7 @@ class ExchangeFeed:
             self.progress = what
         elif isinstance(what, Causes):
             self.causes[what.file] = what
-            self.told += 1
+            self.updates += 1
         elif len(self.notes) < MOST_NOTES:
             self.notes.append(what.text)
 

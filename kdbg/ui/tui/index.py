@@ -85,7 +85,7 @@ class BatchBuilder:
     def __init__(self) -> None:
         self._who: dict[Hashable, int] = {}
         self._new_who: list[Who] = []
-        self._who_count = self._told_names = 0
+        self._who_count = self._sent_names = 0
         self._names: dict[Names, int] = {(): 0}
 
     def build(self, rows: Iterable[tuple[int, ...]], parcel: Parcel, topics: list[tuple[UUID, str]]) -> Batch:
@@ -95,8 +95,8 @@ class BatchBuilder:
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
         new_who, self._new_who = self._new_who, []
-        new_names = [*islice(self._names, self._told_names, None)]
-        self._told_names += len(new_names)
+        new_names = [*islice(self._names, self._sent_names, None)]
+        self._sent_names += len(new_names)
         count = len(columns["number"])
         return Batch(
             {name: column.tobytes() for name, column in columns.items()}, parcel, count, new_who, new_names, topics

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...live.holds import BOTH, Hand, Held, with_bytes, with_field
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 
 SIDED = re.compile(r"(request|response)s?\s*:\s*(.*)", re.DOTALL)
 

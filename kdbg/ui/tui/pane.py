@@ -106,13 +106,13 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self.refit()
         self.show_cursor()
 
-    def go(self, line: int, *, told: bool = True) -> None:
-        """Put the cursor on a line; `told`: say so."""
+    def go(self, line: int, *, notify: bool = True) -> None:
+        """Put the cursor on a line; `notify`: say so."""
         line = max(min(line, self.count - 1), 0)
         changed, self.cursor = line != self.cursor, line
         self.show_cursor()
         self.refresh()
-        if changed and told:
+        if changed and notify:
             self.post_message(self.Moved(self))
 
     def show_cursor(self) -> None:

@@ -161,7 +161,7 @@ class Fields(Pane):
             branch = branch.above
         self.refit()
         if branch is not None:
-            self.go(self.branches.line_of(branch), told=False)
+            self.go(self.branches.line_of(branch), notify=False)
 
     def clicked(self, line: int, column: int) -> None:
         self.go(line)
@@ -173,7 +173,7 @@ class Fields(Pane):
         """Put the cursor on a branch, without a word."""
         line = self.branches.line_of(branch)
         self.refit()
-        self.go(line, told=False)
+        self.go(line, notify=False)
 
 
 class Bytes(Pane):
@@ -209,7 +209,7 @@ class Bytes(Pane):
         self.lit = places
         if places:
             self.at = places[0]
-            self.go(self.dump.line_of(self.at), told=False)
+            self.go(self.dump.line_of(self.at), notify=False)
         self.refresh()
 
     def highlight(self, line: int) -> str:
@@ -248,7 +248,7 @@ class Bytes(Pane):
             buffer, place = buffer + 1, 0
         place = max(min(place, len(buffers[buffer].data) - 1), 0)
         self.at = ByteRange(buffer, place, place + 1)
-        self.go(self.dump.line_of(self.at), told=False)
+        self.go(self.dump.line_of(self.at), notify=False)
         self.post_message(self.Touched())
 
     def move(self, lines: int) -> None:

@@ -93,7 +93,7 @@ class Shell(TerminalApp):
         self._asking: Callable[[str], None] = self.take_filter
         self._next_sort = 0.0
         self._seen = -1
-        self._told = (-1, False)
+        self._updates = (-1, False)
         self._untouched = True
 
     def compose(self) -> ComposeResult:
@@ -190,8 +190,8 @@ class Shell(TerminalApp):
                 self._forgot(position)
             if len(self.order) != self._seen or self.order.unsorted:
                 self._grow()
-            if (self.feed.told, self.feed.over) != self._told:
-                self._told = self.feed.told, self.feed.over
+            if (self.feed.updates, self.feed.over) != self._updates:
+                self._updates = self.feed.updates, self.feed.over
                 self.happened("told")
                 self.name_views()
             self.query_one("#title", Static).update(title(self.shown, self.size.width), layout=False)
@@ -219,11 +219,11 @@ class Shell(TerminalApp):
         if self.order.unsorted and (monotonic() >= self._next_sort or self.feed.over):
             self.sort(self.order.by, descending=self.order.descending)
             if self._untouched:
-                self.exchanges.go(0, told=False)
+                self.exchanges.go(0, notify=False)
                 self.want()
         self.exchanges.grew()
         if self.following:
-            self.exchanges.go(self._seen - 1, told=False)
+            self.exchanges.go(self._seen - 1, notify=False)
             self.want()
         if first and self._seen > 0:
             self.want()
@@ -332,7 +332,7 @@ class Shell(TerminalApp):
         """Put the cursor on an exchange, if it is shown."""
         row = self.order.row_of(position) if position is not None else None
         if row is not None:
-            self.exchanges.go(row, told=False)
+            self.exchanges.go(row, notify=False)
 
     def say(self, text: str, *, bad: bool = False) -> None:
         """Say something in passing."""

@@ -22,7 +22,7 @@ from uuid import UUID
 
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.serialization import NUMBERS, Packed, unpack
-from ...protocol.wire.readings.topics import NamesThen
+from ...protocol.wire.readings.outline import NamesThen
 from .index import Parcel, Start
 
 SIZES = struct.Struct("<QQQQ")

@@ -16,8 +16,7 @@ from textual.widget import Widget
 from ...errors import KdbgError
 from ...views.render.style import Look
 from ...views.render.summary import short, size
-from ...views.render.times import Clock
-from ...views.render.values import cells, cut, escape
+from ...views.render.values import Clock, cells, cut, escape
 from .contents import Contents, Looked
 from .feed import ExchangeFeed
 from .index import NOTHING, Order, Who

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
-from ...protocol.findings.kinds import Severity
+from ...protocol.findings import Severity
 from .causes import CausePane
 from .contents import Contents
 from .feed import ExchangeFeed

@@ -9,7 +9,7 @@ import orjson
 
 from ...exchanges.messages import exchange as captured
 from ...exchanges.messages.capture_points import CapturePoints
-from ...protocol.wire.readings.topics import names_by_then
+from ...protocol.wire.readings.outline import names_by_then
 from ..render.jsonlines import json_line
 from ..render.style import Look
 from ..render.text import html, render
@@ -30,7 +30,7 @@ class Exchange(captured.Exchange):
         self = cls(found.peers, found.api, found.version, found.correlation_id, found.client_id)
         self.number, self.answered, self.findings = found.number, found.answered, found.findings
         self.request, self.response, self._learnt = found.request, found.response, topics
-        self.lines, self.told_latency = found.lines, found.told_latency
+        self.lines, self.logged_latency = found.lines, found.logged_latency
         self.capture_points, self.timing = found.capture_points, found.timing
         return self
 

@@ -17,7 +17,7 @@ from ...exchanges.messages.message import Message
 from ...protocol import grammars
 from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ..render.explanation import Explained
 from ..render.style import Look
 from ..render.text import html

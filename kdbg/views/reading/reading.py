@@ -18,8 +18,8 @@ from ...exchanges.messages import exchange as captured
 from ...exchanges.messages.peers import Peers
 from ...extras import install
 from ...protocol.findings import Finding
+from . import BrokerFile, chosen, engine_of, merged, open_any
 from .exchange import Exchange
-from .files import BrokerFile, chosen, engine_of, merged, open_any
 from .log import LogEntry, entries
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from ...protocol.wire.nodes import Fixed, Node, RemainingBytes, Sized, Varint
 from ...protocol.wire.nodes.leaves import UuidNode
 from ...protocol.wire.nodes.sasl_tokens import DerLength, ObjectId
 from ...protocol.wire.readings.inspection import Inspection, Span
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK, crc32, crc32c
 from .fill import Effort, Plain, Room, refill
 from .packets import TEXT

@@ -19,8 +19,7 @@ from ...protocol.wire.readings.secrets import Hidden
 from .answers import table
 from .jsonlines import dump
 from .style import Look
-from .times import latency
-from .values import cells, content, cut, escape, number, octets, quote
+from .values import cells, content, cut, escape, latency, number, octets, quote
 
 MOST_VALUES = 4
 """Values of a field that a line shows."""
@@ -82,10 +81,10 @@ def exchanges(found: Comparison, look: Look) -> str:
                 for one in differing
             ]
             parts.append("\n" + look.paint("heading", direction) + "\n" + _fields(lines, look))
-    aside = f" · {found.aside:,} ids, times and checksums ignored (see --ids)" if found.aside else ""
+    ignored = f" · {found.ignored:,} ids, times and checksums ignored (see --ids)" if found.ignored else ""
     different = len(found.differences)
     words = f"{count(different, 'field')} differ{'s' * (different == 1)}" if different else "no field differs"
-    return "".join(parts) + look.paint("dim", f"\n{words} · {found.same:,} the same{aside}\n")
+    return "".join(parts) + look.paint("dim", f"\n{words} · {found.same:,} the same{ignored}\n")
 
 
 def _fields(lines: Sequence[Sequence[str]], look: Look) -> str:

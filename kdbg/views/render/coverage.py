@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ...protocol.grammars.generated import spans
 from ...protocol.grammars.proofs import BROKERS, of_api, of_brokers, of_payload, of_payloads
 from ...protocol.grammars.releases import since, until
-from ...protocol.wire.language.api import DIRECTIONS, Api, Direction
+from ...protocol.wire.language import DIRECTIONS, Api, Direction
 from ...protocol.wire.language.payload import Payload
 from .columns import aligned, wrap
 from .style import Look

@@ -8,13 +8,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ...analysis.diagnosis.text import advice, alternatives, case_object, sentence
-from ...protocol.findings import amounts
-from ...protocol.findings.kinds import Severity
+from ...protocol.findings import Severity, amounts
 from .columns import beside
 from .findings import MARKS
 from .style import Look
-from .times import Clock
-from .values import escape
+from .values import Clock, escape
 
 if TYPE_CHECKING:
     from ...analysis.diagnosis import Case
@@ -204,10 +202,10 @@ class ReadinessView:
         text = self.look.paint(style, f"{mark} {escape(name)} {VERDICTS[client.verdict]}")
         yield f"{text}  {self.look.paint('dim', escape(f'{where} · {count}'))}\n"
         for one in client.missing:
-            for line in beside(self.said(one), self.look, INDENT, hanging="  "):
+            for line in beside(self.missing_text(one), self.look, INDENT, hanging="  "):
                 yield f"{INDENT}{line}\n"
 
-    def said(self, one: Missing) -> str:
+    def missing_text(self, one: Missing) -> str:
         """Return what is missing, in a line."""
         if one.lowest is None:
             has = f"Kafka {self.release} does not have {one.api}"

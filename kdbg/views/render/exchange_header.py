@@ -9,22 +9,21 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from ...exchanges.messages.capture_points import UNNUMBERED, UNTIMED, Bounds, Half, LogLine, PointView
+from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, LogLine, PointView
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.latency import Split, Tcp
-from ...exchanges.messages.message import Message
+from ...exchanges.messages.message import UNTIMED, Message
 from ...exchanges.messages.peers import Peers, Via, endpoint
 from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import DIRECTIONS
+from ...protocol.wire.language import DIRECTIONS
 from .findings import finding_line
 from .style import Look
-from .times import SECOND, Clock, latency
-from .values import Memo, escape, quote
+from .values import SECOND, Clock, Memo, escape, latency, quote
 
 if TYPE_CHECKING:
-    from ...exchanges.multipoint.clocks import ClockOffset
+    from ...exchanges.multipoint.flows import ClockOffset
 
 
 _sizes = Memo(lambda size: f"{size:,}".encode())

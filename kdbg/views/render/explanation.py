@@ -24,7 +24,7 @@ from ...protocol.findings.quirks import Sure as MistakeSure
 from ...protocol.findings.text import FRAME, Origin
 from ...protocol.grammars import api
 from ...protocol.wire.readings.layout import walk
-from ...protocol.wire.readings.topics import ALWAYS
+from ...protocol.wire.readings.outline import ALWAYS
 from .columns import aligned, paragraph
 from .findings import finding_line, finding_object, note
 from .hex.hexdump import hexdump, plain_hexdump, size_finding
@@ -182,7 +182,7 @@ class Explained:
             wrong = guess.mended
             return (f"Probably a record batch: {wrong.path} (byte {self.offset + guess.start + wrong.start}) is "
                     f"{wrong.says:,}, and {wrong.should:,} matches magic, length and checksum.")  # fmt: skip
-        if guess.reason in (Reason.HEADER, Reason.TOLD):
+        if guess.reason in (Reason.HEADER, Reason.GIVEN):
             return ""
         if guess.reason in BECAUSE:
             because = BECAUSE[guess.reason].format(**(self.message.header or {}))
@@ -190,7 +190,7 @@ class Explained:
             unsure = " Its checksum covers bytes that are missing." if guess.cut else ""
             return f"Identified because {because}.{unsure}{doubts}"
         unsaid = "A response does not carry its API" if guess.header else "A body does not carry its API"
-        if guess.reason is Reason.TOLD_API:
+        if guess.reason is Reason.GIVEN_API:
             unsaid = f"A {guess.direction if guess.header else 'body'} does not carry its version"
         if isinstance(guess.api, Alone):
             unsaid = "The bytes carry no type information"
@@ -238,7 +238,7 @@ def name_of(guess: Guess) -> str:
     if title:
         return title.format(versions=_versions(guess))
     return f"{guess.api.name} {guess.direction} {_versions(guess)}" + ", body only" * (
-        not guess.header and guess.reason not in (Reason.TOLD, Reason.TOLD_API)
+        not guess.header and guess.reason not in (Reason.GIVEN, Reason.GIVEN_API)
     )
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...exchanges.messages.peers import Attempts, endpoint
-from ...protocol.findings import Finding, Kind
+from ...protocol.findings import Finding, Kind, Severity
 from ...protocol.findings.amounts import count
-from ...protocol.findings.kinds import Severity
 from ...protocol.findings.quirks import quirk_of
-from ...protocol.findings.text import Origin, text_of
 from .style import Look
-from .times import Clock
-from .values import escape
+from .values import Clock, escape
+
+if TYPE_CHECKING:
+    from ...protocol.findings.text import Origin
 
 MARKS: Final = {Severity.ERROR: ("✗", "bad"), Severity.WARNING: ("!", "note"), Severity.NOTE: ("·", "dim")}
 """The mark and the style of each severity."""
@@ -40,6 +40,8 @@ def style(kind: Kind) -> str:
 
 def note(finding: Finding, origin: Origin | None = None) -> str:
     """Return kind and sentence of a finding, escaped, as the field `notes` has them."""
+    from ...protocol.findings.text import text_of  # which what is clean does without
+
     return f"{finding.kind}: {escape(text_of(finding, origin))}"
 
 
@@ -48,6 +50,8 @@ def finding_object(finding: Finding, origin: Origin | None = None) -> dict[str, 
 
     That of a known quirk says which one, who wrote it, and how sure that is.
     """
+    from ...protocol.findings.text import text_of
+
     known = quirk_of(finding)
     quirk = {"quirk": {"code": known.code, "by": list(known.senders), "sure": str(known.sure)}} if known else {}
     offset = finding.byte if origin is None or finding.start is None else origin.first + finding.start

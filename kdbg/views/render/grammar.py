@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 from ...exchanges.messages.guide_names import GuideNames
 from ...protocol.grammars import headers, plain, records
 from ...protocol.wire import Api, Struct
-from ...protocol.wire.language.api import DIRECTIONS
+from ...protocol.wire.language import DIRECTIONS
 from ...protocol.wire.language.types import At
 from ...protocol.wire.nodes import NO_DEFAULT, Field, Fixed, Node, NullableStruct, Sized, WireArray, WireStruct
 from ...protocol.wire.readings.layout import head, productions, walk
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from .columns import aligned, wrap
 from .meanings import named, sentence
 from .style import Look

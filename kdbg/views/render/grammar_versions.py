@@ -16,7 +16,7 @@ from ...protocol.grammars.payloads import about as payload_about
 from ...protocol.grammars.payloads import aliases as payload_aliases
 from ...protocol.grammars.payloads import payloads
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import DIRECTIONS, Direction
+from ...protocol.wire.language import DIRECTIONS, Direction
 from ...protocol.wire.language.payload import Payload
 from ...protocol.wire.nodes import WireStruct
 from ...protocol.wire.readings.layout import Change, compare, layout

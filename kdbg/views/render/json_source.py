@@ -1,7 +1,7 @@
 """Bodies of clean messages as JSON straight from their bytes: one more reading of the walk over a layout.
 
 `json_writer(header, body)` returns `write(data, out, odd=None)`, which appends the pieces of a body's JSON to a list:
-the same bytes that jsonlines.py makes of the value; what it notes goes to `odd` (anomalies.py). It returns whether any
+the same bytes that jsonlines.py makes of the value; what it notes goes to `odd` (runtime.py). It returns whether any
 error code is not 0, and raises one of `UNREADABLE` for all else that is odd, and for what only a value tells: tagged
 fields, batches whose records may be opened. None for a layout with secrets, payloads or floats.
 """
@@ -29,11 +29,11 @@ from ...protocol.wire.nodes import (
     WireStruct,
 )
 from ...protocol.wire.readings import runtime
-from ...protocol.wire.readings.anomalies import Odd
 from ...protocol.wire.readings.batches import Batches
 from ...protocol.wire.readings.codegen import Unsuited
 from ...protocol.wire.readings.measure import begin
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.readings.runtime import Odd
+from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK
 from .text_source import BlockSource
 from .values import Memo

@@ -12,9 +12,9 @@ from ...exchanges.messages.message import NO_HEADER, grammar_of, header_grammar
 from ...protocol.findings import Finding
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
-from ...protocol.wire.readings.anomalies import Odd
+from ...protocol.wire.language import Direction
 from ...protocol.wire.readings.codegen import UNREADABLE
+from ...protocol.wire.readings.runtime import Odd
 from .json_source import JsonWriter, json_writer
 from .jsonlines import (
     Json,

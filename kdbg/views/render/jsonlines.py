@@ -18,25 +18,23 @@ from uuid import UUID
 
 import orjson
 
-from ...exchanges.messages.capture_points import UNNUMBERED, UNTIMED, Bounds, Half, LogLine, PointView
+from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, LogLine, PointView
 from ...exchanges.messages.error_codes import errors_in
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.latency import split_object, tcp_object
-from ...exchanges.messages.message import Message
+from ...exchanges.messages.message import UNTIMED, Message
 from ...exchanges.messages.peers import Attempts, connection_object, endpoint
 from ...protocol.findings import Finding
 from ...protocol.wire.language.payload import OpenedPayload
-from ...protocol.wire.nodes import Node, WireStruct
-from ...protocol.wire.nodes.children import children
+from ...protocol.wire.nodes import Node, WireStruct, children
 from ...protocol.wire.readings.layout import layout
 from ...protocol.wire.readings.outline import outline
 from ...protocol.wire.readings.secrets import Hidden, veil
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from .exchange_header import findings_of
 from .findings import finding_object, note
 from .style import Look
-from .times import iso
-from .values import Escapes
+from .values import Escapes, iso
 from .without_values import shown_body
 
 Path = tuple[str, ...]

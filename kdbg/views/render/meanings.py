@@ -13,7 +13,7 @@ from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Field, WireStruct
 from ...protocol.wire.readings.annotate import Span
 from ...protocol.wire.readings.layout import structure, tails, walk
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import RecordFormat
 from .columns import aligned
 from .style import Look

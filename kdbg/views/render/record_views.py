@@ -20,8 +20,7 @@ from .answers import csv_line
 from .jsonlines import dump
 from .record_values import escaped, header_objects, header_texts, is_open, json_form, marks, plain_text, quoted
 from .style import Look
-from .times import has_date, moment
-from .values import cells, cut, escape, quote
+from .values import cells, cut, escape, has_date, moment, quote
 from .views import Text
 
 DATE, TIME = 10, 12

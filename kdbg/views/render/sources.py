@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ...exchanges.messages.message import NO_HEADER, grammar_of, header_grammar
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ...protocol.wire.nodes import Node, WireStruct
 from ...protocol.wire.readings.compiled import message_reader
 from ...protocol.wire.readings.outline_codegen import facts_reader

@@ -13,7 +13,7 @@ from ...protocol.findings.amounts import count, rounded
 from .stats_table import ANY_WIDTH, Lines, lines
 from .style import Look
 from .summary import size
-from .times import latency, moment
+from .values import latency, moment
 
 SHOWN = {
     "clients": ("exchanges", "errors", "request_bytes", "response_bytes", "connections", "no_response"),

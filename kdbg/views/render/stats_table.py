@@ -18,8 +18,7 @@ from ...exchanges.messages.peers import endpoint
 from .columns import GAP
 from .style import Look
 from .summary import short, size
-from .times import clocks, moment
-from .values import cells, cut, escape
+from .values import cells, clocks, cut, escape, moment
 
 NONE = "–"
 

@@ -12,18 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ...exchanges.messages.capture_points import UNTIMED
 from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.peers import endpoint
 from ...exchanges.messages.requested_wait import WAITS, asked_to_wait
 from ...protocol.findings import Finding
 from ...protocol.wire import Api
 from ...protocol.wire.readings.outline import Outline
-from .exchange_header import line_words, places_words
 from .style import Look
 from .summary_subjects import SummarySubject, Topics, Wrong, about
-from .times import Clock
-from .values import MOST_KEPT, cells, cut, escape
+from .values import MOST_KEPT, Clock, cells, cut, escape
 
 LONG_POLL = 10_000_000
 """Nanoseconds from which on it is told how long an answer may have been held back."""
@@ -192,7 +190,7 @@ class Summary:
         room = self.look.width - cells(beginning)
         return f"{beginning}{line.painted if line.width <= room else self._fitted(line.about, room)}".rstrip() + "\n"
 
-    def told(self, exchange: Exchange) -> SummarySubject:
+    def subject(self, exchange: Exchange) -> SummarySubject:
         """Return what the last column of its line is made of."""
         key = exchange.peers.number, exchange.api, exchange.version, exchange.client_id
         return self._about(exchange, self._kinds.get(key) or self._met(exchange)).about
@@ -223,7 +221,7 @@ class Summary:
     def _beginning(self, exchange: Exchange, kind: str) -> str:
         """Return the columns of a line in front of the last; nearly all have their numbers in them as they are."""
         request, response = exchange.request, exchange.response
-        if request is not None and response is not None and exchange.told_latency is None:
+        if request is not None and response is not None and exchange.logged_latency is None:
             sent, got, latency = request.size, response.size, response.first_time - request.last_time
             if 0 < sent < WHOLE > got > 0 and 9_950 <= latency < 999_500:
                 clock = self._times[request.first_time // 1_000_000]
@@ -256,10 +254,8 @@ class Summary:
         words = summary_text(exchange, kind.fields) if kind.fields is not None else []
         if kind.held and (wait := waited(exchange)):
             words.append(wait)
-        if exchange.lines:
-            words.append(line_words(exchange))
-        if exchange.capture_points and (seen := places_words(exchange)):
-            words.append(seen)
+        if exchange.lines or exchange.capture_points:
+            words += self._seen(exchange)
         if facts is not None:
             key: tuple[Any, ...] = facts if not words else (*facts, *words)
             known = self._lines.get(key)
@@ -267,6 +263,13 @@ class Summary:
         halves = [half for half in (exchange.request, exchange.response) if half is not None]
         outlines = [found for half in halves if (found := half.open_outline()) is not None]
         return self._line(exchange.api, outlines, exchange.all_findings(shallow=True), words)
+
+    def _seen(self, exchange: Exchange) -> list[str]:
+        """Return what logs, and captures of several places, tell of an exchange."""
+        from .exchange_header import line_words, places_words  # which one capture does without
+
+        found = [line_words(exchange)] if exchange.lines else []
+        return [*found, *filter(None, [places_words(exchange)])] if exchange.capture_points else found
 
     def _clean(
         self, api: Api | None, facts: tuple[Outline, Outline], words: list[str], key: tuple[Any, ...]

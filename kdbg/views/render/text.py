@@ -10,7 +10,7 @@ from uuid import UUID
 from ...errors import InputError
 from ...exchanges.messages.exchange import Exchange as CapturedExchange
 from ...exchanges.messages.message import Message
-from ...protocol.wire.readings.topics import ALWAYS
+from ...protocol.wire.readings.outline import ALWAYS
 from .style import Look
 from .views import VIEWS, view
 

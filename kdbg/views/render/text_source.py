@@ -12,11 +12,11 @@ from ...exchanges.messages.message import grammar_of, header_grammar
 from ...payloads.records.record import record_sets
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import Direction
+from ...protocol.wire.language import Direction
 from ...protocol.wire.nodes import Node, Sized, UuidNode, WireStruct
 from ...protocol.wire.readings.codegen import CodeGenerator, Inside
+from ...protocol.wire.readings.outline import Topics
 from ...protocol.wire.readings.runtime import UUIDS, Unreadable
-from ...protocol.wire.readings.topics import Topics
 from .style import Look
 from .values import Memo, topic_id
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...exchanges.messages.peers import Attempts
     from ...payloads.segments import File
     from ...payloads.segments import SegmentPiece as FilePiece
-    from ...protocol.wire.readings.topics import Topics
+    from ...protocol.wire.readings.outline import Topics
     from .style import Look
 
 Text: TypeAlias = str | bytes

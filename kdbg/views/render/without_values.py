@@ -14,7 +14,7 @@ from ...exchanges.messages.secrets import headers_without, without_values
 from ...payloads.records.record import CapturedRecord
 from ...protocol.wire.readings.inspection import Inspection, Span
 from ...protocol.wire.readings.secrets import Hidden
-from ...protocol.wire.records.node import RecordsNode
+from ...protocol.wire.records import RecordsNode
 from .style import Look
 
 INSIDE: Final = re.compile(r"\.(?:key|value|headers\[\d+\])(?:\.|$)")

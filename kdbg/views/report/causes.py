@@ -19,7 +19,7 @@ from ...analysis.diagnosis.stories.text import sentence as told_of
 from ...analysis.diagnosis.text import advice, alternatives, sentence
 from ...analysis.ledgers import Ledgers
 from ...exchanges.messages.peers import endpoint
-from ...protocol.findings.kinds import Severity
+from ...protocol.findings import Severity
 from ..render.diagnosis import command, evidence_text
 from ..render.values import escape
 from .cells import duration, shown, when

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from ..render.times import latency
-from ..render.values import escape
+from ..render.values import escape, latency
 from ..tables.cells import FIRST, LAST
 from .queries import PERCENTILES, SPENT_TITLES, ListQuery, TableQuery
 

@@ -45,20 +45,20 @@ class Largest:
 
 
 class Collected(Decoding):
-    """Takes captures, one by one; then answers SQL as `ask.Ask`. `judged` is what is found in them.
+    """Takes captures, one by one; then answers SQL as `ask.Ask`. `diagnosis` is what is found in them.
 
     With more `jobs` than one, copies of this process make rows too, while it pairs and keeps what is made.
     """
 
     jobs: int
-    judged: ReportedCauses
+    diagnosis: ReportedCauses
     keep: Callable[[str, list[Sequence[Any]]], None]
     """Takes rows as they are stored."""
 
     def __init__(self, filters: Filters, jobs: int = 1) -> None:
         super().__init__(filters, WantedRows(timed=True))
         self.jobs, self.keep = jobs, self._keep
-        self.judged = ReportedCauses()
+        self.diagnosis = ReportedCauses()
         self._ledgers: Ledgers | None = None
         self._cells = plain(self._row)
         self._waiting: Stored = {table: [] for table in KEPT}
@@ -84,7 +84,7 @@ class Collected(Decoding):
         super().capture(capture, filters)
         ledgers, self._ledgers = self._ledgers, None
         if ledgers is not None:
-            self.judged.take(ledgers, capture.name)
+            self.diagnosis.take(ledgers, capture.name)
 
     def ledgers(self, one: OneCapture) -> Ledgers:
         self._ledgers = Ledgers(one.engine.names_then)

@@ -30,8 +30,8 @@ class Section:
 class Report:
     """All that the page shows; `points` are what stands out, `tiles` all in numbers; None where there is no traffic.
 
-    `undecoded` counts what could not be decoded; `bins` are those of all charts. `judged` is what diagnosis finds, None
-    where there are no captures to judge.
+    `undecoded` counts what could not be decoded; `bins` are those of all charts. `diagnosis` is None where there are no
+    captures to judge.
     """
 
     span: str
@@ -40,20 +40,20 @@ class Report:
     undecoded: int
     points: list[Point] = field(default_factory=list)
     bins: Bins | None = None
-    judged: ReportedCauses | None = None
+    diagnosis: ReportedCauses | None = None
 
 
-def report(ask: Ask, judged: ReportedCauses | None = None) -> Report:
-    """Ask for all facts, and put them in their places, beside what captures were `judged` to be."""
+def report(ask: Ask, diagnosis: ReportedCauses | None = None) -> Report:
+    """Ask for all facts, and put them in their places, beside the `diagnosis` of the captures."""
     total, undecoded = facts.total(ask), facts.undecoded(ask)
     problems = section("problems", [], lists(ask, queries.FINDINGS))
     if total is None:
-        return Report("no Kafka exchange found", None, [problems, files(ask)], undecoded, judged=judged)
+        return Report("no Kafka exchange found", None, [problems, files(ask)], undecoded, diagnosis=diagnosis)
     bins = Bins.over(total.first, total.last)
     span = f"{when(total.first)} to {when(total.last)} UTC, {duration(total.last - total.first)}"
     found = facts.rebalances(ask)
     named = opening.named(ask, found)
-    lanes = [] if judged is None else judged.lanes
+    lanes = [] if diagnosis is None else diagnosis.lanes
     sections = [
         *([section("stories", [charts.lane_chart("stories-time", "Timeline", bins, lanes)])] if lanes else []),
         section("worth", [], filled(opening.worth_looking(ask))),
@@ -65,7 +65,7 @@ def report(ask: Ask, judged: ReportedCauses | None = None) -> Report:
         files(ask),
     ]
     tiles = in_numbers(total, undecoded)
-    return Report(span, tiles, sections, undecoded, opening.points(ask, named, total.unanswered), bins, judged)
+    return Report(span, tiles, sections, undecoded, opening.points(ask, named, total.unanswered), bins, diagnosis)
 
 
 def in_numbers(total: facts.Total, undecoded: int) -> ReportTable:

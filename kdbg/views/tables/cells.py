@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from ...protocol.wire.readings.topics import Topics
+from ...protocol.wire.readings.outline import Topics
 from .columns import TABLES, TIMES, WHO
 
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.handshake import software_of
 from ...exchanges.messages.peers import Decrypted, Peers
-from ...exchanges.messages.software import software_of
 from ...protocol.findings import Finding
 from ...protocol.grammars import api
 from ...streams.tcp.connection import Connection

@@ -23,9 +23,9 @@ from ...protocol.findings import Finding
 from ...protocol.grammars.errors import error_name
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import DIRECTIONS
+from ...protocol.wire.language import DIRECTIONS
 from ...protocol.wire.readings.codegen import UNREADABLE
-from ...protocol.wire.readings.topics import Topics
+from ...protocol.wire.readings.outline import Topics
 from ..render.values import escape
 from .cells import Add, Cells, Shared, TableRow, micros, moment, text, topic_name
 from .columns import TIMES, WHO

@@ -14,14 +14,13 @@ from typing import Any
 from ...exchanges.messages.message import NO_HEADER, grammar_of, header_grammar
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
-from ...protocol.wire.language.api import DIRECTIONS, Direction
-from ...protocol.wire.nodes import Field, Fixed, Node, RemainingBytes, Sized, Varint, WireArray, WireStruct
-from ...protocol.wire.nodes.children import contains
+from ...protocol.wire.language import DIRECTIONS, Direction
+from ...protocol.wire.nodes import Field, Fixed, Node, RemainingBytes, Sized, Varint, WireArray, WireStruct, contains
 from ...protocol.wire.readings.batches import Batches
 from ...protocol.wire.readings.codegen import Unsuited
 from ...protocol.wire.readings.outline_codegen import Around, Facts
+from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.compression import CODECS
-from ...protocol.wire.records.node import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK, TRANSACTIONAL
 from .cells import FIRST, LAST
 from .message_columns import KEPT, OFFSETS, MessageColumns, WantedRows

@@ -13,7 +13,7 @@ from kdbg.exchanges.messages.message import grammar_of
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol.grammars import apis
 from kdbg.protocol.wire import Api
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
 from kdbg.protocol.wire.nodes import WireArray, WireStruct
 from kdbg.protocol.wire.readings.layout import structure
 

@@ -11,7 +11,7 @@ import pytest
 
 from kdbg.protocol.definitions import Declared, MessageDefinition, declare, read
 from kdbg.protocol.grammars.payloads import payload
-from kdbg.protocol.wire.language.api import DIRECTIONS
+from kdbg.protocol.wire.language import DIRECTIONS
 from kdbg.protocol.wire.language.payload import Payload
 from kdbg.protocol.wire.language.types import Array, Release, Struct, rules_of
 from kdbg.protocol.wire.nodes import join

@@ -14,7 +14,7 @@ from kdbg.protocol.definitions.model import MessageDefinition
 from kdbg.protocol.findings import Finding
 from kdbg.protocol.grammars import serving
 from kdbg.protocol.grammars.payloads.forwarded import Forwarded, message, named, request, response
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
 from kdbg.protocol.wire.language.payload import OpenedPayload
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.compiled import read_whole

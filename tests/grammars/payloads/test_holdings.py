@@ -10,7 +10,7 @@ import pytest
 from kdbg.errors import UnknownPayload
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.payloads import about, payload, payloads
-from kdbg.protocol.wire.language.api import Direction
+from kdbg.protocol.wire.language import Direction
 from kdbg.protocol.wire.nodes import Node, NullableStruct, Sized, WireArray, WireStruct
 
 from ...cases import for_each

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from kdbg.exchanges.messages.payloads import Context, Opener
+from kdbg.exchanges.messages.message import Context
+from kdbg.exchanges.messages.payloads import Opener
 from kdbg.protocol.grammars import headers
 from kdbg.protocol.grammars.payloads import payload, payloads
 from kdbg.protocol.wire.language.payload import OpenedPayload, Payload

@@ -11,7 +11,8 @@ from uuid import UUID
 
 import pytest
 
-from kdbg.exchanges.messages.payloads import Context, Opener
+from kdbg.exchanges.messages.message import Context
+from kdbg.exchanges.messages.payloads import Opener
 from kdbg.protocol.findings.facts import KnownQuirk
 from kdbg.protocol.grammars.payloads import TOPICS, payload
 from kdbg.protocol.wire.language.payload import OpenedPayload

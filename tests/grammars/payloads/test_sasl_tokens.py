@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.errors import WireError
-from kdbg.protocol.grammars.payloads.holdings import client_token, server_token
+from kdbg.protocol.grammars.payloads import client_token, server_token
 from kdbg.protocol.grammars.payloads.sasl_tokens import TOKENS, named
 from kdbg.protocol.wire.language.payload import Holding, PayloadForm
 from kdbg.protocol.wire.nodes import build

@@ -13,20 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.errors import BuildError, WireError
-from kdbg.protocol.wire.language.api import Api
-from kdbg.protocol.wire.language.primitives import (
-    Boolean,
-    Bytes,
-    Float64,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    String,
-    UInt16,
-    UInt32,
-    Uuid,
-)
+from kdbg.protocol.wire import Boolean, Bytes, Float64, Int8, Int16, Int32, Int64, String, UInt16, UInt32, Uuid
+from kdbg.protocol.wire.language import Api
 from kdbg.protocol.wire.language.types import Array, At, Default, Nullable, Optional, Secret, Struct
 from kdbg.protocol.wire.nodes import (
     TAGGED,

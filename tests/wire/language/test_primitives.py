@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdbg.protocol.wire.language import primitives
+from kdbg.protocol import wire
 from kdbg.protocol.wire.language.types import At, Struct
 
 from ...cases import for_each
@@ -13,21 +13,21 @@ from ...cases import for_each
 @for_each(
     ("type", "kind", "about"),
     [
-        (primitives.ErrorCode, "error", "what went wrong, 0 if nothing did"),
-        (primitives.ApiKey, "api", "number of the kind of request"),
-        (primitives.Partition, "partition", "number of the partition within its topic, from 0"),
-        (primitives.TopicName, "topic", "name of the topic"),
+        (wire.ErrorCode, "error", "what went wrong, 0 if nothing did"),
+        (wire.ApiKey, "api", "number of the kind of request"),
+        (wire.Partition, "partition", "number of the partition within its topic, from 0"),
+        (wire.TopicName, "topic", "name of the topic"),
         (
-            primitives.TopicId,
+            wire.TopicId,
             "topic_id",
             "id of the topic, which a topic of the same name created later does not share",
         ),
-        (primitives.GroupId, "group", "name of the group (group.id)"),
-        (primitives.Duration, "duration", ""),
-        (primitives.Duration64, "duration", ""),
-        (primitives.Timestamp, "timestamp", ""),
-        (primitives.SecretRemainder, "secret", ""),
-        (primitives.Remainder, "", ""),
+        (wire.GroupId, "group", "name of the group (group.id)"),
+        (wire.Duration, "duration", ""),
+        (wire.Duration64, "duration", ""),
+        (wire.Timestamp, "timestamp", ""),
+        (wire.SecretRemainder, "secret", ""),
+        (wire.Remainder, "", ""),
     ],
 )
 def test_a_field_takes_kind_and_meaning_from_its_type(type: Any, kind: str, about: str) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kdbg.protocol.wire.language import api as apis
-from kdbg.protocol.wire.language import primitives, types
-from kdbg.protocol.wire.language.primitives import Boolean, Bytes, Int8, Int16, Int32, String, VarintBytes
+from kdbg.protocol import wire
+from kdbg.protocol.wire import Boolean, Bytes, Int8, Int16, Int32, String, VarintBytes, language
+from kdbg.protocol.wire.language import types
 from kdbg.protocol.wire.language.types import (
     FOREVER,
     Array,
@@ -107,7 +107,7 @@ class TestWhichVersionsMayBeNull:
         assert isinstance(node(Nullable(Struct("a" / Int8))), NullableStruct)
         assert isinstance(node(NullableSince(1, Struct("a" / Int8)), 0), WireStruct)
 
-    @pytest.mark.parametrize("of", [Int32, Boolean, primitives.Uuid, primitives.Varint32])
+    @pytest.mark.parametrize("of", [Int32, Boolean, wire.Uuid, wire.Varint32])
     def test_numbers_cannot(self, of: Any) -> None:
         with pytest.raises(TypeError, match="cannot be null"):
             node(Nullable(of))
@@ -128,7 +128,7 @@ class TestFlexibleVersions:
     def test_numbers_and_varint_lengths_stay_as_they_are(self) -> None:
         assert node(Int32, flexible=True) is Int32
         assert node(VarintBytes, flexible=True).bnf == "VARINT_BYTES"
-        assert build(node(Array(Int8, number=primitives.Varint32), flexible=True), [5]).hex() == "0205"
+        assert build(node(Array(Int8, number=wire.Varint32), flexible=True), [5]).hex() == "0205"
 
     def test_every_structure_ends_with_tagged_fields(self) -> None:
         declared = Struct("rows" / Array("inner" / Struct("a" / Int8)), "empty" / Struct())
@@ -194,9 +194,9 @@ class TestMeanings:
 
     def test_plain_text_is_no_secret(self) -> None:
         assert node(String).kind == node(Bytes).kind == ""
-        assert primitives.Remainder.kind == ""
-        assert isinstance(primitives.SecretRemainder, RemainingBytes)
-        assert primitives.SecretRemainder.kind == "secret"
+        assert wire.Remainder.kind == ""
+        assert isinstance(wire.SecretRemainder, RemainingBytes)
+        assert wire.SecretRemainder.kind == "secret"
 
     def test_enumerations_and_bit_sets_name_their_numbers(self) -> None:
         enum, bits = Enum(Int8, {0: "NONE"}), Bits(Int32, {3: "READ"})
@@ -206,11 +206,11 @@ class TestMeanings:
     @for_each(
         ("declared", "kind", "bnf"),
         [
-            (primitives.ErrorCode, "error", "INT16"), (primitives.ApiKey, "api", "INT16"),
-            (primitives.Partition, "partition", "INT32"),
-            (primitives.Duration, "duration", "INT32"), (primitives.Duration64, "duration", "INT64"),
-            (primitives.Timestamp, "timestamp", "INT64"), (primitives.TopicName, "topic", "STRING"),
-            (primitives.TopicId, "topic_id", "UUID"), (primitives.GroupId, "group", "STRING"),
+            (wire.ErrorCode, "error", "INT16"), (wire.ApiKey, "api", "INT16"),
+            (wire.Partition, "partition", "INT32"),
+            (wire.Duration, "duration", "INT32"), (wire.Duration64, "duration", "INT64"),
+            (wire.Timestamp, "timestamp", "INT64"), (wire.TopicName, "topic", "STRING"),
+            (wire.TopicId, "topic_id", "UUID"), (wire.GroupId, "group", "STRING"),
         ],
     )  # fmt: skip
     def test_the_protocols_own_types_mean_something(self, declared: Any, kind: str, bnf: str) -> None:
@@ -245,7 +245,7 @@ class TestTexts:
         assert self.about("a" / Since(0, self.epoch) * "epoch that the client knows") == "epoch that the client knows"
 
     def test_a_type_with_a_text_is_the_type_it_was(self) -> None:
-        for of in (Int32, String, Bytes, Array(Int8), primitives.Uuid, primitives.UVarint):
+        for of in (Int32, String, Bytes, Array(Int8), wire.Uuid, wire.UVarint):
             told = of * "what it is"
             assert type(told) is type(of)
             assert told.docs == "what it is"
@@ -263,10 +263,10 @@ class TestTexts:
 
 
 class TestApi:
-    api = apis.Api(
+    api = language.Api(
         7, "Some", Struct("a" / Int8), Struct("b" / Since(1, String)), versions=range(4), flexible=2,
         headerless_until=0,
-        dialects=(apis.Dialect("response", range(1, 3), "another form", Struct("c" / String), at=2),),
+        dialects=(language.Dialect("response", range(1, 3), "another form", Struct("c" / String), at=2),),
     )  # fmt: skip
 
     def test_a_layout_is_made_once(self) -> None:
@@ -297,4 +297,4 @@ class TestApi:
     ],
 )  # fmt: skip
 def test_names_are_snake_cased_as_kafkas_generator_does(camel: str, snake: str) -> None:
-    assert apis.snake_case(camel) == snake
+    assert language.snake_case(camel) == snake

@@ -8,10 +8,9 @@ import construct
 import pytest
 
 from kdbg.errors import BadLength
-from kdbg.protocol.wire.language.primitives import Int16
+from kdbg.protocol.wire import Int16
 from kdbg.protocol.wire.language.types import Array, At
-from kdbg.protocol.wire.nodes import INT8, INT16, Field, LengthPrefixed, Node, NullableStruct, WireStruct
-from kdbg.protocol.wire.nodes.children import children
+from kdbg.protocol.wire.nodes import INT8, INT16, Field, LengthPrefixed, Node, NullableStruct, WireStruct, children
 
 INNER = WireStruct((Field("id", INT8),), None)
 OUTER = WireStruct((Field("id", INT8), Field("tick", INT16)), {0: Field("note", INT8, tag=0)})

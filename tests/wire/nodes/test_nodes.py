@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kdbg.errors import BadLength, BadValue, BuildError, Truncated
-from kdbg.protocol.wire.language import primitives, types
+from kdbg.protocol import wire
+from kdbg.protocol.wire.language import types
 from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.nodes import (
     INT8,
@@ -38,15 +39,15 @@ CLASSIC, FLEXIBLE = At(0, False), At(0, True)
 
 
 def string(at: At, *, nullable: bool = False) -> Node:
-    return primitives.String.at(at, nullable=nullable)
+    return wire.String.at(at, nullable=nullable)
 
 
 def octets(at: At, *, nullable: bool = False) -> Node:
-    return primitives.Bytes.at(at, nullable=nullable)
+    return wire.Bytes.at(at, nullable=nullable)
 
 
 def array(at: At, *, nullable: bool = False) -> WireArray:
-    return types.Array(primitives.Int16).at(at, nullable=nullable)
+    return types.Array(wire.Int16).at(at, nullable=nullable)
 
 
 def items(node: Node) -> WireArray:
@@ -110,7 +111,7 @@ class TestCompactBytes(LengthContract, NullContract):
 
 
 class TestVarintBytes(LengthContract, NullContract):
-    strict, node = primitives.VarintBytes.at(CLASSIC), primitives.VarintBytes.at(FLEXIBLE, nullable=True)
+    strict, node = wire.VarintBytes.at(CLASSIC), wire.VarintBytes.at(FLEXIBLE, nullable=True)
     examples = (("00", b""), ("04 00ff", b"\x00\xff"))
     refused = NO_TEXT
     null = "01"
@@ -178,7 +179,7 @@ class TestCompactArray(LengthContract, NullContract):
 
 
 CLASSIC_STRUCT = WireStruct((Field("id", INT32), Field("name", string(CLASSIC))), None)
-DEFAULTS = WireStruct((Field("id", INT32, -1), Field("names", types.Array(primitives.String).at(CLASSIC))), None)
+DEFAULTS = WireStruct((Field("id", INT32, -1), Field("names", types.Array(wire.String).at(CLASSIC))), None)
 
 
 class TestStruct(Contract):
@@ -325,7 +326,7 @@ class TestRest(Contract):
 @for_each(
     ("node", "value"),
     [
-        (primitives.Int64, 0), (primitives.Boolean, False), (primitives.Float64, 0.0), (UVARINT, 0),
+        (wire.Int64, 0), (wire.Boolean, False), (wire.Float64, 0.0), (UVARINT, 0),
         (UuidNode(), uuid.UUID(int=0)),
         (string(CLASSIC, nullable=True), ""), (octets(FLEXIBLE), b""), (array(CLASSIC, nullable=True), []),
         (RemainingBytes(), b""),
@@ -346,10 +347,10 @@ def test_a_node_of_no_kind_says_so() -> None:
 
 
 def test_a_meaning_changes_nothing_on_the_wire() -> None:
-    error = primitives.Int16.means("error", {0: "NONE"})
+    error = wire.Int16.means("error", {0: "NONE"})
     assert isinstance(error, Fixed)
     assert (error.kind, error.names, error.bnf, error.size) == ("error", {0: "NONE"}, "INT16", 2)
-    assert build(error, -1) == build(primitives.Int16, -1)
+    assert build(error, -1) == build(wire.Int16, -1)
 
 
 @for_each(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.errors import BadValue
-from kdbg.protocol.wire.language import primitives
+from kdbg.protocol import wire
 from kdbg.protocol.wire.nodes import UVARINT, VARINT, VARLONG, Varint, build
 from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
@@ -21,43 +21,43 @@ NOT_NUMBERS: tuple[Any, ...] = ("1", None, 1.5, True, [], b"\x01")
 
 
 class TestInt8(Contract):
-    node = primitives.Int8
+    node = wire.Int8
     examples = (("00", 0), ("7f", 127), ("80", -128), ("ff", -1))
     refused = (128, -129, *NOT_NUMBERS)
 
 
 class TestInt16(Contract):
-    node = primitives.Int16
+    node = wire.Int16
     examples = (("0000", 0), ("7fff", 32767), ("8000", -32768), ("0102", 258))
     refused = (32768, -32769, *NOT_NUMBERS)
 
 
 class TestInt32(Contract):
-    node = primitives.Int32
+    node = wire.Int32
     examples = (("00000000", 0), ("7fffffff", 2**31 - 1), ("80000000", -(2**31)), ("01020304", 16909060))
     refused = (2**31, -(2**31) - 1, *NOT_NUMBERS)
 
 
 class TestInt64(Contract):
-    node = primitives.Int64
+    node = wire.Int64
     examples = (("7fffffffffffffff", 2**63 - 1), ("8000000000000000", -(2**63)), ("00" * 7 + "2a", 42))
     refused = (2**63, -(2**63) - 1, *NOT_NUMBERS)
 
 
 class TestUInt16(Contract):
-    node = primitives.UInt16
+    node = wire.UInt16
     examples = (("0000", 0), ("ffff", 65535), ("2384", 9092))
     refused = (65536, -1, *NOT_NUMBERS)
 
 
 class TestUInt32(Contract):
-    node = primitives.UInt32
+    node = wire.UInt32
     examples = (("00000000", 0), ("ffffffff", 2**32 - 1))
     refused = (2**32, -1, *NOT_NUMBERS)
 
 
 class TestFloat64(Contract):
-    node = primitives.Float64
+    node = wire.Float64
     examples = (
         ("3ff0000000000000", 1.0),
         ("c000000000000000", -2.0),
@@ -73,7 +73,7 @@ class TestFloat64(Contract):
 
 
 class TestBoolean(Contract):
-    node = primitives.Boolean
+    node = wire.Boolean
     examples = (("00", False), ("01", True))
     refused = (0, 1, "true", None)
 

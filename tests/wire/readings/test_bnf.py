@@ -6,7 +6,7 @@ from textwrap import dedent
 
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars import records
-from kdbg.protocol.wire.language.primitives import Int8, Int16, Int32, String
+from kdbg.protocol.wire import Int8, Int16, Int32, String
 from kdbg.protocol.wire.language.types import Array, At, Nullable, Prefixed, Struct, Tag
 from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.protocol.wire.readings.layout import bnf, head, productions, structure, word

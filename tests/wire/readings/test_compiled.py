@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from kdbg.errors import WireError
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars import headers, records
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
-from kdbg.protocol.wire.language.primitives import Boolean, Bytes, Int16, Int64, String, Uuid
+from kdbg.protocol.wire import Boolean, Bytes, Int16, Int64, String, Uuid
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
 from kdbg.protocol.wire.language.types import Array, At, Nullable, Struct, Tag
 from kdbg.protocol.wire.nodes import (
     INT8,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdbg.protocol.grammars import apis
-from kdbg.protocol.wire.nodes import Node, WireStruct
-from kdbg.protocol.wire.nodes.children import children, contains
+from kdbg.protocol.wire.nodes import Node, WireStruct, children, contains
 from kdbg.protocol.wire.readings.endpoints import endpoints_reader, is_host, with_endpoints
 from tests.grammars.subjects import MESSAGES, Spoken, full
 

@@ -46,16 +46,14 @@ from kdbg.protocol.wire import (
     UVarint,
 )
 from kdbg.protocol.wire.language.types import At
-from kdbg.protocol.wire.nodes import Node, WireStruct, build
-from kdbg.protocol.wire.nodes.children import children
+from kdbg.protocol.wire.nodes import Node, WireStruct, build, children
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, read_whole
 from kdbg.protocol.wire.readings.endpoints import endpoints_reader, with_endpoints
 from kdbg.protocol.wire.readings.layout import layout, productions
 from kdbg.protocol.wire.readings.measure import end_of
-from kdbg.protocol.wire.readings.outline import outline, relevant
+from kdbg.protocol.wire.readings.outline import ALWAYS, MOST, learn, outline, relevant, topic_names
 from kdbg.protocol.wire.readings.outline_codegen import facts_reader
 from kdbg.protocol.wire.readings.secrets import has_secrets, hide
-from kdbg.protocol.wire.readings.topics import ALWAYS, MOST, learn, topic_names
 from kdbg.views.render.jsonlines import record_sets
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import view

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.payloads import payloads
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
 from kdbg.protocol.wire.language.payload import Payload
 from kdbg.protocol.wire.nodes import Node, build
 from kdbg.protocol.wire.readings.annotate import inspect

@@ -17,9 +17,9 @@ from kdbg.exchanges.messages.message import grammar_of, header_grammar
 from kdbg.protocol.grammars.records import FetchedRecords, Records
 from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.nodes import INT16, INT32, Field, Length, Node, WireArray, WireStruct, build
-from kdbg.protocol.wire.readings import span_cache
+from kdbg.protocol.wire.readings import inspection
 from kdbg.protocol.wire.readings.annotate import Inspection, inspect
-from kdbg.protocol.wire.readings.span_cache import sound_part
+from kdbg.protocol.wire.readings.inspection import sound_part
 
 from ...cases import for_each
 
@@ -32,7 +32,7 @@ PAIRS = WireArray("ARRAY", Length(INT32, 0), WireStruct((Field("a", INT16), Fiel
 @pytest.fixture(params=[0, 1 << 60], ids=["familiar", "unknown"])
 def often(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """All parts are familiar, or none ever will be."""
-    monkeypatch.setattr(span_cache, "OFTEN", request.param)
+    monkeypatch.setattr(inspection, "OFTEN", request.param)
 
 
 def told(found: Inspection) -> tuple[Any, ...]:
@@ -98,7 +98,7 @@ def test_of_batches_with_any_byte_wrong(node: Node, attributes: int) -> None:
 def test_a_part_is_read_at_once_when_it_was_asked_for_often() -> None:
     node = WireStruct((Field("number", INT32),), None)
     data = struct.pack(">i", 7)
-    assert [sound_part(node, data, 0, 4) for _ in range(span_cache.OFTEN)] == [None] * span_cache.OFTEN
+    assert [sound_part(node, data, 0, 4) for _ in range(inspection.OFTEN)] == [None] * inspection.OFTEN
     assert sound_part(node, data, 0, 4) == ({"number": 7}, 4)
     assert sound_part(node, data, 0, 3) is None
     assert sound_part(node, data[:3], 0, 3) is None

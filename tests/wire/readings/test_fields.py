@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.protocol.wire.language.primitives import Int8, String
+from kdbg.protocol.wire import Int8, String
 from kdbg.protocol.wire.language.types import Array, At, Nullable, Prefixed, Struct, Tag
 from kdbg.protocol.wire.nodes import INT32
 from kdbg.protocol.wire.readings.layout import tails, walk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import kdbg
 from kdbg.exchanges.messages.message import front_of
 from kdbg.protocol import grammars
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
 
 from ...cases import for_each
 

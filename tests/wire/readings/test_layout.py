@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from kdbg.protocol import grammars
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
-from kdbg.protocol.wire.language.primitives import Int8, Int16, String
+from kdbg.protocol.wire import Int8, Int16, String
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
 from kdbg.protocol.wire.language.types import Array, At, Nullable, Prefixed, Since, Struct, Tag, Until
 from kdbg.protocol.wire.readings.layout import Change, LayoutRow, compare, layout
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kdbg.protocol import grammars
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.annotate import inspect
 from kdbg.protocol.wire.readings.outline import Outline, PartitionContext, count_records, outline, parts, relevant

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kdbg.protocol.grammars.records import Records
+from kdbg.protocol.wire import Bytes, Int8, Int16, String
 from kdbg.protocol.wire.language.payload import OpenedPayload
-from kdbg.protocol.wire.language.primitives import Bytes, Int8, Int16, String
 from kdbg.protocol.wire.language.types import Array, At, Secret, Struct
 from kdbg.protocol.wire.nodes import WireStruct, build
 from kdbg.protocol.wire.readings.annotate import Inspection, Span, inspect

@@ -9,9 +9,9 @@ import pytest
 import kdbg
 from kdbg.exchanges.messages.message import explain
 from kdbg.protocol import grammars
-from kdbg.protocol.wire.language.api import DIRECTIONS, Direction
+from kdbg.protocol.wire import Boolean, Bytes, Int8, SecretRemainder, String
+from kdbg.protocol.wire.language import DIRECTIONS, Direction
 from kdbg.protocol.wire.language.payload import OpenedPayload, Sealed
-from kdbg.protocol.wire.language.primitives import Boolean, Bytes, Int8, SecretRemainder, String
 from kdbg.protocol.wire.language.types import Array, At, Nullable, Secret, Struct, Tag
 from kdbg.protocol.wire.nodes import WireStruct
 from kdbg.protocol.wire.readings.secrets import Hidden, has_secrets, hide, hide_all, is_secret, veil

@@ -12,7 +12,7 @@ import pytest
 from kdbg.errors import BadLength, BadValue, Truncated
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars import headers
-from kdbg.protocol.wire.language.primitives import Boolean, Int8, Int16, Int32, String
+from kdbg.protocol.wire import Boolean, Int8, Int16, Int32, String
 from kdbg.protocol.wire.language.types import Array, At, Nullable, Prefixed, Struct, Tag
 from kdbg.protocol.wire.nodes import TAGGED, Field, Sized, WireStruct, build
 from kdbg.protocol.wire.readings.annotate import Inspection, inspect

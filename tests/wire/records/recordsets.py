@@ -13,7 +13,7 @@ from kdbg.protocol.wire.language.types import At
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.annotate import Inspection, inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
-from kdbg.protocol.wire.records.node import RecordsNode
+from kdbg.protocol.wire.records import RecordsNode
 
 FETCHED = FetchedRecords.at(At(0, False), nullable=True)
 PRODUCED = Records.at(At(0, False))

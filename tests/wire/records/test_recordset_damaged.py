@@ -13,8 +13,8 @@ from kdbg.errors import BadValue, Truncated
 from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.annotate import Inspection, inspect
+from kdbg.protocol.wire.records import RecordsNode
 from kdbg.protocol.wire.records.compression import compress
-from kdbg.protocol.wire.records.node import RecordsNode
 from kdbg.protocol.wire.records.sets import APPEND_TIME, INTERPRETED, decode
 
 from ...cases import for_each

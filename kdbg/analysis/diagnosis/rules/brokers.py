@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ....exchanges.messages.peers import End, endpoint
-from ....protocol.findings.kinds import Severity
+from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.sessions import KafkaConnection, Slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....protocol.findings.kinds import Kind, Severity
+from ....protocol.findings import Kind, Severity
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.sessions import KafkaConnection, Slow, Unanswered

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....protocol.findings import Kind, Severity
 from ....protocol.findings.amounts import count
-from ....protocol.findings.kinds import Kind, Severity
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.flows import Fetched, Polls

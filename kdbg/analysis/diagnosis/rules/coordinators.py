@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....protocol.findings.kinds import Severity
+from ....protocol.findings import Severity
 from ....protocol.grammars.errors import error_name
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations, pairwise
 from typing import Any
 
-from ....protocol.findings.kinds import Severity
+from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Mark, Occurrences
 from ...ledgers.groups import Group, Member

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from ....exchanges.messages.peers import endpoint
-from ....protocol.findings.kinds import Severity
+from ....protocol.findings import Severity
 from ....streams.tcp.paths import Path
 from ...ledgers import Ledgers
 from ...ledgers.clusters import Advertised

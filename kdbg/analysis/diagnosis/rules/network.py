@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from ....exchanges.messages.peers import endpoint
+from ....protocol.findings import Severity
 from ....protocol.findings.amounts import times
-from ....protocol.findings.kinds import Severity
 from ....streams.tcp.paths import Path, Stall
 from ...ledgers import Ledgers
 from ..case import Case, rule

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....exchanges.messages.peers import endpoint
-from ....protocol.findings import Kind
+from ....protocol.findings import Kind, Severity
 from ....protocol.findings.facts import Encrypted
-from ....protocol.findings.kinds import Severity
 from ....streams.tcp.paths import Path
 from ...ledgers import Ledgers
 from ..case import Case, Who, rule

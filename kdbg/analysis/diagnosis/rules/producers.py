@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ....protocol.findings.kinds import Kind, Severity
+from ....protocol.findings import Kind, Severity
 from ....protocol.grammars.errors import error_name
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences

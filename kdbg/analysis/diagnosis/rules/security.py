@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from textwrap import shorten
 
-from ....protocol.findings.kinds import Severity
+from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.sessions import KafkaConnection
 from ..by_error import by_error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ....exchanges.messages.peers import endpoint
-from ....protocol.findings.kinds import Severity
+from ....protocol.findings import Severity
 from ....protocol.grammars.errors import error_name
 from ...ledgers import Ledgers
 from ...ledgers.clusters import Topic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....protocol.findings.kinds import Severity
+from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Mark, Occurrences
 from ...ledgers.flows import Samples

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ....protocol.findings.kinds import Severity
+from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.sessions import KafkaConnection, Unanswered
 from ..by_error import malformed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....exchanges.messages.exchange import Exchange
-from ....exchanges.messages.software import software_of
+from ....exchanges.messages.handshake import software_of
 from ..accounts import Accounts
 from ..evidence import Mark
 from ..sessions import KafkaConnection, offered_by

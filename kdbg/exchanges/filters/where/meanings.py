@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 from ....errors import InputError, UnknownApi
 from ....protocol import grammars
-from ....protocol.findings import Kind
-from ....protocol.findings.kinds import OLD_NAMES
+from ....protocol.findings import OLD_NAMES, Kind
 from ....protocol.grammars.errors import ERRORS
 from .shapes import OPEN, OWN, Shape, Words
 from .tree import BOOL, LIST, MAP, NUMBER, Call, Constant, Items, Loop, Name, Node, Select

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ....protocol.grammars import apis, headers, kept
-from ....protocol.wire.language.api import Direction
+from ....protocol.wire.language import Direction
 from ....protocol.wire.nodes import (
     TAGGED,
     Fixed,
@@ -18,7 +18,7 @@ from ....protocol.wire.nodes import (
     WireArray,
     WireStruct,
 )
-from ....protocol.wire.records.node import RecordsNode
+from ....protocol.wire.records import RecordsNode
 from ...messages.message import grammar_of
 from .tree import BOOL, BYTES, LIST, MAP, NUMBER, TEXT
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from ...wire.language.api import DIRECTIONS, Direction
+from ...wire.language import DIRECTIONS, Direction
 
 Versions = Mapping[Direction, frozenset[int]]
 

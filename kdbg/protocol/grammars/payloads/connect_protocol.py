@@ -23,7 +23,7 @@ from ...wire import (
     Struct,
 )
 from ...wire.language.payload import Payload
-from .holdings import connect_allocation
+from . import connect_allocation
 
 ConnectError: Final = Enum(Int16, {0: "NO_ERROR", 1: "CONFIG_MISMATCH"})
 connectors: Final = Array(

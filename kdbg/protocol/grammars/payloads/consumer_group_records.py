@@ -43,7 +43,7 @@ from ..meanings import (
     RebalanceTimeout,
     SessionTimeout,
 )
-from .holdings import classic_subscription
+from . import classic_subscription
 
 group: Final = Struct("group_id" / GroupId)
 member: Final = Struct("group_id" / GroupId, "member_id" / MemberId)

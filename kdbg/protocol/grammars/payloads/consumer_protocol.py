@@ -20,7 +20,7 @@ from ...wire import (
 )
 from ...wire.language.payload import Mistaken, Payload
 from ..meanings import ClientRack, GenerationId, Partitions
-from .holdings import assignment_data, subscription_data
+from . import assignment_data, subscription_data
 
 topic_partitions: Final = Array("topic" / TopicName, "partitions" / Partitions)
 

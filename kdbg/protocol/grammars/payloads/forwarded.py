@@ -14,7 +14,7 @@ from typing import cast
 
 from ....errors import BadValue, Truncated, UnknownApi
 from ...findings.faults import UnknownRequest
-from ...wire.language.api import Direction
+from ...wire.language import Direction
 from ...wire.language.payload import Around, PayloadForm, Readable
 from ...wire.nodes import Field, WireStruct
 from .. import api as find_by_name

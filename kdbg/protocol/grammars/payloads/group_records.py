@@ -31,7 +31,7 @@ from ...wire import (
 )
 from ...wire.language.payload import Payload
 from ..meanings import ClientHost, ClientId, GroupInstanceId, LeaderEpoch, MemberId, ProtocolType
-from .holdings import assignment, subscription
+from . import assignment, subscription
 
 offset_commit_key: Final = Payload("OffsetCommitKey", Struct(
     "group" / GroupId,

@@ -3,7 +3,7 @@
 A node is a `construct.Construct`: its `_parse` reads plain Python values (never construct's Containers) and its
 `_build` writes them, so `node.parse(data)` and `node.build(value)` are construct's own. Every other reading of a
 grammar (BNF, spans, compiled, layout, outline) is a function over a dozen classes: those of leaves.py, which this
-module hands on, and the five here that hold others; the dozenth is records/node.py's. Paths are those a person writes:
+module hands on, and the five here that hold others; the dozenth is `RecordsNode`. Paths are those a person writes:
 `topics[0].partitions[2].leader_id`. Tagged fields: KIP-482, nullable structures: KIP-893.
 """
 

@@ -33,6 +33,7 @@ from ..nodes import (
     UINT16,
     UVARINT,
     VARINT,
+    ByClass,
     Fixed,
     Length,
     LengthPrefixed,
@@ -45,12 +46,10 @@ from ..nodes import (
     WireStruct,
     join,
 )
-from ..nodes.children import ByClass
 from ..nodes.composite import TagPosition, front_size
-from ..records.node import RecordsNode
-from .inspection import Buffer, Claims, Inspection, Span
+from ..records import RecordsNode
+from .inspection import Buffer, Claims, Inspection, Span, sound_part
 from .measure import cost_of
-from .span_cache import sound_part
 
 __all__ = ["Buffer", "Inspection", "Span", "Walker", "inspect"]
 PENDING: Any = object()

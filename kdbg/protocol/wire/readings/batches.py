@@ -13,14 +13,18 @@ from functools import cache, partial
 
 from ....budget import MEMORY
 from ..nodes import Field, LengthPrefixed, Node, Sized
-from ..records.compression import decompress
 from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RECORD, RecordFormat, castagnoli
-from .anomalies import Odd
 from .codegen import CodeGenerator
-from .runtime import Unreadable
+from .runtime import Odd, Unreadable
 
 COUNTED = ("batch_length", "crc", "records_count")
 """The fields of a batch's header without which it can be neither passed over nor proved nor counted."""
+
+
+def _decompress(codec: int, data: bytes) -> bytes:
+    from ..records.compression import decompress  # which batches without a codec do without
+
+    return decompress(codec, data)
 
 
 class Batches(CodeGenerator):
@@ -41,7 +45,7 @@ class Batches(CodeGenerator):
         self.format, self.cut = format, cut
         self.fields: dict[str, str] = {}
         self.of_record: dict[str, str] = {}
-        self.names |= {"crc32c": castagnoli(), "decompress": decompress, "take": MEMORY.take}
+        self.names |= {"crc32c": castagnoli(), "decompress": _decompress, "take": MEMORY.take}
 
     # What a reading may add
 

@@ -5,7 +5,7 @@ them, become one `unpack_from`; structures are written out in place, without a c
 odd (bytes that are missing, a null where none may be, bad UTF-8, an unknown tag, a checksum) raises one of
 `UNREADABLE`, and then annotate.py reads the same bytes and says what and where. Slices never raise, so whoever runs
 the function, or its last line, must check that `pos` ends where the message ends; no loop is longer than the bytes.
-Two things are odd and yet leave no doubt about any field: a reading that `notes` them goes on (see anomalies.py).
+Two things are odd and yet leave no doubt about any field: a reading that `notes` them goes on (see runtime.py).
 
 `CodeGenerator` knows how bytes are read and proved. What becomes of a value is up to the readings, its subclasses:
 
@@ -25,6 +25,7 @@ from typing import Any
 
 from ....errors import WireError
 from ..nodes import (
+    ByClass,
     Field,
     Fixed,
     Length,
@@ -38,9 +39,8 @@ from ..nodes import (
     WireArray,
     WireStruct,
 )
-from ..nodes.children import ByClass
-from ..records.node import RecordsNode
-from . import anomalies, runtime
+from ..records import RecordsNode
+from . import runtime
 
 UNREADABLE = (WireError, struct.error, IndexError, UnicodeDecodeError, OverflowError)
 """What a generated reading raises for bytes that it does not understand."""
@@ -75,7 +75,7 @@ class CodeGenerator:
         self.names: dict[str, Any] = {
             "uvarint": runtime.uvarint, "tags": runtime.tags, "front_tags": runtime.front_tags, "uuids": runtime.UUIDS,
             "Unreadable": runtime.Unreadable, "BOOLEANS": (False, True),
-            "copy": dict.copy, "surplus": anomalies.surplus, "wrong_checksum": anomalies.wrong_checksum,
+            "copy": dict.copy, "surplus": runtime.surplus, "wrong_checksum": runtime.wrong_checksum,
         }  # fmt: skip
         self._run: list[tuple[str, str]] = []
         self._checks: list[str] = []

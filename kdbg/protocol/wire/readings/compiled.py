@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..nodes import Field, Fixed, LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
-from ..records.node import RecordsNode
+from ..records import RecordsNode
 from . import runtime
 from .codegen import UNREADABLE, CodeGenerator, fixed_size
 from .measure import begin

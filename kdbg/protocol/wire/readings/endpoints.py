@@ -10,9 +10,20 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from ..nodes import Field, Fixed, LengthPrefixed, Node, NullableStruct, Varint, WireArray, WireStruct, build
-from ..nodes.children import children, contains
-from ..records.node import RecordsNode
+from ..nodes import (
+    Field,
+    Fixed,
+    LengthPrefixed,
+    Node,
+    NullableStruct,
+    Varint,
+    WireArray,
+    WireStruct,
+    build,
+    children,
+    contains,
+)
+from ..records import RecordsNode
 from .compiled import message_reader
 from .runtime import Unreadable
 

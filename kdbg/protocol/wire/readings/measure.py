@@ -22,10 +22,11 @@ from ..nodes import (
     Varint,
     WireArray,
     WireStruct,
+    children,
+    contains,
 )
-from ..nodes.children import children, contains
 from ..nodes.composite import read_tags
-from ..records.node import RecordsNode
+from ..records import RecordsNode
 from .codegen import CodeGenerator, fixed_size
 from .runtime import Unreadable
 

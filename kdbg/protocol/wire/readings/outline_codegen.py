@@ -3,7 +3,7 @@
 `facts_reader(header, body)` returns `read(data, odd=None) -> Outline`, what `outline(body)` makes of the value. It
 proves every byte that the compiled reader with `shallow` proves, and raises one of `UNREADABLE` where that raises, and
 for what only a value tells (a topic or an error in a tagged field). So a message that it reads has no findings but
-those of what it notes in `odd` (see anomalies.py).
+those of what it notes in `odd` (see runtime.py).
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Protocol, cast
 
-from ..nodes import Field, LengthPrefixed, Node, NullableStruct, UuidNode, WireArray, WireStruct
-from ..nodes.children import children
-from ..records.node import RecordsNode
-from .anomalies import Odd
+from ..nodes import Field, LengthPrefixed, Node, NullableStruct, UuidNode, WireArray, WireStruct, children
+from ..records import RecordsNode
 from .batches import Batches
 from .codegen import CodeGenerator, Unsuited
 from .measure import begin
 from .outline import KINDS, Outline, best_name, relevant
+from .runtime import Odd
 
 
 class FactsReader(Protocol):

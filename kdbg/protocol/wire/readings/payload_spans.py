@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cache
 
 from ..language.payload import OpenedPayload
-from ..nodes import Field, Node, RemainingBytes, Sized, WireArray, WireStruct, join
-from ..nodes.children import contains
-from ..records.node import RecordsNode
+from ..nodes import Field, Node, RemainingBytes, Sized, WireArray, WireStruct, contains, join
+from ..records import RecordsNode
 from .annotate import Buffer, Inspection, Span, inspect
 from .codegen import CodeGenerator
 from .secrets import has_secrets

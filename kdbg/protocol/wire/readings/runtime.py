@@ -1,13 +1,15 @@
-"""What generated readings call: varints, tagged fields, and many numbers at once.
+"""What generated readings call: varints, tagged fields, many numbers at once, and notes of what is odd.
 
-Whatever is odd raises `Unreadable`, or an `IndexError` or `struct.error` of its own; nothing is explained here.
+Whatever is odd raises `Unreadable`, or an `IndexError` or `struct.error` of its own; nothing is explained here. What
+leaves no doubt about any field of a message is noted in the argument `odd` of the readings' functions, and read on
+after; where that is None nobody wants to hear of it, and it is unreadable as all else that is odd.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ..nodes.leaves import VARINT
@@ -134,3 +136,35 @@ class Again(dict[bytes, list[dict[str, Any]]]):
             if len(self._once) >= MOST_ARRAYS:
                 self._once.clear()
             self._once.add(data)
+
+
+class Surplus(NamedTuple):
+    """Bytes that are left over from `start` on, behind a message that is complete."""
+
+    start: int
+    length: int
+
+
+class WrongChecksum(NamedTuple):
+    """The batch that begins at `start` says one checksum, its bytes give another."""
+
+    start: int
+    says: int
+    gives: int
+
+
+Odd: TypeAlias = Surplus | WrongChecksum
+
+
+def surplus(odd: list[Odd] | None, start: int, end: int) -> None:
+    """Note that a message ends at `start`, its bytes at `end`; raise `Unreadable` where it needs more than those."""
+    if odd is None or start > end:
+        raise Unreadable
+    odd.append(Surplus(start, end - start))
+
+
+def wrong_checksum(odd: list[Odd] | None, start: int, says: int, gives: int) -> None:
+    """Note a batch whose checksum does not match."""
+    if odd is None:
+        raise Unreadable
+    odd.append(WrongChecksum(start, says, gives))

@@ -12,8 +12,7 @@ from uuid import UUID
 
 from ...findings.amounts import count
 from ..language.payload import OpenedPayload, Sealed
-from ..nodes import TAGGED, Node, RemainingBytes, Sized, WireStruct
-from ..nodes.children import Child, children, contains
+from ..nodes import TAGGED, Child, Node, RemainingBytes, Sized, WireStruct, children, contains
 
 LISTENER: Final = re.compile(r"listener\.name\.[\w-]+\.(?:(?:plain|gssapi|oauthbearer|scram-sha-256|scram-sha-512)\.)?")
 """What may stand in front of a broker's key: the listener that it is for, and the mechanism (KIP-103, KIP-226)."""

@@ -15,7 +15,6 @@ from ....errors import BadLength, BadValue
 from ...findings.faults import BatchUnfilled, ChecksumWrong, MessageUnfilled, NestedTooDeep, NoEntry, NoMessageInside
 from ..language.types import Array, At, Struct
 from ..nodes import INT32, Field, Node, WireArray, WireStruct
-from .compression import CODECS, decompress
 
 
 def crc32(data: bytes | memoryview) -> int:
@@ -151,6 +150,8 @@ def _batch(data: bytes, entry: RecordSetEntry, format: RecordFormat, readers: Re
         return batch  # type: ignore[no-any-return]
     end, codec = entry.end, batch["attributes"] & CODEC_MASK
     if codec:
+        from .compression import decompress  # which batches without a codec do without
+
         batch["compressed_records"] = data[start:end]
         data = decompress(codec, data[start:end])
         start, end = 0, len(data)
@@ -205,6 +206,8 @@ def control_type(key: bytes | None) -> str:
 
 def codec_of(entry: Mapping[str, Any]) -> str:
     """Return the name of the codec of a batch or a message."""
+    from .compression import CODECS
+
     number = entry["attributes"] & CODEC_MASK
     return CODECS.get(number) or f"unknown ({number})"
 
@@ -244,6 +247,8 @@ def unwrap(message: Mapping[str, Any], depth: int) -> bytes:
     """Return the decompressed message set of a compressed message; raise `BadValue` where it is nested too deep."""
     if depth >= MAX_NESTING:
         raise BadValue("value", 0, NestedTooDeep(MAX_NESTING))
+    from .compression import decompress
+
     data = decompress(message["attributes"] & CODEC_MASK, message["value"], magic=message["magic"])
     MEMORY.take(messages_weight(data))
     return data

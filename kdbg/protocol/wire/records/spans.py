@@ -13,10 +13,9 @@ from ...findings import Kind
 from ...findings.facts import Stopped
 from ...findings.faults import BatchUnfilled, ChecksumWrong, EndsInBatch, MessageUnfilled, NoEntry
 from ..nodes import INT32, INT64
-from ..readings.inspection import Buffer
-from ..readings.span_cache import sound_records
+from ..readings.inspection import Buffer, sound_records
+from . import RecordsNode
 from .compression import decompress
-from .node import RecordsNode
 from .sets import (
     CODEC_MASK,
     MESSAGE,

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from ....exchanges.filters.filter_set import Filters
 from ....exchanges.messages.exchange import MANY, Exchange
-from ....protocol.wire.readings.topics import Topics
+from ....protocol.wire.readings.outline import Topics
 from ....views.tables.message_columns import WantedRows
 from ....views.tables.rows import Rows
 from ....views.tables.straight import names_by_id

@@ -13,7 +13,7 @@ from uuid import UUID
 from ....capture.keylog import KeyLog
 from ....exchanges.engine.engine import Engine
 from ....exchanges.messages.exchange import Exchange
-from ....protocol.wire.readings.topics import MOST
+from ....protocol.wire.readings.outline import MOST
 from ....views.tables.connections import Connections, ConnectionStatistics
 from ..parquet import Tables
 from .making import Here, Making

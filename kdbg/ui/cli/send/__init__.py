@@ -195,7 +195,7 @@ def rounds_for(name: str | None, options: SendOptions, said: dict[str, Any]) -> 
 
 def request_for(name: str | None, options: SendOptions, said: dict[str, Any]) -> Request:
     """Return the request that --from, --body or the API's own options describe."""
-    from ....exchanges.messages.assign import parse as parse_set
+    from ....exchanges.messages.reshape import parse as parse_set
     from ....protocol import grammars
     from ..encode import text
     from ..reencode import parse

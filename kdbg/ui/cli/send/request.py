@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any, cast
 from ....capture import open_capture
 from ....errors import BuildError, InputError, UnknownVersion
 from ....exchanges.engine.engine import Engine
-from ....exchanges.messages.assign import Assignment, assign, in_order
 from ....exchanges.messages.exchange import Exchange
 from ....exchanges.messages.guide_names import guide_names, understood
 from ....exchanges.messages.message import strict
+from ....exchanges.messages.reshape import Assignment, assign, in_order
 from ....live.client.bodies import body_bytes
 from ....live.client.forms import FORMS, Body, list_offsets
 from ....live.client.producing import PARTITIONERS, Partitioner, carried_by
 from ....protocol.wire import Api
-from ....views.reading.files import numbered
+from ....views.reading import numbered
 from ..filters import option_name
 from ..reencode import guarded
 from .api_options import TIMES, repeated, required

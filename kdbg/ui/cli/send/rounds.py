@@ -23,7 +23,7 @@ from ....live.client.routes import RETRY
 from ....protocol.findings.amounts import count
 from ....views.render.columns import aligned
 from ....views.render.jsonlines import dump
-from ....views.render.times import latency
+from ....views.render.values import latency
 from .. import UNDECODED
 from .request import Request
 from .session import Screen, codes_of, errors_of

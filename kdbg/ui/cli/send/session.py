@@ -27,7 +27,7 @@ from ....protocol.grammars.errors import error_name
 from ....protocol.wire.readings.outline import outline
 from ....views.render.style import Look
 from ....views.render.summary import Summary
-from ....views.render.times import latency
+from ....views.render.values import latency
 from ....views.render.views import ExchangeView, View, texts, view
 from .. import UNDECODED, printable
 from ..output import Writer, take_look, writing

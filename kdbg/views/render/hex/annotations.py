@@ -15,7 +15,7 @@ from ....protocol.wire.nodes import Node, RemainingBytes, Sized, UuidNode, WireA
 from ....protocol.wire.nodes.otlp import ResourceMetrics
 from ....protocol.wire.nodes.sasl_tokens import Marked
 from ....protocol.wire.readings.annotate import Span
-from ....protocol.wire.records.node import RecordsNode
+from ....protocol.wire.records import RecordsNode
 from .. import values
 from ..style import Look
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ....protocol.findings.amounts import count
 from ....protocol.wire.nodes import Fixed, Node, Sized
-from ....protocol.wire.readings.topics import Topics
+from ....protocol.wire.readings.outline import Topics
 from .. import values
 from ..style import Look
 from ..text_source import Encoded, ValueTexts, encoded

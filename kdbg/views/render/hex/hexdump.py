@@ -16,17 +16,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from ....errors import InputError
-from ....exchanges.messages.message import Message, explain, header_grammar
-from ....exchanges.messages.payloads import Context, open_inspection
+from ....exchanges.messages.message import Context, Message, explain, header_grammar
+from ....exchanges.messages.payloads import open_inspection
 from ....protocol.findings import Finding, Kind
 from ....protocol.findings.amounts import count
 from ....protocol.findings.facts import SizeWrong
 from ....protocol.findings.text import beside
 from ....protocol.wire import Api
-from ....protocol.wire.language.api import Direction
+from ....protocol.wire.language import Direction
 from ....protocol.wire.nodes import WireStruct
 from ....protocol.wire.readings.annotate import Inspection, Span
-from ....protocol.wire.readings.topics import Topics
+from ....protocol.wire.readings.outline import Topics
 from .. import values
 from ..findings import finding_line, style
 from ..meanings import INDEX, meanings

@@ -1,7 +1,7 @@
 """The functions that dump clean messages and record sets straight from their bytes (see wire/readings/codegen.py).
 
 `dumping(texts, header, body)` returns `dump(data, topics, odd=None)`, which returns the lines in pieces, the size in
-front of the message included; what it notes has no line (see anomalies.py). They are those of
+front of the message included; what it notes has no line (see runtime.py). They are those of
 hexdump.py; for all that only an inspection tells (payloads, secrets, tagged fields, faults, messages of magic 0 and 1,
 control batches, whose records are payloads) it raises one of `UNREADABLE`.
 """
@@ -27,16 +27,16 @@ from ....protocol.wire.nodes import (
     Varint,
     WireArray,
     WireStruct,
+    contains,
 )
-from ....protocol.wire.nodes.children import contains
 from ....protocol.wire.nodes.composite import TAGGED
 from ....protocol.wire.nodes.leaves import INT8
-from ....protocol.wire.readings.anomalies import Odd
 from ....protocol.wire.readings.batches import Batches
 from ....protocol.wire.readings.codegen import Unsuited
 from ....protocol.wire.readings.measure import begin
+from ....protocol.wire.readings.runtime import Odd
 from ....protocol.wire.readings.secrets import has_secrets
-from ....protocol.wire.records.node import RecordsNode
+from ....protocol.wire.records import RecordsNode
 from ....protocol.wire.records.sets import CODEC_MASK, CONTROL
 from .. import values
 from .annotations import LEFT_OVER, size_text

@@ -10,10 +10,10 @@ from itertools import chain
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
 from ....protocol.findings import Finding
 from ....protocol.wire import Api
-from ....protocol.wire.language.api import Direction
-from ....protocol.wire.readings.anomalies import Odd
+from ....protocol.wire.language import Direction
 from ....protocol.wire.readings.codegen import UNREADABLE
-from ....protocol.wire.readings.topics import ALWAYS, Topics
+from ....protocol.wire.readings.outline import ALWAYS, Topics
+from ....protocol.wire.readings.runtime import Odd
 from ..exchange_header import Headings, encode, remarks
 from ..style import Look
 from ..text_source import layout_of

@@ -13,9 +13,8 @@ from ....exchanges.messages.message import Message
 from ....exchanges.messages.rejection import went_wrong
 from ....protocol.findings import amounts
 from ....protocol.wire import Api
-from ....protocol.wire.language.api import Direction
-from ....protocol.wire.nodes import TAGGED, Field, Fixed, Node, WireArray, WireStruct
-from ....protocol.wire.nodes.children import children
+from ....protocol.wire.language import Direction
+from ....protocol.wire.nodes import TAGGED, Field, Fixed, Node, WireArray, WireStruct, children
 from ....protocol.wire.records.sets import RecordFormat
 from .. import values
 from ..exchange_header import findings_of

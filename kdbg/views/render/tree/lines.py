@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from ....protocol.wire.nodes import Node, RemainingBytes, Sized, WireArray
-from ....protocol.wire.readings.anomalies import Odd
 from ....protocol.wire.readings.compiled import reader
-from ....protocol.wire.readings.runtime import Unreadable
-from ....protocol.wire.records.node import RecordsNode
+from ....protocol.wire.readings.runtime import Odd, Unreadable
+from ....protocol.wire.records import RecordsNode
 from ..text_source import Encoded, TextSource, ValueTexts, encoded
 from ..values import Memo, quote, timestamp
 from .tree import Tree

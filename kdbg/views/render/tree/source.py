@@ -1,7 +1,7 @@
 """The functions that draw clean messages and record sets straight from their bytes (see wire/readings/codegen.py).
 
 `drawing(texts, header, body, below)` returns `draw(data, out, topics, odd=None)`: it appends the lines below that of
-the message, in pieces, to `out`; what it notes has no line (see anomalies.py). They are those that the
+the message, in pieces, to `out`; what it notes has no line (see runtime.py). They are those that the
 tree of `texts` draws of the value; for all that only a value tells (payloads, secrets, tagged fields, faults, messages
 of magic 0 and 1, control batches) it raises one of `UNREADABLE`, and what it appended then is worth nothing.
 """
@@ -25,15 +25,15 @@ from ....protocol.wire.nodes import (
     Varint,
     WireArray,
     WireStruct,
+    children,
+    contains,
 )
-from ....protocol.wire.nodes.children import children, contains
-from ....protocol.wire.readings.anomalies import Odd
 from ....protocol.wire.readings.batches import Batches
 from ....protocol.wire.readings.codegen import WRITES, Unsuited
 from ....protocol.wire.readings.measure import begin
-from ....protocol.wire.readings.runtime import Unreadable
+from ....protocol.wire.readings.runtime import Odd, Unreadable
 from ....protocol.wire.readings.secrets import has_secrets
-from ....protocol.wire.records.node import RecordsNode
+from ....protocol.wire.records import RecordsNode
 from ....protocol.wire.records.sets import APPEND_TIME, CODEC_MASK, CONTROL, entries
 from ..text_source import Encoded, encoded
 from ..values import CHECKSUM, Memo
@@ -95,7 +95,7 @@ class Leaves(Lines):
 
 
 class Drawing(Protocol):
-    """Appends the lines of a message, given its bytes, to `out`; `odd` is a list for what it notes (anomalies.py)."""
+    """Appends the lines of a message, given its bytes, to `out`; `odd` is a list for what it notes (runtime.py)."""
 
     def __call__(
         self, data: bytes, out: list[bytes], topics: Mapping[uuid.UUID, str], odd: list[Odd] | None = None, /

@@ -30,7 +30,7 @@ from ....protocol.wire.nodes import (
 )
 from ....protocol.wire.nodes.otlp import ResourceMetrics
 from ....protocol.wire.readings.secrets import Hidden, veil
-from ....protocol.wire.records.node import RecordsNode
+from ....protocol.wire.records import RecordsNode
 from ....protocol.wire.records.sets import RecordFormat
 from .. import values
 from ..meanings import sentence
@@ -246,7 +246,7 @@ class Tree:
         else:
             self.lines.append(f"{head}  {values.octets(data, self.look.max_text)}")
 
-    def said(self, data: ReadValue) -> str:
+    def value_text(self, data: ReadValue) -> str:
         """Return what a key or value was read as."""
         from ..record_values import quoted  # it brings JSON
 
@@ -314,7 +314,7 @@ class Tree:
             if data is None:
                 return self.null
             if type(data) is ReadValue:
-                return self.said(data)
+                return self.value_text(data)
             if type(data) is not bytes and isinstance(shown := self.veiled(data), Hidden):
                 return f"{on}{values.octets(shown)}{off}"
             try:

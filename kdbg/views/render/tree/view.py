@@ -10,10 +10,10 @@ from ....exchanges.messages.exchange import CapturedMessage, Exchange
 from ....exchanges.messages.message import Message
 from ....protocol.findings import Finding
 from ....protocol.wire import Api
-from ....protocol.wire.language.api import Direction
-from ....protocol.wire.readings.anomalies import Odd
+from ....protocol.wire.language import Direction
 from ....protocol.wire.readings.compiled import UNREADABLE
-from ....protocol.wire.readings.topics import ALWAYS, Topics
+from ....protocol.wire.readings.outline import ALWAYS, Topics
+from ....protocol.wire.readings.runtime import Odd
 from ..exchange_header import Headings, encode, findings_of, remarks
 from ..findings import finding_line
 from ..style import Look

@@ -1,16 +1,22 @@
-"""A connection spoken inside another, as behind a proxy's preamble: the engine sees a connection of plain bytes."""
+"""Connections inside another, after a proxy's preamble or in TLS: the engine sees connections of plain bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import Foreign
+from ...protocol.findings.facts import Encrypted, Foreign
 from ...streams.tcp.connection import Connection
 from ...streams.tcp.stream import NOBODY, Receiver
-from ..messages.peers import Via
+from ..messages.peers import Decrypted, Via
 from .classifier import Budget, Event
-from .preambles import LONGEST, OTHER, PreambleEnd, ProxyRefused, Read
+from .foreign import LONGEST, OTHER, PreambleEnd, ProxyRefused, Read
+
+if TYPE_CHECKING:
+    from ...streams.tls.session import Keys, TlsConnection, Why
+    from ...streams.tls.side import Budget as TlsBudget
+    from ...streams.tls.side import TlsDirection
 
 
 class Layer:
@@ -169,3 +175,78 @@ class Proxied(Layer):
         self._opens(self)
         self.sent.release(sent)
         self.answered.release(answered)
+
+
+class NoKeys:
+    """No secrets at all."""
+
+    def find(self, key: bytes, /) -> None:
+        return None
+
+    def __bool__(self) -> bool:
+        return False
+
+
+NO_KEYS = NoKeys()
+
+
+class Tls(Layer):
+    """TLS on a TCP connection, or behind a preamble on one, which is `tcp`.
+
+    `sent` and `answered` take the streams of its ends. `opens` is called when plain bytes are about to
+    come, `closes` where there will be none.
+    """
+
+    __slots__ = ("_closes", "_opens", "_session", "answered", "sent", "tcp")
+    tcp: Connection | Proxied
+    sent: TlsDirection
+    answered: TlsDirection
+
+    def __init__(
+        self,
+        tcp: Connection | Proxied,
+        keys: Keys,
+        budget: TlsBudget,
+        opens: Callable[[Tls], None],
+        closes: Callable[[Tls, Finding], None],
+    ) -> None:
+        from ...streams.tls import TlsConnection  # which plain traffic does without
+
+        self.tcp, self._opens, self._closes = tcp, opens, closes
+        self._session = TlsConnection(keys, budget, self._is_open, self._is_closed)
+        self.sent, self.answered = self._session.sides
+
+    @property
+    def handshake(self) -> bool:
+        """Whether it is certain that the initiator is the client: of TCP, or of TLS."""
+        return self.tcp.handshake or self._session.client is self.sent
+
+    @property
+    def client(self) -> int:
+        """0 if the initiator of the connection is the client, by its hello, else 1."""
+        return int(self._session.client is self.answered)
+
+    @property
+    def about(self) -> Decrypted:
+        """What exchanges tell of it."""
+        about = self._session.about
+        return Decrypted(about.version, about.cipher, about.server_name, about.protocols)
+
+    def ignore(self) -> None:
+        """Free what waits, and take nothing any more."""
+        self._session.ignore()
+        self.tcp.ignore()
+
+    def _is_open(self, session: TlsConnection) -> None:
+        self._opens(self)
+
+    def _is_closed(self, session: TlsConnection, why: Why) -> None:
+        facts = Encrypted(*session.about, why.value)
+        self._closes(self, Finding(Kind.NOT_DECRYPTED, length=self.tcp.bytes, facts=facts))
+
+
+def unwrapped(connection: Proxied | Tls) -> tuple[Connection, Decrypted | None, Via | None]:
+    """Return the TCP connection that one is inside of, with what TLS and the preamble tell."""
+    decrypted = connection.about if isinstance(connection, Tls) else None
+    below = connection.tcp if isinstance(connection, Tls) else connection
+    return (below.tcp, decrypted, below.via) if isinstance(below, Proxied) else (below, decrypted, None)

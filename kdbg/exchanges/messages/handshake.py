@@ -1,20 +1,43 @@
-"""Raw SASL tokens: frames that hold nothing but one, from SaslHandshake v0 on until a request proves itself again.
+"""What a connection begins with: what a client says that it is, and raw SASL tokens.
 
-Clients of 0.9 send GSSAPI tokens without any handshake ("SASL Authentication Sequence" in the 0.10.1 guide).
+Name and version of a client's software are in ApiVersions since version 3 (KIP-511).
 
-A token of the client is answered by one of the broker, unless the mechanism has nothing left to say: then Kafka's
-broker sends no frame (SaslServerAuthenticator, handleSaslToken: a null response), and its client sends its first
-request right behind its last token (SaslClientAuthenticator: COMPLETE, where there are no SaslAuthenticate headers).
+Raw SASL tokens are frames that hold nothing but one, from SaslHandshake v0 on until a request proves itself again.
+Clients of 0.9 send GSSAPI tokens without any handshake ("SASL Authentication Sequence" in the 0.10.1 guide). A token of
+the client is answered by one of the broker, unless the mechanism has nothing left to say: then Kafka's broker sends no
+frame (SaslServerAuthenticator, handleSaslToken: a null response), and its client sends its first request right behind
+its last token (SaslClientAuthenticator: COMPLETE, where there are no SaslAuthenticate headers).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ...protocol.wire import Api
-from ..messages.exchange import CapturedMessage
-from ..messages.message import read
+from .exchange import CapturedMessage
+from .message import read
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
+"""What brokers take for the name of a client's software (KIP-511), as far as it is not endless."""
+
+
+def software_of(request: CapturedMessage) -> tuple[str | None, str | None] | None:
+    """Return name and version from a request of ApiVersions; None where it has none."""
+    message = request.message()
+    if message is None or "client_software_name" not in message.body:
+        return None
+    return message.body["client_software_name"], message.body.get("client_software_version")
+
+
+def software_in(request: CapturedMessage) -> str:
+    """Return the name of the software in a request of ApiVersions, "" for none; keep nothing of what is read."""
+    if request.api is None:
+        return ""
+    name = read(request.api, request.version, "request", request.data, shallow=True).body.get("client_software_name")
+    return name if isinstance(name, str) and NAME.fullmatch(name) else ""
+
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 ROUNDS = 16

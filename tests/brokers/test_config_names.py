@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.protocol.wire.readings.secrets import PUBLIC
+from kdbg.protocol.wire.readings.secrets import public_names
 
 from .classpath import classpath
 from .java import QUICK, java
@@ -38,9 +38,9 @@ def known() -> set[tuple[str, str]]:
 def test_no_password_is_public(known: set[tuple[str, str]]) -> None:
     passwords = {key for key, kind in known if kind == "PASSWORD"}
     assert {"sasl.jaas.config", "ssl.keystore.key", "delegation.token.master.key"} <= passwords
-    assert not (passwords | CREDENTIALS) & PUBLIC
+    assert not (passwords | CREDENTIALS) & public_names()
 
 
 def test_all_others_are_public_and_nothing_else(known: set[tuple[str, str]]) -> None:
     passwords = {key for key, kind in known if kind == "PASSWORD"}
-    assert {key for key, _ in known} - passwords - CREDENTIALS == PUBLIC
+    assert {key for key, _ in known} - passwords - CREDENTIALS == public_names()

@@ -89,7 +89,7 @@ def test_a_command_that_fails_is_named_with_its_status(path: str, tmp_path: Path
 def test_packets_that_come_with_the_header_are_shown_at_once(watching: Any, path: str, tmp_path: Path) -> None:
     """The command writes a capture as one piece, then nothing."""
     capture = Path(__file__).parents[2] / "captures" / "first-contact.pcap"
-    (tmp_path / "ssh").write_text(f"#!/bin/sh\ncat {shlex.quote(str(capture))}\nexec cat >&2\n")
+    (tmp_path / "ssh").write_text(f"#!/bin/sh\ncat {shlex.quote(str(capture))}\nexec cat\n")
     watch = watching("--via", "ssh:there", PATH=path)
     assert watch.line()["api"] == "ApiVersions"
     assert watch.end()[0] == 130

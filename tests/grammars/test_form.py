@@ -26,7 +26,6 @@ SHARED_FILES = {
     "meanings",
     "proofs",
     "records",
-    "registry",
     "releases",
     "sasl",
     "topology",

@@ -236,7 +236,7 @@ def test_what_a_command_does_wrong_is_said(tmp_path: Path) -> None:
         ),
     ):
         _, lines = relayed(wanted(), *command)
-        assert (lines[1]["taken"], lines[1]["files"]) == (taken, [])
+        assert (lines[1]["captured"], lines[1]["files"]) == (taken, [])
         assert lines[1]["problem"] == problem
     assert relayed(wanted(), "/nowhere/ssh") == (
         b"", [{"problem": "/nowhere/ssh cannot be started: No such file or directory"}])  # fmt: skip

@@ -155,7 +155,6 @@ def add_finding(checkout: Checkout) -> None:
     checkout.change("kdbg/ui/guide/findings.md", (heading, text + heading))
     checkout.change(
         "kdbg/exchanges/engine/pairing.py",
-        ("import Finding\n", "import Finding, Kind\n"),
         (
             "        note_rejection(exchange)\n        self._hand_over(exchange)\n\n    def _hold",
             "        if len(exchange.client_id or '') > 4:\n"

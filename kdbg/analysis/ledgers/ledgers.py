@@ -25,6 +25,10 @@ NO_BODY: dict[str, Any] = {}
 class Ledgers(Accounts):
     """Feed it with `packets`, `take`, and `left_over` for what belongs to no exchange, in an engine's order."""
 
+    exchanges: int
+    first_time: int
+    last_time: int
+
     def packets(self, packets: Sequence[Packet]) -> None:
         """Take packets, before the engine does."""
         if packets:

@@ -80,7 +80,10 @@ class Stream:
         "deadline", "due", "ended", "first", "receiver", "regular",
     )  # fmt: skip
     certain: bool
+    deadline: int
+    due: int
     ended: bool
+    receiver: Receiver
     regular: bool
 
     def __init__(

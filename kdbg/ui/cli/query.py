@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...scale.spark.query import sql as spark_sql
     from ...views.render.style import Look
 
-    Answer: TypeAlias = database.Answer | spark_sql.Answer
+    QueryResult: TypeAlias = database.Answer | spark_sql.Answer
 
 MOST = 100
 """Rows of a table, unless more are asked for."""
@@ -115,8 +115,8 @@ def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str,
     return (arguments, "") if ask else (tuple(sources), last)
 
 
-Ask: TypeAlias = "Callable[[str, int | None], Answer]"
-"""Answers SQL, with so many rows at most."""
+Ask: TypeAlias = "Callable[[str, int | None], QueryResult]"
+"""Runs SQL, with so many rows at most."""
 
 
 class AnswerFormat(NamedTuple):
@@ -195,7 +195,7 @@ def title(name: str, mark: str = "") -> str:
     return f"{mark}{name}: {QUESTIONS[name].about}\n" if name else ""
 
 
-def table(answer: Answer, most: int, look: Look) -> str:
+def table(answer: QueryResult, most: int, look: Look) -> str:
     """Return the answer as a table of at most `most` rows, with a line below if there are more rows, or none."""
     from ...views.render import answers
 
@@ -206,7 +206,7 @@ def table(answer: Answer, most: int, look: Look) -> str:
     return answers.table(answer.columns, rows[:most], look) + look.paint("dim", left)
 
 
-def lines(answer: Answer, form: AnswerFormat, name: str) -> Iterator[str | bytes]:
+def lines(answer: QueryResult, form: AnswerFormat, name: str) -> Iterator[str | bytes]:
     """Yield the answer as CSV, below a line of its columns, or as JSON Lines; `name` is the question's, for JSON.
 
     Raise `InputError` for JSON of two columns with the same name.

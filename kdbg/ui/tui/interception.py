@@ -85,7 +85,7 @@ class Interception:
         self._change(message, lambda held: with_bytes(message.data, start, end, text))
 
     def _change(self, message: HeldMessage, change: Callable[[Held], bytes]) -> None:
-        assert message.held is not None, "it was told by the relay"
+        assert message.held is not None, "the relay has reported it"
         data = change(message.held)
         message.changed = message.changed or data != message.data
         message.data, message.exchange = data, message.held.exchange({}, data)

@@ -141,7 +141,7 @@ def add_filter(checkout: Checkout) -> None:
         "kdbg/exchanges/filters/table.py",
         (last, block("A filter") + last), (options, f"{block('A filter', 1)}\n\n{options}"),
     )  # fmt: skip
-    checkout.python("-m", "tests.guide")
+    checkout.python("-m", "tests.guide", "filters")
 
 
 def add_finding(checkout: Checkout) -> None:
@@ -162,7 +162,7 @@ def add_finding(checkout: Checkout) -> None:
             "        note_rejection(exchange)\n        self._hand_over(exchange)\n\n    def make_room",
         ),
     )
-    checkout.python("-m", "tests.guide")
+    checkout.python("-m", "tests.guide", "findings")
 
 
 def add_cause(checkout: Checkout) -> None:
@@ -178,7 +178,7 @@ def add_cause(checkout: Checkout) -> None:
         "tests/incidents/scenarios/producing.py",
         ("\nINCIDENTS", f"\n{made}\n\nINCIDENTS"), ("INCIDENTS = (\n", f"INCIDENTS = (\n{table}"),
     )  # fmt: skip
-    checkout.python("-m", "tests.guide")
+    checkout.python("-m", "tests.guide", "causes")
     checkout.python("-m", "tests.incidents", "topic-exists")
 
 

@@ -25,7 +25,7 @@ from kdbg.views.render.views import VIEWS
 from tests.test_findings import too_many_records
 from tests.traffic import Talk, framed, header_bytes, pcap
 
-from .cases import for_each
+from .cases import by_day, for_each
 from .cli.traits import TRAITS
 
 SHARED = Path(__file__).parents[2] / "shared" / "captures" / "hostile"
@@ -95,7 +95,7 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @for_each("view", sorted(set(VIEWS) - {"summary"}))
-@for_each("bomb", ["records", "batches", "array", "nested"])
+@for_each("bomb", by_day(["records", "batches", "array", "nested"], 2))
 def test_little_input_takes_no_more_than_it_may(bomb: str, view: str, captures: dict[str, Path]) -> None:
     status, shown, said = decoded(captures[bomb], view)
     assert "Traceback" not in said
@@ -114,7 +114,7 @@ def test_shared_bombs(bomb: Path | None, view: str) -> None:
     assert status in (0, 1)
 
 
-@pytest.mark.parametrize("bomb", [*bombs(), *sorted(SHARED.glob("bomb-*"))], ids=str)
+@pytest.mark.parametrize("bomb", by_day([*bombs(), *sorted(SHARED.glob("bomb-*"))], 2), ids=str)
 def test_redaction_ends_and_takes_no_more_than_it_may(
     bomb: str | Path, captures: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -24,7 +24,7 @@ from kdbg.views.render.style import Look
 from kdbg.views.render.values import quote
 from kdbg.views.render.views import LONG
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..grammars.values import CUT_OFF, append_time, batch, control, message, record
 from .test_drawn import CAPTURES, captured, fetched, halves, produce
 
@@ -51,7 +51,7 @@ class ByInspection(HexView):
         return None
 
 
-@pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", by_day(sorted(CAPTURES.glob("*.pcap*")), 2), ids=lambda path: path.name)
 def test_every_capture_is_dumped_the_same_by_bytes_and_by_inspection(path: Path) -> None:
     topics: dict[UUID, str] = {}
     exchanges = list(kdbg.read(path))

@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 DESKTOP, PHONE = (1400, 900), (390, 844)
+EVERY_WIDTH = pytest.mark.parametrize("shown", [DESKTOP, PHONE], ids=["desktop", "phone"], indirect=True)
+"""For tests of a fixture `shown`, a page that is on a desktop unless it is told another size."""
 
 
 def chromium_path() -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .browser import DESKTOP, PHONE, chromium_path, complaints, size
+from .browser import DESKTOP, EVERY_WIDTH, chromium_path, complaints, size
 from .scripted import ESCAPES, HOSTILE
 
 pytestmark = pytest.mark.skipif(chromium_path() is None, reason="no Chromium: apt-get install chromium")
@@ -25,10 +25,10 @@ VALIDATED = """Object.values(JSON.parse(document.getElementById("figures").textC
     .filter((wrong) => wrong.code !== "unused").map((wrong) => wrong.msg)"""
 
 
-@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.fixture
 def shown(request: pytest.FixtureRequest, browser: Any, written: Path) -> Iterator[Any]:
-    """The page, drawn. Whatever goes wrong on it is an error of the test, at its end."""
-    tab = browser.new_page(viewport=size(request.param), color_scheme="light")
+    """The page, drawn; whatever goes wrong on it is an error of the test, at its end."""
+    tab = browser.new_page(viewport=size(getattr(request, "param", DESKTOP)), color_scheme="light")
     wrong = complaints(tab)
     tab.on("dialog", lambda dialog: (wrong.append(f"alert {dialog.message}"), dialog.dismiss()))
     tab.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else wrong.append(asked.url))
@@ -49,11 +49,13 @@ def background(tab: Any) -> str:
     return found
 
 
+@EVERY_WIDTH
 def test_every_chart_is_drawn_and_nothing_sticks_out(shown: Any) -> None:
     assert shown.locator(".chart .main-svg:first-child").count() == CHARTS
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@EVERY_WIDTH
 def test_what_is_wrong_is_on_the_first_screen(shown: Any) -> None:
     bottom = shown.evaluate("document.getElementById('causes').getBoundingClientRect().bottom")
     assert bottom <= shown.viewport_size["height"]

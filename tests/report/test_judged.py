@@ -22,7 +22,7 @@ from ..cases import for_each
 from ..cli.calls import call
 from ..diagnosis.books import STAGED
 from ..traffic import Talk, pcap
-from .browser import DESKTOP, PHONE, chromium_path, complaints, size
+from .browser import DESKTOP, EVERY_WIDTH, chromium_path, complaints, size
 from .scripted import ESCAPES, HOSTILE
 
 BROKEN = (
@@ -145,12 +145,12 @@ def test_captured_text_is_text() -> None:
     assert "&lt;img src=x onerror=alert(1)&gt;" in head(text)
 
 
-@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.fixture
 def shown(request: pytest.FixtureRequest, browser: Any, tmp_path: Path) -> Iterator[Any]:
     """The page of two captures with causes, drawn; whatever goes wrong on it is an error of the test."""
     path = tmp_path / "report.html"
     path.write_text(made(staged("transactional-id-of-two"), staged("group-of-two-programs"))[1], encoding="utf-8")
-    tab = browser.new_page(viewport=size(request.param), color_scheme="dark")
+    tab = browser.new_page(viewport=size(getattr(request, "param", DESKTOP)), color_scheme="dark")
     wrong = complaints(tab)
     tab.goto(path.as_uri())
     tab.wait_for_selector("#filters[data-ready]", state="attached")
@@ -159,6 +159,7 @@ def shown(request: pytest.FixtureRequest, browser: Any, tmp_path: Path) -> Itera
     assert not wrong
 
 
+@EVERY_WIDTH
 @pytest.mark.skipif(chromium_path() is None, reason="no Chromium: apt-get install chromium")
 def test_causes_and_stories_have_room_on_a_screen_of_any_width(shown: Any) -> None:
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -171,8 +172,6 @@ def test_causes_and_stories_have_room_on_a_screen_of_any_width(shown: Any) -> No
 
 @pytest.mark.skipif(chromium_path() is None, reason="no Chromium: apt-get install chromium")
 def test_stories_stay_whole_when_something_is_chosen(shown: Any) -> None:
-    if shown.viewport_size["width"] < 600:
-        shown.locator("#filters summary").click()
     marks = shown.locator("#chart-stories-time .point").count()
     shown.locator("#filter-api").select_option(index=1)
     shown.wait_for_selector("main[aria-busy='false']")

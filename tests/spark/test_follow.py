@@ -66,7 +66,7 @@ def test_every_exchange_is_there_once_though_it_is_killed_twice(run: Run, tmp_pa
         [*FOLLOW, folder, "--out", out, "--until-idle", "2s"], capture_output=True, env=ENVIRONMENT, timeout=300
     )
     assert done.returncode == 1, done.stderr.decode()
-    assert commits(out) > 3, "it was all done in a batch or two"
+    assert commits(out) >= 3, "each run made a batch"
     assert tabled(out) == decoded([whole], str(folder / "roll.pcap*"))
     once, _ = run([folder])
     for table in ("connections", "partitions", "problems"):

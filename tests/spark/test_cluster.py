@@ -106,6 +106,7 @@ def reasons(events: Path) -> set[str]:
     return {line["Task End Reason"]["Reason"] for line in lines if line["Event"] == "SparkListenerTaskEnd"}
 
 
+@pytest.mark.nightly
 def test_a_cluster_makes_the_tables_that_one_machine_makes(
     master: str, captures: Path, wanted: dict[str, list[Row]], tmp_path: Path
 ) -> None:
@@ -135,6 +136,7 @@ def test_an_executor_that_is_killed_takes_nothing_along_and_nothing_is_doubled(
     assert reasons(events) & {"ExecutorLostFailure", "FetchFailed", "Resubmitted"}, reasons(events)
 
 
+@pytest.mark.nightly
 def test_spark_submit_runs_it_with_kdbg_as_a_zip(
     master: str, captures: Path, wanted: dict[str, list[Row]], packed: Path, python: Path, tmp_path: Path
 ) -> None:
@@ -144,6 +146,7 @@ def test_spark_submit_runs_it_with_kdbg_as_a_zip(
     assert contents(tmp_path / "tables") == wanted
 
 
+@pytest.mark.nightly
 def test_spark_connect_runs_it_with_kdbg_as_a_zip(
     captures: Path, wanted: dict[str, list[Row]], packed: Path, python: Path, tmp_path: Path
 ) -> None:

@@ -85,6 +85,7 @@ def commits(out: Path) -> int:
         return 0
 
 
+@pytest.mark.nightly
 def test_ctrl_c_ends_it_and_it_goes_on_later(tmp_path: Path) -> None:
     folder, out = tmp_path / "in", tmp_path / "tables"
     folder.mkdir()

@@ -45,6 +45,7 @@ def fetched(folder: Path) -> list[Row]:
     return tabled(folder)
 
 
+@pytest.mark.nightly
 def test_captures_and_tables_may_lie_in_an_object_store(store: dict[str, str], tmp_path: Path) -> None:
     packets = concatenated(12)
     for name, part in (("first", packets[:2000]), ("second", packets[2000:])):

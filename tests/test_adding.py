@@ -179,7 +179,7 @@ def add_cause(checkout: Checkout) -> None:
         ("\nINCIDENTS", f"\n{made}\n\nINCIDENTS"), ("INCIDENTS = (\n", f"INCIDENTS = (\n{table}"),
     )  # fmt: skip
     checkout.python("-m", "tests.guide", "causes")
-    checkout.python("-m", "tests.incidents", "topic-exists")
+    checkout.python("-m", "tests.incidents", "invalid-replication-factor")
 
 
 def test_a_new_version_is_one_line_to_every_command(checkout: Checkout) -> None:

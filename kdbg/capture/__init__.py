@@ -115,7 +115,7 @@ Data: TypeAlias = bytes
 
 
 class Lost(NamedTuple):
-    """Packets that a capture lacks: `dropped` by the system, `unread` because nobody read them fast enough."""
+    """Packets that a capture lacks: `dropped` by the system, `unread` because they were not read fast enough."""
 
     dropped: int = 0
     unread: int = 0

@@ -151,7 +151,7 @@ PADDING = tuple(bytes(-length % 4) for length in range(4))
 
 
 def section() -> bytes:
-    """Return the block that a file begins with; interfaces are numbered from 0 behind it."""
+    """Return the block that a file begins with; interfaces are numbered from 0 after it."""
     return _block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
 
 
@@ -169,7 +169,7 @@ def enhanced(number: int, time: int, data: bytes, sent: int) -> bytes:
 
 
 def around(number: int, time: int, size: int, sent: int) -> tuple[bytes, bytes]:
-    """Return what stands before and behind a packet of `size` bytes in its block."""
+    """Return what comes before and after a packet of `size` bytes in its block."""
     length = 32 + size + (-size & 3)
     front = _head(ENHANCED, length, number, time >> 32, time & 0xFFFFFFFF, size, sent)
     return front, PADDING[size & 3] + _length(length)

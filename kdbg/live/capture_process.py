@@ -98,7 +98,7 @@ class PacketOutput:
     now: int = 0
     problem: str = ""
     dropped: int | None = None
-    """Packets that the kernel dropped; None where nobody knows."""
+    """Packets that the kernel dropped; None if unknown."""
 
     def __init__(self, outflow: Outflow, files: Files | None) -> None:
         self.outflow, self.files = outflow, files

@@ -25,7 +25,7 @@ from kdbg.scale.query.database import Database
 from kdbg.scale.query.sources import Decoded
 from kdbg.views.tables.columns import ABOUT, TABLES
 from kdbg.views.tables.questions import QUESTIONS
-from tests.cli.calls import SHIPPED
+from tests.cli.calls import CAPTURES, SHIPPED, call
 from tests.spark import asked, members
 
 from .worked_out import CHECKS, COMINGS_AND_GOINGS, Answers
@@ -159,3 +159,9 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "find_spec", lambda name: None if name == "duckdb" else sys)
     with pytest.raises(InputError, match=r"kdbg query needs duckdb; pip install 'kdbg-kafka\[query\]'"):
         Database()
+
+
+def test_a_former_name_of_a_query_is_accepted() -> None:
+    today, former = (call("query", CAPTURES / "errors.pcap", "--ask", name) for name in ("no-response", "unanswered"))
+    assert former == today
+    assert "Fetch" in today.out

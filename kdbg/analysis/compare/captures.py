@@ -25,7 +25,7 @@ WHOM = frozenset({"topic", "group", "partition", "error", "secret"})
 """Meanings of fields that say whom or what a request is about, not how it is made."""
 SOFTWARE = "client_software_name", "client_software_version"
 NAMES = frozenset({"key", "host", "port", *SOFTWARE})
-"""Names of fields that say whom a request is about, and have no meaning that says so."""
+"""Names of fields that identify the subject of a request, and have no meaning that states it."""
 PLACES = "offset", "_epoch", "offset_delta"
 """Ends of the names of fields that say how far something has come."""
 

@@ -147,7 +147,7 @@ class KafkaConnection:
         self.refused: tuple[Mark, int, str | None] | None = None
         """The exchange in which SASL failed, its error code and message."""
         self.offered: dict[int, tuple[int, int]] = {}
-        """API keys and the versions of them that the broker offers, as it told on this connection."""
+        """API keys and the versions of them that the broker offers, by its response on this connection."""
         self.apis: dict[int, Use] = {}
         self.exchanges: int = 0
         self.first: Mark | None = None

@@ -156,7 +156,7 @@ def _number(node: Fixed | Varint, value: Any) -> Any:
 
 
 UNVERSIONED = -1
-"""The version of an exchange of which nobody says which it is."""
+"""The version of an exchange whose version is unknown."""
 
 
 class LoggedMessage(CapturedMessage):

@@ -287,7 +287,7 @@ class Engine:
         return Classifier(channel, self.budget, kafka, other, inside)
 
     def _classify_inside(self, layer: Proxied | Tls) -> None:
-        """Find out what is spoken behind a preamble, or on a connection that can be decrypted."""
+        """Find the protocol after a preamble, or on a connection that can be decrypted."""
         for side, receiver in zip((layer.sent, layer.answered), self._classify(layer).sides, strict=True):
             side.attach(receiver)
 

@@ -270,7 +270,7 @@ def steps(one: int, other: int) -> int:
 
 
 def beyond(one: int, ahead: int) -> int:
-    """Return the correlation id that stands so many steps behind another one."""
+    """Return the correlation id that follows another one after so many steps."""
     return ((one + ahead + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 

@@ -112,7 +112,7 @@ class PreambleDirection:
 
 
 class Proxied(Layer):
-    """What is spoken behind a preamble on `tcp`; `via` says what that told, None while it goes on or if it is none.
+    """The protocol after a preamble on `tcp`; `via` says what that told, None while it goes on or if it is none.
 
     `opens` is called when it is over, or turns out to be none; `closes` where the proxy refused.
     """
@@ -191,7 +191,7 @@ NO_KEYS = NoKeys()
 
 
 class Tls(Layer):
-    """TLS on a TCP connection, or behind a preamble on one, which is `tcp`.
+    """TLS on a TCP connection, or after a preamble on one, which is `tcp`.
 
     `sent` and `answered` take the streams of its ends. `opens` is called when plain bytes are about to
     come, `closes` where there will be none.

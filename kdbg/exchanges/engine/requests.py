@@ -279,7 +279,7 @@ MOST, LONGEST = 64, 512
 
 
 class Prefix(NamedTuple):
-    """What the first `end` bytes of a request say; `same` are those behind the correlation id.
+    """What the first `end` bytes of a request say; `same` are those after the correlation id.
 
     `wants_answer` is False for acks=0.
     """

@@ -104,7 +104,7 @@ class CapturePoints(NamedTuple):
 
 
 UNNUMBERED = 1 << 31
-"""The correlation id of an exchange of which nobody says which it is: none on the wire is so large."""
+"""The correlation id of an exchange whose id is unknown: none on the wire is so large."""
 
 
 class LogLine(NamedTuple):

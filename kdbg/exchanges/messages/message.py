@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 UNTIMED: Final = -1
-"""The time of a message of which nobody says when it was, in place of nanoseconds since 1970."""
+"""The time of a message without a known time, in place of nanoseconds since 1970."""
 
 
 @dataclass(slots=True)

@@ -54,7 +54,7 @@ def tell(exchange: Exchange, merger: Merger, files: Sequence[str]) -> None:
 
 
 Ends = tuple[FlowRun, FlowRun] | None
-"""The runs that hold the first and the last byte of a message; None where nobody knows."""
+"""The runs that hold the first and the last byte of a message; None if unknown."""
 
 
 def _runs(half: CapturedMessage | None) -> Ends:

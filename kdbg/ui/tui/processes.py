@@ -36,7 +36,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Progress:
-    """How many bytes of a source were read, and how many there are; None where nobody knows.
+    """How many bytes of a source were read, and how many there are; None if unknown.
 
     `lost` counts packets of a stream that are missing here, as they came faster than they are read.
     """

@@ -48,7 +48,7 @@ def screen(
 ) -> str:
     """Return the screen; with a `height` no more lines than that, as far as every section keeps a row.
 
-    `findings` are all, with those that belong to no exchange; `packets` how many were read, None where nobody knows.
+    `findings` are all, with those that belong to no exchange; `packets` how many were read, None if unknown.
     """
     head, tail = _head(found.total, packets, look), _tail(found, findings, look)
     sections = {name: _section(found, name, look, width) for name in found if found[name].rows}

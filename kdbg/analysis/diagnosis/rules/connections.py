@@ -19,7 +19,7 @@ LIMIT = 100 << 20
 LARGE = 64 << 10
 LONG_BLOCK, RIGHT_AFTER, OFTEN_BLOCKED = 200 * MS, 50 * MS, 3
 WORTH = 800 * MS
-"""Some clients ask for metadata behind long polls of 500 ms by design."""
+"""Some clients request metadata after long polls of 500 ms by design."""
 LONG_READ = 500 * MS
 OFTEN_THROTTLED, SHORTEST_THROTTLE, LONG_THROTTLE = 3, 20, 1000
 """Times, and milliseconds."""

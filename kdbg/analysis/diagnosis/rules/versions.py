@@ -18,7 +18,7 @@ OLDEST: dict[int, int] = {0: 3, 1: 4, 2: 1, 8: 2, 9: 1, 11: 2, 19: 2, 20: 1, 32:
 
 
 def offers(book: Ledgers, session: KafkaConnection, api_key: int) -> tuple[int, int] | None:
-    """Return which versions of an API a broker offers, as it told on this connection or any other."""
+    """Return which versions of an API a broker offers, by its response on this connection or any other."""
     if session.offered:
         return session.offered.get(api_key, (0, -1))
     told = [other.offered for other in book.sessions.values() if other.offered and other.broker == session.broker]

@@ -7,13 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, SupportsIndex
 
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import (
-    AnsweredAfter,
-    AnsweredUnasked,
-    AnsweredUnaskedLate,
-    PassedOver,
-    PassedOverMany,
-)
+from ...protocol.findings.facts import AnsweredAfter, AnsweredUnasked, AnsweredUnaskedLate, PassedOver, PassedOverMany
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange
 from .requests import fits, may_fit

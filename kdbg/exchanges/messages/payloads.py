@@ -18,14 +18,7 @@ from ...protocol.findings.facts import InPayload, KnownForm, KnownQuirk, Stopped
 from ...protocol.findings.faults import Fault
 from ...protocol.grammars.payloads import CONTROL as CONTROL_RECORDS
 from ...protocol.grammars.payloads import SECRETIVE, TOPICS, may_be_secretive
-from ...protocol.wire.language.payload import (
-    Holding,
-    OpenedPayload,
-    PayloadForm,
-    Readable,
-    RecordPayloads,
-    Sealed,
-)
+from ...protocol.wire.language.payload import Holding, OpenedPayload, PayloadForm, Readable, RecordPayloads, Sealed
 from ...protocol.wire.nodes import Node, RemainingBytes, Sized, WireStruct, children, join
 from ...protocol.wire.readings.compiled import read_whole
 from ...protocol.wire.readings.outline import learn

@@ -5,8 +5,8 @@ KIP-98. v2 PRODUCER_FENCED (KIP-588), v4 TRANSACTION_ABORTABLE (KIP-890).
 
 from typing import Final
 
-from ..wire import Api, ErrorCode, GroupId, Struct
-from .meanings import ProducerEpoch, ProducerId, ThrottleTime, TransactionalId
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "transactional_id" / TransactionalId,

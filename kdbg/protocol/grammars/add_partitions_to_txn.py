@@ -6,22 +6,8 @@ mode that only checks whether partitions belong to one (KIP-890). v2 PRODUCER_FE
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    ErrorCode,
-    Ignorable,
-    Int16,
-    Int64,
-    Partition,
-    Since,
-    String,
-    Struct,
-    TopicName,
-    Until,
-)
-from .meanings import Partitions, ProducerEpoch, ProducerId, RequestError, ThrottleTime, TransactionalId
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "transactions" / Since(4, Array(

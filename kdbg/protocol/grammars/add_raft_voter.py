@@ -5,27 +5,8 @@ KIP-853. v1 chooses whether the answer waits until the change is committed.
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    ErrorCode,
-    Nullable,
-    Since,
-    Struct,
-)
-from .meanings import (
-    ErrorMessage,
-    Host,
-    ListenerName,
-    TargetClusterId,
-    ThrottleTime,
-    Timeout,
-    UnsignedPort,
-    VoterDirectoryId,
-    VoterId,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "cluster_id" / Nullable(TargetClusterId),

@@ -5,8 +5,8 @@ KIP-730.
 
 from typing import Final
 
-from ..wire import Api, Default, ErrorCode, Int32, Int64, Struct
-from .meanings import BrokerEpoch, BrokerId, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "broker_id" / BrokerId * "broker that requests the block",

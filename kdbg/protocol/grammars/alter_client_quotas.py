@@ -5,8 +5,8 @@ KIP-546.
 
 from typing import Final
 
-from ..wire import Api, Array, Boolean, ErrorCode, Float64, Nullable, String, Struct
-from .meanings import EntityName, EntityType, ErrorMessage, ThrottleTime, ValidateOnly
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "entries" / Array(

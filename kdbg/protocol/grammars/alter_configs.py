@@ -5,8 +5,8 @@ KIP-133. IncrementalAlterConfigs, key 44, changes single keys and is to be prefe
 
 from typing import Final
 
-from ..wire import Api, Array, ErrorCode, Nullable, Secret, String, Struct
-from .meanings import ConfigName, ConfigResourceType, ErrorMessage, ResourceName, ThrottleTime, ValidateOnly
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "resources" / Array(

@@ -6,30 +6,8 @@ replicas (KIP-903).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Partition,
-    Since,
-    Struct,
-    TopicId,
-    TopicName,
-    Until,
-)
-from .meanings import (
-    BrokerEpoch,
-    BrokerId,
-    LeaderEpoch,
-    LeaderId,
-    LeaderRecoveryState,
-    PartitionEpoch,
-    RequestError,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "broker_id" / BrokerId * "the broker that leads the partitions and proposes the change",

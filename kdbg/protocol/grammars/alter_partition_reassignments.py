@@ -5,21 +5,8 @@ KIP-455. A null list of replicas cancels. v1 can forbid a change of the replicat
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Nullable,
-    Partition,
-    Since,
-    Struct,
-    TopicName,
-)
-from .meanings import ErrorMessage, RequestError, ThrottleTime, Timeout
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "timeout_ms" / Default(Timeout, 60000)

@@ -5,8 +5,8 @@ KIP-113.
 
 from typing import Final
 
-from ..wire import Api, Array, ErrorCode, Partition, String, Struct, TopicName
-from .meanings import Partitions, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "dirs" / Array(

@@ -5,20 +5,8 @@ KIP-932.
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    GroupId,
-    Int64,
-    Nullable,
-    Partition,
-    Struct,
-    TopicId,
-    TopicName,
-)
-from .meanings import ErrorMessage, RequestError, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "group_id" / GroupId * "the share group, which must have no members",

@@ -5,8 +5,8 @@ KIP-554. The request holds salt and salted password, so a capture of it without 
 
 from typing import Final
 
-from ..wire import Api, Array, Bytes, ErrorCode, Int32, Nullable, Secret, String, Struct
-from .meanings import ErrorMessage, ScramMechanism, ThrottleTime, UserName
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "deletions" / Array(

@@ -9,26 +9,8 @@ know the version asked for answers in v0, so that a client can always read it. v
 from typing import Final
 
 from ..findings.quirks import FALLBACK
-from ..wire import (
-    FOREVER,
-    Api,
-    ApiKey,
-    Array,
-    Boolean,
-    Default,
-    Dialect,
-    ErrorCode,
-    Ignorable,
-    Int8,
-    Int16,
-    Int64,
-    Nullable,
-    Since,
-    String,
-    Struct,
-    Tag,
-)
-from .meanings import FeatureName, NodeId, TargetClusterId, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "client_software_name" / Since(3, Ignorable(String))

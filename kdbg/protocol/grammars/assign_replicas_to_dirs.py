@@ -5,8 +5,8 @@ KIP-858.
 
 from typing import Final
 
-from ..wire import Api, Array, Default, ErrorCode, Partition, Struct, TopicId, Uuid
-from .meanings import BrokerEpoch, BrokerId, RequestError, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "broker_id" / BrokerId * "the broker whose directories these are",

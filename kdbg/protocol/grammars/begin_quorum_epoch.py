@@ -5,31 +5,8 @@ KIP-595. v1 is flexible, with directory ids and the endpoints of the leader (KIP
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Nullable,
-    Partition,
-    Since,
-    Struct,
-    Tag,
-    TopicName,
-)
-from .meanings import (
-    Host,
-    LeaderEpoch,
-    LeaderId,
-    ListenerName,
-    NodeId,
-    RequestError,
-    TargetClusterId,
-    UnsignedPort,
-    VoterDirectoryId,
-    VoterId,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "cluster_id" / Default(Nullable(TargetClusterId), None),

@@ -5,8 +5,8 @@ KIP-631. v1 log directories that failed (KIP-858), v2, not yet stable, cordoned 
 
 from typing import Final
 
-from ..wire import Api, Array, Boolean, Default, ErrorCode, Int64, Nullable, Since, Struct, Tag, Uuid
-from .meanings import BrokerEpoch, BrokerId, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "broker_id" / BrokerId * "the broker that is alive",

@@ -6,34 +6,8 @@ restart (KIP-966), v4 lets a feature start at 0 (KAFKA-17011).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int64,
-    Nullable,
-    Since,
-    Struct,
-    Uuid,
-)
-from .meanings import (
-    BrokerEpoch,
-    BrokerId,
-    ClusterId,
-    FeatureName,
-    Host,
-    IncarnationId,
-    ListenerName,
-    MaxSupportedVersion,
-    MinSupportedVersion,
-    Rack,
-    SecurityProtocol,
-    ThrottleTime,
-    UnsignedPort,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "broker_id" / BrokerId * "the broker that registers",

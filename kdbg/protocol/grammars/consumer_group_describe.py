@@ -5,42 +5,8 @@ KIP-848. v1 the type of each member, classic or consumer (KIP-1099).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    BeforeRelease,
-    Bytes,
-    Default,
-    Dialect,
-    ErrorCode,
-    GroupId,
-    Ignorable,
-    Int8,
-    Int32,
-    Nullable,
-    Since,
-    String,
-    Struct,
-    TopicId,
-    TopicName,
-)
-from .meanings import (
-    AclOperations,
-    AssignmentEpoch,
-    ClientHost,
-    ClientId,
-    ClientRack,
-    ErrorMessage,
-    GroupEpoch,
-    GroupInstanceId,
-    GroupMemberType,
-    GroupState,
-    IncludeOperations,
-    MemberId,
-    Partitions,
-    ReachedEpoch,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 
 assignment: Final = Struct(
     "topic_partitions" / Array("topic_id" / TopicId, "topic_name" / TopicName, "partitions" / Partitions)

@@ -7,39 +7,8 @@ subscriptions by regular expression, and member ids made by the client (KIP-1082
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    BeforeRelease,
-    Boolean,
-    Bytes,
-    Default,
-    Dialect,
-    ErrorCode,
-    GroupId,
-    Int8,
-    Int16,
-    Nullable,
-    Since,
-    SinceRelease,
-    String,
-    Struct,
-    TopicId,
-    TopicName,
-    Until,
-)
-from .meanings import (
-    ClientRack,
-    ErrorMessage,
-    GroupInstanceId,
-    HeartbeatInterval,
-    MemberEpoch,
-    MemberId,
-    Partitions,
-    ReachedEpoch,
-    RebalanceTimeout,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 
 topic_partitions: Final = Array("topic_id" / TopicId, "partitions" / Partitions)
 request: Final = Struct(

@@ -6,8 +6,8 @@ request has. v2 adds the broker epoch (KIP-380), v3 is flexible.
 
 from typing import Final
 
-from ..wire import Api, Array, Default, ErrorCode, Ignorable, Partition, Since, Struct, TopicName
-from .meanings import BrokerEpoch, BrokerId
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "broker_id" / BrokerId * "the broker that is about to stop",

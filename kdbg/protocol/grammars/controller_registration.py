@@ -5,20 +5,8 @@ KIP-919.
 
 from typing import Final
 
-from ..wire import Api, Array, Boolean, ErrorCode, Nullable, Struct
-from .meanings import (
-    ControllerId,
-    ErrorMessage,
-    FeatureName,
-    Host,
-    IncarnationId,
-    ListenerName,
-    MaxSupportedVersion,
-    MinSupportedVersion,
-    SecurityProtocol,
-    ThrottleTime,
-    UnsignedPort,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "controller_id" / ControllerId * "the controller that registers",

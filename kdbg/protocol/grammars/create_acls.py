@@ -5,16 +5,8 @@ KIP-140. v1 patterns of resource names (KIP-290), v3 users as resources (KIP-373
 
 from typing import Final
 
-from ..wire import Api, Array, Default, ErrorCode, Nullable, Since, String, Struct
-from .meanings import (
-    AclOperation,
-    AclPatternType,
-    AclPermissionType,
-    AclResourceType,
-    ErrorMessage,
-    ResourceName,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "creations" / Array(

@@ -5,8 +5,8 @@ KIP-48. v3 a token may be requested for another user (KIP-373).
 
 from typing import Final
 
-from ..wire import Api, Array, Bytes, ErrorCode, Nullable, Secret, Since, String, Struct, Timestamp
-from .meanings import BrokerDefault, PrincipalName, PrincipalType, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "owner_principal_type" / Since(3, Nullable(String))

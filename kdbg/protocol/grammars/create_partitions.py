@@ -5,8 +5,8 @@ KIP-195. v3 quotas on such changes (KIP-599).
 
 from typing import Final
 
-from ..wire import Api, Array, Default, ErrorCode, Int32, Nullable, Struct, TopicName
-from .meanings import ErrorMessage, ThrottleTime, Timeout, ValidateOnly
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "topics" / Array(

@@ -6,35 +6,8 @@ of the new topic in the answer (KIP-525), v6 quotas (KIP-599), v7 topic ids in t
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int16,
-    Int32,
-    Nullable,
-    Partition,
-    Secret,
-    Since,
-    String,
-    Struct,
-    Tag,
-    TopicId,
-    TopicName,
-)
-from .meanings import (
-    BrokerDefault16,
-    BrokerDefault32,
-    ConfigName,
-    ConfigSource,
-    ErrorMessage,
-    ThrottleTime,
-    Timeout,
-    ValidateOnly,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "topics" / Array(

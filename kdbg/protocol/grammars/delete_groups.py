@@ -5,8 +5,8 @@ KIP-229. v3, of Kafka 4.4, says in words why a group was not deleted.
 
 from typing import Final
 
-from ..wire import Api, Array, Default, ErrorCode, GroupId, Ignorable, Nullable, Since, Struct
-from .meanings import ErrorMessage, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "groups_names" / Array(GroupId) * "groups to delete, which must have no members",

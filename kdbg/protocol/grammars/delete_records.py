@@ -5,8 +5,8 @@ KIP-107. The answer gives the new first offset of each partition.
 
 from typing import Final
 
-from ..wire import Api, Array, ErrorCode, Int64, Partition, Struct, TopicName
-from .meanings import DeleteRecordsOffset, ThrottleTime, Timeout
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "topics" / Array(

@@ -5,21 +5,8 @@ KIP-4. v5 error messages and quotas (KIP-599), v6 topics by name or by id (KIP-5
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Nullable,
-    NullableSince,
-    Since,
-    Struct,
-    TopicId,
-    TopicName,
-    Until,
-)
-from .meanings import ErrorMessage, ThrottleTime, Timeout
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "topics" / Since(6, Array(

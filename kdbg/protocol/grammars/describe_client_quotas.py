@@ -5,8 +5,8 @@ KIP-546. Values are doubles (float64), the only ones of the protocol besides tho
 
 from typing import Final
 
-from ..wire import Api, Array, Boolean, ErrorCode, Float64, Nullable, String, Struct
-from .meanings import EntityName, EntityType, ErrorMessage, QuotaMatchType, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "components" / Array(

@@ -6,19 +6,8 @@ KIP-700. v1 can ask for the controllers instead of the brokers (KIP-919), v2 for
 
 from typing import Final
 
-from ..wire import Api, Array, Boolean, Default, ErrorCode, Nullable, Since, Struct
-from .meanings import (
-    AclOperations,
-    BrokerId,
-    ClusterId,
-    ControllerId,
-    EndpointType,
-    ErrorMessage,
-    Host,
-    Port,
-    Rack,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "include_cluster_authorized_operations" / Boolean * "true requests the operations permitted on the cluster",

@@ -6,21 +6,8 @@ documentation of the keys (KIP-569).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Nullable,
-    Secret,
-    Since,
-    String,
-    Struct,
-    Until,
-)
-from .meanings import ConfigName, ConfigResourceType, ConfigSource, ConfigType, ErrorMessage, ResourceName, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "resources" / Array(

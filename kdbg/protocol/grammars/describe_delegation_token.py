@@ -5,8 +5,8 @@ KIP-48. v3 tells who requested a token (KIP-373).
 
 from typing import Final
 
-from ..wire import Api, Array, Bytes, ErrorCode, Nullable, Secret, Since, String, Struct, Timestamp
-from .meanings import PrincipalName, PrincipalType, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "owners" / Nullable(Array(

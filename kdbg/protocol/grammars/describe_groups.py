@@ -6,32 +6,8 @@ group does not exist (KIP-1043).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Bytes,
-    Default,
-    ErrorCode,
-    GroupId,
-    Holds,
-    Ignorable,
-    Nullable,
-    Since,
-    String,
-    Struct,
-)
-from .meanings import (
-    AclOperations,
-    ClientHost,
-    ClientId,
-    ErrorMessage,
-    GroupInstanceId,
-    GroupState,
-    IncludeOperations,
-    MemberId,
-    ProtocolType,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 from .payloads import assignment, subscription
 
 request: Final = Struct(

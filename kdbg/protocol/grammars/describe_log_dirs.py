@@ -6,22 +6,8 @@ stable, cordoned directories (KIP-1066).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    String,
-    Struct,
-    TopicName,
-)
-from .meanings import Partitions, RequestError, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "topics" / Nullable(Array("topic" / TopicName, "partitions" / Partitions))

@@ -5,20 +5,8 @@ KIP-664; it helps to find hanging transactions.
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    Struct,
-    Timestamp,
-    TopicName,
-)
-from .meanings import ErrorMessage, Partitions, ProducerId, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "topics" / Array("name" / TopicName, "partition_indexes" / Partitions) * "partitions to describe, by topic",

@@ -6,33 +6,8 @@ KIP-595. v1 times of the last fetch (KIP-836), v2 directory ids, the addresses o
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    Struct,
-    Timestamp,
-    TopicName,
-)
-from .meanings import (
-    ErrorMessage,
-    HighWatermark,
-    Host,
-    LeaderEpoch,
-    LeaderId,
-    ListenerName,
-    NodeId,
-    ReplicaDirectoryId,
-    RequestError,
-    UnsignedPort,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "topics" / Array(

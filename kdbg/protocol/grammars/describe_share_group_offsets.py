@@ -5,22 +5,8 @@ KIP-932. v1 the lag (KIP-1226).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    GroupId,
-    Ignorable,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    Struct,
-    TopicId,
-    TopicName,
-)
-from .meanings import ErrorMessage, LeaderEpoch, Partitions, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "groups" / Array(

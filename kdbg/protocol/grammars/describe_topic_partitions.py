@@ -6,20 +6,8 @@ next page.
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    ErrorCode,
-    Int32,
-    Nullable,
-    Partition,
-    Struct,
-    TopicId,
-    TopicName,
-)
-from .meanings import AclOperations, InSyncReplicas, LeaderEpoch, LeaderId, OfflineReplicas, Replicas, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "topics" / Array("name" / TopicName) * "topics to describe; empty means all",

@@ -5,8 +5,8 @@ KIP-664.
 
 from typing import Final
 
-from ..wire import Api, Array, Duration, ErrorCode, String, Struct, Timestamp, TopicName
-from .meanings import Partitions, ProducerEpoch, ProducerId, ThrottleTime, TransactionalId
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "transactional_ids" / Array(String) * "transactions to describe, all at their coordinator",

@@ -5,8 +5,8 @@ KIP-554. Salts and passwords are never sent back.
 
 from typing import Final
 
-from ..wire import Api, Array, ErrorCode, Int32, Nullable, Struct
-from .meanings import ErrorMessage, RequestError, ScramMechanism, ThrottleTime, UserName
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "users" / Nullable(Array(

@@ -6,8 +6,8 @@ KIP-183, at first for the preferred replica only. v1 adds the unclean election a
 
 from typing import Final
 
-from ..wire import Api, Array, Default, ErrorCode, Nullable, Partition, Since, Struct, TopicName
-from .meanings import ElectionType, ErrorMessage, Partitions, RequestError, ThrottleTime, Timeout
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "election_type" / Since(1, ElectionType),

@@ -5,34 +5,8 @@ KIP-595. v1 is flexible and names the candidates with their directory ids (KIP-8
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    BeforeRelease,
-    Default,
-    Dialect,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Nullable,
-    Partition,
-    Since,
-    Struct,
-    Tag,
-    TopicName,
-    Until,
-    Uuid,
-)
-from .meanings import (
-    Host,
-    LeaderEpoch,
-    LeaderId,
-    ListenerName,
-    NodeId,
-    RequestError,
-    TargetClusterId,
-    UnsignedPort,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "cluster_id" / Default(Nullable(TargetClusterId), None),

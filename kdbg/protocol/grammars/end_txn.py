@@ -6,8 +6,8 @@ transaction, given in the answer (both KIP-890).
 
 from typing import Final
 
-from ..wire import Api, Default, ErrorCode, Ignorable, Since, Struct
-from .meanings import ProducerEpoch, ProducerId, ThrottleTime, TransactionalId, TransactionResult
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "transactional_id" / TransactionalId,

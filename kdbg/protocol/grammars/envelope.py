@@ -5,7 +5,7 @@ KIP-590. request_data holds header and body of the client's request, response_da
 
 from typing import Final
 
-from ..wire import Api, Bytes, Default, ErrorCode, Holds, Nullable, Secret, Struct
+from ..wire import *
 from .payloads import forwarded, principal
 
 Address: Final = Bytes.means("address")

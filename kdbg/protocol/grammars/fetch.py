@@ -8,44 +8,8 @@ v16 endpoints of new leaders (KIP-951), v17 KIP-853, v18 KIP-1166.
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    Duration,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    Struct,
-    Tag,
-    TopicId,
-    TopicName,
-    Until,
-)
-from .meanings import (
-    ClientRack,
-    FetchSessionEpoch,
-    HighWatermark,
-    Host,
-    IsolationLevel,
-    LastStableOffset,
-    LeaderEpoch,
-    LeaderId,
-    LogStartOffset,
-    NodeId,
-    Partitions,
-    Port,
-    ProducerId,
-    Rack,
-    ReplicaDirectoryId,
-    ReplicaId,
-    TargetClusterId,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 from .records import FetchedRecords
 
 request: Final = Struct(

@@ -5,32 +5,8 @@ KIP-630. v1 directory ids and the endpoints of the leader (KIP-853).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    Struct,
-    Tag,
-    TopicName,
-)
-from .meanings import (
-    Host,
-    LeaderEpoch,
-    LeaderId,
-    NodeId,
-    ReplicaDirectoryId,
-    RequestError,
-    TargetClusterId,
-    ThrottleTime,
-    UnsignedPort,
-)
+from ..wire import *
+from .meanings import *
 from .records import FetchedRecords
 
 request: Final = Struct(

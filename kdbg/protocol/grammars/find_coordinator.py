@@ -7,8 +7,8 @@ groups (KIP-932).
 
 from typing import Final
 
-from ..wire import Api, Array, Between, Dialect, ErrorCode, Ignorable, Nullable, Since, String, Struct, Until
-from .meanings import CoordinatorKeyType, ErrorMessage, Host, NodeId, Port, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "key" / Until(3, String) * "the consumer group or transactional id whose coordinator is looked for",

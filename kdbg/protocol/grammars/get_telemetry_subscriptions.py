@@ -5,8 +5,8 @@ KIP-714. The first request has an all-zero client instance id; the answer assign
 
 from typing import Final
 
-from ..wire import Api, Array, Boolean, Duration, ErrorCode, Int32, String, Struct, Uuid
-from .meanings import CompressionType, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "client_instance_id" / Uuid * "id from an earlier response; all zeros requests one",

@@ -6,7 +6,7 @@ that a broker can read it from any client (KIP-482, KIP-511). Which API version 
 
 from typing import Final
 
-from ..wire import ApiKey, Classic, Int16, Int32, Nullable, Remainder, Since, String, Struct
+from ..wire import *
 from ..wire.language.types import At
 
 request: Final = Struct(

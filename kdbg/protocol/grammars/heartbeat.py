@@ -5,8 +5,8 @@ v3 static members (KIP-345). The newer group protocols have heartbeats of their 
 
 from typing import Final
 
-from ..wire import Api, Default, ErrorCode, GroupId, Ignorable, Nullable, Since, Struct
-from .meanings import GenerationId, GroupInstanceId, MemberId, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "group_id" / GroupId,

@@ -5,16 +5,8 @@ KIP-339.
 
 from typing import Final
 
-from ..wire import Api, Array, ErrorCode, Nullable, Secret, String, Struct
-from .meanings import (
-    AlterConfigOperation,
-    ConfigName,
-    ConfigResourceType,
-    ErrorMessage,
-    ResourceName,
-    ThrottleTime,
-    ValidateOnly,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "resources" / Array(

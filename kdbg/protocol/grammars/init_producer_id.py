@@ -6,8 +6,8 @@ KIP-98. v3 a producer may keep its id and raise its epoch after an error (KIP-36
 
 from typing import Final
 
-from ..wire import Api, Boolean, Default, Duration, ErrorCode, Int16, Int64, Nullable, Since, Struct
-from .meanings import ProducerEpoch, ProducerId, ThrottleTime, TransactionalId
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "transactional_id" / Nullable(TransactionalId),

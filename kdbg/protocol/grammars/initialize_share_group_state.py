@@ -5,8 +5,8 @@ KIP-932; from the group coordinator to the share coordinator.
 
 from typing import Final
 
-from ..wire import Api, Array, Default, ErrorCode, GroupId, Int64, Nullable, Partition, Struct, TopicId
-from .meanings import ErrorMessage, StateEpoch
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "group_id" / GroupId * "the share group that begins to read the partitions",

@@ -7,31 +7,8 @@ v9 a leader may be told to skip the assignment (KIP-814).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Bytes,
-    Default,
-    ErrorCode,
-    GroupId,
-    Holds,
-    Ignorable,
-    Nullable,
-    NullableSince,
-    Since,
-    String,
-    Struct,
-)
-from .meanings import (
-    GenerationId,
-    GroupInstanceId,
-    MemberId,
-    ProtocolType,
-    RebalanceTimeout,
-    SessionTimeout,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 from .payloads import subscription
 
 request: Final = Struct(

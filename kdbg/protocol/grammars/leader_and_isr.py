@@ -7,38 +7,8 @@ epoch (KIP-380), v3 replicas being added and removed (KIP-455), v5 topic ids (KI
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Partition,
-    Since,
-    String,
-    Struct,
-    TopicId,
-    TopicName,
-    Until,
-)
-from .meanings import (
-    AddingReplicas,
-    BrokerEpoch,
-    BrokerId,
-    ControllerEpoch,
-    ControllerId,
-    ControlRequestType,
-    InSyncReplicas,
-    LeaderEpoch,
-    LeaderRecoveryState,
-    PartitionEpoch,
-    Port,
-    RemovingReplicas,
-    Replicas,
-    RequestError,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "controller_id" / ControllerId * "the controller that sends this",

@@ -5,8 +5,8 @@ v3 several members in one request, named by member id or static id (KIP-345), v5
 
 from typing import Final
 
-from ..wire import Api, Array, Default, ErrorCode, GroupId, Ignorable, Nullable, Since, String, Struct, Until
-from .meanings import GroupInstanceId, MemberId, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "group_id" / GroupId,

@@ -6,8 +6,8 @@ types of resources (KIP-1142).
 
 from typing import Final
 
-from ..wire import Api, Array, Default, ErrorCode, Ignorable, Since, Struct
-from .meanings import ConfigResourceType, ResourceName, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "resource_types" / Since(1, Array(ConfigResourceType)) * "kinds of resources to list; empty lists all kinds",

@@ -6,8 +6,8 @@ v5 by type of group (KIP-848).
 
 from typing import Final
 
-from ..wire import Api, Array, ErrorCode, GroupId, Ignorable, Since, String, Struct
-from .meanings import GroupState, ProtocolType, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "states_filter" / Since(4, Array(String)) * "states of the groups to list, such as Stable or Empty; none lists all",

@@ -8,22 +8,8 @@ adds a time limit for offsets in tiered storage (KIP-1075).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Int64,
-    Partition,
-    Since,
-    Struct,
-    Timestamp,
-    TopicName,
-    Until,
-)
-from .meanings import IsolationLevel, LeaderEpoch, ListOffsetsTimestamp, ReplicaId, ThrottleTime, Timeout
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "replica_id" / ReplicaId,

@@ -5,8 +5,8 @@ KIP-455. A null list asks for all topics.
 
 from typing import Final
 
-from ..wire import Api, Array, Default, ErrorCode, Int32, Nullable, Partition, Struct, TopicName
-from .meanings import AddingReplicas, ErrorMessage, Partitions, RemovingReplicas, ThrottleTime, Timeout
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "timeout_ms" / Default(Timeout, 60000),

@@ -5,8 +5,8 @@ KIP-664. v1 only those that last longer than given (KIP-994), v2 those whose id 
 
 from typing import Final
 
-from ..wire import Api, Array, Default, ErrorCode, Int64, Nullable, Since, String, Struct
-from .meanings import ProducerId, ThrottleTime, TransactionalId
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "state_filters" / Array(String) * "states of the transactions to list, such as Ongoing; none lists all",

@@ -7,8 +7,8 @@ segment's first one, which is the file's name. (The snapshot of its producers is
 
 from typing import Final
 
-from ..wire import Int16, Int32, Int64, Struct, Timestamp
-from .meanings import LastStableOffset, ProducerId
+from ..wire import *
+from .meanings import *
 
 offset_index_entry: Final = Struct(
     "relative_offset" / Int32

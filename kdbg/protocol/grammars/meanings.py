@@ -5,23 +5,7 @@ The text behind a type is that of every field of the type which has none of its 
 
 from typing import Final
 
-from ..wire import (
-    Array,
-    Bits,
-    Boolean,
-    Duration,
-    Enum,
-    ErrorCode,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    Partition,
-    String,
-    Timestamp,
-    UInt16,
-    Uuid,
-)
+from ..wire import *
 
 AddingReplicas: Final = Array(Int32) * "broker ids that a reassignment under way brings in"
 ApplicationHost: Final = String * "host name or address that the application serves at (application.server)"

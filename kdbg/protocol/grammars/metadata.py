@@ -8,37 +8,8 @@ usable in requests since v12 (KIP-516), v13 an error for the whole response (KIP
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Between,
-    Boolean,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Nullable,
-    NullableSince,
-    Partition,
-    Since,
-    Struct,
-    TopicId,
-    TopicName,
-)
-from .meanings import (
-    AclOperations,
-    ClusterId,
-    ControllerId,
-    Host,
-    LeaderEpoch,
-    LeaderId,
-    NodeId,
-    OfflineReplicas,
-    Port,
-    Rack,
-    Replicas,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "topics" / NullableSince(1, Array(

@@ -7,35 +7,8 @@ group protocol with member epochs (KIP-848), v10 topic ids instead of names (KIP
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Between,
-    Default,
-    Dialect,
-    ErrorCode,
-    GroupId,
-    Ignorable,
-    Int32,
-    Nullable,
-    Only,
-    Partition,
-    Since,
-    String,
-    Struct,
-    TopicId,
-    TopicName,
-    Until,
-)
-from .meanings import (
-    BrokerDefault,
-    CommittedLeaderEpoch,
-    CommittedOffset,
-    CommitTimestamp,
-    GroupInstanceId,
-    MemberId,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "group_id" / GroupId,

@@ -5,8 +5,8 @@ KIP-496. It never became flexible.
 
 from typing import Final
 
-from ..wire import Api, Array, ErrorCode, GroupId, Partition, Struct, TopicName
-from .meanings import RequestError, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "group_id" / GroupId,

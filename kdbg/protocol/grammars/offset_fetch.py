@@ -7,34 +7,8 @@ in one request (KIP-709), v9 member epochs and v10 topic ids (both KIP-848).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Between,
-    Boolean,
-    Default,
-    ErrorCode,
-    GroupId,
-    Ignorable,
-    Nullable,
-    NullableSince,
-    Partition,
-    Since,
-    String,
-    Struct,
-    TopicId,
-    TopicName,
-    Until,
-)
-from .meanings import (
-    CommittedLeaderEpoch,
-    CommittedOffset,
-    MemberId,
-    Partitions,
-    ReachedEpoch,
-    RequestError,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "groups" / Since(8, Array(

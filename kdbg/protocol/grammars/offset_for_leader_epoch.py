@@ -6,20 +6,8 @@ current leader epoch (KIP-320), v3 the replica id.
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Int64,
-    Partition,
-    Since,
-    Struct,
-    TopicName,
-)
-from .meanings import LeaderEpoch, ReplicaId, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "replica_id" / Since(3, Ignorable(Default(ReplicaId, -2)))

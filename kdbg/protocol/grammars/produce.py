@@ -8,39 +8,8 @@ broker (KIP-890), v13 topic ids instead of names (KIP-516).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    String,
-    Struct,
-    Tag,
-    Timestamp,
-    TopicId,
-    TopicName,
-    Until,
-)
-from .meanings import (
-    Acks,
-    ErrorMessage,
-    Host,
-    LeaderEpoch,
-    LeaderId,
-    LogStartOffset,
-    NodeId,
-    Port,
-    Rack,
-    ThrottleTime,
-    Timeout,
-    TransactionalId,
-)
+from ..wire import *
+from .meanings import *
 from .records import Records
 
 request: Final = Struct(

@@ -5,8 +5,8 @@ KIP-714. The metrics are OpenTelemetry's MetricsData (protobuf), perhaps compres
 
 from typing import Final
 
-from ..wire import Api, Boolean, Bytes, ErrorCode, Holds, Int32, Struct, Uuid
-from .meanings import CompressionType, ThrottleTime
+from ..wire import *
+from .meanings import *
 from .payloads.telemetry import metrics
 
 request: Final = Struct(

@@ -5,19 +5,8 @@ KIP-932; from the leader of a partition to the share coordinator.
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    GroupId,
-    Int64,
-    Nullable,
-    Partition,
-    Struct,
-    TopicId,
-)
-from .meanings import DeliveryCount, ErrorMessage, LeaderEpoch, ShareDeliveryState, StateEpoch
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "group_id" / GroupId,

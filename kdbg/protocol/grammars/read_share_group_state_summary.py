@@ -5,24 +5,8 @@ KIP-932; from the group coordinator to the share coordinator. v1 counts complete
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    Dialect,
-    ErrorCode,
-    GroupId,
-    Ignorable,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    SinceRelease,
-    Struct,
-    TopicId,
-)
-from .meanings import ErrorMessage, LeaderEpoch, StateEpoch
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "group_id" / GroupId,

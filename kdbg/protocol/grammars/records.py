@@ -6,28 +6,10 @@ them with batches (magic 2). The magic byte says which one follows; wire/records
 
 from typing import Final
 
-from ..wire import (
-    Array,
-    Bytes,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    Nullable,
-    Prefixed,
-    Since,
-    Struct,
-    Timestamp,
-    UInt32,
-    Until,
-    Varint32,
-    Varint64,
-    VarintBytes,
-    VarintString,
-)
+from ..wire import *
 from ..wire.records import RecordSet
 from ..wire.records.sets import RecordFormat
-from .meanings import ProducerEpoch, ProducerId
+from .meanings import *
 
 message_set: Final = Array(
     "offset" / Int64 * "offset in the log; a compressed message has that of the last message inside",

@@ -5,8 +5,8 @@ KIP-853.
 
 from typing import Final
 
-from ..wire import Api, ErrorCode, Nullable, Struct
-from .meanings import ErrorMessage, TargetClusterId, ThrottleTime, VoterDirectoryId, VoterId
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "cluster_id" / Nullable(TargetClusterId),

@@ -5,8 +5,8 @@ KIP-48. The token is named by its HMAC.
 
 from typing import Final
 
-from ..wire import Api, Bytes, ErrorCode, Secret, Struct, Timestamp
-from .meanings import BrokerDefault, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "hmac" / Secret(Bytes) * "secret of the token, which also identifies it",

@@ -5,7 +5,7 @@ A length, then the token as the mechanism defines it (RFC 4616, RFC 5802, RFC 76
 
 from typing import Final
 
-from ..wire import Api, Struct
+from ..wire import *
 from ..wire.nodes.leaves import RemainingBytes
 from .payloads import client_token, server_token
 

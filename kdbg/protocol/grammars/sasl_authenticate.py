@@ -6,8 +6,8 @@ again (KIP-368).
 
 from typing import Final
 
-from ..wire import Api, Bytes, Duration64, ErrorCode, Holds, Ignorable, Nullable, Secret, Since, Struct
-from .meanings import ErrorMessage
+from ..wire import *
+from .meanings import *
 from .payloads import client_token, server_token
 
 request: Final = Struct(

@@ -6,7 +6,7 @@ they travel in SaslAuthenticate, key 36 (KIP-152). It never became flexible (KAF
 
 from typing import Final
 
-from ..wire import Api, Array, ErrorCode, String, Struct
+from ..wire import *
 
 request: Final = Struct(
     "mechanism" / String * "SASL mechanism that the client uses, such as PLAIN, SCRAM-SHA-256 or GSSAPI",

@@ -6,36 +6,8 @@ records (KIP-1222).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    Duration,
-    ErrorCode,
-    GroupId,
-    Ignorable,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    Struct,
-    TopicId,
-)
-from .meanings import (
-    ErrorMessage,
-    Host,
-    LeaderEpoch,
-    LeaderId,
-    MemberId,
-    NodeId,
-    Port,
-    Rack,
-    RequestError,
-    ShareAcknowledgeType,
-    ShareSessionEpoch,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "group_id" / Default(Nullable(GroupId), None) * "share group that the member reads in; null if not given",

@@ -6,43 +6,8 @@ bytes per partition; v2 the acquire mode (KIP-1206) and the renewal of locks (KI
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    Duration,
-    ErrorCode,
-    GroupId,
-    Ignorable,
-    Int32,
-    Int64,
-    Nullable,
-    NullableUntil,
-    Partition,
-    Since,
-    String,
-    Struct,
-    TopicId,
-    Until,
-)
-from .meanings import (
-    DeliveryCount,
-    ErrorMessage,
-    Host,
-    LeaderEpoch,
-    LeaderId,
-    MemberId,
-    NodeId,
-    Partitions,
-    Port,
-    Rack,
-    RequestError,
-    ShareAcknowledgeType,
-    ShareAcquireMode,
-    ShareSessionEpoch,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 from .records import FetchedRecords
 
 request: Final = Struct(

@@ -5,33 +5,8 @@ KIP-932. v0 was the early access of Kafka 4.0; v1 is the first stable version.
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    GroupId,
-    Nullable,
-    String,
-    Struct,
-    TopicId,
-    TopicName,
-)
-from .meanings import (
-    AclOperations,
-    AssignmentEpoch,
-    ClientHost,
-    ClientId,
-    ClientRack,
-    ErrorMessage,
-    GroupEpoch,
-    GroupState,
-    IncludeOperations,
-    MemberId,
-    Partitions,
-    ReachedEpoch,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "group_ids" / Array(GroupId) * "groups to describe",

@@ -5,27 +5,8 @@ KIP-932. v0 was the early access of Kafka 4.0 and is not compatible; v1 is the f
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    GroupId,
-    Nullable,
-    Struct,
-    TopicId,
-    TopicName,
-)
-from .meanings import (
-    ClientRack,
-    ErrorMessage,
-    HeartbeatInterval,
-    MemberId,
-    Partitions,
-    ReachedEpoch,
-    ShareMemberEpoch,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "group_id" / GroupId,

@@ -7,21 +7,8 @@ controller (KIP-866).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Between,
-    Boolean,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Partition,
-    Since,
-    Struct,
-    TopicName,
-    Until,
-)
-from .meanings import BrokerEpoch, ControllerEpoch, ControllerId, LeaderEpoch, Partitions
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "controller_id" / ControllerId * "broker that is the controller and sends this",

@@ -5,45 +5,8 @@ KIP-1071. v1, of Kafka 4.4, brings the topology as the clients describe it (KIP-
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    ErrorCode,
-    GroupId,
-    Ignorable,
-    Int16,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    String,
-    Struct,
-    TopicName,
-)
-from .meanings import (
-    AclOperations,
-    ApplicationHost,
-    ApplicationPort,
-    AssignmentEpoch,
-    ClientHost,
-    ClientId,
-    ClientRack,
-    ConfigName,
-    ErrorMessage,
-    GroupEpoch,
-    GroupInstanceId,
-    GroupState,
-    IncludeOperations,
-    MemberId,
-    Partitions,
-    ReachedEpoch,
-    SubtopologyId,
-    ThrottleTime,
-    TopologyDescriptionStatus,
-)
+from ..wire import *
+from .meanings import *
 from .topology import topology
 
 internal_topics: Final = Array(

@@ -6,42 +6,8 @@ Kafka 4.4, asks for the topology description (KIP-1331) and makes the lag a larg
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    Duration,
-    ErrorCode,
-    GroupId,
-    Int16,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    String,
-    Struct,
-    TopicName,
-    Until,
-)
-from .meanings import (
-    ApplicationHost,
-    ApplicationPort,
-    ClientRack,
-    ConfigName,
-    ErrorMessage,
-    GroupInstanceId,
-    HeartbeatInterval,
-    MemberEpoch,
-    MemberId,
-    Partitions,
-    ReachedEpoch,
-    RebalanceTimeout,
-    StreamsGroupStatus,
-    SubtopologyId,
-    ThrottleTime,
-)
+from ..wire import *
+from .meanings import *
 
 internal_topics: Final = Array(
     "name" / TopicName,

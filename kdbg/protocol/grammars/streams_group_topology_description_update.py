@@ -5,8 +5,8 @@ KIP-1331, since Kafka 4.4: sent when a heartbeat's answer says that the coordina
 
 from typing import Final
 
-from ..wire import Api, Default, ErrorCode, GroupId, Int32, Nullable, Struct
-from .meanings import ErrorMessage, MemberId, ThrottleTime
+from ..wire import *
+from .meanings import *
 from .topology import topology
 
 request: Final = Struct(

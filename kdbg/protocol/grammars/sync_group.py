@@ -6,21 +6,8 @@ v3 static members (KIP-345), v5 protocol type and name, which the broker compare
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Bytes,
-    Default,
-    ErrorCode,
-    GroupId,
-    Holds,
-    Ignorable,
-    Nullable,
-    Since,
-    String,
-    Struct,
-)
-from .meanings import GenerationId, GroupInstanceId, MemberId, ProtocolType, ThrottleTime
+from ..wire import *
+from .meanings import *
 from .payloads import assignment
 
 request: Final = Struct(

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from ..wire import Array, Default, Enum, Int8, Nullable, String, Struct, TopicName
-from .meanings import SubtopologyId
+from ..wire import *
+from .meanings import *
 
 NodeType: Final = Enum(Int8, {1: "SOURCE", 2: "PROCESSOR", 3: "SINK"})
 node: Final = Struct(

@@ -7,33 +7,8 @@ v6 topic ids instead of names (KIP-1319).
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    GroupId,
-    Ignorable,
-    Nullable,
-    Partition,
-    Since,
-    String,
-    Struct,
-    TopicId,
-    TopicName,
-    Until,
-)
-from .meanings import (
-    CommittedLeaderEpoch,
-    CommittedOffset,
-    GenerationId,
-    GroupInstanceId,
-    MemberId,
-    ProducerEpoch,
-    ProducerId,
-    ThrottleTime,
-    TransactionalId,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "transactional_id" / TransactionalId,

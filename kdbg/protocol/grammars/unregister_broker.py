@@ -5,8 +5,8 @@ KIP-631.
 
 from typing import Final
 
-from ..wire import Api, ErrorCode, Nullable, Struct
-from .meanings import BrokerId, ErrorMessage, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "broker_id" / BrokerId * "broker whose registration to remove; it should be shut down for good",

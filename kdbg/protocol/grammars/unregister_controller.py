@@ -5,8 +5,8 @@ Since Kafka 4.4; the counterpart of UnregisterBroker.
 
 from typing import Final
 
-from ..wire import Api, ErrorCode, Nullable, Struct
-from .meanings import ControllerId, ErrorMessage, ThrottleTime
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "controller_id" / ControllerId * "controller whose registration to remove; it should be shut down for good",

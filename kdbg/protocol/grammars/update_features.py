@@ -5,20 +5,8 @@ KIP-584. v1 kinds of upgrade and a dry run (KIP-778), v2 has no results per feat
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int16,
-    Nullable,
-    Since,
-    Struct,
-    Until,
-)
-from .meanings import ErrorMessage, FeatureName, FeatureUpgradeType, ThrottleTime, Timeout, ValidateOnly
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "timeout_ms" / Default(Timeout, 60000),

@@ -7,39 +7,8 @@ listener names (KIP-103), v4 offline replicas (KIP-112), v5 partitions by topic 
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Nullable,
-    Partition,
-    Since,
-    String,
-    Struct,
-    Tag,
-    TopicId,
-    TopicName,
-    Until,
-)
-from .meanings import (
-    BrokerEpoch,
-    ControllerEpoch,
-    ControllerId,
-    ControlRequestType,
-    Host,
-    InSyncReplicas,
-    LeaderEpoch,
-    ListenerName,
-    OfflineReplicas,
-    Port,
-    Rack,
-    Replicas,
-    SecurityProtocol,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "controller_id" / ControllerId * "broker that is the controller and sends this",

@@ -5,21 +5,8 @@ KIP-853.
 
 from typing import Final
 
-from ..wire import Api, Array, Default, ErrorCode, Int32, Nullable, Struct, Tag
-from .meanings import (
-    Host,
-    LeaderEpoch,
-    LeaderId,
-    ListenerName,
-    MaxSupportedVersion,
-    MinSupportedVersion,
-    Port,
-    TargetClusterId,
-    ThrottleTime,
-    UnsignedPort,
-    VoterDirectoryId,
-    VoterId,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "cluster_id" / Nullable(TargetClusterId),

@@ -5,34 +5,8 @@ KIP-595. v1 directory ids of voters (KIP-853), v2 pre-votes, which raise no epoc
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Boolean,
-    Default,
-    ErrorCode,
-    Ignorable,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    Struct,
-    Tag,
-    TopicName,
-)
-from .meanings import (
-    Host,
-    LeaderEpoch,
-    LeaderId,
-    NodeId,
-    ReplicaDirectoryId,
-    RequestError,
-    TargetClusterId,
-    UnsignedPort,
-    VoterDirectoryId,
-    VoterId,
-)
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "cluster_id" / Default(Nullable(TargetClusterId), None),

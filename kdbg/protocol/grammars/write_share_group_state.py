@@ -5,22 +5,8 @@ KIP-932; from the leader of a partition to the share coordinator. v1 counts comp
 
 from typing import Final
 
-from ..wire import (
-    Api,
-    Array,
-    Default,
-    ErrorCode,
-    GroupId,
-    Ignorable,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    Struct,
-    TopicId,
-)
-from .meanings import DeliveryCount, ErrorMessage, LeaderEpoch, ShareDeliveryState, StateEpoch
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "group_id" / GroupId,

@@ -5,8 +5,8 @@ KIP-98; between brokers only. v2 adds the transaction version (KIP-1228).
 
 from typing import Final
 
-from ..wire import Api, Array, ErrorCode, Ignorable, Int32, Partition, Since, Struct, TopicName
-from .meanings import Partitions, ProducerEpoch, ProducerId, TransactionResult, TransactionVersion
+from ..wire import *
+from .meanings import *
 
 request: Final = Struct(
     "markers" / Array(

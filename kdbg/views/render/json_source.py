@@ -17,17 +17,7 @@ from uuid import UUID
 from orjson import dumps, loads
 
 from ...protocol.grammars.payloads import SPECIAL
-from ...protocol.wire.nodes import (
-    Field,
-    Fixed,
-    Node,
-    NullableStruct,
-    Sized,
-    UuidNode,
-    Varint,
-    WireArray,
-    WireStruct,
-)
+from ...protocol.wire.nodes import Field, Fixed, Node, NullableStruct, Sized, UuidNode, Varint, WireArray, WireStruct
 from ...protocol.wire.readings import runtime
 from ...protocol.wire.readings.batches import Batches
 from ...protocol.wire.readings.codegen import Unsuited

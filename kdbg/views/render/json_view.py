@@ -16,17 +16,7 @@ from ...protocol.wire.language import Direction
 from ...protocol.wire.readings.codegen import UNREADABLE
 from ...protocol.wire.readings.runtime import Odd
 from .json_source import JsonWriter, json_writer
-from .jsonlines import (
-    Json,
-    Topics,
-    dump,
-    errors_of,
-    exchange_object,
-    half_object,
-    has_uuids,
-    json_line,
-    record_sets,
-)
+from .jsonlines import Json, Topics, dump, errors_of, exchange_object, half_object, has_uuids, json_line, record_sets
 from .style import Look
 
 

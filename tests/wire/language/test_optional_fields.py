@@ -16,17 +16,7 @@ from kdbg.errors import BuildError, WireError
 from kdbg.protocol.wire import Boolean, Bytes, Float64, Int8, Int16, Int32, Int64, String, UInt16, UInt32, Uuid
 from kdbg.protocol.wire.language import Api
 from kdbg.protocol.wire.language.types import Array, At, Default, Nullable, Optional, Secret, Struct
-from kdbg.protocol.wire.nodes import (
-    TAGGED,
-    Fixed,
-    Node,
-    NullableStruct,
-    Sized,
-    UuidNode,
-    WireArray,
-    WireStruct,
-    build,
-)
+from kdbg.protocol.wire.nodes import TAGGED, Fixed, Node, NullableStruct, Sized, UuidNode, WireArray, WireStruct, build
 from kdbg.protocol.wire.readings.annotate import Inspection, inspect
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
 from kdbg.protocol.wire.readings.layout import bnf, compare, layout

@@ -8,9 +8,9 @@ in front.
 
 from typing import Final
 
-from ...wire import Array, Default, Int32, Since, Struct, TopicName
+from ...wire import *
 from ...wire.language.payload import Payload
-from ..meanings import Partitions
+from ..meanings import *
 
 previous_assignment = "previous_assignment" / Array(
     "topic" / TopicName,

@@ -8,65 +8,10 @@ partition has directories since v1 (KIP-858) and eligible leader replicas since 
 
 from typing import Any, Final
 
-from ...wire import (
-    Array,
-    BeforeRelease,
-    Boolean,
-    Bytes,
-    Default,
-    Float64,
-    Int16,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    Secret,
-    Since,
-    SinceRelease,
-    String,
-    Struct,
-    Tag,
-    Timestamp,
-    TopicId,
-    TopicName,
-    Uuid,
-    UVarint,
-)
+from ...wire import *
 from ...wire.language.payload import Payload
 from ...wire.language.types import Release, Word
-from ..meanings import (
-    AclOperation,
-    AclPatternType,
-    AclPermissionType,
-    AclResourceType,
-    BrokerEpoch,
-    BrokerId,
-    ConfigName,
-    ConfigResourceType,
-    ControllerId,
-    EntityName,
-    EntityType,
-    FeatureName,
-    FencingChange,
-    Host,
-    IncarnationId,
-    LeaderEpoch,
-    LeaderRecoveryState,
-    LeaderRecoveryStateChange,
-    ListenerName,
-    MaxSupportedVersion,
-    MinSupportedVersion,
-    PartitionEpoch,
-    PartitionLeader,
-    Rack,
-    ResourceName,
-    ScramMechanism,
-    SecurityProtocol,
-    ShutdownChange,
-    UnsignedPort,
-    UserName,
-    ZkMigrationState,
-)
+from ..meanings import *
 
 FRAME = (
     "frame_version" / Default(UVarint, 1) * "format of this header: 1; 0 in Kafka 2.8",

@@ -7,21 +7,7 @@ of number -1 is the connector itself.
 
 from typing import Final
 
-from ...wire import (
-    Array,
-    Bytes,
-    Duration,
-    Enum,
-    Holds,
-    Int16,
-    Int32,
-    Int64,
-    Nullable,
-    NullableSince,
-    Since,
-    String,
-    Struct,
-)
+from ...wire import *
 from ...wire.language.payload import Payload
 from . import connect_allocation
 

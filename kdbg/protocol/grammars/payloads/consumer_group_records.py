@@ -6,43 +6,9 @@ early forms, with the metadata of client-side assignors; 4.1 replaced the partit
 
 from typing import Final
 
-from ...wire import (
-    Array,
-    BeforeRelease,
-    Bytes,
-    Default,
-    GroupId,
-    Holds,
-    Ignorable,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    SinceRelease,
-    String,
-    Struct,
-    Tag,
-    Timestamp,
-    TopicId,
-    TopicName,
-)
+from ...wire import *
 from ...wire.language.payload import Payload
-from ..meanings import (
-    AssignmentEpoch,
-    ClientHost,
-    ClientId,
-    ClientRack,
-    GroupEpoch,
-    GroupInstanceId,
-    GroupMemberState,
-    MemberId,
-    Partitions,
-    ReachedEpoch,
-    RebalanceTimeout,
-    SessionTimeout,
-)
+from ..meanings import *
 from . import classic_subscription
 
 group: Final = Struct("group_id" / GroupId)

@@ -7,19 +7,9 @@ v3 its rack (KIP-881); the versions of the assignment only keep step. User data 
 
 from typing import Final
 
-from ...wire import (
-    Array,
-    Bytes,
-    Default,
-    Holds,
-    Ignorable,
-    Nullable,
-    Since,
-    Struct,
-    TopicName,
-)
+from ...wire import *
 from ...wire.language.payload import Mistaken, Payload
-from ..meanings import ClientRack, GenerationId, Partitions
+from ..meanings import *
 from . import assignment_data, subscription_data
 
 topic_partitions: Final = Array("topic" / TopicName, "partitions" / Partitions)

@@ -6,19 +6,10 @@ The ends of transactions (KIP-98), and in the log of a KRaft quorum a new leader
 
 from typing import Final
 
-from ...wire import Array, Enum, Int16, Int32, Since, SinceRelease, Struct, Timestamp
+from ...wire import *
 from ...wire.language.payload import Payload
 from ...wire.records.sets import CONTROL_TYPES
-from ..meanings import (
-    Host,
-    LeaderId,
-    ListenerName,
-    MaxSupportedVersion,
-    MinSupportedVersion,
-    UnsignedPort,
-    VoterDirectoryId,
-    VoterId,
-)
+from ..meanings import *
 
 key: Final = Payload("ControlRecordKey", Struct(
     "type" / Enum(Int16, CONTROL_TYPES) * "kind of control record",

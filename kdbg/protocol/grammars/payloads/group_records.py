@@ -7,30 +7,9 @@ rebalance timeout (KIP-62), v2 when the state began (KIP-211), v3 static members
 
 from typing import Final
 
-from ...wire import (
-    Array,
-    Bytes,
-    Default,
-    Duration,
-    GroupId,
-    Holds,
-    Ignorable,
-    Int32,
-    Int64,
-    Nullable,
-    Only,
-    Partition,
-    Since,
-    SinceRelease,
-    String,
-    Struct,
-    Tag,
-    Timestamp,
-    TopicId,
-    TopicName,
-)
+from ...wire import *
 from ...wire.language.payload import Payload
-from ..meanings import ClientHost, ClientId, GroupInstanceId, LeaderEpoch, MemberId, ProtocolType
+from ..meanings import *
 from . import assignment, subscription
 
 offset_commit_key: Final = Payload("OffsetCommitKey", Struct(

@@ -5,7 +5,7 @@ Kafka's own principal builder writes it so; a broker with another builder may wr
 
 from typing import Final
 
-from ...wire import Boolean, String, Struct
+from ...wire import *
 from ...wire.language.payload import Payload
 
 principal: Final = Payload("DefaultPrincipalData", Struct(

@@ -5,9 +5,9 @@ The checksum is the CRC-32C of all bytes behind it.
 
 from typing import Final
 
-from ...wire import Array, Int16, Int32, Int64, Struct, Timestamp, UInt32
+from ...wire import *
 from ...wire.language.payload import Payload
-from ..meanings import ProducerId
+from ..meanings import *
 
 producer_snapshot: Final = Payload("ProducerSnapshot", Struct(
     "crc" / UInt32.means("crc") * "CRC-32C of everything after it",

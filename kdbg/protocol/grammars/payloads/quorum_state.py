@@ -6,9 +6,9 @@ the directory of the voter (KIP-853); the voters themselves are in the log since
 
 from typing import Final
 
-from ...wire import Array, Default, Int32, Int64, Nullable, Since, Struct, Until, Uuid
+from ...wire import *
 from ...wire.language.payload import Payload
-from ..meanings import ClusterId, LeaderEpoch, LeaderId, VoterId
+from ..meanings import *
 
 quorum_state: Final = Payload("QuorumStateData", Struct(
     "cluster_id" / Until(0, ClusterId),

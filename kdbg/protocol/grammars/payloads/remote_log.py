@@ -6,25 +6,9 @@ storage itself wants to keep (KIP-917), 4.0 whether a segment has an index of ab
 
 from typing import Final
 
-from ...wire import (
-    Array,
-    Boolean,
-    Bytes,
-    Default,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    SinceRelease,
-    Struct,
-    Tag,
-    Timestamp,
-    TopicId,
-    TopicName,
-    Uuid,
-)
+from ...wire import *
 from ...wire.language.payload import Payload
-from ..meanings import BrokerId, LeaderEpoch, RemoteLogSegmentState, RemotePartitionDeleteState
+from ..meanings import *
 from .cluster_metadata import FRAME
 
 topic_id_partition: Final = Struct("name" / TopicName, "id" / TopicId, "partition" / Partition)

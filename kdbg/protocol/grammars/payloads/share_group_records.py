@@ -6,19 +6,9 @@ the topics have changed.
 
 from typing import Final
 
-from ...wire import (
-    Array,
-    BeforeRelease,
-    Int32,
-    Int64,
-    Nullable,
-    SinceRelease,
-    Struct,
-    TopicId,
-    TopicName,
-)
+from ...wire import *
 from ...wire.language.payload import Payload
-from ..meanings import ClientHost, ClientId, ClientRack, GroupMemberState, Partitions, ReachedEpoch
+from ..meanings import *
 from .consumer_group_records import group, member, partition_metadata, partitions_by_topic, target
 
 topics: Final = Array("topic_id" / TopicId, "topic_name" / TopicName)

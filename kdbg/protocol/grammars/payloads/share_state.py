@@ -6,23 +6,9 @@ epochs and no times; 4.2 counts what was delivered for good (KIP-1226).
 
 from typing import Final
 
-from ...wire import (
-    Array,
-    BeforeRelease,
-    Default,
-    GroupId,
-    Int32,
-    Int64,
-    Partition,
-    SinceRelease,
-    Struct,
-    Tag,
-    Timestamp,
-    TopicId,
-    UInt16,
-)
+from ...wire import *
 from ...wire.language.payload import Payload
-from ..meanings import DeliveryCount, LeaderEpoch, ShareDeliveryState, StateEpoch
+from ..meanings import *
 
 key: Final = Struct("group_id" / GroupId, "topic_id" / TopicId, "partition" / Partition)
 delivery_complete_count: Final = SinceRelease((4, 2), Tag(0, Default(Int32, -1)))

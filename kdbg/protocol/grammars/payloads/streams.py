@@ -8,28 +8,9 @@ save bytes, v6 what standbys serve (KIP-535), v7 when to rebalance next.
 
 from typing import Final
 
-from ...wire import (
-    Array,
-    Between,
-    Bytes,
-    Default,
-    Enum,
-    Int8,
-    Int32,
-    Int64,
-    Nullable,
-    Partition,
-    Since,
-    String,
-    Struct,
-    Timestamp,
-    TopicName,
-    UInt16,
-    Until,
-    Uuid,
-)
+from ...wire import *
 from ...wire.language.payload import Payload
-from ..meanings import Host, Port
+from ..meanings import *
 
 AssignorError: Final = Enum(Int32, {
     0: "NONE", 1: "INCOMPLETE_SOURCE_TOPIC_METADATA", 2: "VERSION_PROBING", 3: "ASSIGNMENT_ERROR",

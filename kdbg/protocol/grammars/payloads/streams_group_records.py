@@ -6,34 +6,9 @@ last knew of its topology and configuration; 4.4 which description of the topolo
 
 from typing import Final
 
-from ...wire import (
-    Array,
-    Default,
-    Int16,
-    Int32,
-    Int64,
-    Nullable,
-    SinceRelease,
-    String,
-    Struct,
-    Tag,
-    TopicName,
-)
+from ...wire import *
 from ...wire.language.payload import Payload
-from ..meanings import (
-    ClientHost,
-    ClientId,
-    ClientRack,
-    ConfigName,
-    GroupInstanceId,
-    Host,
-    Partitions,
-    ReachedEpoch,
-    RebalanceTimeout,
-    StreamsMemberState,
-    SubtopologyId,
-    UnsignedPort,
-)
+from ..meanings import *
 from .consumer_group_records import group, member, target
 
 metadata_key: Final = Payload("StreamsGroupMetadataKey", group, versions=range(17, 18))

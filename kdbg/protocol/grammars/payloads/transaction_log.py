@@ -5,21 +5,9 @@ KIP-98. v1 is flexible; its tagged fields came with the second version of transa
 
 from typing import Final
 
-from ...wire import (
-    Array,
-    Default,
-    Duration,
-    Int16,
-    Int64,
-    Nullable,
-    SinceRelease,
-    Struct,
-    Tag,
-    Timestamp,
-    TopicName,
-)
+from ...wire import *
 from ...wire.language.payload import Payload
-from ..meanings import Partitions, ProducerEpoch, ProducerId, TransactionalId, TransactionState
+from ..meanings import *
 
 key: Final = Payload("TransactionLogKey", Struct("transactional_id" / TransactionalId))
 value: Final = Payload("TransactionLogValue", Struct(

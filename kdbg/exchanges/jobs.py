@@ -10,15 +10,13 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Any, Generic, NoReturn, Protocol, TypeVar
+from typing import IO, Any, NoReturn
 from uuid import UUID
 
 from .engine.driver import FEW
 from .messages.exchange import Exchange
 from .messages.serialization import Parcels
 
-Piece = TypeVar("Piece")
-Piece_ = TypeVar("Piece_", contravariant=True)
 Show = Callable[[bytes], Any]
 AVAILABLE = hasattr(os, "fork")
 """Whether this system can copy a process."""
@@ -32,42 +30,24 @@ SIZE, SIZES = struct.Struct("=Q"), struct.Struct("=QQ")
 """What a copy is told of a piece, its bytes; what it tells: the bytes to be shown, and those of the result behind."""
 
 
-class Work(Protocol[Piece_]):
-    """What is to be done with a piece."""
-
-    def pack(self, piece: Piece_, copy: int) -> Iterable[bytes] | None:
-        """Return a piece as bytes, in parts, for the copy of this number; None where it must be worked on here.
-
-        The first that a copy is given is asked for when it is made.
-        """
-
-    def do(self, piece: Piece_, show: Show) -> Any:
-        """Work on a piece; give what comes of it to `show`, in its order; return what `take` wants to know."""
-
-    def do_packed(self, packed: bytes, show: Show) -> Any:
-        """Do the same in a copy, with a piece as `pack` returns it."""
-
-    def take(self, result: Any) -> None:
-        """Take what `do` returned of a piece; in this process, in the order of pieces, behind all that was shown."""
-
-
-class Forks(Generic[Piece]):
+class Forks:
     """`give` pieces of work, to be done by this process and `copies` of it; `wait` until all is done; `close`.
 
     What is shown of them goes to `show` in this process, in the order of pieces. An exception in a copy is raised here,
     by one of the next calls.
     """
 
-    def __init__(self, copies: int, work: Work[Piece], show: Show) -> None:
+    def __init__(self, copies: int, work: ExchangePool, show: Show) -> None:
         self._most, self._work, self._show = copies if AVAILABLE else 0, work, show
         self._copies: list[_Copy] = []
         self._order: deque[_Copy | _Held] = deque()
         self._held = 0
         self._begun = False
 
-    def give(self, piece: Piece) -> None:
+    def give(self, piece: list[Exchange]) -> None:
         """Have a piece of work done; here, if no copy is free."""
-        self._show_done()
+        while self._order and self._order[0].is_done():
+            self._show_next()
         copy = self._free() if self._begun else None
         self._begun = True
         packed = self._work.pack(piece, copy.number) if copy is not None else None
@@ -104,11 +84,6 @@ class Forks(Generic[Piece]):
             self._copies.append(free)
         return free if free is not None and free.at_work < DEPTH else None
 
-    def _show_done(self) -> None:
-        """Show what is done, up to the first piece that is not."""
-        while self._order and self._order[0].is_done():
-            self._show_next()
-
     def _show_next(self) -> None:
         """Show the next piece, and take what came of it; wait for that."""
         first = self._order[0]
@@ -142,7 +117,7 @@ class _Held:
 class _Copy:
     """A copy of this process: `at_work` pieces were given to it and not shown yet."""
 
-    def __init__(self, number: int, work: Work[Any]) -> None:
+    def __init__(self, number: int, work: ExchangePool) -> None:
         self.number, self.at_work = number, 0
         self._files = [_file() for _ in range(DEPTH)]
         self._given = self._shown = 0
@@ -151,6 +126,7 @@ class _Copy:
         self._done, done = os.pipe()
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self._process = os.fork()
+        self._died = f"worker process {self._process} of kdbg ended unexpectedly"
         if not self._process:  # it leaves Ctrl-C to the process that made it, and ends with that
             os.close(self._todo)
             _serve(work, todo, done, self._files)
@@ -166,7 +142,7 @@ class _Copy:
         try:
             os.write(self._todo, SIZE.pack(size))
         except BrokenPipeError:
-            raise self._died() from None
+            raise ChildProcessError(self._died) from None
         self._given += 1
         self.at_work += 1
 
@@ -208,11 +184,8 @@ class _Copy:
         if not self._sizes:
             self._sizes = os.read(self._done, SIZES.size)
             if not self._sizes:
-                raise self._died()
+                raise ChildProcessError(self._died)
         return self._sizes
-
-    def _died(self) -> ChildProcessError:
-        return ChildProcessError(f"worker process {self._process} of kdbg ended unexpectedly")
 
 
 def _file() -> int:
@@ -231,7 +204,7 @@ def _rewritten(file: int) -> Iterator[IO[bytes]]:
         yield out
 
 
-def _serve(work: Work[Any], todo: int, done: int, files: list[int]) -> NoReturn:
+def _serve(work: ExchangePool, todo: int, done: int, files: list[int]) -> NoReturn:
     """Do what is given, in the copy, until there is no more."""
     try:
         number = 0
@@ -265,7 +238,7 @@ class ExchangePool:
         self._most = MOST if most is None else most
         self._exchanges: list[Exchange] = []
         self._parcels = Parcels(topics)
-        self._forks: Forks[list[Exchange]] = Forks(copies, self, show)
+        self._forks = Forks(copies, self, show)
 
     def do(self, exchanges: list[Exchange], show: Show) -> Any:
         """Work on exchanges, here or in a copy; return what `take` wants to know."""
@@ -296,7 +269,7 @@ class ExchangePool:
             self._forks.give(exchanges)
 
     def pack(self, exchanges: list[Exchange], copy: int) -> Iterable[bytes]:
-        """Return exchanges as bytes, for a copy."""
+        """Return exchanges as bytes, in parts, for the copy of this number; the first are packed when it is made."""
         return self._parcels.pack(exchanges, copy)
 
     def do_packed(self, packed: bytes, show: Show) -> Any:

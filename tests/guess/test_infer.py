@@ -6,9 +6,10 @@ import pytest
 
 import kdbg
 from kdbg.exchanges.engine.foreign import looks_like, number
-from kdbg.exchanges.guess.hints import Guess, Hints, Reason
+from kdbg.exchanges.guess.hints import Guess, Hints
 from kdbg.exchanges.guess.infer import infer
 from kdbg.exchanges.guess.pieces import pieces
+from kdbg.exchanges.guess.structures import Reason
 from kdbg.exchanges.messages.message import forms
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.readings.compiled import message_reader

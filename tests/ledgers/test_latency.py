@@ -13,7 +13,7 @@ import kdbg
 from kdbg.analysis.ledgers.latency import Latencies, Timed
 from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.exchanges.messages.latency import Split, Timing
+from kdbg.exchanges.messages.capture_points import Split, Timing
 from kdbg.exchanges.messages.message import UNTIMED
 from kdbg.streams.tcp.paths import Paths
 from kdbg.views.render.jsonlines import json_line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdbg.exchanges.messages.rejection import NORMAL_STEPS, errors_of, is_normal_step
+from kdbg.exchanges.messages.rejection import NORMAL_STEPS, is_normal_step, went_wrong
 from kdbg.protocol.grammars import api
 from kdbg.protocol.grammars.errors import error_name
 
@@ -46,5 +46,6 @@ def test_errors_without_them() -> None:
     playbook >> request(2, 12, 0, group_id="g", member_id="m") << response(2, 12, 0, error_code=25)
     playbook.close()
     rebalance, unknown = playbook.exchanges
-    assert (len(rebalance.errors), errors_of(rebalance)) == (1, [])
-    assert [error.name for error in errors_of(unknown)] == ["UNKNOWN_MEMBER_ID"]
+    assert [(error.name, went_wrong(one)) for one in (rebalance, unknown) for error in one.errors] == [
+        ("REBALANCE_IN_PROGRESS", False), ("UNKNOWN_MEMBER_ID", True),
+    ]  # fmt: skip

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kdbg.exchanges.guess.pieces import pieces
-from kdbg.exchanges.mistakes import Mistake, examine, find_frame_mistake
+from kdbg.exchanges.mistakes.connection import find_frame_mistake
+from kdbg.exchanges.mistakes.finder import examine
+from kdbg.exchanges.mistakes.search import Mistake
 from kdbg.protocol.findings.quirks import Sure
 
 from .making import ANY, BATCH, Made, cases

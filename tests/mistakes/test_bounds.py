@@ -7,8 +7,7 @@ import random
 import pytest
 
 from kdbg.exchanges.guess.pieces import pieces
-from kdbg.exchanges.mistakes import examine
-from kdbg.exchanges.mistakes.finder import LONGEST
+from kdbg.exchanges.mistakes.finder import LONGEST, examine
 from kdbg.exchanges.mistakes.search import STEPS, Budget, Search
 from kdbg.protocol import grammars
 from kdbg.views.render.explanation import mistake_lines

@@ -7,7 +7,8 @@ import random
 import pytest
 
 from kdbg.exchanges.guess.pieces import pieces
-from kdbg.exchanges.mistakes import Mistake, RequestOrder, find_missing_size
+from kdbg.exchanges.mistakes.connection import RequestOrder, find_missing_size
+from kdbg.exchanges.mistakes.search import Mistake
 from kdbg.protocol import grammars
 from kdbg.protocol.findings.quirks import Sure
 from kdbg.ui.cli import run
@@ -28,7 +29,7 @@ def request(api: str, version: int, body: bytes, seed: int = 1) -> bytes:
 
 
 def handshake(order: RequestOrder, version: int) -> Mistake | None:
-    return order.see_request(request("SaslHandshake", version, b"\0\5PLAIN"), HANDSHAKE, version)
+    return order.see_request(request("SaslHandshake", version, b"\0\5PLAIN"), HANDSHAKE, version, answered=False)
 
 
 def requests(seed: int) -> list[Sample]:
@@ -43,7 +44,7 @@ def test_sasl_authenticate_after_v0_is_a_mistake_and_after_v1_none() -> None:
         for version in (0, 1):
             order = RequestOrder()
             assert handshake(order, version) is None
-            after[version] = order.see_sasl(frame, AUTHENTICATE, 0)
+            after[version] = order.see_request(frame, AUTHENTICATE, 0)
         found = after[0]
         assert found is not None
         assert (found.kind, found.start, found.sure) == ("sasl-authenticate-after-v0", 0, Sure.CERTAIN)

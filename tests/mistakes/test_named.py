@@ -12,7 +12,7 @@ from functools import cache
 
 import pytest
 
-from kdbg.exchanges.mistakes import examine
+from kdbg.exchanges.mistakes.finder import examine
 from kdbg.protocol import grammars
 from kdbg.protocol.findings.quirks import MISTAKES
 

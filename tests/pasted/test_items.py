@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.analysis.pasted.error_texts import TEXTS, code_of
-from kdbg.analysis.pasted.phrases import GROUPS, PHRASES, matches
+from kdbg.analysis.pasted.phrases import GROUPS, PHRASES, TEXTS, code_of, matches
 from kdbg.protocol.grammars.client_names import named
 from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.ui.cli import run

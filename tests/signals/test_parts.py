@@ -13,8 +13,8 @@ import requests
 
 from kdbg import __version__
 from kdbg.errors import CannotConnect, InputError, WrongAnswer
+from kdbg.exchanges.messages.capture_points import Split, Timing
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.exchanges.messages.latency import Split, Timing
 from kdbg.protocol.findings import Finding, Severity
 from kdbg.protocol.findings import Kind as Kinds
 from kdbg.protocol.grammars import sasl

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.exchanges.messages.latency import SPLIT_NAMES
+from kdbg.exchanges.messages.capture_points import SPLIT_NAMES
 from kdbg.exchanges.messages.rejection import NORMAL_STEPS
 from kdbg.scale.signals import attributes, traces
 from kdbg.scale.signals.links import parent_of

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from kdbg.exchanges.messages.capture_points import UNNUMBERED
+from kdbg.exchanges.messages.capture_points import UNNUMBERED, Split, Tcp, Timing
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.exchanges.messages.latency import Split, Tcp, Timing
 from kdbg.exchanges.messages.message import UNTIMED
 from kdbg.exchanges.messages.peers import Decrypted, Peers, Process, Via
 from kdbg.protocol.findings import Finding, Kind

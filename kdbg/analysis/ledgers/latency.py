@@ -13,8 +13,8 @@ from statistics import median
 from typing import Any, Final
 
 from ...exchanges.engine.driver import Pairing
+from ...exchanges.messages.capture_points import Split, Tcp, Timing
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...exchanges.messages.latency import Split, Tcp, Timing
 from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.peers import End
 from ...exchanges.messages.requested_wait import asked_to_wait

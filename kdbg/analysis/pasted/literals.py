@@ -90,16 +90,16 @@ def usual(text: str) -> str:
     if "\\" not in text:
         return text
     if NAMES.search(text):
-        text = HASKELL.sub(_of_haskell, text)
+
+        def byte(found: re.Match[str]) -> str:
+            if found["name"]:
+                return f"\\x{CONTROLS.index(found['name']) if found['name'] != 'DEL' else 127:02x}"
+            return f"\\x{int(found['number']) & 255:02x}" if found["number"] else ""
+
+        text = HASKELL.sub(byte, text)
     elif re.search(r"\\\d{0,2}[89]", text) and DECIMAL.fullmatch(text):
         text = re.sub(r"\\(\d{3})", lambda found: f"\\x{int(found[1]) & 255:02x}", text)
     return BRACES.sub(lambda found: f"\\x{int(found[1], 16):02x}", text)
-
-
-def _of_haskell(found: re.Match[str]) -> str:
-    if found["name"]:
-        return f"\\x{CONTROLS.index(found['name']) if found['name'] != 'DEL' else 127:02x}"
-    return f"\\x{int(found['number']) & 255:02x}" if found["number"] else ""
 
 
 @dataclass(frozen=True)
@@ -174,15 +174,11 @@ def list_at(text: str, start: int, least: int = LEAST) -> Take | None:
     data = _bytes(items, pairs=opener[0] == "<Buffer")
     if data is None or len(items) < (1 if opener[0] in ("<<", "<Buffer") else least):
         return None
-    if not any(item.word or item.length for item in items) and not _are_bytes(items, opener[0] == "<<"):
-        return None
+    if not any(item.word or item.length for item in items):  # strings are text, unless some have what no text has
+        letters = all(byte in PRINTABLE for byte in data)
+        if letters or not (opener[0] == "<<" or all(len(item.data) == 1 for item in items)):
+            return None
     return Take(data, "list of numbers", start, at, cut, more)
-
-
-def _are_bytes(items: list[Item], binary: bool) -> bool:
-    """Return whether strings are bytes: one character after the other, or a binary's, some of which no text has."""
-    letters = all(byte in PRINTABLE for item in items for byte in item.data)
-    return not letters and (binary or all(len(item.data) == 1 for item in items))
 
 
 def _one_a_line(text: str, start: int, inside: int, closer: str) -> Take | None:
@@ -236,24 +232,17 @@ def _bytes(items: list[Item], *, pairs: bool) -> bytes | None:
     chunks: list[bytes] = []
     size = 0
     for item in reversed(items):
-        chunk: bytes | None = item.data
+        chunk = item.data
         if item.length:
             chunk = (size & (1 << 8 * item.width) - 1).to_bytes(item.width, "big")
         elif item.word:
-            chunk = _packed(_number(item.word, hexadecimal), 8 * item.width)
-            chunk = chunk[::-1] if chunk is not None and item.little else chunk
-        if chunk is None:
-            return None
+            number, bits = _number(item.word, hexadecimal), 8 * item.width
+            if number is None or not -(1 << bits - 1) <= number < 1 << bits:
+                return None
+            chunk = (number & (1 << bits) - 1).to_bytes(item.width, "little" if item.little else "big")
         chunks.append(chunk)
         size += len(chunk)
     return b"".join(reversed(chunks))
-
-
-def _packed(number: int | None, bits: int) -> bytes | None:
-    """Return a number in so many bits, signed or not; None where it does not fit them."""
-    if number is None or not -(1 << bits - 1) <= number < 1 << bits:
-        return None
-    return (number & (1 << bits) - 1).to_bytes(bits // 8, "big")
 
 
 def _number(word: str, hexadecimal: bool) -> int | None:
@@ -276,7 +265,8 @@ def literal_at(text: str, start: int) -> tuple[Take | None, int]:
     marked = False
     while found is not None:
         inner, end, closed = _inner(text, found)
-        if not closed and (len(ESCAPES.findall(inner)) < 4 and not _is_long_hex(inner)):
+        long_hex = len(inner) >= 16 and HEX.fullmatch(inner.rstrip(" .…")) is not None
+        if not closed and (len(ESCAPES.findall(inner)) < 4 and not long_hex):
             break
         pieces.append(inner)
         marked = marked or (found["prefix"] or "").lower() in ("b", "br", "rb")
@@ -301,10 +291,6 @@ def _inner(text: str, found: re.Match[str]) -> tuple[str, int, bool]:
     return inner[0], inner.end() + closed, closed
 
 
-def _is_long_hex(inner: str) -> bool:
-    return len(inner) >= 16 and HEX.fullmatch(inner.rstrip(" .…")) is not None
-
-
 def _of_pieces(pieces: list[str], marked: bool, start: int, end: int) -> Take | None:
     """Return what the pieces of a literal stand for; None for text."""
     cut = bool(DOTS.search(pieces[-1]))
@@ -314,7 +300,11 @@ def _of_pieces(pieces: list[str], marked: bool, start: int, end: int) -> Take | 
         return Take(
             _unescaped(inner, marked), "bytes literal" if marked else "quoted string", start, end, cut, None, lost
         )
-    return _hex(inner, start, end, cut) or _base64(inner, start, end, cut)
+    body = inner.strip()
+    if (take := _hex(inner, start, end, cut)) is not None or BASE64.fullmatch(body) is None:
+        return take
+    data = from_base64(body) if body.startswith("AA") else None  # a message begins with zeros
+    return Take(data, "base64", start, end, cut) if data is not None else None
 
 
 def is_wrapped(inner: str) -> bool:
@@ -343,15 +333,6 @@ def _hex(inner: str, start: int, end: int, cut: bool) -> Take | None:
     if len(digits) < 16:
         return None
     return Take(bytes.fromhex(f"{before}0{digits[len(before) :]}"), "hex", start, end, cut, odd=len(before))
-
-
-def _base64(inner: str, start: int, end: int, cut: bool) -> Take | None:
-    """Return base64 that decodes to something that begins as a message does, with zeros."""
-    body = inner.strip()
-    if BASE64.fullmatch(body) is None or not body.startswith("AA"):
-        return None
-    data = from_base64(body)
-    return Take(data, "base64", start, end, cut) if data is not None else None
 
 
 def from_base64(text: str) -> bytes | None:

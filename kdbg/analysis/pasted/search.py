@@ -1,5 +1,7 @@
 """The bytes in a text: literals, lists, dumps and hex in log lines, code and prose; log text never becomes bytes.
 
+Markdown fences, mail quotes, line numbers, prefixes of containers and prompts are taken away first, which leaves every
+line where it was, so that a place in what is left is a place in the paste.
 Hex that is no literal: dumps with whatever stands in front of their lines, runs of digits, base64.
 """
 
@@ -8,12 +10,111 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from ...errors import InputError
-from .dumps import dumped
-from .hex_text import FORMS, NoBytes, Pasted, is_binary, read_bytes, streams
+from .hex_text import FORMS, NoBytes, Pasted, dumped, read_bytes, streams, text_of
 from .literals import LITERAL, OPENER, Take, from_base64, list_at, literal_at, unescaped
-from .wrapping import Bare, Block
+
+DAY = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
+PREFIXES = {
+    "mail quote": r"(?:> ?)+",
+    "docker compose": r"[\w.-]*[g-zG-Z_-][\w.-]* *\|(?: |$)",
+    "kubectl --prefix": r"\[pod/[^\]\s]+\](?: |$)",
+    "container runtime": rf"{DAY}[\d.]*(?:Z|[+-]\d\d:\d\d) std(?:out|err) [FP](?: |$)",
+    "kubectl --timestamps": rf"{DAY}\.\d{{9}}Z(?: |$)",
+    "journald": rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|{DAY}[+-]\d\d:?\d\d) \S+ [\w./@-]+(?:\[\d+\])?:(?: |$)",
+}
+"""Before each line, by the program that writes it."""
+NUMBERED = re.compile(r"[ \t]*(?P<number>\d{1,6})(?:[ \t]*[|:.)](?: |$)|\t|  ?|$)")
+FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})[^`\n]*")
+PROMPT = re.compile(
+    r"(?:[\w.-]+@[\w.-]+[: ][^\n$#]{0,80}[$#]|\[[\w.-]+@[^\]\n]{1,80}\][$#]|\$|(?:PS )?[A-Z]:\\[^>\n]{0,80}>)(?: |$)"
+)
+"""Of shells; a command follows, then what it prints."""
+
+
+class Block(NamedTuple):
+    """A part of a text from a character on; `whole`: it was set apart, so it may be bytes and nothing else."""
+
+    text: str
+    start: int
+    whole: bool
+
+
+class Bare:
+    """A text without what stands around it: `text`, and how many characters each line lost at its beginning."""
+
+    def __init__(self, text: str) -> None:
+        lines = text.split("\n")
+        self._lost = [0] * len(lines)
+        for _ in range(4):  # wrappings inside each other
+            widths = _prefix(lines)
+            if not any(widths):
+                break
+            lines = self._without(lines, widths)
+        self._apart: list[bool | None] = []  # inside a fence or below a prompt; None for a fence itself
+        prompts = [found.end() if (found := PROMPT.match(line)) else 0 for line in lines]
+        fences, fence, below = any(map(FENCE.fullmatch, lines)), "", False
+        for line, prompt in zip(lines, prompts, strict=True):
+            mark = FENCE.fullmatch(line)
+            if mark and (not fence or mark[1].startswith(fence)):
+                fence, below = "" if fence else mark[1], False
+                self._apart.append(None)
+                continue
+            below = below or bool(prompt)
+            self._apart.append(not prompt and (bool(fence) or below or not (fences or any(prompts))))
+        lines = self._without(lines, prompts)
+        self.text = "\n".join("" if apart is None else line for line, apart in zip(lines, self._apart, strict=True))
+
+    def _without(self, lines: list[str], widths: list[int]) -> list[str]:
+        self._lost = [lost + width for lost, width in zip(self._lost, widths, strict=True)]
+        return [line[width:] for line, width in zip(lines, widths, strict=True)]
+
+    def place(self, index: int) -> str:
+        """Return a place in the paste, `line:character`, for one in the text."""
+        line = self.text.count("\n", 0, index)
+        return f"{line + 1}:{index - self.text.rfind(chr(10), 0, index) + self._lost[line]}"
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the parts of the text that fences and prompts set apart; all of it where there are none."""
+        if len(set(self._apart)) == 1:
+            yield Block(self.text, 0, True)
+            return
+        lines, start, at = self.text.split("\n"), 0, 0
+        for number, apart in enumerate(self._apart):
+            last = number + 1 == len(lines) or self._apart[number + 1] != apart
+            if last:
+                text = "\n".join(lines[start : number + 1])
+                if text.strip():
+                    yield Block(text, at, bool(apart))
+                at, start = at + len(text) + 1, number + 1
+
+
+def _prefix(lines: list[str]) -> list[int]:
+    """Return how wide the prefix of each line is; zeros where the lines have none in common."""
+    said = [line for line in lines if line.strip() and not FENCE.fullmatch(line)]
+    for name, pattern in PREFIXES.items():
+        if name == "mail quote" and any(line.startswith("< ") for line in lines):
+            continue  # the two directions of netcat's dump
+        if name == "mail quote" and any(re.match(r"(?:> ?)+< ", line) for line in lines):
+            pattern = "> ?"
+        if said and not any(re.match(pattern, line) for line in said[:100]):
+            continue
+        found = [match.end() if (match := re.match(pattern, line)) else 0 for line in lines]
+        if said and sum(map(bool, found)) >= 2 / 3 * len(said):
+            return found
+    if len(said) == 1:
+        alone = re.compile(r"[ \t]*1(?: \| |\t|  )")
+        return [match.end() if (match := alone.match(line)) else 0 for line in lines]
+    numbered = [NUMBERED.match(line) for line in said]  # line numbers, if every line has one and they count up
+    numbers = [int(match["number"]) for match in numbered if match]
+    told = sum(bool(match and match.string[match.end() :].strip()) for match in numbered)
+    count_up = bool(numbers) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    if len(numbers) != len(said) or not count_up or 2 * told < len(said):
+        return [0] * len(lines)
+    return [match.end() if (match := NUMBERED.match(line)) else 0 for line in lines]
+
 
 BAR = re.compile(
     r"(?:^|.*?[\s\]>:#|])(?:\|?(?:0x)?(?P<offset>[0-9a-fA-F]{4,16})[: ]*\|[ ]*)?"
@@ -21,15 +122,11 @@ BAR = re.compile(
 )
 """A line of a dump whose columns have bars between them: netty's, testers', tables."""
 ROW = re.compile(r"(?P<front>.*?[\s\]>|:#%*]|)(?P<row>(?:0x)?[0-9a-fA-F]{4,16}:?[ \t]+(?:[0-9a-fA-F]{2}){1,8}[ \t].*)")
-ROW_ALONE = re.compile(
-    r"^[ \t]*(?:0x)?[0-9a-f]{4,16}:?(?:[ \t]+(?:[0-9a-f]{2})+)+(?:[ \t].*)?$", re.IGNORECASE | re.MULTILINE
-)
 LINE = re.compile(
     r"[ \t>|*]*(?://|[#%;]|--)?[ \t]*(?P<hex>(?:0x)?(?:[0-9a-fA-F]{2}(?:[ \t]*[:,-]?[ \t]*)(?:0x)?)+)"
     r"(?P<end>\.\.\.|…)?\s*"
 )
 """A line that holds hex and nothing else."""
-COLUMN = re.compile(r"(?:^[ \t]*-?\d{1,3}[ \t]*\n){7,}[ \t]*-?\d{1,3}[ \t]*$", re.MULTILINE)
 DOTS = re.compile(r"\s*(?://|#)?\s*(?:\.\.\.|…)\s*")
 RUN = re.compile(
     r"(?<![\w.+/-])(?P<run>(?:0x|\\x)?[0-9a-fA-F]{16,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{2}|"
@@ -49,8 +146,6 @@ DIGEST = re.compile(
     r"(?:sha\d*|md5|digest|commit(?:[ _-]?id)?|checksum|fingerprint|etag|trace[ _-]?id|uuid)\W{0,3}$", re.I
 )
 """Before digits that are no bytes of a message."""
-LONG = 24
-"""Bytes in a row that nothing but a message, or a picture, is made of; fewer may be a digest or an id."""
 MOST = 8 << 20
 """Characters that are searched."""
 COMMENT = re.compile(
@@ -59,21 +154,15 @@ COMMENT = re.compile(
     re.DOTALL,
 )
 PLACES = re.compile(rf"{OPENER.pattern}|{LITERAL.pattern}")
-SMALL = 8
-"""Bytes: fewer are passed over where more stand elsewhere in the text."""
-AROUND = ("escaped string", "list of numbers")
-"""Forms that are read strictly even where other things stand around them."""
 
 
 def dumps(text: str) -> list[Take]:
     """Return the bytes of the dumps in the text: with bars between their columns, or with offsets in front."""
-    return list(_barred(text)) or _plain(text) or _offset(text)
-
-
-def _plain(text: str) -> list[Take]:
-    """Return the dumps whose lines begin with their offsets."""
-    rows = list(ROW_ALONE.finditer(text))
-    return _dump_bytes(text, rows[0].start(), rows[-1].end()) if rows else []
+    if found := list(_barred(text)):
+        return found
+    alone = r"^[ \t]*(?:0x)?[0-9a-f]{4,16}:?(?:[ \t]+(?:[0-9a-f]{2})+)+(?:[ \t].*)?$"
+    rows = list(re.finditer(alone, text, re.IGNORECASE | re.MULTILINE))
+    return (_dump_bytes(text, rows[0].start(), rows[-1].end()) if rows else []) or _offset(text)
 
 
 def _dump_bytes(text: str, start: int, end: int) -> list[Take]:
@@ -81,7 +170,7 @@ def _dump_bytes(text: str, start: int, end: int) -> list[Take]:
     try:
         found = dumped(text)
     except InputError:
-        return []
+        found = None
     if found is None:
         return []
     carried = streams(*found)
@@ -129,7 +218,7 @@ def _offset(text: str) -> list[Take]:
 
 def columns(text: str) -> Iterator[Take]:
     """Yield the blocks of lines that hold a decimal number each, from -128 to 255, not all of two digits."""
-    for found in COLUMN.finditer(text):
+    for found in re.finditer(r"(?:^[ \t]*-?\d{1,3}[ \t]*\n){7,}[ \t]*-?\d{1,3}[ \t]*$", text, re.MULTILINE):
         words = found[0].split()
         if any(len(word) != 2 for word in words) and all(-128 <= int(word) <= 255 for word in words):
             yield Take(bytes(int(word) & 255 for word in words), "list of numbers", *found.span())
@@ -166,7 +255,8 @@ def runs(text: str) -> Iterator[Take]:
         if DIGEST.search(text, max(found.start() - 20, 0), found.start()):
             continue
         said = SAID.search(text, max(found.start() - 40, 0), found.start())
-        if len(digits) >= 2 * LONG or said or digits.startswith("0000"):
+        long = len(digits) >= 48  # so many are a message, or a picture; fewer may be a digest or an id
+        if long or said or digits.startswith("0000"):
             yield Take(bytes.fromhex(digits), "hex", *found.span(), bool(found["end"]))
     for found in BASE64.finditer(text):
         if (data := from_base64(found[0])) is not None:
@@ -234,10 +324,11 @@ def _chosen(takes: list[Take]) -> list[Take]:
     """Return what is taken: messages in several pieces joined, small things and repetitions passed over."""
     takes = _joined([take for take in takes if take.data])
     most = max((len(take.data) for take in takes), default=0)
-    least = min(SMALL, max(most, 4))
+    small = 8  # fewer bytes are passed over where more stand elsewhere in the text
+    least = min(small, max(most, 4))
     kept: list[Take] = []
     for take in takes:
-        inside = any(take.data in other.data for other in takes if len(other.data) > len(take.data) >= SMALL)
+        inside = any(take.data in other.data for other in takes if len(other.data) > len(take.data) >= small)
         if len(take.data) >= least and not inside and all(take.data != other.data for other in kept):
             kept.append(take)
     return kept
@@ -249,7 +340,9 @@ def _joined(takes: list[Take]) -> list[Take]:
     left = list(takes)
     while left:
         first, rest = left[0], left[1:]
-        missing, count = _wants(first.data), 0
+        size = int.from_bytes(first.data[:4], "big") if len(first.data) >= 4 else 0
+        missing = max(size + 4 - len(first.data), 0) if 8 <= size < 1 << 20 else 0  # by the size in front
+        count = 0
         while not first.cut and missing > 0 and count < len(rest) and rest[count].form == first.form:
             missing -= len(rest[count].data)
             count += 1
@@ -257,12 +350,6 @@ def _joined(takes: list[Take]) -> list[Take]:
         joined.append(replace(first, data=b"".join(take.data for take in left[: whole + 1]), cut=left[whole].cut))
         left = left[whole + 1 :]
     return joined
-
-
-def _wants(data: bytes) -> int:
-    """Return how many bytes are missing by the size in front; 0 where none stands there."""
-    size = int.from_bytes(data[:4], "big") if len(data) >= 4 else 0
-    return max(size + 4 - len(data), 0) if 8 <= size < 1 << 20 else 0
 
 
 def takes_of(raw: str | bytes | Bare) -> list[Take]:
@@ -289,15 +376,6 @@ def takes_of(raw: str | bytes | Bare) -> list[Take]:
     return found
 
 
-def text_of(raw: str | bytes) -> str | None:
-    """Return what was given as text, its lines ended by \\n alone; None for bytes that are no text."""
-    try:
-        text = raw if isinstance(raw, str) else raw.decode()
-    except UnicodeDecodeError:
-        return None
-    return None if isinstance(raw, bytes) and is_binary(text) else text.replace("\r\n", "\n").lstrip("\ufeff")
-
-
 def _of_block(block: Block) -> list[Take]:
     """Return the bytes in a part of a text; raise `InputError` where there are none."""
     text = block.text
@@ -307,7 +385,8 @@ def _of_block(block: Block) -> list[Take]:
         if found := find(text):
             return found
         raise error from None
-    if strict is not None and (strict.form not in AROUND or text.lstrip()[:1] == "\\"):
+    strictly = ("escaped string", "list of numbers")  # even where other things stand around them
+    if strict is not None and (strict.form not in strictly or text.lstrip()[:1] == "\\"):
         return [Take(strict.data, strict.form, 0, len(text))]
     found = find(text)
     same = strict is not None and len(found) == 1 and found[0].data == strict.data and not found[0].cut

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ...errors import InputError
-from ...exchanges.messages.error_codes import errors_in
-from ...exchanges.messages.message import UNTIMED
+from ...exchanges.messages.message import UNTIMED, errors_in
 from ...exchanges.messages.rejection import is_normal_step
 from ...protocol.grammars.errors import error_name
 from ...protocol.wire import Api

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...exchanges.messages.latency import Split
+from ...exchanges.messages.capture_points import Split
 from ...protocol.findings import Kind
 
 BITS = 6

@@ -7,7 +7,7 @@ What is neither is let go, with a word on what it looks like.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -39,6 +39,19 @@ class Channel(Protocol):
 Event: TypeAlias = tuple[bytes | int | None, int, int]
 """Bytes, a gap's length, or None for the end; time; packet."""
 _OPEN = frozenset({Classification.UNKNOWN, Classification.HALF_ENDED})
+
+
+def replay(events: Sequence[Event], receiver: Receiver, passed: int = 0) -> None:
+    """Give a receiver what was held, but for so many bytes in front."""
+    for what, time, number in events:
+        if isinstance(what, bytes):
+            if rest := what[passed:]:
+                receiver.data(rest, time, number)
+            passed = max(0, passed - len(what))
+        elif what is not None:
+            receiver.gap(what, time, number)
+        else:
+            receiver.end(time, number)
 
 
 @dataclass
@@ -80,7 +93,11 @@ class HeldSide:
     def gap(self, length: int, time: int, number: int) -> None:
         self.gapless = False
         self._events.append((length, time, number))
-        self.guess = self.guess or _is_request(self.run) or self._is_cut_request(length)
+        self.guess = self.guess or _is_request(self.run)
+        if not self.guess and self.classifier.certain and not self.passed and len(self._events) <= 2:
+            size = size_at(self.run)[0] if len(self.run) >= 4 else -1  # a snap length may have taken a request's end
+            cut = 4 + size - len(self.run) == length and size >= 0
+            self.guess = cut and requests.read_cut_header(self.run, 4, size) is not None
         self.classifier.look(self, final=True)
         self.run.clear()
         self._search = None
@@ -89,13 +106,6 @@ class HeldSide:
         self._events.append((None, time, number))
         self.guess = self.guess or _is_request(self.run)
         self.classifier.end(self)
-
-    def _is_cut_request(self, missing: int) -> bool:
-        """Return whether the connection begins with a request of which a snap length took the end, and no byte more."""
-        if not self.classifier.certain or self.passed or len(self._events) > 2 or len(self.run) < 4:
-            return False
-        size = size_at(self.run)[0]
-        return 4 + size - len(self.run) == missing and requests.read_cut_header(self.run, 4, size) is not None
 
     @property
     def intact(self) -> bool:
@@ -107,52 +117,41 @@ class HeldSide:
         """Whether the capture holds nothing of this side."""
         return not (self.held or self.passed or self.lost or self._events)
 
-    @property
-    def beginning(self) -> bytes:
-        """The first bytes held, up to a gap or a limit."""
+    def beginning(self, most: int = PATIENCE_WHOLE) -> bytes:
+        """Return the first bytes held, up to a gap or a limit."""
         head = bytearray()
         for what, _, _ in self._events:
-            if not isinstance(what, bytes) or len(head) > PATIENCE_WHOLE:
+            if not isinstance(what, bytes) or len(head) > most:
                 break
             head += what
         return bytes(head)
 
     def shows_request(self, final: bool) -> bool:
-        """Return whether a request that proves itself stands in what came since the last gap."""
+        """Return whether it begins with a request, or one that proves itself stands in what came since the last gap."""
+        run = self.run
+        token = len(run) > 4 and run[4] == 0x60 and int.from_bytes(run[:4], "big") == len(run) - 4
+        if self.intact and (requests.begins(run) is not None or token):  # one of GSSAPI without a handshake, of 0.9
+            return True
         if self._search is None:
             self._search = Search(requests.AnyRequest())
-        return self._search.find(self.run, final=final) is not None
+        return self._search.find(run, final=final) is not None
 
     def starts_with_frame(self) -> bool:
         """Return whether the first byte held begins a frame: the connection's first byte, or what seems a request."""
         if self.passed or self.classifier.certain:
             return not self.passed
-        head = bytearray()
-        for what, _, _ in self._events:
-            if not isinstance(what, bytes) or len(head) > requests.LONGEST_HEADER:
-                break
-            head += what
-        return _is_request(head)
+        return _is_request(self.beginning(requests.LONGEST_HEADER))
 
     def replay(self, framer: Framer) -> None:
         """Give the framer what was held, gaps and the end included, and hold nothing any more."""
         framer.pass_over(self.passed)
-        self._give(framer, self.lost)
+        self.hand_over(framer, self.lost)
 
-    def hand_over(self, receiver: Receiver) -> None:
-        """Give a receiver what was held; what was given up is a gap."""
-        self._give(receiver, self.passed + self.lost)
-
-    def _give(self, receiver: Receiver, lost: int) -> None:
+    def hand_over(self, receiver: Receiver, lost: int) -> None:
+        """Give a receiver what was held; the bytes that were given up are a gap."""
         if lost:
             receiver.gap(lost, *self._events[0][1:])
-        for what, time, number in self.release():
-            if isinstance(what, bytes):
-                receiver.data(what, time, number)
-            elif what is not None:
-                receiver.gap(what, time, number)
-            else:
-                receiver.end(time, number)
+        replay(self.release(), receiver)
 
     def release(self) -> list[Event]:
         """Hold nothing any more; return what was held."""
@@ -217,11 +216,15 @@ class Classifier:
         """Decide what the connection speaks, if it can be decided now; `final`: the run of bytes has ended."""
         if self.state not in _OPEN:
             return
-        if self._greets is not None and self.certain and (read := self._preamble()) is not None:
+        sent, answered = self.sides
+        read = None
+        if self._greets is not None and sent.intact and not sent.passed:
+            read = begins(sent.first, answered.first)
+        if self._greets is not None and read is not None:
             self._enter(Sign.PREAMBLE)
             self._greets(self, read)
             del self.sides
-        elif self._is_client(side, final):
+        elif not (self.connection.handshake and side is answered) and side.shows_request(final):
             self._decide(side)
         elif self._other_of(side).silent and self._is_broker(side, ENOUGH):
             self._decide(self._other_of(side))
@@ -229,7 +232,7 @@ class Classifier:
             self._enter(Sign.TLS)
             self._tls(self)
             del self.sides
-        elif self.budget.left < 0 or self._seen() > self._patience() or self._is_other(side):
+        elif self.budget.left < 0 or self._seen > self._patience or self._is_other(side):
             self._settle()
 
     def end(self, side: HeldSide) -> None:
@@ -249,22 +252,10 @@ class Classifier:
     def hand_over(self, receivers: tuple[Receiver, Receiver]) -> None:
         """Give what was held of either side to its receiver."""
         for side, receiver in zip(self.sides, receivers, strict=True):
-            side.hand_over(receiver)
+            side.hand_over(receiver, side.passed + side.lost)
 
     def _enter(self, sign: Sign) -> None:
         self.state = next_state(CLASSIFICATION, self.state, sign)
-
-    def _is_client(self, side: HeldSide, final: bool) -> bool:
-        if self.connection.handshake and side is self.sides[1]:
-            return False
-        if side.intact and (requests.begins(side.run) is not None or _token(side.run)):
-            return True
-        return side.shows_request(final)
-
-    def _preamble(self) -> Read | None:
-        """Return what reads the words with a proxy that the connection begins with."""
-        sent, answered = self.sides
-        return begins(sent.first, answered.first) if sent.intact and not sent.passed else None
 
     def _other_of(self, side: HeldSide) -> HeldSide:
         return self.sides[side is self.sides[0]]
@@ -273,15 +264,17 @@ class Classifier:
         """Return whether a side begins with so many responses, where its requests are not to be seen."""
         if (self.connection.handshake and side is self.sides[0]) or side.passed:
             return False
-        return identify.begin(side.beginning, frames)
+        return identify.begin(side.beginning(), frames)
 
     def _is_other(self, side: HeldSide) -> bool:
         """Return whether a side's first bytes are another protocol's; without the opening, only TLS counts."""
         return is_tls(side.first) or (self.certain and bool(looks_like(side.first)))
 
+    @property
     def _seen(self) -> int:
         return sum(side.held + side.passed for side in self.sides)
 
+    @property
     def _patience(self) -> int:
         return PATIENCE_WHOLE if self.sides[0].intact else PATIENCE_MIDSTREAM
 
@@ -293,7 +286,7 @@ class Classifier:
         if self.certain and self.sides[0].intact:
             from .misframed import misframed_request  # which correct frames do without
 
-            if misframed_request(self.sides[0].beginning) is not None:
+            if misframed_request(self.sides[0].beginning()) is not None:
                 self._decide(self.sides[0])
                 return
         for side in self.sides[: 1 if self.connection.handshake else 2]:
@@ -315,13 +308,13 @@ class Classifier:
     def _give_up(self) -> None:
         self._enter(Sign.NO_REQUEST)
         what = looks_like(self.sides[0].first) or looks_like(self.sides[1].first)
-        size, alone = self._seen(), not all(side.held or side.passed or side.lost for side in self.sides)
+        size, alone = self._seen, not all(side.held or side.passed or side.lost for side in self.sides)
         for side in self.sides:
             side.release()
         finding = None
         if what:
             finding = Finding(Kind.NOT_KAFKA, length=size, facts=Foreign(what))
-        elif alone and not self.certain and 0 < size <= self._patience():
+        elif alone and not self.certain and 0 < size <= self._patience:
             finding = Finding(Kind.MIDSTREAM, length=size, facts=NothingWhole())
         elif size:
             finding = Finding(Kind.NOT_KAFKA, length=size, facts=NoRequest())
@@ -333,8 +326,3 @@ def _is_request(data: Buffer) -> bool:
     """Return whether a known request with a client id that is text seems to begin here."""
     header = requests.begins(data)
     return header is not None and header.known and bool(header.client_id) and str(header.client_id).isprintable()
-
-
-def _token(data: Buffer) -> bool:
-    """Return whether this is a GSSAPI token without a handshake (clients of 0.9): a length that fits, an ASN.1 tag."""
-    return len(data) > 4 and data[4] == 0x60 and int.from_bytes(data[:4], "big") == len(data) - 4

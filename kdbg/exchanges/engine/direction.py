@@ -9,7 +9,7 @@ from ...protocol.findings.facts import BeforeFirst, BytesMissing, BytesUnproved,
 from ...protocol.wire.language import Direction
 from ..messages.exchange import CapturedMessage, Exchange, GivenUp
 from .pairing import Pairing
-from .requests import excess, excess_of
+from .requests import excess, excess_of, extent
 from .search import Buffer, Seeker
 
 if TYPE_CHECKING:
@@ -54,12 +54,7 @@ class FramedDirection(Seeker):
 
     def extent(self, data: bytes, token: Any) -> int | None:
         """Return how many bytes the message takes that begins here; None where it does not end within them."""
-        raise NotImplementedError
-
-    @property
-    def quiescent(self) -> bool:
-        """Whether nothing waits in the conversation."""
-        return self.pairing.quiescent
+        return extent(token.api, token.version, self.direction, data) if token is not None else None
 
     def surplus(self, time: int) -> bytes:
         """Return the bytes at the end of `last` that its message has no use for, if it is not final at this time."""
@@ -75,10 +70,6 @@ class FramedDirection(Seeker):
         half.data = half.data[: len(half.data) - length]
         half.last_time, half.last_packet = time, number
         self.wrong_length(length)
-        self.last = NO_FRAME
-
-    def proved(self) -> None:
-        """Take `last` as final."""
         self.last = NO_FRAME
 
     def forget(self, exchange: Exchange) -> None:

@@ -18,20 +18,16 @@ from ...protocol.wire.language import Direction
 from ..messages.exchange import CapturedMessage, Exchange
 from . import requests
 from .direction import FramedDirection
-from .engine_findings import too_large
 from .foreign import looks_like
 from .identify import AHEAD, FAR, FEW, beyond, find, fits_any, pattern, steps
-from .pairing import Pairing
+from .pairing import Pairing, too_large
 from .requests import RequestHeader, extent, fits, may_fit
 from .search import MAX_FRAME, WEAK_FRAME, Buffer, size_at
 
 if TYPE_CHECKING:
     from .misframed import Misframed
 
-GSSAPI_FIRST_BYTE = 0x60
 MAX_TOKEN = 1 << 20
-KEEP_RESPONSES = 1 << 14
-"""Bytes of responses held where none is due: their requests may be on their way."""
 _correlation_id = struct.Struct(">i").unpack_from
 _size_and_id = struct.Struct(">i4xi").unpack_from
 _size_and_correlation_id = struct.Struct(">ii").unpack_from
@@ -69,9 +65,16 @@ class RequestSide(requests.AnyRequest, FramedDirection):
                 return True, header
             if self.client_id is _NOBODY:
                 return self.pairing.whole or size < WEAK_FRAME, header
-            return self._judge_stranger(data, start, start + size, header), header
+            end = start + size  # with another client id than those before it, as some clients send: its body must fit
+            if not header.known or (end > len(data) and size >= WEAK_FRAME):
+                return False, header
+            if end > len(data):
+                return None, header
+            whole = fits(header.api, header.version, "request", bytes(data[start:end]))
+            return whole or self.prove(data, start, end), header
         if accepted is False and self.client_id is _NOBODY and self.pairing.whole:
-            return _gssapi(data, start, size), None
+            gssapi = len(data) > start and data[start] == 0x60  # of a client of 0.9: an ASN.1 tag (RFC 2743)
+            return gssapi and 0 < size <= MAX_TOKEN, None
         return accepted, None
 
     def judge_cut(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
@@ -87,15 +90,6 @@ class RequestSide(requests.AnyRequest, FramedDirection):
         if not known.encode().startswith(part):
             return not known, header
         return True, header._replace(client_id=known) if known else header
-
-    def _judge_stranger(self, data: Buffer, start: int, end: int, header: RequestHeader) -> bool | None:
-        """Judge a request with another client id than those before it, as some clients send: its body must fit."""
-        if not header.known or (end > len(data) and end - start >= WEAK_FRAME):
-            return False
-        if end > len(data):
-            return None
-        whole = fits(header.api, header.version, "request", bytes(data[start:end]))
-        return whole or self.prove(data, start, end)
 
     def _judge_token(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
         """Judge a frame where tokens are due: a request only if its grammar can read its body, else a token."""
@@ -126,9 +120,6 @@ class RequestSide(requests.AnyRequest, FramedDirection):
             return header.known and latest is not None and 0 < steps(latest, header.correlation_id) <= AHEAD
         return bool(self.prove(payload, 4, 4 + size, 4 + size == len(payload)))
 
-    def extent(self, data: bytes, token: Any) -> int | None:
-        return extent(token.api, token.version, "request", data) if token is not None else None
-
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         self.last = half = self._half(data, times, packets, "request", missing)
         pairing = self.pairing
@@ -136,20 +127,16 @@ class RequestSide(requests.AnyRequest, FramedDirection):
             self.client_id = token.client_id or ""
             pairing.prefixes.clear()
         self._exchange = pairing.request(token, half)
-        if pairing.undecided:
-            self._decide()
+        if pairing.undecided:  # the other side looks again at what it could not decide without this request
+            pairing.undecided = False
+            self._retry()
 
     def _misframed(self, data: Buffer) -> Misframed | None:
-        from .misframed import misframed_request, raw_token  # which correct frames do without
+        from .misframed import misframed_request  # which correct frames do without
 
-        if self.pairing.handshake is not None and self.pairing.handshake > 0:
-            return raw_token(data)
-        return misframed_request(data) if not self.pairing.tokens else None
-
-    def _decide(self) -> None:
-        """Let the other side look again at what it could not decide without this request."""
-        self.pairing.undecided = False
-        self._retry()
+        if self.pairing.tokens:
+            return None
+        return misframed_request(data, token=bool(self.pairing.handshake))
 
     def take(self, payload: bytes, time: int, number: int) -> bool:
         pairing = self.pairing
@@ -162,7 +149,8 @@ class RequestSide(requests.AnyRequest, FramedDirection):
         self.last = half = CapturedMessage(payload[4:], (time, time), (number, number), "request")
         self._exchange = pairing.repeated(prefix, correlation_id, half)
         if pairing.undecided:
-            self._decide()
+            pairing.undecided = False
+            self._retry()
         return True
 
     def skipped(self, length: int, beginning: bytes) -> None:
@@ -181,7 +169,8 @@ class ResponseSide(FramedDirection):
 
     __slots__ = ("_newest", "_pattern", "_wanted")
     direction: Direction = "response"
-    keep = KEEP_RESPONSES
+    keep = 1 << 14
+    """Bytes of responses held where none is due: their requests may be on their way."""
     last: CapturedMessage
 
     def __init__(self, pairing: Pairing, *, midstream: bool = False) -> None:
@@ -257,8 +246,12 @@ class ResponseSide(FramedDirection):
         in_flight = self.pairing.in_flight
         self.pairing.undecided = True
         self.pairing.give_up_tokens()
+        if not in_flight and self._newest is not None:  # one to a request that nobody saw has the next id, or any
+            place = find((beyond(self._newest, ahead) for ahead in range(1, FEW)), data, start)
+            return place if place is not None and place >= 0 else None
         if not in_flight:
-            return self._search_unasked(data, start)
+            found = SMALL_FRAME.search(data, start)
+            return found.start() if found else None
         if len(in_flight) <= FEW:
             place = find((exchange.correlation_id for exchange in in_flight), data, start)
             if place is not None:
@@ -289,14 +282,6 @@ class ResponseSide(FramedDirection):
             return True
         followed = self._followed(data, end, final)
         return may_fit(exchange.api, exchange.version, "response", frame) if followed else followed
-
-    def _search_unasked(self, data: Buffer, start: int) -> int | None:
-        """Return where the response to a request may stand that nobody saw: its id is that of the next, or anything."""
-        if self._newest is not None:
-            place = find((beyond(self._newest, ahead) for ahead in range(1, FEW)), data, start)
-            return place if place is not None and place >= 0 else None
-        found = SMALL_FRAME.search(data, start)
-        return found.start() if found else None
 
     def _prove_unasked(self, data: Buffer, start: int, end: int, final: bool) -> bool | None:
         """Return whether this is some response, sound, in front of the next one; or the next one itself."""
@@ -329,9 +314,6 @@ class ResponseSide(FramedDirection):
             return any(one.correlation_id == correlation_id for one in in_flight[count + 1 : count + 1 + FEW])
         return bool(self.prove(payload, 4, 4 + size, 4 + size == len(payload)))
 
-    def extent(self, data: bytes, token: Any) -> int | None:
-        return extent(token.api, token.version, "response", data) if token is not None else None
-
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         self.last = half = self._half(data, times, packets, "response", missing)
         if token is None and len(data) >= 4:
@@ -349,8 +331,3 @@ class ResponseSide(FramedDirection):
     def lost(self, length: int, number: int) -> None:
         self.pairing.responses_lost()
         super().lost(length, number)
-
-
-def _gssapi(data: Buffer, start: int, size: int) -> bool:
-    """Return whether a client of 0.9 begins with a GSSAPI token: an ASN.1 application tag (RFC 2743)."""
-    return len(data) > start and data[start] == GSSAPI_FIRST_BYTE and 0 < size <= MAX_TOKEN

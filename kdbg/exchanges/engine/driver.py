@@ -70,10 +70,6 @@ class Pairing(Protocol):
         """Yield the exchanges that blocks complete, those of a block together."""
 
 
-def _ignore(exchanges: Sequence[Exchange]) -> None:
-    """Do nothing with exchanges."""
-
-
 class Drive:
     """Iterate once over the exchanges of the packets in `blocks` that are wanted, one by one or by `chunks`.
 
@@ -103,7 +99,7 @@ class Drive:
         *,
         left: int | None = None,
         hear: Callable[[Exchange, bool], None] | None = None,
-        done: Callable[[Sequence[Exchange]], None] = _ignore,
+        done: Callable[[Sequence[Exchange]], None] = lambda exchanges: None,
         last: int | None = None,
     ) -> None:
         self.engine, self.left, self.last = engine, left, last

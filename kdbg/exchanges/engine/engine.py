@@ -19,7 +19,7 @@ from ...streams.tcp.table import ConnectionTable
 from ..messages.exchange import Exchange, Known
 from ..messages.peers import Peers
 from .classifier import Budget, Classifier
-from .direction import HOLD, Depth
+from .direction import HOLD, NO_FRAME, Depth
 from .directions import RequestSide, ResponseSide
 from .framing import Framer
 from .names import Learner
@@ -77,7 +77,7 @@ class Conversation:
         """Take a complete exchange as final, whatever comes after it, before it is handed out."""
         for side, half in ((self.client, exchange.request), (self.broker, exchange.response)):
             if side.last is half:
-                side.proved()
+                side.last = NO_FRAME
         self.pairing.stragglers.tell(exchange)
 
     def forget(self, exchange: Exchange) -> None:
@@ -145,26 +145,6 @@ class Outbox:
             final.append(exchange)
         return final
 
-    def settle(self) -> list[Exchange]:
-        """Return all exchanges that are complete: no more is to come for now, so they are taken as final."""
-        return self.take(_NEVER)
-
-
-_NEVER = 1 << 127
-
-
-def attempt(connection: Connection) -> Finding | None:
-    """Return what to say of a connection over which nothing was sent; None where it was open, or nobody knows."""
-    if connection.refused:
-        return Finding(
-            Kind.CONNECTION_REFUSED, facts=TurnedDown(connection.tries, connection.start, connection.last_time)
-        )
-    if connection.unanswered:
-        return Finding(
-            Kind.CONNECTION_TIMEOUT, facts=NobodyThere(connection.tries, connection.start, connection.last_time)
-        )
-    return None
-
 
 STRIDE = 64
 """Packets after which is looked what is final by now: few enough that little is held."""
@@ -228,7 +208,7 @@ class Engine:
     def idle(self) -> list[Exchange]:
         """Take notice that nothing more is there for now; return all exchanges that are complete, as final."""
         self.table.settle()
-        return self._tell(self._outbox.settle())
+        return self._tell(self._outbox.take(1 << 127))
 
     def receive_all(self, packets: Sequence[Packet]) -> list[Exchange]:
         """Take the next packets; return the exchanges that are final behind the last of them."""
@@ -341,8 +321,11 @@ class Engine:
 
     def _let_go(self, connection: Channel, finding: Finding | None) -> None:
         """Let go of a connection that turned out to be something else, or nothing that can be read."""
-        if finding is None and isinstance(connection, Connection):
-            finding = attempt(connection)
+        if finding is None and isinstance(connection, Connection) and (connection.refused or connection.unanswered):
+            attempt = connection.tries, connection.start, connection.last_time
+            finding = Finding(Kind.CONNECTION_TIMEOUT, facts=NobodyThere(*attempt))
+            if connection.refused:
+                finding = Finding(Kind.CONNECTION_REFUSED, facts=TurnedDown(*attempt))
         self.other_connections += finding is None or finding.kind not in ATTEMPTS
         if finding is not None:
             ends = connection.initiator, connection.acceptor

@@ -60,17 +60,10 @@ ZOOKEEPER = "A ZooKeeper command was sent to the Kafka port. Use the port of Zoo
 TELNET = "A Telnet client sent a command, such as Ctrl-C: probably a manual test of the Kafka port, or a port scan."
 COMPRESSED = "These bytes are compressed: decompress them first. Kafka compresses record batches, never whole messages."
 PACKED = "kdbg decode reads compressed captures."
+METHODS = ("GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
 BEGINNINGS: dict[bytes, tuple[str, str]] = {
     b"HTTP": ("an HTTP response", HTTP_SERVER),
-    b"GET ": ("an HTTP GET request", HTTP_CLIENT),
-    b"POST": ("an HTTP POST request", HTTP_CLIENT),
-    b"PUT ": ("an HTTP PUT request", HTTP_CLIENT),
-    b"HEAD": ("an HTTP HEAD request", HTTP_CLIENT),
-    b"DELE": ("an HTTP DELETE request", HTTP_CLIENT),
-    b"OPTI": ("an HTTP OPTIONS request", HTTP_CLIENT),
-    b"PATC": ("an HTTP PATCH request", HTTP_CLIENT),
-    b"TRAC": ("an HTTP TRACE request", HTTP_CLIENT),
-    b"CONN": ("an HTTP CONNECT request", HTTP_CLIENT),
+    **{f"{method} "[:4].encode(): (f"an HTTP {method} request", HTTP_CLIENT) for method in METHODS},
     b"PRI ": ("an HTTP/2 connection", HTTP_CLIENT),
     b"<!DO": ("an HTML page", HTTP_SERVER),
     b"<htm": ("an HTML page", HTTP_SERVER),
@@ -89,10 +82,7 @@ BEGINNINGS: dict[bytes, tuple[str, str]] = {
     b"RFB ": ("a VNC greeting", OTHER_SERVER),
     b"AMQP": ("an AMQP connection", "The peer uses AMQP (RabbitMQ, a service bus), not Kafka."),
     b"JRMI": ("a Java RMI call", "A JMX client (jconsole, an agent) connects to the Kafka port instead of JMX_PORT."),
-    b"ruok": ("a ZooKeeper command", ZOOKEEPER),
-    b"stat": ("a ZooKeeper command", ZOOKEEPER),
-    b"mntr": ("a ZooKeeper command", ZOOKEEPER),
-    b"srvr": ("a ZooKeeper command", ZOOKEEPER),
+    **dict.fromkeys((b"ruok", b"stat", b"mntr", b"srvr"), ("a ZooKeeper command", ZOOKEEPER)),
     b'{"': ("JSON", "To convert JSON into a message, use kdbg encode."),
     b"PAR1": ("a Parquet file", "Parquet files do not contain Kafka messages."),
     b"PK\x03\x04": ("a ZIP archive", COMPRESSED),
@@ -112,18 +102,13 @@ def is_tls(data: bytes) -> bool:
     return len(data) >= 4 and data[0] in TLS_RECORDS and int.from_bytes(data[1:3], "big") in TLS_VERSIONS
 
 
-def is_telnet(data: bytes) -> bool:
-    """Return whether two Telnet commands begin here, or one that names an option (RFC 854)."""
-    return len(data) >= 4 and data[0] == 0xFF and 0xF0 <= data[1] < 0xFF and 0xFF in (data[2], data[3])
-
-
 def recognise(data: bytes) -> ForeignProtocol | None:
     """Return what the first bytes of a stream are, if they are well known and not Kafka's; else None."""
     if is_tls(data):
         record, version = TLS_RECORDS[data[0]], TLS_VERSIONS[int.from_bytes(data[1:3], "big")]
         return ForeignProtocol(f"TLS ({record}, {version})", TLS_ADVICE.get(data[0], TLS_INSIDE))
-    if is_telnet(data):
-        return ForeignProtocol("a Telnet command", TELNET)
+    if len(data) >= 4 and data[0] == 0xFF and 0xF0 <= data[1] < 0xFF and 0xFF in (data[2], data[3]):
+        return ForeignProtocol("a Telnet command", TELNET)  # two commands, or one that names an option (RFC 854)
     for beginning, found in BEGINNINGS.items():
         if len(data) >= 4 and data.startswith(beginning):
             return ForeignProtocol(*found)
@@ -163,8 +148,9 @@ class Other(NamedTuple):
     """The bytes are no such preamble after all."""
 
 
-Read: TypeAlias = Callable[[bytes, bytes], "PreambleEnd | ProxyRefused | Other | None"]
 OTHER = Other()
+Step: TypeAlias = "PreambleEnd | ProxyRefused | Other | None"
+Read: TypeAlias = Callable[[bytes, bytes], Step]
 SOCKS5, CONNECT, PROXY = b"\x05", b"CONNECT ", b"PROXY "
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 """What version 2 of the PROXY protocol begins with."""
@@ -217,7 +203,7 @@ def _may_be(data: bytes, word: bytes) -> bool:
     return word.startswith(data[: len(word)])
 
 
-def socks5(sent: bytes, answered: bytes) -> PreambleEnd | ProxyRefused | Other | None:
+def socks5(sent: bytes, answered: bytes) -> Step:
     """Read a client's way through a SOCKS5 proxy: its greeting, its password if it is asked for one, its target."""
     asks, answers = _Source(sent), _Source(answered)
     try:
@@ -263,7 +249,7 @@ def _address(source: _Source) -> str | None:
     return endpoint((host, int.from_bytes(source.take(2), "big")))
 
 
-def http_connect(sent: bytes, answered: bytes) -> PreambleEnd | ProxyRefused | Other | None:
+def http_connect(sent: bytes, answered: bytes) -> Step:
     """Read HTTP CONNECT and its answer; one that wants a login (407) may be followed by another try."""
     asked = told = 0
     while True:
@@ -284,15 +270,13 @@ def http_connect(sent: bytes, answered: bytes) -> PreambleEnd | ProxyRefused | O
         if 200 <= code < 300:
             return PreambleEnd(asked, told, Via("HTTP CONNECT", target=target))
         told += int(length[1]) if length is not None else 0
-        if code != 407 or len(sent) <= asked:
-            return (
-                ProxyRefused(f"an HTTP proxy that failed to connect to {target}: status {code}")
-                if code != 407
-                else None
-            )
+        if code != 407:
+            return ProxyRefused(f"an HTTP proxy that failed to connect to {target}: status {code}")
+        if len(sent) <= asked:
+            return None
 
 
-def proxy_line(sent: bytes, answered: bytes) -> PreambleEnd | ProxyRefused | Other | None:
+def proxy_line(sent: bytes, answered: bytes) -> Step:
     """Read the line of version 1 of the PROXY protocol."""
     end = sent.find(b"\r\n", 0, LONGEST_LINE)
     if end < 0:
@@ -307,7 +291,7 @@ def proxy_line(sent: bytes, answered: bytes) -> PreambleEnd | ProxyRefused | Oth
     return PreambleEnd(end + 2, 0, Via("PROXY protocol v1", *ends))
 
 
-def proxy_header(sent: bytes, answered: bytes) -> PreambleEnd | ProxyRefused | Other | None:
+def proxy_header(sent: bytes, answered: bytes) -> Step:
     """Read the header of version 2 of the PROXY protocol."""
     if len(sent) < 16:
         return None if _may_be(sent, SIGNATURE) else OTHER

@@ -11,15 +11,13 @@ Memory is bounded by the largest frame that an owner accepts (`search.MAX_FRAME`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...budget import SMALL, Held
+from .direction import NO_FRAME, FramedDirection
 from .foreign import LONGEST_BEGINNING
 from .search import HEADER, MAX_FRAME, Search, Times, size_at
 from .states import FRAMING, DirectionEvent, Framing, next_state
-
-if TYPE_CHECKING:
-    from .direction import FramedDirection
 
 SHORTEST = 8
 """A size and a correlation id: a frame that another one cuts off earlier is not handed over."""
@@ -57,7 +55,7 @@ class Framer:
     @property
     def quiescent(self) -> bool:
         """Whether the next byte begins a frame, and nothing is due or left to be said of those before."""
-        return self.state is Framing.SYNCED and not (self._data or self._passed) and self.owner.quiescent
+        return self.state is Framing.SYNCED and not (self._data or self._passed) and self.owner.pairing.quiescent
 
     def data(self, payload: bytes, time: int, number: int) -> None:
         """Take the next bytes of the stream."""
@@ -194,13 +192,12 @@ class Framer:
             self._lose(final)
         elif len(data) < 4 + size:
             return self._look_into(size, token, final)
-        elif not (self._resumed and self._is_divided(size, token) and self._look_into(size, token, True)):
-            self._hand_over(4 + size, 0, token)
+        else:  # unless a packet has begun with another frame inside this one, whose message does not fill it
+            divided = self._resumed and self._resumed[0] < 4 + size
+            divided = divided and self.owner.extent(bytes(data[4 : 4 + size]), token) != size
+            if not (divided and self._look_into(size, token, True)):
+                self._hand_over(4 + size, 0, token)
         return True
-
-    def _is_divided(self, size: int, token: Any) -> bool:
-        """Return whether a packet has begun with another frame inside this one, whose message does not fill it."""
-        return self._resumed[0] < 4 + size and self.owner.extent(bytes(self._data[4 : 4 + size]), token) != size
 
     def _judge(self, place: int) -> tuple[bool | None, Any]:
         size = size_at(self._data, place)[0]
@@ -255,8 +252,13 @@ class Framer:
                 return
         last, surplus = self.owner.last, self.owner.surplus(self._now)
         self._resumed = ()
-        if not (surplus and self._may_begin_in(surplus, final)):
-            self.owner.proved()
+        begins = bool(surplus)  # whether a frame may begin in what the last one's message has no use for
+        if begins and (len(self._data) >= HEADER or final):
+            search = Search(self.owner)
+            place = search.find(surplus + self._data, final=final)
+            begins = min(place if place is not None else len(surplus), search.first) < len(surplus)
+        if not begins:
+            self.owner.last = NO_FRAME
             self._search.start(1 if self._data else 0)
         else:
             one = (last.last_time, last.last_packet) if last.first_packet == last.last_packet else None
@@ -264,14 +266,6 @@ class Framer:
             self._search.start()
             self._data[:0] = surplus
         self._enter(DirectionEvent.NO_FRAME)
-
-    def _may_begin_in(self, surplus: bytes, final: bool) -> bool:
-        """Return whether a frame may begin in `surplus`, the end of the last frame that its message has no use for."""
-        if len(self._data) < HEADER and not final:
-            return True
-        search = Search(self.owner)
-        place = search.find(surplus + self._data, final=final)
-        return min(place if place is not None else len(surplus), search.first) < len(surplus)
 
     def _seek(self, final: bool) -> bool:
         """Find the next frame that proves itself; False where more bytes are needed first."""

@@ -7,9 +7,10 @@ From outside, a response is little more than a correlation id, which clients cou
 
 from __future__ import annotations
 
+import math
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -17,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...protocol.grammars import apis
 from ...protocol.wire import Api
 from ...protocol.wire.readings.compiled import UNREADABLE
-from ..messages.message import MessageForm, carries_secrets, forms, header_grammar, readings
+from ..messages.message import MessageForm, forms, readings
 from .search import MAX_FRAME, Buffer, size_at
 
 API_VERSIONS, UNSUPPORTED_VERSION, FEATURES = 18, 35, 3
@@ -36,15 +37,13 @@ AT_ONCE: Final = frozenset(
 AGAIN, FIRST, UNSUPPORTED, ALONE, NEXT = -6.0, -24.0, 24.0, 12.0, -12.0
 """Bits for an API that the connection has answered before; for ApiVersions as its first response; for an API that the
 broker does not have; for one that needs another, not seen; for one that often comes next."""
-NOTHING_OFFERED = 40.0
 SPARE, MOST_SPARE = 40.0, 3
 """Bits for bytes left over, and the most of them: some peers write such."""
-NEWEST: Final[Mapping[int, int]] = {}
 CLIENTS: Final[tuple[Mapping[int, int], ...]] = (
     # librdkafka 2 (rdkafka_request.c)
     {0: 10, 1: 16, 2: 7, 3: 13, 8: 9, 9: 9, 10: 2, 11: 5, 12: 3, 13: 1, 14: 3, 17: 1, 18: 3, 19: 4, 20: 4, 21: 2,
      22: 4, 24: 0, 25: 0, 26: 1, 28: 3, 32: 1, 36: 1, 37: 2, 44: 1, 68: 1, 71: 0, 72: 0},
-    NEWEST,  # Java, franz-go: the newest that both know
+    {},  # Java, franz-go: the newest that both know
     # kafka-python 3
     {0: 9, 1: 12, 2: 7, 3: 13, 8: 8, 9: 6, 10: 3, 11: 5, 12: 4, 13: 4, 14: 3, 18: 4, 22: 4, 24: 1, 26: 1},
     # aiokafka
@@ -103,7 +102,11 @@ class Before:
         if not self.versions and int.from_bytes(data[:4]) == 1 and min(candidate.versions) <= FEATURES:
             self.against[0] = 0.0  # librdkafka begins each connection with id 1, Java's clients count on
         if key == API_VERSIONS:
-            self.supported = _supported(candidate, data) or self.supported
+            for _, _, body, end in readings(forms(candidate.api, candidate.version, "response", True, True), data):
+                if end == len(data):
+                    offered = ((one["api_key"], one["min_version"], one["max_version"]) for one in body["api_keys"])
+                    self.supported = {api: range(low, high + 1) for api, low, high in offered} or self.supported
+                    break
             if not self.versions:
                 for client, known in enumerate(CLIENTS):
                     self.against[client] += (known.get(key, 5) == 0) != (candidate.versions == (0,))
@@ -148,17 +151,6 @@ def _sound(data: bytes, tried: list[Tried]) -> list[Read]:
     return [one for one in read if one[2] <= 8.0 * max(len(data) - 4, 2)]
 
 
-def is_likely(found: Sequence[Candidate]) -> bool:
-    """Return whether the first of the candidates is far ahead of the next."""
-    return len(found) < 2 or found[1].bits - found[0].bits >= LIKELY
-
-
-def may_show_secrets(found: Sequence[Candidate]) -> bool:
-    """Return whether the first holds no secrets, but another one does: read as the first, it might show them."""
-    secret = [carries_secrets(one.api.at("response", one.version)) for one in found]
-    return any(secret) and not secret[0]
-
-
 def fits_any(data: bytes) -> bool:
     """Return whether some response reads these bytes to the last one, and makes sense."""
     return any(bits < 16.0 + 8.0 * len(data) for _, _, bits in _readings(data, _tried()))
@@ -189,21 +181,23 @@ def _known(before: Before) -> list[Tried]:
 
 def _readings(data: bytes, tried: list[Tried], spare: int = 0) -> Iterator[Read]:
     """Yield what is read by all layouts that end where the bytes do, or `spare` before."""
-    from ..messages.score import score  # which responses with requests do without
+    from ..messages.weigh import weigh  # which responses with requests do without
 
     last: tuple[Api, Any, list[int], float] | None = None
     for api, version, form in tried:
         try:
             if not 0 <= len(data) - form.end(data) <= spare:
                 continue
-            (head, body), end = form.read(data, 0)
+            (_, body), end = form.read(data, 0)
         except UNREADABLE:
             continue
         if not 0 <= len(data) - end <= spare or not _admitted(form, version, body):
             continue
-        bits = score(form.grammar, body) + (SPARE + 8.0 * (len(data) - end)) * (end < len(data))
-        bits += NOTHING_OFFERED * (body.get("api_keys") == [] and not body["error_code"])
-        bits += score(header_grammar(api, version, "response"), head) if head else 0.0
+        weight = weigh((form.header, form.grammar), data, 0, math.inf)
+        if weight is None:
+            continue
+        bits = weight.bits + (SPARE + 8.0 * (len(data) - end)) * (end < len(data))
+        bits += 40.0 * (body.get("api_keys") == [] and not body["error_code"])  # a broker offers something
         if last is not None and last[0] is api and last[1] == body:
             last[2].append(version)
             continue
@@ -246,14 +240,6 @@ def _scored(
         versions = possible or versions
     version = known if known in versions and key != API_VERSIONS else before.version(key, versions, correlation_id)
     return Candidate(api, version, versions, bits)
-
-
-def _supported(candidate: Candidate, data: bytes) -> Mapping[int, range]:
-    """Return which versions of which APIs an ApiVersions response offers."""
-    for _, _, body, end in readings(forms(candidate.api, candidate.version, "response", True, True), data):
-        if end == len(data):
-            return {one["api_key"]: range(one["min_version"], one["max_version"] + 1) for one in body["api_keys"]}
-    return {}
 
 
 AHEAD, FAR = 100, 10_000

@@ -6,8 +6,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, SupportsIndex
 
-from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import AnsweredAfter, AnsweredUnasked, AnsweredUnaskedLate, PassedOver, PassedOverMany
+from ...protocol.findings import Finding, Kind, facts
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange
 from .requests import fits, may_fit
@@ -141,10 +140,10 @@ class Stragglers:
             return None
         if exchange in self.overtaken:
             by, _ = self.overtaken.pop(exchange)
-            return Straggler(exchange, Finding(Kind.OUT_OF_ORDER, "response", facts=AnsweredAfter(by)), False)
+            return Straggler(exchange, Finding(Kind.OUT_OF_ORDER, "response", facts=facts.AnsweredAfter(by)), False)
         if correlation_id in self._silent:
             del self._silent[correlation_id]
-            unasked = Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=AnsweredUnasked())
+            unasked = Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=facts.AnsweredUnasked())
             return Straggler(exchange, unasked, True)
         return self._told.pop(correlation_id)
 
@@ -159,22 +158,21 @@ class Stragglers:
         self.overtaken[exchange] = by, answered + LATE
         self.wait = True
 
-    def overdue(self, answered: int) -> Iterator[tuple[Exchange, PassedOver | PassedOverMany]]:
+    def overdue(self, answered: int) -> Iterator[tuple[Exchange, facts.PassedOver | facts.PassedOverMany]]:
         """Yield, and forget, the requests that have waited too long, each with the reason why."""
-        while len(self.overtaken) > LATE:
-            yield self._oldest(), PassedOverMany(LATE)
-        while self.overtaken and next(iter(self.overtaken.values()))[1] < answered:
-            yield self._oldest(), PassedOver(LATE)
+        for exchange, (_, until) in list(self.overtaken.items()):
+            many = len(self.overtaken) > LATE
+            if not many and until >= answered:
+                break
+            del self.overtaken[exchange]
+            yield exchange, facts.PassedOverMany(LATE) if many else facts.PassedOver(LATE)
 
     def give_up(self) -> Iterator[Exchange]:
         """Yield, and forget, the requests that were passed over."""
         while self.overtaken:
-            yield self._oldest()
-
-    def _oldest(self) -> Exchange:
-        exchange = next(iter(self.overtaken))
-        del self.overtaken[exchange]
-        return exchange
+            exchange = next(iter(self.overtaken))
+            del self.overtaken[exchange]
+            yield exchange
 
     # Without a response
 
@@ -192,7 +190,7 @@ class Stragglers:
         """Let go a request that wants no response: its exchange is final without one."""
         if self.may_be_answered(exchange):
             del self._silent[exchange.correlation_id]
-            self.remember(exchange, Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=AnsweredUnaskedLate()))
+            self.remember(exchange, Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=facts.AnsweredUnaskedLate()))
 
     def pass_silent(self, answered: int) -> None:
         """Let go the acks=0 requests before the `answered`-th that wants a response: responses come in order."""

@@ -10,7 +10,7 @@ from ...protocol.findings.facts import Encrypted, Foreign
 from ...streams.tcp.connection import Connection
 from ...streams.tcp.stream import NOBODY, Receiver
 from ..messages.peers import Decrypted, Via
-from .classifier import Budget, Event
+from .classifier import Budget, Event, replay
 from .foreign import LONGEST, OTHER, PreambleEnd, ProxyRefused, Read
 
 if TYPE_CHECKING:
@@ -20,30 +20,18 @@ if TYPE_CHECKING:
 
 
 class Layer:
-    """What stands on `tcp` and goes by its number, its ends and its size."""
+    """What stands on `tcp` and goes by its number, its ends, its first packet in the capture, and its size."""
 
-    __slots__ = ()
+    __slots__ = ("acceptor", "first_packet", "initiator", "number", "tcp")
     tcp: Connection | Layer
+    number: int
+    first_packet: int
+    initiator: tuple[str, int]
+    acceptor: tuple[str, int]
 
-    @property
-    def number(self) -> int:
-        """The number of the connection."""
-        return self.tcp.number
-
-    @property
-    def first_packet(self) -> int:
-        """The number of its first packet in the capture."""
-        return self.tcp.first_packet
-
-    @property
-    def initiator(self) -> tuple[str, int]:
-        """The end whose bytes `sent` takes."""
-        return self.tcp.initiator
-
-    @property
-    def acceptor(self) -> tuple[str, int]:
-        """The end whose bytes `answered` takes."""
-        return self.tcp.acceptor
+    def __init__(self, tcp: Connection | Layer) -> None:
+        self.tcp, self.number, self.first_packet = tcp, tcp.number, tcp.first_packet
+        self.initiator, self.acceptor = tcp.initiator, tcp.acceptor
 
     @property
     def bytes(self) -> int:
@@ -90,25 +78,15 @@ class PreambleDirection:
             self.receiver.end(time, number)
             return
         self.events.append((None, time, number))
-        if self.proxied.sent.events[-1:] and self.proxied.answered.events[-1:]:
-            last = self.proxied.sent.events[-1][0], self.proxied.answered.events[-1][0]
-            if last == (None, None):
-                self.proxied.give_up()
+        if all(side.events and side.events[-1][0] is None for side in (self.proxied.sent, self.proxied.answered)):
+            self.proxied.give_up()
 
     def release(self, passed: int) -> None:
         """Hand on what was held, but for so many bytes in front."""
         events, self.events = self.events, []
         self.proxied.budget.left += len(self.said)
         self.said = bytearray()
-        for what, time, number in events:
-            if isinstance(what, bytes):
-                if rest := what[passed:]:
-                    self.receiver.data(rest, time, number)
-                passed = max(0, passed - len(what))
-            elif what is not None:
-                self.receiver.gap(what, time, number)
-            else:
-                self.receiver.end(time, number)
+        replay(events, self.receiver, passed)
 
 
 class Proxied(Layer):
@@ -121,7 +99,7 @@ class Proxied(Layer):
     over: bool
     whole: bool
 
-    __slots__ = ("_closes", "_opens", "_read", "answered", "budget", "over", "sent", "tcp", "via", "whole")
+    __slots__ = ("_closes", "_opens", "_read", "answered", "budget", "over", "sent", "via", "whole")
     tcp: Connection
     via: Via | None
 
@@ -133,7 +111,8 @@ class Proxied(Layer):
         opens: Callable[[Proxied], None],
         closes: Callable[[Proxied, Finding], None],
     ) -> None:
-        self.tcp, self._read, self.budget, self._opens, self._closes = tcp, read, budget, opens, closes
+        super().__init__(tcp)
+        self._read, self.budget, self._opens, self._closes = read, budget, opens, closes
         self.via = None
         self.over, self.whole = False, True
         self.sent: PreambleDirection = PreambleDirection(self)
@@ -197,7 +176,7 @@ class Tls(Layer):
     come, `closes` where there will be none.
     """
 
-    __slots__ = ("_closes", "_opens", "_session", "answered", "sent", "tcp")
+    __slots__ = ("_closes", "_session", "answered", "sent")
     tcp: Connection | Proxied
     sent: TlsDirection
     answered: TlsDirection
@@ -212,8 +191,9 @@ class Tls(Layer):
     ) -> None:
         from ...streams.tls import TlsConnection  # which plain traffic does without
 
-        self.tcp, self._opens, self._closes = tcp, opens, closes
-        self._session = TlsConnection(keys, budget, self._is_open, self._is_closed)
+        super().__init__(tcp)
+        self._closes = closes
+        self._session = TlsConnection(keys, budget, lambda session: opens(self), self._is_closed)
         self.sent, self.answered = self._session.sides
 
     @property
@@ -236,9 +216,6 @@ class Tls(Layer):
         """Free what waits, and take nothing any more."""
         self._session.ignore()
         self.tcp.ignore()
-
-    def _is_open(self, session: TlsConnection) -> None:
-        self._opens(self)
 
     def _is_closed(self, session: TlsConnection, why: Why) -> None:
         facts = Encrypted(*session.about, why.value)

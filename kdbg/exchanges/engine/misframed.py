@@ -9,8 +9,10 @@ from ...protocol.findings.quirks import Sure
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import Exchange
-from ..mistakes import Mistake, find_frame_mistake, find_mistake
-from .engine_findings import of_sequence
+from ..mistakes.connection import find_frame_mistake
+from ..mistakes.finder import find_mistake
+from ..mistakes.search import Mistake, sized
+from .pairing import of_sequence
 from .requests import RequestHeader, fits, read_header
 from .search import HEADER, Buffer, size_at
 
@@ -29,44 +31,31 @@ class Misframed(NamedTuple):
     finding: Finding | None
 
 
-def misframed_request(data: Buffer) -> Misframed | None:
-    """Return the request that is meant by these bytes, which are all that came; None where none is."""
-    if not HEADER <= len(data) <= LONGEST:
+def misframed_request(data: Buffer, *, token: bool = False) -> Misframed | None:
+    """Return the request that is meant by these bytes, which are all that came; None where none is.
+
+    `token`: a SaslAuthenticate request is due; they are a raw SASL token in place of one.
+    """
+    if token and 4 < len(data) <= LONGEST and size_at(data)[0] == len(data) - 4:
+        return Misframed(None, bytes(data[4:]), of_sequence("raw-sasl-token", SASL_TOKEN.name, 0, 0, len(data) - 4))
+    if token or not HEADER <= len(data) <= LONGEST:
         return None
-    framing = find_frame_mistake(bytes(data)) or _without_size(bytes(data))
-    found = framing or _header_mistake(bytes(data))
+    data = bytes(data)
+    framing, bare = find_frame_mistake(data), read_header(data, 0, len(data))[1]
+    if framing is None and bare is not None and bare.known and fits(bare.api, bare.version, "request", data):
+        framing = Mistake(
+            "size-missing", bare.api.name, bare.version, "request", "size", -4, 0, "", "", Sure.LIKELY, sized(data)
+        )
+    found, api, version = framing, find(int.from_bytes(data[4:6])), int.from_bytes(data[6:8])
+    sound = size_at(data)[0] == len(data) - 4 and api is not None and api.reads("request", version)
+    if found is None and sound and api is not None:  # its size, API and version are believable
+        found = find_mistake(data[4:], api=api, version=version, direction="request", size=len(data) - 4)
+        found = found if found is not None and found.corrected else None
     header = read_header(found.corrected, 4, len(found.corrected) - 4)[1] if found is not None else None
     if found is None or header is None:
         return None
-    frame = bytes(data[0 if found.kind == "size-missing" else 4 :])
+    frame = data[0 if found.kind == "size-missing" else 4 :]
     return Misframed(header, frame, found.finding if framing is not None else None)
-
-
-def _without_size(data: bytes) -> Mistake | None:
-    """Return the mistake of a valid request without a size."""
-    header = read_header(data, 0, len(data))[1]
-    if header is None or not header.known or not fits(header.api, header.version, "request", data):
-        return None
-    corrected = len(data).to_bytes(4, "big") + data
-    return Mistake(
-        "size-missing", header.api.name, header.version, "request", "size", -4, 0, "", "", Sure.LIKELY, corrected
-    )
-
-
-def _header_mistake(data: bytes) -> Mistake | None:
-    """Return the mistake in the header of a request whose size, API and version are believable."""
-    api, version = find(int.from_bytes(data[4:6])), int.from_bytes(data[6:8])
-    if size_at(data)[0] != len(data) - 4 or api is None or not api.reads("request", version):
-        return None
-    found = find_mistake(data[4:], api=api, version=version, direction="request", size=len(data) - 4)
-    return found if found is not None and found.corrected else None
-
-
-def raw_token(data: Buffer) -> Misframed | None:
-    """Return these bytes as a raw SASL token where a SaslAuthenticate request is due; None where they are no frame."""
-    if not 4 < len(data) <= LONGEST or size_at(data)[0] != len(data) - 4:
-        return None
-    return Misframed(None, bytes(data[4:]), of_sequence("raw-sasl-token", SASL_TOKEN.name, 0, 0, len(data) - 4))
 
 
 def misframed_response(data: Buffer, exchange: Exchange) -> Misframed | None:

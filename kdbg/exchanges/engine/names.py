@@ -15,7 +15,7 @@ from ...protocol.wire.nodes import contains
 from ...protocol.wire.readings.codegen import UNREADABLE
 from ...protocol.wire.readings.outline import TopicsReader, learn, topic_names, topics_in
 from ...protocol.wire.records import RecordsNode
-from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.exchange import Exchange
 from ..messages.message import NO_HEADER, grammar_of, header_grammar
 
 NAMES = tuple(name.encode() for name in TOPICS)
@@ -41,7 +41,19 @@ class Learner:
         if not carrying:
             return
         for half in (exchange.request, exchange.response):  # a fetch session does not ask again for what it has
-            if half is not None and self._names_own_topic(half, by_id):
+            if half is None:
+                continue
+            data = half.data  # whose records tell names if it names one of Kafka's own topics, or its id
+            if len(data) > SEARCHED:
+                found: list[str | bytes] = []
+                with suppress(*UNREADABLE):  # of one that breaks, the topics in front of that place count
+                    _topics_in(api, half.version, half.direction)(data, found)
+                own = any(topic in TOPICS or topic in self._own for topic in found)
+            elif by_id:
+                own = any(topic_id in data for topic_id in self._own)
+            else:
+                own = b"__" in data and any(name in data for name in NAMES)
+            if own:
                 self._learn(exchange, carrying)
                 break
 
@@ -57,23 +69,6 @@ class Learner:
                     learn(payload.grammar, payload.value, self.topics)
         new = islice(self.topics.items(), before, None)
         self._own += [topic_id.bytes for topic_id, name in new if name in TOPICS]
-
-    def _names_own_topic(self, half: CapturedMessage, by_id: bool) -> bool:
-        """Return whether a message names one of Kafka's own topics, whose records tell names, or its id."""
-        data = half.data
-        if len(data) > SEARCHED:
-            return self._steps_to_own(half)
-        if by_id:
-            return any(topic_id in data for topic_id in self._own)
-        return b"__" in data and any(name in data for name in NAMES)
-
-    def _steps_to_own(self, half: CapturedMessage) -> bool:
-        """Return the same of a long message; of one that breaks, the topics in front of that place count."""
-        found: list[str | bytes] = []
-        if half.api is not None:
-            with suppress(*UNREADABLE):
-                _topics_in(half.api, half.version, half.direction)(half.data, found)
-        return any(topic in TOPICS or topic in self._own for topic in found)
 
 
 def tells_names(api: Api) -> bool:

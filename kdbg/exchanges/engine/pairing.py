@@ -1,4 +1,4 @@
-"""One connection's messages in, exchanges out.
+"""One connection's messages in, exchanges out, with what is odd about them as findings.
 
 A request is registered from its header alone, before its body is looked at. Responses must come in the order of the
 requests (the guide's "Network"), but are paired by their correlation ids, whatever the order (see in_flight.py). Either
@@ -10,32 +10,33 @@ After SaslHandshake v0 the frames are raw tokens (see messages/handshake.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import chain
 
 from ...budget import MEMORY, SMALL, Held
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import AnsweredTooLate, InFlightFull, ResponsesLost, WaitedTooMuch
+from ...protocol.findings import facts as of
+from ...protocol.findings.facts import AnsweredTooLate, InFlightFull, MessageMistake, ResponsesLost, WaitedTooMuch
+from ...protocol.findings.quirks import Sure
+from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages import handshake
 from ..messages.exchange import CapturedMessage, Exchange, Known
+from ..messages.message import carries_secrets
 from ..messages.peers import Peers
 from ..messages.rejection import note_rejection
-from .engine_findings import NotAwaited, broken_off, out_of_place, reused, too_large, unasked
-from .identify import API_VERSIONS, Before, identify, may_show_secrets
+from .identify import API_VERSIONS, LIKELY, Before, Candidate, identify
 from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Stragglers, Unmatched, correlation_id_at, reads
 from .requests import Prefix, Prefixes, RequestHeader, fits, read_prefix
+from .search import REFUSED
 
 HALF = 600
 """Bytes of memory that a half takes beside its own, with its exchange."""
 
 
-def _nobody_asks(peers: Peers, finding: Finding) -> None:
-    """Do nothing: what `left_over` is unless the caller gives another."""
-
-
-def _nobody_takes(exchange: Exchange) -> None:
-    """Do nothing: what `deliver` is when all was delivered."""
+def _ignore(*_: object) -> None:
+    """Do nothing: what `left_over` is unless the caller gives another, and `deliver` when all was delivered."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -53,7 +54,7 @@ class Pairing:
 
     peers: Peers
     deliver: Callable[[Exchange], None]
-    left_over: Callable[[Peers, Finding], None] = _nobody_asks
+    left_over: Callable[[Peers, Finding], None] = _ignore
     _: KW_ONLY
     whole: bool
     known: Known = field(default_factory=Known.nothing)
@@ -75,10 +76,14 @@ class Pairing:
     unseen: Before | None = None
     _holds_much: bool = False
     _lost_until: Exchange | None = None
-    _waiting: _Waiting = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._waiting = _Waiting(self.give_up_much)
+    def let_go(self) -> None:
+        """Hand over what waits, as all connections hold too much."""
+        while self.unmatched:
+            self.orphan(self.unmatched.pop(0))
+        while self.in_flight:
+            self.give_up(self.in_flight.pop(0), WaitedTooMuch(MEMORY.connections))
+        self._hold()
 
     @property
     def quiescent(self) -> bool:
@@ -98,12 +103,14 @@ class Pairing:
         prefix = read_prefix(header, half.data)
         if prefix is not None:
             exchange.answered = prefix.wants_answer
-        early, self.latest = self._may_be_early(correlation_id), correlation_id
-        self.tokens = handshake.expected_after(api, version)
-        exchange.findings += out_of_place(exchange, self.handshake, len(half.data))
+        early, self.latest = self._is_new(correlation_id), correlation_id
+        self.tokens = handshake.ROUNDS if api.key == handshake.SASL_HANDSHAKE and version == 0 else 0
+        if self.handshake == 0 and api.key == handshake.SASL_AUTHENTICATE:
+            mistake = of_sequence("sasl-authenticate-after-v0", api.name, version, 0, len(half.data))
+            exchange.findings.append(mistake)
         self.handshake = version if api.key == handshake.SASL_HANDSHAKE else None
         if api.key == handshake.SASL_HANDSHAKE:
-            self.known = self.known.and_more("mechanism", handshake.mechanism_of(half))
+            self.known = self.known.and_more("mechanism", handshake.body_of(half).get("mechanism"))
         elif api.key == API_VERSIONS and (software := handshake.software_in(half)):
             self.known = self.known.and_more("software", software)
         elif prefix is not None:
@@ -115,7 +122,7 @@ class Pairing:
         _, _, half.api, half.version, client_id, wants_answer = prefix
         exchange = Exchange(self.peers, half.api, half.version, correlation_id, client_id)
         exchange.answered = wants_answer
-        early, self.latest = self._may_be_early(correlation_id), correlation_id
+        early, self.latest = self._is_new(correlation_id), correlation_id
         self.handshake = None
         return self._register(exchange, half, early=early)
 
@@ -124,15 +131,20 @@ class Pairing:
         exchange.request, half.known = half, self.known
         if half.missing:
             exchange.findings.append(broken_off(half))
-        if self.unmatched and self._meet(exchange, early):
-            return exchange
+        if self.unmatched and exchange.api is not SASL_TOKEN:
+            before = self.unmatched.take(exchange, early=early)
+            if before is not None:
+                self._pass_over(exchange, self.answered)
+                self._complete(exchange, before)
+                return exchange
         if exchange.answered:
             self.asked += 1
             if self.in_flight and self.whole and self._lost_until is None:
                 exchange.findings += reused(exchange, self.in_flight)
             self.in_flight.append(exchange)
             if not len(self.in_flight) % LOOK or len(half.data) > SMALL:
-                self.make_room()
+                for oldest in self.in_flight.surplus():
+                    self.give_up(oldest, InFlightFull(MAX_IN_FLIGHT, MAX_BYTES))
                 self._hold()
         else:
             if self.holds:
@@ -140,30 +152,23 @@ class Pairing:
             self._hand_over(exchange)
         return exchange
 
-    def _may_be_early(self, correlation_id: int) -> bool:
-        """Return whether a response of this correlation id that came before is the next request's: its id is new."""
+    def _is_new(self, correlation_id: int) -> bool:
+        """Return whether a response of this correlation id that came before is the next request's."""
         return correlation_id != self.latest if self.latest is not None else self.whole
 
     def _token(self, half: CapturedMessage) -> Exchange:
         """Return the exchange of a raw token; one without a handshake before it is from a client of 0.9."""
         if not self.tokens and "mechanism" not in self.known.facts:
-            self.known = self.known.and_more("mechanism", handshake.DEFAULT_MECHANISM)
+            self.known = self.known.and_more("mechanism", "GSSAPI")  # what brokers take tokens without a handshake for
         self.tokens = (self.tokens or handshake.ROUNDS) - 1
         half.api = SASL_TOKEN
         return Exchange(self.peers, SASL_TOKEN, 0, 0, None)
 
-    def _meet(self, exchange: Exchange, early: bool) -> bool:
-        """Pair a request with the response that came before it; return whether there was one."""
-        half = self.unmatched.take(exchange, early=early) if exchange.api is not SASL_TOKEN else None
-        if half is None:
-            return False
-        self._pass_over(exchange, self.answered)
-        self._complete(exchange, half)
-        return True
-
     def give_up(self, exchange: Exchange, why: NotAwaited | None = None) -> None:
         """Hand over a request without a response, with a finding that says `why`; a login's last token has none."""
-        if exchange.api is SASL_TOKEN and self._ends_login(exchange):
+        last = self.in_flight[0].api is not SASL_TOKEN if self.in_flight else not self.tokens
+        mechanism = self.known.facts.get("mechanism") or ""
+        if exchange.api is SASL_TOKEN and last and handshake.CLIENT_SPEAKS_LAST.get(mechanism, False):
             exchange.answered = False
         else:
             exchange.findings.append(Finding(Kind.NO_RESPONSE, "request", facts=why))
@@ -174,35 +179,17 @@ class Pairing:
         note_rejection(exchange)
         self._hand_over(exchange)
 
-    def make_room(self) -> None:
-        """Give up the oldest requests where too many wait."""
-        for oldest in self.in_flight.surplus():
-            self.give_up(oldest, InFlightFull(MAX_IN_FLIGHT, MAX_BYTES))
-
     def _hold(self) -> None:
         """Say how many bytes wait here for their other halves."""
-        size = sum(_held_by(half) for half in self.unmatched)
-        size += sum(_held_by(exchange.request) for exchange in self.in_flight if exchange.request is not None)
+        asked = (exchange.request for exchange in self.in_flight if exchange.request is not None)
+        size = sum(len(half.data) + HALF for half in chain(self.unmatched, asked))
         self._holds_much = size > SMALL
-        self.held.hold(self._waiting, size if self._holds_much else 0)
-
-    def give_up_much(self) -> None:
-        """Hand over what waits, as all connections hold too much."""
-        while self.unmatched:
-            self.orphan(self.unmatched.pop(0))
-        while self.in_flight:
-            self.give_up(self.in_flight.pop(0), WaitedTooMuch(MEMORY.connections))
-        self._hold()
+        self.held.hold(self, size if self._holds_much else 0)
 
     def give_up_tokens(self) -> None:
         """Give up tokens where it is not known what comes next: their answers cannot be told from anything else."""
         while self.in_flight and self.in_flight[0].api is SASL_TOKEN:
             self.give_up(self.in_flight.pop(0))
-
-    def _ends_login(self, token: Exchange) -> bool:
-        """Return whether a token ends a login in which the client has the last word, as a request came next."""
-        followed = self.in_flight[0].api is not SASL_TOKEN if self.in_flight else not self.tokens
-        return followed and handshake.client_speaks_last(self.known.facts)
 
     # Responses
 
@@ -218,8 +205,21 @@ class Pairing:
             first = behind
         correlation_id = correlation_id_at(data)[0]
         if first is None or first.correlation_id != correlation_id:
-            return self._response_out_of_turn(correlation_id, half)
-        if not self.whole and _too_early(first, half):
+            exchange = in_flight.find(correlation_id)
+            if exchange is not None:
+                self._pass_over(exchange, self.answered + 1)
+                return self.due(half)
+            self.answered += 1
+            straggler = self.stragglers.take(correlation_id)
+            if straggler is None:
+                self._keep(half)
+                return None
+            straggler.exchange.findings.append(straggler.finding)
+            self._complete(straggler.exchange, half, emitted=straggler.emitted)
+            return straggler.exchange
+        request, api = first.request, first.api  # one that came before the request may answer one that is lost
+        early = not self.whole and request is not None and api is not None and half.last_packet <= request.first_packet
+        if early and api is not None and not (correlation_id and fits(api, first.version, "response", data)):
             self.answered += 1
             self._keep(half)
             return None
@@ -227,44 +227,30 @@ class Pairing:
 
     def due(self, half: CapturedMessage) -> Exchange:
         """Pair a response with the oldest request in flight, whose it is, and return their exchange."""
-        if self._lost_until is not None and (meant := self._behind_loss(half)) is not None:
-            self._pass_over(meant, self.answered + 1)
+        if self._lost_until is not None:
+            number = self.in_flight[0].correlation_id  # if several have it, the newest that fits is meant
+            alike = [one for one in self.in_flight if one.correlation_id == number and one.api is not SASL_TOKEN]
+            meant = next((one for one in reversed(alike) if reads(one, half)), None) if len(alike) > 1 else None
+            if meant is not None:
+                self._pass_over(meant, self.answered + 1)
         self.answered += 1
         exchange = self.in_flight.pop(0)
         if self._holds_much and not self.in_flight:
             self._hold()
-        if self.unmatched or self._lost_until is not None or self.stragglers.wait:
-            self._settle_before(exchange)
+        while self.unmatched:  # their requests would have come by now
+            self.orphan(self.unmatched.pop(0))
+        if exchange is self._lost_until:
+            self._lost_until = None
+        if self.stragglers.wait:
+            for late, why in self.stragglers.overdue(self.answered):
+                self.give_up(late, why)
+            self.stragglers.pass_silent(self.asked - len(self.in_flight))
         self._complete(exchange, half)
         return exchange
-
-    def _behind_loss(self, half: CapturedMessage) -> Exchange | None:
-        """Return the request that a response means behind lost bytes, where several have its correlation id.
-
-        A client that gives all the same asks one at a time: the newest that the response fits is meant.
-        """
-        correlation_id = self.in_flight[0].correlation_id
-        alike = [one for one in self.in_flight if one.correlation_id == correlation_id and one.api is not SASL_TOKEN]
-        return next((one for one in reversed(alike) if reads(one, half)), None) if len(alike) > 1 else None
 
     def expected(self, correlation_id: int) -> Exchange | None:
         """Return the request of this correlation id that a response may come for, due or not."""
         return self.in_flight.find(correlation_id) or self.stragglers.find(correlation_id)
-
-    def _response_out_of_turn(self, correlation_id: int, half: CapturedMessage) -> Exchange | None:
-        """Pair a response that is not to the oldest request in flight; return its exchange, None if there is none."""
-        exchange = self.in_flight.find(correlation_id)
-        if exchange is not None:
-            self._pass_over(exchange, self.answered + 1)
-            return self.due(half)
-        self.answered += 1
-        straggler = self.stragglers.take(correlation_id)
-        if straggler is None:
-            self._keep(half)
-            return None
-        straggler.exchange.findings.append(straggler.finding)
-        self._complete(straggler.exchange, half, emitted=straggler.emitted)
-        return straggler.exchange
 
     def _keep(self, half: CapturedMessage) -> None:
         """Let a response wait for its request."""
@@ -283,16 +269,8 @@ class Pairing:
                 self.give_up(passed)
             else:
                 self.stragglers.overtake(passed, exchange.correlation_id, answered)
-            self._forget_loss(passed)
-
-    def _settle_before(self, exchange: Exchange) -> None:
-        """Hand over the unmatched responses, whose requests would have come by now, and the requests long overdue."""
-        while self.unmatched:
-            self.orphan(self.unmatched.pop(0))
-        self._forget_loss(exchange)
-        for late, why in self.stragglers.overdue(self.answered):
-            self.give_up(late, why)
-        self.stragglers.pass_silent(self.asked - len(self.in_flight))
+            if passed is self._lost_until:
+                self._lost_until = None
 
     def _complete(self, exchange: Exchange, half: CapturedMessage, *, emitted: bool = False) -> None:
         """Give the exchange its response, and hand it over unless that was done before (`emitted`).
@@ -305,8 +283,8 @@ class Pairing:
         if half.missing:
             exchange.findings.append(broken_off(half))
         note_rejection(exchange)
-        if self.tokens and handshake.refused(exchange.api, half):
-            self.tokens = 0
+        if self.tokens and exchange.api is not None and exchange.api.key == handshake.SASL_HANDSHAKE:
+            self.tokens = 0 if handshake.body_of(half).get("error_code") else self.tokens
         if not emitted:
             self._hand_over(exchange)
 
@@ -322,7 +300,8 @@ class Pairing:
         if self.unseen is None:
             self.unseen = Before()
         candidates = identify(half.data, self.unseen) if not half.missing else []
-        read = bool(candidates) and not may_show_secrets(candidates)
+        secret = [carries_secrets(one.api.at("response", one.version)) for one in candidates]
+        read = bool(candidates) and (secret[0] or not any(secret))  # read as the first, another's might be shown
         exchange = Exchange(self.peers, None, 0, correlation_id_at(half.data)[0], None)
         exchange.response = half
         if read:
@@ -340,10 +319,6 @@ class Pairing:
             self.give_up(exchange, ResponsesLost())
         self._lost_until = self.in_flight[-1] if self.in_flight else None
 
-    def _forget_loss(self, exchange: Exchange) -> None:
-        if exchange is self._lost_until:
-            self._lost_until = None
-
     def end(self) -> None:
         """Take note that one direction has ended; once both have, hand over all that waits."""
         self.open_ends -= 1
@@ -359,26 +334,64 @@ class Pairing:
         for finding in self.findings:
             self.left_over(self.peers, finding)
         self.findings.clear()
-        self.held.hold(self._waiting, 0)
-        del self._waiting
-        self.deliver = _nobody_takes  # whom it led to leads back here: now they are freed without a search
+        self.held.hold(self, 0)
+        self.deliver = _ignore  # whom it led to leads back here: now they are freed without a search
 
 
-def _too_early(exchange: Exchange, half: CapturedMessage) -> bool:
-    """Return whether a response was captured before this request, of the same number, and answers one that is lost."""
-    request, api = exchange.request, exchange.api
-    if request is None or api is None or half.last_packet > request.first_packet:
-        return False
-    return not (exchange.correlation_id and fits(api, exchange.version, "response", half.data))
+NotAwaited = of.WaitedTooMuch | of.InFlightFull | of.PassedOver | of.PassedOverMany | of.ResponsesLost
+"""Why a response is waited for no longer."""
 
 
-@dataclass(eq=False)
-class _Waiting:
-    """What waits in a pairing, as one of the holders of a ledger."""
+def broken_off(half: CapturedMessage) -> Finding:
+    """Make the finding for a message whose end is missing."""
+    place = half.direction, "", len(half.data), half.missing
+    if half.held:
+        return Finding(Kind.TRUNCATED, *place, of.BrokenOff())
+    return Finding(Kind.MEMORY_LIMIT, *place, of.NotHeld(MEMORY.connections))
 
-    let_go: Callable[[], None]
+
+def too_large(data: bytes, size: int) -> Finding | None:
+    """Make the finding for a request that begins with these bytes behind its size, if it is larger than brokers take.
+
+    None if it is not, or if they are no request's that kdbg knows.
+    """
+    key, version = int.from_bytes(data[:2]), int.from_bytes(data[2:4])
+    api = find(key) if size > REFUSED and len(data) >= 4 else None
+    if api is None or version not in api.versions:
+        return None
+    facts = of.RequestTooLarge(api.name, version, size, REFUSED)
+    return Finding(Kind.REQUEST_TOO_LARGE, "request", "", 0, facts=facts)
 
 
-def _held_by(half: CapturedMessage) -> int:
-    """Return the bytes of memory that a half takes which waits, itself included."""
-    return len(half.data) + HALF
+def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *, read: bool = False) -> Finding:
+    """Make the finding for a response to no request that was seen.
+
+    `size` is that of its body in bytes; `waiting` is how many others it was given up for, else 0; `candidates` are what
+    it may be by its bytes, and `read` says that it is read as the first.
+    """
+    facts: of.Answers | of.RequestUnseen | of.RequestUnseenSoLong
+    if candidates:
+        named = (
+            (one.api.key, one.api.name, (one.version, *(other for other in one.versions if other != one.version)))
+            for one in candidates
+        )
+        facts = of.Answers(tuple(named), len(candidates) < 2 or candidates[1].bits - candidates[0].bits >= LIKELY, read)
+    else:
+        facts = of.RequestUnseenSoLong(waiting) if waiting else of.RequestUnseen()
+    return Finding(Kind.UNSOLICITED_RESPONSE, "response", "body", 4, size, facts)
+
+
+def reused(exchange: Exchange, before: Sequence[Exchange]) -> Iterator[Finding]:
+    """Yield a finding for a request with the correlation id of one in flight; `before` are those."""
+    api, number = exchange.api, exchange.correlation_id
+    if api is None or api is SASL_TOKEN:
+        return
+    newest = before[-4:]  # a client that reuses a correlation id does so at once
+    if any(one.correlation_id == number and one.api is not SASL_TOKEN for one in newest):
+        yield of_sequence("reused-correlation-id", api.name, exchange.version, 4, 4, str(number))
+
+
+def of_sequence(kind: str, api: str, version: int, start: int, length: int, actual: str = "") -> Finding:
+    """Return the finding for a request that is out of place."""
+    facts = MessageMistake(kind, api, version, actual, "", Sure.CERTAIN.value)
+    return Finding(Kind.ENCODING_MISTAKE, "request", "", start, length, facts)

@@ -94,18 +94,11 @@ class RequestHeader(NamedTuple):
     cut: bool = False
 
 
-class _Shape(NamedTuple):
-    api: Api
-    version: int
-    known: bool
-    has_client_id: bool
-
-
 @kept
-def _shape(key: int, version: int) -> _Shape:
+def _shape(key: int, version: int) -> tuple[Api, bool, bool]:
     """Return what a request of this key and version is: its API, whether it can be read, whether it has a client id."""
     api = find(key) or opaque_api(key)
-    return _Shape(api, version, api.reads("request", version), api.header_version("request", version) > 0)
+    return api, api.reads("request", version), api.header_version("request", version) > 0
 
 
 def read_header(data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
@@ -119,10 +112,10 @@ def read_header(data: Buffer, start: int, size: int) -> tuple[bool | None, Reque
     key, version = _key_and_version(data, start)
     if key < 0 or version < 0 or size < SHORTEST:
         return False, None
-    shape = _shape(key, version)
+    api, known, has_client_id = _shape(key, version)
     more = None if left < min(size, LONGEST_HEADER) else False
     try:
-        head, end = (_read_header if shape.has_client_id else _read_bare)(data, start)
+        head, end = (_read_header if has_client_id else _read_bare)(data, start)
     except UnicodeDecodeError:
         return False, None
     except UNREADABLE:
@@ -132,9 +125,11 @@ def read_header(data: Buffer, start: int, size: int) -> tuple[bool | None, Reque
     if end > len(data):
         return more, None
     client_id = head.get("client_id")
-    if not shape.known and not _plausible(version, client_id):
-        return False, None
-    return True, RequestHeader(shape.api, version, head["correlation_id"], client_id, shape.known)
+    if not known:  # its version is small and its client id text, where it is believable
+        text = client_id is None or (0 < len(client_id) < 256 and client_id.isprintable())
+        if version >= 256 or not text:
+            return False, None
+    return True, RequestHeader(api, version, head["correlation_id"], client_id, known)
 
 
 def read_cut_header(data: Buffer, start: int, size: int) -> tuple[RequestHeader, bytes] | None:
@@ -148,19 +143,14 @@ def read_cut_header(data: Buffer, start: int, size: int) -> tuple[RequestHeader,
     key, version = _key_and_version(data, start)
     if find(key) is None or version < 0:
         return None
-    shape = _shape(key, version)
+    api, known, has_client_id = _shape(key, version)
     correlation_id = int.from_bytes(data[start + 4 : start + 8], "big", signed=True)
     length = int.from_bytes(data[start + 8 : start + 10], "big", signed=True) if left >= SHORTEST + 2 else 0
     part = bytes(data[start + 10 : start + 10 + max(length, 0)])
     fits_in = -1 <= length <= min(size - SHORTEST - 2, LONGEST_HEADER)
-    if not (shape.known and shape.has_client_id and fits_in and part.decode(errors="replace").isprintable()):
+    if not (known and has_client_id and fits_in and part.decode(errors="replace").isprintable()):
         return None
-    return RequestHeader(shape.api, version, correlation_id, None, True, True), part
-
-
-def _plausible(version: int, client_id: str | None) -> bool:
-    """Return whether an unknown API or version is believable: its version is small, its client id is text."""
-    return version < 256 and (client_id is None or (0 < len(client_id) < 256 and client_id.isprintable()))
+    return RequestHeader(api, version, correlation_id, None, True, True), part
 
 
 @kept
@@ -219,9 +209,8 @@ def prove_here(data: Buffer, start: int, end: int, final: bool, client_id: str |
 def _known(data: Buffer, start: int, end: int) -> RequestHeader | None:
     """Return the header of a known request with a client id that is text or null, None if these bytes are none."""
     _, header = read_header(data, start, end - start)
-    if header is None or not header.known or not _is_text(header.client_id):
-        return None
-    return header
+    text = header is not None and (header.client_id is None or header.client_id.isprintable())
+    return header if header is not None and header.known and text else None
 
 
 def _followed(data: Buffer, end: int, client_id: str | None, final: bool) -> bool | None:
@@ -245,10 +234,6 @@ def _followed(data: Buffer, end: int, client_id: str | None, final: bool) -> boo
 def same_client(one: str | None, other: str | None) -> bool:
     """Return whether two client ids are the same to Kafka: null is as good as "" (RequestHeader.clientId)."""
     return (one or "") == (other or "")
-
-
-def _is_text(client_id: str | None) -> bool:
-    return client_id is None or client_id.isprintable()
 
 
 def begins(data: Buffer) -> RequestHeader | None:

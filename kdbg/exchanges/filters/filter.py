@@ -112,26 +112,22 @@ class PathLike(Protocol):
 
 
 class ValueForm(Enum):
-    """The form of a filter's value; command line, library and Spark each know how to take every form."""
+    """The form of a filter's value, in words; command line, library and Spark each know how to take every form."""
 
-    TEXTS = "texts"
-    """One text or several, one of which is enough, with globs and `!` as names.py has them; a frozenset once taken."""
-    NUMBERS = "numbers"
-    """One whole number or several, one of which is enough."""
-    RANGES = "ranges"
-    """A whole number, or the first and last of several: 17, "17-20", (17, 20); or several such."""
-    FLAG = "flag"
-    """True, or nothing; or one of the filter's `words`."""
-    MILLISECONDS = "milliseconds"
-    """A duration."""
-    MOMENT = "moment"
-    """Seconds since the epoch, a datetime (without a zone: UTC), or a time of day of the capture's first day."""
-    EXPRESSION = "expression"
-    """A text in the language of where/."""
-    FILES = "files"
-    """The path of a file, or several; a tuple once taken."""
-    COUNT = "count"
-    """A whole number that is not negative."""
+    TEXTS = "one or several strings"
+    """One is enough; with globs and `!`. A frozenset once taken, as are numbers and ranges."""
+    NUMBERS = "one or several integers"
+    RANGES = "a number from 1, or a range such as 17-20"
+    """A pair of numbers is a range as well; there may be several."""
+    FLAG = "true or false"
+    """Or one of the filter's `words`."""
+    MILLISECONDS = "a number of milliseconds"
+    MOMENT = "seconds since 1970, a datetime or a time of day"
+    """A datetime without a zone is UTC, a time of day that of the capture's first day."""
+    EXPRESSION = "an expression, such as 'latency_ms > 100'"
+    FILES = "one or several file paths"
+    """A tuple once taken."""
+    COUNT = "an integer"
 
 
 class Reads(IntEnum):

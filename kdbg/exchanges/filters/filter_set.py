@@ -1,20 +1,113 @@
-"""What filters asked for that was never there, and what there was in its place."""
+"""The filters that were given: how their values are taken, the checks they make, and what they asked for in vain."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import time
+from datetime import UTC, datetime, time
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from ...errors import InputError
-from .filter import Check, CheckContext, Filter, Pattern, Reads, Topics, ValueForm, matcher
-from .parse import on_day_of, parse_value
+from .filter import Check, CheckContext, Filter, PathLike, Pattern, Reads, Topics, ValueForm, matcher
 from .table import FILTERS, Options
 
 if TYPE_CHECKING:
     from ..messages.exchange import Exchange
     from .where.expression import Expression
+
+
+def _texts(value: Any, one: Filter) -> frozenset[str]:
+    texts = frozenset([value] if isinstance(value, (str, int)) else value)
+    return frozenset(str(text) if isinstance(text, int) else _only(str, text) for text in texts)
+
+
+def _numbers(value: Any, one: Filter) -> frozenset[int]:
+    numbers = frozenset(_only(int, number) for number in ([value] if isinstance(value, int) else value))
+    if not all(number in one.within for number in numbers):
+        raise ValueError
+    return numbers
+
+
+def _ranges(value: Any, one: Filter) -> frozenset[tuple[int, int]]:
+    single = isinstance(value, (int, str)) or (isinstance(value, tuple) and all(type(end) is int for end in value))
+    ranges = set[tuple[int, int]]()
+    for each in [value] if single and value != () else value:
+        if isinstance(each, str):
+            ends = each.split("-")
+            each = (int(ends[0]), int(ends[-1])) if len(ends) <= 2 and all(map(str.isdecimal, ends)) else None
+        first, last = each if isinstance(each, tuple) else (each, each)
+        if not 0 < _only(int, first) <= _only(int, last):
+            raise ValueError
+        ranges.add((first, last))
+    return frozenset(ranges)
+
+
+def _flag(value: Any, one: Filter) -> bool | str:
+    if isinstance(value, str) and value not in one.words:
+        raise ValueError
+    return value if isinstance(value, str) else bool(value)
+
+
+def _only(kind: type, value: Any) -> Any:
+    if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
+        raise TypeError
+    return value
+
+
+def _moment(value: Any, one: Filter) -> float | time:
+    """Return seconds since the epoch, or a time of day."""
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    return value if isinstance(value, time) else float(value)
+
+
+def _files(value: Any, one: Filter) -> tuple[str, ...]:
+    paths = [value] if isinstance(value, (str, PathLike)) else value
+    plain = (path.__fspath__() if isinstance(path, PathLike) else path for path in paths)
+    return tuple(dict.fromkeys(_only(str, path) for path in plain))
+
+
+def _one(kind: type, accepts: Callable[[Any], bool]) -> Callable[[Any, Filter], Any]:
+    """Return what takes one value of a type, if it is acceptable."""
+
+    def take(value: Any, one: Filter) -> Any:
+        if not accepts(_only(kind, value)):
+            raise ValueError
+        return value
+
+    return take
+
+
+FORMS: dict[ValueForm, Callable[[Any, Filter], Any]] = {
+    ValueForm.TEXTS: _texts,
+    ValueForm.NUMBERS: _numbers,
+    ValueForm.RANGES: _ranges,
+    ValueForm.FLAG: _flag,
+    ValueForm.MILLISECONDS: lambda value, one: float(value),
+    ValueForm.MOMENT: _moment,
+    ValueForm.EXPRESSION: _one(str, lambda text: bool(text.strip())),
+    ValueForm.FILES: _files,
+    ValueForm.COUNT: _one(int, lambda count: count >= 0),
+}
+"""Form by form what takes a value."""
+
+
+def parse_value(name: str, value: Any) -> Any:
+    """Return a value in the form that its filter keeps; raise `InputError` where it has none."""
+    if name not in FILTERS:
+        import difflib
+
+        near = difflib.get_close_matches(name, FILTERS, n=1)
+        raise InputError(
+            f"unknown filter {name!r}; " + (f"did you mean {near[0]}?" if near else f"use one of {', '.join(FILTERS)}")
+        )
+    one = FILTERS[name]
+    try:
+        return None if value is None else FORMS[one.form](value, one)
+    except (TypeError, ValueError):
+        wanted = " or ".join([one.form.value, *map(repr, one.words)])
+        raise InputError(f"invalid value {value!r} of {name}: expected {wanted}") from None
 
 
 MOST = 1000
@@ -57,21 +150,14 @@ class Tally:
         return Counter({value: count for value, count in self.there.items() if self.offers(value)}) or self.there
 
 
-class FilterTally:
-    """The tallies of all filters, over one capture or several."""
-
-    def __init__(self) -> None:
-        self._tallies: dict[str, Tally] = {}
-
-    def tally(self, name: str, patterns: Iterable[Pattern], offers: Callable[[Any], bool]) -> Tally:
-        """Return the tally of a filter, the same for every capture."""
-        return self._tallies.setdefault(name, Tally(patterns, offers))
+class FilterTally(dict[str, Tally]):
+    """The tallies of all filters by their names, over one capture or several."""
 
     def unmatched(self) -> list[Unmatched]:
         """Return what was asked for and never there; exchanges that an earlier filter refused do not count."""
         return [
             Unmatched(name, one.written, tuple(nearest(one.written.removeprefix("!"), tally.offered())))
-            for name, tally in self._tallies.items()
+            for name, tally in self.items()
             for one in sorted(tally.open, key=lambda one: one.written)
         ]
 
@@ -105,7 +191,9 @@ class Filters:
 
     def __init__(self, **given: Unpack[Options]) -> None:
         found = {name: parse_value(name, value) for name, value in given.items()}
-        object.__setattr__(self, "given", {name: value for name, value in found.items() if _says_something(value)})
+        nothing: tuple[Any, ...] = (None, frozenset(), ())
+        says = {name: one for name, one in found.items() if one is not False and one not in nothing}
+        object.__setattr__(self, "given", says)
 
     def __getattr__(self, name: str) -> Any:
         if name in FILTERS:
@@ -128,7 +216,7 @@ class Filters:
         return f"Filters({', '.join(f'{name}={value!r}' for name, value in self.given.items())})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (dict(self.given),)
+        return partial(Filters, **self.given), ()
 
     def but(self, **changes: Any) -> Filters:
         """Return these filters with others in place of those that are named; None takes one away."""
@@ -137,7 +225,12 @@ class Filters:
     def dated(self, first: int | None) -> Filters:
         """Return them with times of day on the day of the capture's first packet, `first` nanoseconds since 1970."""
         times = {name: value for name, value in self.given.items() if isinstance(value, time)}
-        return self.but(**{name: on_day_of(value, first) for name, value in times.items()}) if times else self
+        found: dict[str, float] = {}
+        for name, moment in times.items():
+            zone = moment.tzinfo or UTC
+            day = datetime.fromtimestamp((first or 0) / 1e9, zone).date()
+            found[name] = datetime.combine(day, moment, zone).timestamp()
+        return self.but(**found) if found else self
 
     @property
     def asks(self) -> bool:
@@ -161,22 +254,21 @@ class Filters:
         What they find, and what they do not, is noted in `seen`. Raises `UnknownApi` for an API that is not known.
         Times of day must have been given their day before.
         """
-        asked = sorted(self.given, key=self._reads)
-        about = CheckContext(topics, self.given)
-        return [_check(name, FILTERS[name], self.given[name], about, seen) for name in asked if FILTERS[name].asks]
+        about, expressions = CheckContext(topics, self.given), dict(self._expressions())
 
-    def _reads(self, name: str) -> Reads:
-        """Return how much of an exchange a filter looks at."""
-        one = FILTERS[name]
-        if one.expression is None:
-            return one.reads
-        return Reads.BODIES if one.expression(self.given[name]).bodies else Reads.HEADERS
+        def reads(name: str) -> Reads:
+            if name not in expressions:
+                return FILTERS[name].reads
+            return Reads.BODIES if expressions[name].bodies else Reads.HEADERS
+
+        asked = sorted(self.given, key=reads)
+        return [_check(name, FILTERS[name], self.given[name], about, seen) for name in asked if FILTERS[name].asks]
 
     def _expressions(self) -> Iterator[tuple[str, Expression]]:
         """Yield the expressions among the values, by their filters' names."""
         for name, value in self.given.items():
-            if (parse := FILTERS[name].expression) is not None:
-                yield name, parse(value)
+            if (expression := FILTERS[name].expression) is not None:
+                yield name, expression(value)
 
     def refuse_numbers(self) -> None:
         """Raise `InputError` for what means nothing in archives, where connections and exchanges have no numbers."""
@@ -209,13 +301,23 @@ def _check(name: str, one: Filter, value: Any, asked: CheckContext, seen: Filter
     """Return the check of one filter."""
     if one.make is not None:
         check = one.make(value, asked)
-        return check if seen is None or one.form is not ValueForm.EXPRESSION else _hit(name, value, check, seen)
+        if seen is None or one.form is not ValueForm.EXPRESSION:
+            return check
+        hits = seen.setdefault(name, Tally([Pattern(value, True)], lambda fitted: False))
+
+        def noting(exchange: Exchange) -> bool:
+            found = check(exchange)
+            if found and hits.open:
+                hits.note((True,))
+            return found
+
+        return noting
     assert one.of is not None
     patterns, of = [one.pattern(each) for each in value], one.of
     fits = matcher(patterns)
     if seen is None:
         return lambda exchange: fits(tuple(of(exchange, asked)))
-    tally = seen.tally(name, patterns, one.offers)
+    tally = seen.setdefault(name, Tally(patterns, one.offers))
 
     def noted(exchange: Exchange) -> bool:
         values = tuple(of(exchange, asked))
@@ -224,24 +326,3 @@ def _check(name: str, one: Filter, value: Any, asked: CheckContext, seen: Filter
         return fits(values)
 
     return noted
-
-
-def _hit(name: str, value: str, check: Check, seen: FilterTally) -> Check:
-    """Return a check that notes whether any exchange fitted it."""
-    tally = seen.tally(name, [Pattern(value, True)], lambda fitted: False)
-
-    def noted(exchange: Exchange) -> bool:
-        fits = check(exchange)
-        if fits and tally.open:
-            tally.note((True,))
-        return fits
-
-    return noted
-
-
-def _restored(given: dict[str, Any]) -> Filters:
-    return Filters(**given)
-
-
-def _says_something(value: Any) -> bool:
-    return value is not None and value is not False and value not in (frozenset(), ())

@@ -8,33 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict,
 from uuid import UUID
 
 from ...errors import InputError
-from .filter import (
-    Check,
-    CheckContext,
-    Filter,
-    PathLike,
-    Pattern,
-    Reads,
-    ValueForm,
-    glob,
-    is_wild,
-    matcher,
-    plain,
-    split,
-)
+from .filter import CheckContext, Filter, PathLike, Pattern, Reads, ValueForm, glob, is_wild, matcher, plain, split
 from .filter import pattern as pattern_of
 
 if TYPE_CHECKING:
     from ..messages.exchange import Exchange
+    from .filter import Check
     from .where.expression import Expression
-
-
-def api_of(exchange: Exchange, asked: CheckContext) -> Iterable[str]:
-    return (exchange.api.name,) if exchange.api is not None else ()
-
-
-def client_id_of(exchange: Exchange, asked: CheckContext) -> Iterable[str]:
-    return (exchange.client_id,) if exchange.client_id is not None else ()
 
 
 def hosts_of(exchange: Exchange, asked: CheckContext) -> Iterator[str]:
@@ -84,18 +64,6 @@ def errors_of(exchange: Exchange, asked: CheckContext) -> Iterator[str]:
         yield from map(error_name, errors)
 
 
-def connection_of(exchange: Exchange, asked: CheckContext) -> Iterable[int]:
-    return (exchange.peers.number,)
-
-
-def correlation_id_of(exchange: Exchange, asked: CheckContext) -> Iterable[int]:
-    return (exchange.correlation_id,)
-
-
-def number_of(exchange: Exchange, asked: CheckContext) -> Iterable[int]:
-    return (exchange.number,)
-
-
 def packets_of(exchange: Exchange, asked: CheckContext) -> Iterator[int]:
     """Yield those of the packets asked for that lie from the first to the last packet of a message."""
     for half in (exchange.request, exchange.response):
@@ -139,10 +107,18 @@ def error_pattern(value: str) -> Pattern:
         fits = glob(text.upper().replace("-", "_"))
         if any(fits(error.name) for error in ERRORS.values()):
             return Pattern(value, None, fits, others)
-    named = [error for error in find(text) if _same(text, (error.name, *error.former_names))]
-    if not named:
-        raise InputError(f"unknown error {text!r}{_near_errors(text)}")
-    return Pattern(value, named[0].name, None, others)
+
+    def key(name: str) -> str:
+        return plain(name).replace("-", "").replace("_", "").replace(" ", "").lower()
+
+    for error in find(text):
+        if key(text) in map(key, (error.name, *error.former_names)):
+            return Pattern(value, error.name, None, others)
+    from difflib import get_close_matches
+
+    near = get_close_matches(text.upper().replace("-", "_"), [error.name for error in ERRORS.values()], n=2)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "; `kdbg errors` lists them"
+    raise InputError(f"unknown error {text!r}{hint}")
 
 
 def host_pattern(value: str) -> Pattern:
@@ -150,23 +126,6 @@ def host_pattern(value: str) -> Pattern:
     found = pattern_of(value.lower())
     bare = found.exact[1:-1] if isinstance(found.exact, str) and found.exact[:1] + found.exact[-1:] == "[]" else None
     return found._replace(written=value) if bare is None else Pattern(value, bare, None, found.others)
-
-
-def _same(text: str, names: Iterable[str]) -> bool:
-    return _key(text) in map(_key, names)
-
-
-def _key(name: str) -> str:
-    return plain(name).replace("-", "").replace("_", "").replace(" ", "").lower()
-
-
-def _near_errors(text: str) -> str:
-    from difflib import get_close_matches
-
-    from ...protocol.grammars.errors import ERRORS
-
-    near = get_close_matches(text.upper().replace("-", "_"), [error.name for error in ERRORS.values()], n=2)
-    return f"; did you mean {' or '.join(near)}?" if near else "; `kdbg errors` lists them"
 
 
 Texts: TypeAlias = str | Iterable[str]
@@ -227,12 +186,17 @@ class Plain(TypedDict, total=False):
         Filter(
             ValueForm.TEXTS, ("Only this API (name, alias or key); 'offset*' matches a pattern, '!fetch' excludes. "
                          "Repeatable, "
-                        "like the filters below."), Reads.HEADERS, of=api_of, pattern=api_pattern,
+                        "like the filters below."), Reads.HEADERS, pattern=api_pattern,
+            of=lambda exchange, asked: (exchange.api.name,) if exchange.api is not None else (),
         ),
     ]  # fmt: skip
     client_id: Annotated[
-        Texts, Filter(ValueForm.TEXTS, "Only requests with this client id.", Reads.HEADERS, of=client_id_of)
-    ]
+        Texts,
+        Filter(
+            ValueForm.TEXTS, "Only requests with this client id.", Reads.HEADERS,
+            of=lambda exchange, asked: (exchange.client_id,) if exchange.client_id is not None else (),
+        ),
+    ]  # fmt: skip
     host: Annotated[
         Texts,
         Filter(
@@ -301,7 +265,7 @@ class Plain(TypedDict, total=False):
         Numbers,
         Filter(
             ValueForm.NUMBERS, "Only requests with this correlation id, and their responses.", Reads.HEADERS,
-            of=correlation_id_of, metavar="N", within=INT32,
+            of=lambda exchange, asked: (exchange.correlation_id,), metavar="N", within=INT32,
         ),
     ]  # fmt: skip
     port: Annotated[
@@ -313,15 +277,15 @@ class Plain(TypedDict, total=False):
     connection: Annotated[
         Numbers,
         Filter(
-            ValueForm.NUMBERS, "Only connection number N (c1 in summaries).", Reads.HEADERS, of=connection_of,
-            archives=False, metavar="N",
+            ValueForm.NUMBERS, "Only connection number N (c1 in summaries).", Reads.HEADERS,
+            of=lambda exchange, asked: (exchange.peers.number,), archives=False, metavar="N",
         ),
     ]  # fmt: skip
     exchange: Annotated[
         Ranges,
         Filter(
             ValueForm.RANGES, "Only exchange number N, or N to M; FILE#N means the same.", Reads.HEADERS,
-            of=number_of, archives=False, metavar="N[-M]",
+            of=lambda exchange, asked: (exchange.number,), archives=False, metavar="N[-M]",
         ),
     ]  # fmt: skip
     packet: Annotated[

@@ -17,8 +17,8 @@ from ...protocol.wire.nodes import Node, WireStruct
 from ..messages.message import grammar_of, header_grammar
 from ..messages.score import rarity
 from ..messages.weigh import weigh
-from .hints import Extent, Guess, Hints, Reason, subject
-from .structures import Alone, arrays_of, files, items_of, keyless, payload_api, payloads_for, registry_framing
+from .hints import Extent, Guess, Hints, subject
+from .structures import Alone, Reason, arrays_of, files, items_of, keyless, payload_api, payloads_for, registry_framing
 
 CUT, WHOLE_THOUGH_CUT = 36.0, 10.0
 """Bits for a message that ends early though nothing says so, and for one that does not though something does."""
@@ -89,17 +89,6 @@ def says_cut(frame: bytes, place: Extent, told: Hints) -> bool:
     return told.cut or (place.size is not None and place.size > len(frame))
 
 
-def _grouped(found: Iterable[Guess]) -> list[Guess]:
-    """Return guesses, those that differ in nothing but their version joined: the newest stands for all."""
-    groups: dict[tuple[object, ...], Guess] = {}
-    for guess in found:
-        key = *subject(guess), guess.header, guess.start, guess.reason, round(guess.score, 3)
-        if (same := groups.get(key)) is not None:
-            guess = replace(guess, versions=(*same.versions, *guess.versions))
-        groups[key] = guess
-    return list(groups.values())
-
-
 def weigh_all(data: bytes, places: list[Extent], told: Hints) -> list[Guess]:
     """Return what the bytes may be, messages that were cut off and parts of messages too; the likeliest first."""
     found: list[Guess] = []
@@ -117,14 +106,30 @@ def weigh_all(data: bytes, places: list[Extent], told: Hints) -> list[Guess]:
                 guess = replace(guess, score=guess.score + WHOLE_THOUGH_CUT)
             found.append(guess)
             best = min(best, guess.score)
-    return sorted(_grouped(one for one in found if one.score <= best + RANGE), key=lambda guess: guess.score)
+    groups: dict[tuple[object, ...], Guess] = {}  # those that differ in nothing but their version: the newest for all
+    for guess in found:
+        if guess.score <= best + RANGE:
+            key = *subject(guess), guess.header, guess.start, guess.reason, round(guess.score, 3)
+            if (same := groups.get(key)) is not None:
+                guess = replace(guess, versions=(*same.versions, *guess.versions))
+            groups[key] = guess
+    return sorted(groups.values(), key=lambda guess: guess.score)
 
 
 def _candidates(frame: bytes, place: Extent, told: Hints) -> Iterator[Candidate]:
     """Yield what bytes in this place may be."""
     for api, version, direction in sorted(messages(told), key=lambda one: (rarity(one[0]), one[0].key, one[1])):
-        if api.reads(direction, version):
-            yield from _of_api(api, version, direction, place, told)
+        if not api.reads(direction, version):
+            continue
+        bits = rarity(api) - NAMED_API * (plain(api.name) in told.named)
+        grammar = grammar_of(api, version, direction)
+        if direction == "response" and told.header:
+            yield Candidate(api, version, direction, True, (header_grammar(api, version, direction), grammar), bits)
+        if place.size is None and (told.nothing or not told.header):
+            yield Candidate(api, version, direction, False, (grammar,), bits + (BODY if told.header else 0.0))
+        if place.size is None and direction == "request" and told.nothing and api.header_version(direction, version):
+            alone = keyless(api, version)
+            yield Candidate(alone, version, direction, False, (alone.at(direction, version),), bits + KEYLESS)
     if place.size is None and told.nothing and len(frame) >= SMALLEST:
         for payload, version in payloads_for(frame):
             yield _alone(payload_api(payload, version), PAYLOAD - NAMED * (plain(payload.name) in told.named))
@@ -137,19 +142,6 @@ def _candidates(frame: bytes, place: Extent, told: Hints) -> Iterator[Candidate]
 def _alone(api: Alone, bits: float) -> Candidate:
     (version,) = api.versions
     return Candidate(api, version, "response", False, (api.at("response", version),), bits, True)
-
-
-def _of_api(api: Api, version: int, direction: Direction, place: Extent, told: Hints) -> Iterator[Candidate]:
-    """Yield the messages of one API in one version: with their header, without it, with half of it."""
-    bits = rarity(api) - NAMED_API * (plain(api.name) in told.named)
-    grammar = grammar_of(api, version, direction)
-    if direction == "response" and told.header:
-        yield Candidate(api, version, direction, True, (header_grammar(api, version, direction), grammar), bits)
-    if place.size is None and (told.nothing or not told.header):
-        yield Candidate(api, version, direction, False, (grammar,), bits + (BODY if told.header else 0.0))
-    if place.size is None and direction == "request" and told.nothing and api.header_version(direction, version):
-        alone = keyless(api, version)
-        yield Candidate(alone, version, direction, False, (alone.at(direction, version),), bits + KEYLESS)
 
 
 def _items(told: Hints) -> Iterator[Candidate]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 from typing import NamedTuple
 
 from ...protocol.grammars import plain
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
+from .structures import Mended, Reason
 
 WORD = re.compile(r"[A-Za-z][A-Za-z_]{3,40}")
 MOST_WORDS = 1 << 16
@@ -23,46 +24,9 @@ SHORT = 12
 """Bytes: fewer fit so much that no part or body of them is likely."""
 
 
-class Reason(Enum):
-    """What a guess rests on."""
-
-    HEADER = auto()
-    """The header of a request says so."""
-    CORRELATION_ID = auto()
-    """A request seen before has the response's correlation id."""
-    CHECKSUM = auto()
-    """It is a record set, whose checksum is right."""
-    STRUCTURE = auto()
-    """It is a record batch by its lengths and its magic, though its checksum does not prove it."""
-    TOKEN = auto()
-    """It has the form of a SASL token."""
-    GIVEN = auto()
-    """The user said so."""
-    GIVEN_API = auto()
-    """The user said so, but for the version."""
-    WHOLE = auto()
-    """A layout reads it to the last byte."""
-    CUT = auto()
-    """A layout reads it as far as it goes."""
-    LEFT_OVER = auto()
-    """A layout leaves a few bytes over."""
-    FURTHEST = auto()
-    """No layout gets further."""
-
-
 def words_of(text: str | None) -> frozenset[str]:
     """Return the words of a text, as names of APIs and payloads are compared."""
     return frozenset(plain(word) for word in WORD.findall((text or "")[:MOST_WORDS]))
-
-
-class Mended(NamedTuple):
-    """A field that is not as it should be: its path, where it stands, what it says and what it should say."""
-
-    path: str
-    start: int
-    says: int
-    should: int
-    size: int
 
 
 class Hints(NamedTuple):
@@ -149,30 +113,21 @@ def sureness(guesses: Sequence[Guess]) -> Sure:
         return Sure.LIKELY if first.mended or first.faults else Sure.CERTAIN
     if first.reason in (Reason.STRUCTURE, Reason.TOKEN):
         return Sure.LIKELY
-    ahead = _lead(guesses)
+    others = (guess for guess in guesses[1:] if subject(guess) != subject(first))
+    ahead = next((guess.score - first.score for guess in others), 1000.0)
     if first.reason is Reason.HEADER:
-        return _of_request(first, ahead)
+        fits = first.size == first.end - first.start
+        if fits and (first.plain or (first.client and ahead >= AHEAD)):
+            return Sure.CERTAIN
+        if first.faults or ahead < AHEAD or not first.client:
+            believed = first.client or (not first.faults and ahead >= AHEAD)
+            return Sure.LIKELY if ahead > 0 and believed else Sure.GUESS
+        whole = first.exact or (first.cut and first.size is not None)
+        return Sure.CERTAIN if whole else Sure.LIKELY
     if first.end - first.start < SHORT and first.size is None:
         return Sure.GUESS
     sound = not first.faults and (first.exact or (first.cut and first.end - first.start >= ENOUGH))
     return Sure.LIKELY if sound and ahead >= (AHEAD if first.exact else AHEAD_CUT) else Sure.GUESS
-
-
-def _of_request(first: Guess, ahead: float) -> Sure:
-    fits = first.size == first.end - first.start
-    if fits and (first.plain or (first.client and ahead >= AHEAD)):
-        return Sure.CERTAIN
-    if first.faults or ahead < AHEAD or not first.client:
-        believed = first.client or (not first.faults and ahead >= AHEAD)
-        return Sure.LIKELY if ahead > 0 and believed else Sure.GUESS
-    whole = first.exact or (first.cut and first.size is not None)
-    return Sure.CERTAIN if whole else Sure.LIKELY
-
-
-def _lead(guesses: Sequence[Guess]) -> float:
-    """Return by how many bits the first is ahead of the next that is something else."""
-    first = subject(guesses[0])
-    return next((guess.score - guesses[0].score for guess in guesses[1:] if subject(guess) != first), 1000.0)
 
 
 def subject(guess: Guess) -> tuple[object, Direction]:

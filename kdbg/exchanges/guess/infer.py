@@ -8,27 +8,26 @@ alone are known too. No I/O.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from ...errors import Truncated
 from ...protocol.grammars import find
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
-from ...protocol.wire.nodes import WireStruct, contains
+from ...protocol.wire.nodes import WireStruct
 from ...protocol.wire.readings.compiled import UNREADABLE
-from ...protocol.wire.records import RecordsNode
 from ..engine.foreign import looks_like
 from ..engine.requests import RequestHeader, read_header
 from ..engine.search import MAX_FRAME
 from ..messages.message import explain, forms, grammar_of, header_grammar, read, readings
-from ..messages.score import number, rarity, score
+from ..messages.score import number, rarity
+from ..messages.secrets import has_records
 from ..messages.weigh import weigh
 from .candidates import CUT, LARGEST, SMALLEST, UNREAD, Candidate, messages, says_cut, weigh_all, weigh_candidate
-from .headerless import known_headerless
-from .hints import Extent, Guess, Hints, Reason, subject
+from .hints import Extent, Guess, Hints, subject
+from .structures import Reason, known_headerless
 
 MOST_LEFT = 16
 """A layout that leaves no more bytes than this unread is worth a guess where none reads them all."""
@@ -39,12 +38,6 @@ UNSIZED, STRAY, OTHER_FORM = 16.0, 24.0, 12.0
 version's own."""
 
 
-FEW_ZEROS = 16
-"""Zeros that may be a message."""
-NAMELESS = 40.0
-"""Bits against a request of key 0, as half of a correlation id often is, that names no client."""
-FAULT = 24.0
-"""Bits on top for each value that no peer would write."""
 SENSE, LITTLE = 5.0, 16.0
 """Bits for each byte, and beside these, that a message makes sense with."""
 PROVED = 16.0
@@ -82,8 +75,16 @@ def infer(data: bytes, told: Hints = NOTHING, asked: Asked = NOBODY) -> list[Gue
             return _ranked(plain, told)
         if not any(_settled(guess, data) and guess.api.key for guess in found) and told.direction != "request":
             found += (_answers(data, asked) if told.nothing else []) or _responses(data, told)
-    if _is_wider_wanted(data, told) and not any(_settled(guess, data) for guess in found):
-        found = _with_wider(found, weigh_all(data, list(places(data, cut=told.cut)) if told.header else [place], told))
+    suits = len(data) <= LARGEST and (len(data) >= SMALLEST or not told.nothing)
+    asked_for = told.direction != "request" and (told.api is None or told.cut)
+    if suits and asked_for and not any(_settled(guess, data) for guess in found):
+        more = weigh_all(data, list(places(data, cut=told.cut)) if told.header else [place], told)
+        same = {(one.api, one.direction, one.start, one.header) for one in more}  # what weighs goes before what reads
+        found = [
+            one
+            for one in found
+            if (one.api, one.direction, one.start, one.header) not in same or one.reason is Reason.HEADER
+        ] + more
     if not found and told.api is not None:
         found = _anyway(data, told)
     found = [_proved(data, guess) if guess.reason is Reason.WHOLE else guess for guess in found]
@@ -95,14 +96,7 @@ def is_fill(data: bytes) -> bool:
 
     A few zeros may be a message: a response with correlation id 0 and without an error.
     """
-    return len(data) > (1 if any(data[:1]) else FEW_ZEROS) and data.count(data[:1]) == len(data)
-
-
-def _is_wider_wanted(data: bytes, told: Hints) -> bool:
-    """Return whether bytes may be weighed as messages that were cut off and as parts: as many as suit, nothing told."""
-    if len(data) > LARGEST or told.direction == "request" or (told.api is not None and not told.cut):
-        return False
-    return len(data) >= SMALLEST or not told.nothing
+    return len(data) > (1 if any(data[:1]) else 16) and data.count(data[:1]) == len(data)
 
 
 def _settled(guess: Guess, data: bytes) -> bool:
@@ -114,29 +108,12 @@ def _settled(guess: Guess, data: bytes) -> bool:
     return guess.reason not in (Reason.LEFT_OVER, Reason.CUT) and not (guess.reason is Reason.STRUCTURE and guess.cut)
 
 
-def _with_wider(found: list[Guess], more: list[Guess]) -> list[Guess]:
-    """Return the guesses of both, each reading once: what weighs the bytes goes before what reads them."""
-    same = {(guess.api, guess.direction, guess.start, guess.header) for guess in more}
-    kept = [
-        one
-        for one in found
-        if (one.api, one.direction, one.start, one.header) not in same or one.reason is Reason.HEADER
-    ]
-    return kept + more
-
-
 def _proved(data: bytes, guess: Guess) -> Guess:
     """Return a guess that was weighed, as not exact where what it holds is not sound: a record set's checksum."""
-    if not guess.exact or not holds_records(grammar_of(guess.api, guess.version, guess.direction)):
+    if not guess.exact or not has_records(grammar_of(guess.api, guess.version, guess.direction)):
         return guess
     message = read(guess.api, guess.version, guess.direction, data[guess.start : guess.end], header=guess.header)
     return replace(guess, exact=not any(finding.kind.is_error for finding in message.findings))
-
-
-@cache
-def holds_records(grammar: WireStruct) -> bool:
-    """Return whether record sets may stand in messages of a grammar."""
-    return contains(grammar, lambda node: isinstance(node, RecordsNode))
 
 
 def _ranked(found: list[Guess], told: Hints) -> list[Guess]:
@@ -144,14 +121,12 @@ def _ranked(found: list[Guess], told: Hints) -> list[Guess]:
     if told.api is not None:
         reason = Reason.GIVEN_API if told.version is None else Reason.GIVEN
         found = [guess if guess.reason is Reason.HEADER else replace(guess, reason=reason) for guess in found]
-    found = [replace(guess, score=guess.score + FAULT * guess.faults * (not _settled_header(guess))) for guess in found]
+    for place, guess in enumerate(found):
+        if not (guess.reason is Reason.HEADER and guess.exact):
+            found[place] = replace(guess, score=guess.score + 24.0 * guess.faults)  # for what no peer would write
     found = sorted(found, key=lambda guess: (guess.score, -guess.version))
     weights = [2.0 ** max(found[0].score - guess.score, -1000.0) for guess in found]
     return [replace(guess, likelihood=weight / sum(weights)) for guess, weight in zip(found, weights, strict=True)]
-
-
-def _settled_header(guess: Guess) -> bool:
-    return guess.reason is Reason.HEADER and guess.exact
 
 
 def _nonsense(guess: Guess, told: Hints) -> bool:
@@ -195,7 +170,10 @@ def _requests(data: bytes, told: Hints) -> Iterator[Guess]:
         size = place.end - place.start if place.size is None else place.size
         accepted, head = read_header(data[: place.end], place.start, size)
         if head is None and (accepted is None if place.size is not None else ends_in_client_id(data, place.start)):
-            head = header_so_far(data, place)
+            key, version = int32(data, place.start) >> 16, int32(data, place.start) & 0xFFFF
+            api = find(key) if key else None
+            if api is not None and api.reads("request", version):  # cut off inside its header
+                head = RequestHeader(api, version, int32(data, place.start + 4), None, True)
         if head is None or (told.api is not None and told.api.key != head.api.key):
             continue
         layout: Layout = head.api, head.version if told.version is None else told.version, "request"
@@ -222,7 +200,8 @@ def _broken(data: bytes, place: Extent, layout: Layout, head: RequestHeader, tol
     guess = weigh_candidate(data, place, Candidate(*layout, True, nodes, rarity(head.api)), told, most)
     if guess is not None and (head.client_id or (guess.cut and (cut or begun))):
         weak = guess.cut and not head.client_id and place.size is None and not begun
-        bits = 12.0 * weak + NAMELESS * (not client and head.api.key == 0) - PROVED * (begun or client)
+        bits = 12.0 * weak - PROVED * (begun or client)
+        bits += 40.0 * (not client and head.api.key == 0)  # half of a correlation id is often 0
         bits -= 2 * UNREAD / 3 * (guess.reason is Reason.LEFT_OVER)
         return replace(guess, score=guess.score + bits, reason=Reason.HEADER, exact=False, client=client)
     inspection = explain(*layout, frame)[1]
@@ -273,18 +252,18 @@ def _fits(
     `slowly` accepts values that no peer should write: a checksum that is wrong, a null where none may be.
     """
     frame = data[place.start : place.end]
-    read = _slowly if slowly else _quickly
+    ends = {len(frame), *range(max(len(frame), 2 * MOST_LEFT + 1) - MOST_LEFT, len(frame))}
     for layout in tried:
-        if len(frame) <= SMALL and not _may_fit(layout, frame, told.header):
+        if len(frame) <= SMALL and not _may_fit(layout, frame, told.header, ends):
             continue
-        for nodes, value, end in read(layout, frame, told.header):
-            if _is_near(frame, end):
+        for nodes, value, end in _readings(layout, frame, told.header, slowly):
+            if end in ends:
                 bits = OTHER_FORM * (nodes[1] is not grammar_of(*layout)) + UNREAD * slowly
                 candidate = Candidate(*layout, told.header, nodes, bits + rarity(layout[0]))
                 guess = weigh_candidate(data, place, candidate, told, math.inf)
                 if guess is None or guess.cut:  # it can be read, though not by what weighs it
                     left = len(frame) - end
-                    bits += sum(map(score, nodes, value)) + 2 * UNREAD + (UNREAD + 8.0 * left) * (left > 0)
+                    bits += 8.0 * end + 2 * UNREAD + (UNREAD + 8.0 * left) * (left > 0)
                     reason = Reason.LEFT_OVER if left else Reason.WHOLE
                     guess = replace(_guess(place, layout, bits, reason, header=told.header), faults=2)
                     guess = replace(guess, exact=not left and place.size in (None, len(frame)))
@@ -292,30 +271,24 @@ def _fits(
                 break
 
 
-def _is_near(frame: bytes, end: int) -> bool:
-    """Return whether a layout that ends there leaves none of the bytes, or few."""
-    left = len(frame) - end
-    return not left or 0 < left <= MOST_LEFT < end
-
-
-def _may_fit(layout: Layout, frame: bytes, header: bool) -> bool:
+def _may_fit(layout: Layout, frame: bytes, header: bool, ends: Container[int]) -> bool:
     """Return whether a layout ends near the end of the bytes: hardly any does, so that few readers are compiled."""
     for form in forms(*layout, header, False):
         try:
-            if _is_near(frame, form.end(frame)):
+            if form.end(frame) in ends:
                 return True
         except UNREADABLE:
             continue
     return False
 
 
-def _quickly(layout: Layout, frame: bytes, header: bool) -> Iterator[Reading]:
-    for form, head, body, end in readings(forms(*layout, header, False), frame):
-        if form.admits(body):
-            yield (form.header, form.grammar), (head, body), end
-
-
-def _slowly(layout: Layout, frame: bytes, header: bool) -> Iterator[Reading]:
+def _readings(layout: Layout, frame: bytes, header: bool, slowly: bool) -> Iterator[Reading]:
+    """Yield what the forms of a layout make of bytes."""
+    if not slowly:
+        for form, head, body, end in readings(forms(*layout, header, False), frame):
+            if form.admits(body):
+                yield (form.header, form.grammar), (head, body), end
+        return
     grammar, inspection = explain(*layout, frame, header=header)
     if inspection.broken is None and inspection.end == len(frame):
         front = forms(*layout, header, False)[0].header
@@ -353,16 +326,14 @@ def _alone(data: bytes, told: Hints) -> list[Guess]:
             exact = not found.cut and found.mended is None
             guess = _guess(place, (found.api, 0, "request"), 0.0, found.reason, header=False)
             guess = replace(guess, exact=exact, cut=found.cut, mended=found.mended, doubts=found.doubts)
-            return [_with_cost(data, guess, told) if found.cut else guess]
+            if found.cut:
+                frame = data[guess.start : guess.end]
+                weight = weigh([grammar_of(guess.api, 0, "request")], frame, 0, math.inf)
+                bits = weight.bits if weight is not None else 8.0 * len(frame)
+                bits += CUT * (not told.cut) - PROVED
+                guess = replace(guess, score=bits, faults=min(len(guess.doubts), 1))
+            return [guess]
     return []
-
-
-def _with_cost(data: bytes, guess: Guess, told: Hints) -> Guess:
-    """Return the guess that bytes are the first ones of a record batch, with what it costs."""
-    frame = data[guess.start : guess.end]
-    weight = weigh([grammar_of(guess.api, 0, "request")], frame, 0, math.inf)
-    bits = weight.bits if weight is not None else 8.0 * len(frame)
-    return replace(guess, score=bits + CUT * (not told.cut) - PROVED, faults=min(len(guess.doubts), 1))
 
 
 def int32(data: bytes, start: int) -> int:
@@ -384,12 +355,3 @@ def ends_in_client_id(data: bytes, start: int) -> bool:
     if len(data) - start < 10 or not 0 <= int32(data, start + 4) < MOST_ASKED:
         return False
     return len(text) < int.from_bytes(length, "big") <= LONGEST_CLIENT_ID and all(32 <= byte < 127 for byte in text)
-
-
-def header_so_far(data: bytes, place: Extent) -> RequestHeader | None:
-    """Return the header of a request that is cut off inside it; None for an unknown key or version, and for key 0."""
-    key, version = int32(data, place.start) >> 16, int32(data, place.start) & 0xFFFF
-    api = find(key) if key else None
-    if api is None or not api.reads("request", version):
-        return None
-    return RequestHeader(api, version, int32(data, place.start + 4), None, True)

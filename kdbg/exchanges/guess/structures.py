@@ -6,13 +6,15 @@ stands in record sets and on a broker's disk.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...errors import UnknownApi, WireError
-from ...protocol.grammars import headers, log_files, plain
+from ...protocol.grammars import headers, log_files, plain, sasl
 from ...protocol.grammars.payloads import known, payloads
 from ...protocol.grammars.records import record_format
 from ...protocol.wire import Api, Int8, Int32, Remainder, Struct
@@ -22,8 +24,9 @@ from ...protocol.wire.language.types import At
 from ...protocol.wire.nodes import Field, Fixed, Length, Node, Stream, WireArray, WireStruct, children
 from ...protocol.wire.readings.measure import end_of
 from ...protocol.wire.readings.runtime import Unreadable
-from ...protocol.wire.records.sets import CODEC_MASK
-from .hints import Hints
+from ...protocol.wire.records import RecordSet, RecordsNode
+from ...protocol.wire.records.sets import CODEC_MASK, crc32, crc32c, entries
+from ..messages.score import YEARS
 
 CODEC_AT = record_format.crc_at + 5
 """The byte of a batch that names the codec."""
@@ -35,8 +38,10 @@ FRAMED: Final = Struct(
     "data" / Remainder * "the value, encoded by its schema: Avro, JSON or Protobuf",
 )
 BATCH = "RecordBatch"
-MAGIC_AT = {"messageset": 16, "message": 4}
-"""The byte that says which of two old formats it is."""
+HEADER, CRC_AT, LENGTH_AT, MAGIC_AT = record_format.header_size, record_format.crc_at, 8, 16
+LARGEST = 128 << 20
+_TOKEN = re.compile(rb"[\x20-\x7e]*\0[\x20-\x7e]+\0[\x20-\x7e]+|[ny],(?:a=[^,]*)?,[\x20-\x7e\x01]+")
+"""PLAIN: [authorization] NUL user NUL password (RFC 4616); SCRAM and OAUTHBEARER: a GS2 header, attributes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +60,17 @@ def laid(title: str, grammar: WireStruct, version: int = 0, name: str = "") -> A
 
 @dataclass(eq=False, repr=False)
 class ToTheEnd(Node):
-    """A count that does not stand on the wire: there are as many items as the bytes hold."""
+    """A count that does not stand on the wire: as many items as the bytes hold, or as many bytes as are left."""
 
     bnf = "COUNT"
-    item: Node
+    item: Node | None = None
 
     def _parse(self, stream: Stream, context: Any, path: str) -> int:
         start = stream.tell()
+        if self.item is None:
+            left = stream.seek(0, 2) - start
+            stream.seek(start)
+            return left
         data = stream.read()
         stream.seek(start)
         at = count = 0
@@ -191,24 +200,17 @@ def structure(name: str) -> Structure | None:
         return lambda data, version: _payload(payload, data, version)
     if plain(name) == plain(BATCH):
         return lambda data, version: (batch_api(data), 0)
-    found = [alone for alone in _others() if plain(alone.name) == plain(name)]
-    return (lambda data, version: (found[_magic(name, data) % len(found)], 0)) if found else None
+    found = [alone for alone in (*files(), registry_framing()) if plain(alone.name) == plain(name)]
+    if not found:
+        return None
+    at = {"messageset": MAGIC_AT, "message": 4}.get(plain(name))  # what says which of two old formats it is
+    return lambda data, version: (found[(data[at] if at is not None and at < len(data) else 0) % len(found)], 0)
 
 
 def names() -> Iterator[str]:
     """Yield the names of all of them."""
     yield from (payload.name for payload in payloads())
-    yield from dict.fromkeys([BATCH, *(alone.name for alone in _others())])
-
-
-def _others() -> Iterator[Alone]:
-    yield from files()
-    yield registry_framing()
-
-
-def _magic(name: str, data: bytes) -> int:
-    at = MAGIC_AT.get(plain(name), len(data))
-    return data[at] if at < len(data) else 0
+    yield from dict.fromkeys([BATCH, *(alone.name for alone in files()), registry_framing().name])
 
 
 def _payload(payload: Payload, data: bytes, version: int | None) -> tuple[Alone, int]:
@@ -222,27 +224,153 @@ def _payload(payload: Payload, data: bytes, version: int | None) -> tuple[Alone,
     return payload_api(payload, version), version
 
 
-def hints_for(named: Structure, data: bytes, told: Hints) -> Hints:
-    """Return what is known of bytes that are such a structure."""
-    alone, version = named(data, told.version)
-    return told._replace(api=alone, version=version, direction="response", header=False)
-
-
 def api_or_structure(name: str | int, find: Callable[[str | int], Api]) -> tuple[Api | None, Structure | None]:
     """Return the API of a name, or the structure; raise `UnknownApi`, with the nearest names, where neither has it."""
     try:
         return find(name), None
     except UnknownApi as error:
         found = structure(name) if isinstance(name, str) else None
-        if found is None:
-            raise _unknown(name, error) from None
-        return None, found
+        if found is not None:
+            return None, found
+        import difflib
+
+        near = {plain(each): each for each in names()}
+        words = difflib.get_close_matches(plain(str(name)), near, n=3, cutoff=0.8)
+        raise UnknownApi(name, tuple(dict.fromkeys([*error.near, *(near[word] for word in words)]))) from None
 
 
-def _unknown(name: str | int, error: UnknownApi) -> UnknownApi:
-    """Return the error with the names of structures that are near."""
-    import difflib
+class Reason(Enum):
+    """What a guess rests on."""
 
-    near = {plain(each): each for each in names()}
-    found = difflib.get_close_matches(plain(str(name)), near, n=3, cutoff=0.8)
-    return UnknownApi(name, tuple(dict.fromkeys([*error.near, *(near[word] for word in found)]))) if found else error
+    HEADER = auto()
+    """The header of a request says so."""
+    CORRELATION_ID = auto()
+    """A request seen before has the response's correlation id."""
+    CHECKSUM = auto()
+    """It is a record set, whose checksum is right."""
+    STRUCTURE = auto()
+    """It is a record batch by its lengths and its magic, though its checksum does not prove it."""
+    TOKEN = auto()
+    """It has the form of a SASL token."""
+    GIVEN = auto()
+    """The user said so."""
+    GIVEN_API = auto()
+    """The user said so, but for the version."""
+    WHOLE = auto()
+    """A layout reads it to the last byte."""
+    CUT = auto()
+    """A layout reads it as far as it goes."""
+    LEFT_OVER = auto()
+    """A layout leaves a few bytes over."""
+    FURTHEST = auto()
+    """No layout gets further."""
+
+
+class Mended(NamedTuple):
+    """A field that is not as it should be: its path, where it stands, what it says and what it should say."""
+
+    path: str
+    start: int
+    says: int
+    should: int
+    size: int
+
+
+class Headerless(NamedTuple):
+    """What bytes without a header are, how that is known, and what is known to be wrong in them.
+
+    `cut`: they say that they are longer than the bytes. `mended` is a field in front that is wrong, `doubts` are fields
+    whose values no peer would write.
+    """
+
+    api: Api
+    reason: Reason
+    cut: bool = False
+    mended: Mended | None = None
+    doubts: tuple[str, ...] = ()
+
+
+def batch(data: bytes) -> Headerless | None:
+    """Return what is known of a record batch that begins with the bytes; None where they are none.
+
+    Two of three must be right, one byte being wrong at most: its length, its magic, its checksum.
+    """
+    if len(data) < CRC_AT + 4:
+        return None
+    length, magic, crc = _number(data, LENGTH_AT), data[MAGIC_AT], _number(data, CRC_AT) & 0xFFFFFFFF
+    fits = length >= HEADER - 12 and 12 + length == len(data)
+    if not fits and _ends(data) and magic == 2:
+        fits = True
+    end = 12 + length if HEADER <= 12 + length <= len(data) else len(data)
+    summed = crc32c(memoryview(data)[CRC_AT + 4 : end])
+    proved = summed == crc
+    proved_whole = proved or crc32c(memoryview(data)[CRC_AT + 4 :]) == crc
+    if magic == 2 and proved and end == 12 + length:
+        return Headerless(records_api, Reason.CHECKSUM)
+    if magic == 2 and proved_whole:
+        mended = Mended("batch_length", LENGTH_AT, length, len(data) - 12, 4)
+        return Headerless(batch_api(data), Reason.CHECKSUM, mended=mended)
+    if fits and proved and len(data) > HEADER:
+        return Headerless(batch_api(data), Reason.CHECKSUM, mended=Mended("magic", MAGIC_AT, magic, 2, 1))
+    if fits and magic == 2:
+        return Headerless(records_api, Reason.STRUCTURE, doubts=doubts(data))
+    cut = magic == 2 and 12 + length > len(data) and length < LARGEST
+    odd = doubts(data)
+    begins = not any(data[:4]) and length < 1 << 24 and 0 <= _number(data, 12) < 1 << 16  # whatever follows
+    likely = cut and (begins or (len(odd) < 2 and not any(data[:3])))
+    return Headerless(batch_api(data), Reason.STRUCTURE, True, None, odd) if likely else None
+
+
+def _ends(data: bytes) -> bool:
+    """Return whether the lengths of batches lead to the end of the bytes, two batches or more, or into the last."""
+    at = count = 0
+    while len(data) - at > MAGIC_AT:
+        length = _number(data, at + LENGTH_AT)
+        if length < HEADER - 12 or data[at + MAGIC_AT] != 2:
+            return False
+        at, count = at + 12 + length, count + 1
+    return count > 1
+
+
+def doubts(data: bytes) -> tuple[str, ...]:
+    """Return the fields of a batch's header that no peer would write so, as far as the header is there."""
+    last, count = _number(data, 23), _number(data, 57)
+    times = {path: _number(data, at, 8) for path, at in (("base_timestamp", 27), ("max_timestamp", 35))}
+    checks = (
+        ("partition_leader_epoch", 16, _number(data, 12) >= -1),
+        ("attributes", 23, _number(data, 21, 2) in range(0x80) and _number(data, 21, 2) & 7 <= 4),
+        ("last_offset_delta", 27, last in range(1 << 24)),
+        *((path, 43, time in YEARS or time in (-1, 0)) for path, time in times.items()),
+        ("producer_id", 51, _number(data, 43, 8) >= -1),
+        ("producer_epoch", 53, _number(data, 51, 2) >= -1),
+        ("records_count", HEADER, 0 < count <= last + 1),
+    )
+    return tuple(path for path, end, sound in checks if len(data) >= end and not sound)
+
+
+def _number(data: bytes, at: int, size: int = 4) -> int:
+    return int.from_bytes(data[at : at + size], "big", signed=True)
+
+
+def known_headerless(data: bytes) -> Headerless | None:
+    """Return what these bytes are: a record set, a message or a SASL token; None for others."""
+    first = next(entries(data, 0, len(data), record_format), None)
+    old = first if first is not None and first.magic in (0, 1) else None
+    if old is not None and crc32(memoryview(data)[16 : old.end]) == int.from_bytes(data[12:16], "big"):
+        return Headerless(records_api, Reason.CHECKSUM)
+    found = batch(data)
+    if found is not None:
+        return found
+    if len(data) >= 14 and data[4] <= 1 and crc32(memoryview(data)[4:]) == _number(data, 0) & 0xFFFFFFFF:
+        return Headerless(files()[3 + data[4]], Reason.CHECKSUM)  # a message without offset and size
+    return Headerless(sasl.api, Reason.TOKEN) if _TOKEN.fullmatch(data) else None
+
+
+class _RecordsAlone(RecordSet):
+    def at(self, at: At, *, nullable: bool = False) -> RecordsNode:
+        return RecordsNode("RECORDS", Length(ToTheEnd(), 0), record_format, nullable=False, cut=True)
+
+
+_records = Struct("records" / _RecordsAlone(record_format))
+records_api: Final = Api(-1, "RecordSet", _records, _records, versions=range(1), headerless=True)
+"""A record set by itself: a batch that somebody cut out, the file of a log segment."""

@@ -11,11 +11,9 @@ from ...protocol.grammars.records import record_format
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
 from ...protocol.wire.nodes import join
-from ...protocol.wire.readings.runtime import Odd, Surplus, Unreadable, WrongChecksum
+from ...protocol.wire.readings.runtime import Odd, Unreadable, WrongChecksum
 from ...protocol.wire.records.sets import PREAMBLE
 from .message import carries_secrets, forms
-
-CHECKSUM_SIZE = 4
 
 
 def findings_of(api: Api, version: int, direction: Direction, data: bytes, odd: Sequence[Odd]) -> tuple[Finding, ...]:
@@ -36,28 +34,16 @@ def findings_of(api: Api, version: int, direction: Direction, data: bytes, odd: 
 
         sets = record_places(form.header, form.grammar)(data)
         paths = _paths(data, [batch.start for batch in batches], sets)
-    if any(isinstance(one, Surplus) and _is_known(api, version, direction, data, one) for one in odd):
-        raise Unreadable
-    return tuple([
-        _left_over(direction, one) if isinstance(one, Surplus) else _wrong_checksum(direction, next(paths), one)
-        for one in odd
-    ])  # fmt: skip
-
-
-def _is_known(api: Api, version: int, direction: Direction, data: bytes, odd: Surplus) -> bool:
-    """Return whether bytes left over may be a quirk of its sender's, as far as they tell without the body."""
-    return bool(has_spare(direction, api.key, version, data[odd.start :]))
-
-
-def _left_over(direction: Direction, odd: Surplus) -> Finding:
-    return Finding(Kind.TRAILING_BYTES, direction, "", odd.start, odd.length, Leftover(odd.length))
-
-
-def _wrong_checksum(direction: Direction, path: str, odd: WrongChecksum) -> Finding:
-    facts = ChecksumWrong("batch", "CRC-32C", odd.says, odd.gives)
-    return Finding(
-        Kind.CRC_MISMATCH, direction, join(path, "crc"), odd.start + record_format.crc_at, CHECKSUM_SIZE, facts
-    )
+    found: list[Finding] = []
+    for one in odd:
+        if isinstance(one, WrongChecksum):
+            facts, start = ChecksumWrong("batch", "CRC-32C", one.says, one.gives), one.start + record_format.crc_at
+            found.append(Finding(Kind.CRC_MISMATCH, direction, join(next(paths), "crc"), start, 4, facts))
+        elif has_spare(direction, api.key, version, data[one.start :]):
+            raise Unreadable  # it may be a quirk of its sender's, as far as that is known without the body
+        else:
+            found.append(Finding(Kind.TRAILING_BYTES, direction, "", one.start, one.length, Leftover(one.length)))
+    return tuple(found)
 
 
 def _paths(data: bytes, batches: list[int], sets: list[tuple[int, str]]) -> Iterator[str]:

@@ -16,14 +16,12 @@ from ...protocol.wire.language.payload import Around
 from ...protocol.wire.readings.compiled import UNREADABLE
 from ...protocol.wire.readings.outline import ALWAYS, Outline, names_by_then, outline
 from ...protocol.wire.readings.runtime import Odd
-from .error_codes import ErrorFound, errors_in
-from .message import UNTIMED, Context, Message, facts_of, facts_of_both, front_of, read
+from .message import UNTIMED, Context, ErrorFound, Message, errors_in, facts_of, facts_of_both, front_of, read
 from .mistakes import OF_SEARCHES, Searches
 from .peers import Peers
 
 if TYPE_CHECKING:
-    from .capture_points import CapturePoints, LogLine
-    from .latency import Timing
+    from .capture_points import CapturePoints, LogLine, Timing
 
 MANY = 1 << 62
 """More names than there can be."""
@@ -53,20 +51,8 @@ class Known(NamedTuple):
         return self._replace(facts={**self.facts, name: fact})
 
 
-class Remembered(dict["CapturedMessage", int]):
-    """The halves whose messages were read and are large: those read first forget theirs where all take too much."""
-
-    def remember(self, half: CapturedMessage, taken: int) -> None:
-        """Take note of a half whose message takes so much memory, in bytes."""
-        self.pop(half, None)
-        self[half] = taken
-        while len(self) > 1 and sum(self.values()) > MEMORY.message // 4:
-            oldest = next(iter(self))
-            del self[oldest]
-            oldest.forget()
-
-
-REMEMBERED: Final = Remembered()
+REMEMBERED: Final = dict["CapturedMessage", int]()
+"""The halves whose messages were read and are large, with the bytes of memory that these take."""
 
 
 class CapturedMessage:
@@ -143,7 +129,12 @@ class CapturedMessage:
             self._opened = False
             taken = len(self.data) + MEMORY.message - MEMORY.left
             if taken > LARGE:
-                REMEMBERED.remember(self, taken)
+                REMEMBERED.pop(self, None)
+                REMEMBERED[self] = taken
+                while len(REMEMBERED) > 1 and sum(REMEMBERED.values()) > MEMORY.message // 4:
+                    oldest = next(iter(REMEMBERED))  # those read first forget theirs where all take too much
+                    del REMEMBERED[oldest]
+                    oldest.forget()
         if not (shallow or self._opened):
             from .payloads import open_payloads, plan  # which who looks at no bodies does without
 
@@ -236,14 +227,13 @@ class CapturedMessage:
         known = self.known or Known.nothing()
         names = names_by_then(known.topics, self.names)
         software = known.facts.get("software", "")
-        around = lambda: self._around(known.facts)  # noqa: E731
-        return Context(
-            ChainMap({}, names), around, software, self.refused, self.mistakes
-        )  # what it tells itself stays its own
 
-    def _around(self, facts: dict[str, Any]) -> Around:
-        asked = self.asked.message() if self.asked is not None else None
-        return facts if asked is None else ChainMap(asked.body, facts)
+        def around() -> Around:
+            asked = self.asked.message() if self.asked is not None else None
+            return known.facts if asked is None else ChainMap(asked.body, known.facts)
+
+        topics = ChainMap({}, names)  # what it tells itself stays its own
+        return Context(topics, around, software, self.refused, self.mistakes)
 
     def take(self) -> Message | None:
         """Return the message for the caller to change: the half forgets it, and reads it again when next asked."""

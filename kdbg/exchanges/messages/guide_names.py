@@ -77,7 +77,8 @@ class GuideNames:
     def _struct(self, node: WireStruct, value: Any, path: str, place: str) -> Any:
         """Return a structure with today's names; `path` is its path in the grammar, `place` that in the body."""
         if not isinstance(value, Mapping):
-            return {node.fields[0].name: value} if _holds_one(node) and value is not None else value
+            alone = len(node.fields) == 1 and not node.tags
+            return {node.fields[0].name: value} if alone and value is not None else value
         made: dict[str, Any] = {}
         said: dict[str, str] = {}
         nodes = {field.name: field.node for field in node.members}
@@ -161,21 +162,15 @@ def understood(api: Api, direction: Direction, version: int, body: Any) -> tuple
     that kdbg does not know.
     """
     first, *others = _forms(api, direction, version)
-    body = _by_todays_name(FORMER_NAMES.get((api.name, direction), {}), first.grammar, body)
+    former, keys = FORMER_NAMES.get((api.name, direction), {}), set(first.grammar.keys)
+    if former and isinstance(body, Mapping):
+        body = {(former[key] if former.get(key) in keys and key not in keys else key): body[key] for key in body}
     made = first.body(body)
     if others and not _known(first.grammar, made):
         for form in others:
             if _known(form.grammar, other := form.body(body)):
                 return form.grammar, other
     return first.grammar, made
-
-
-def _by_todays_name(former: Mapping[str, str], grammar: WireStruct, body: Any) -> Any:
-    """Return a body whose fields at the top have the names that Kafka's newest release gives them."""
-    if not former or not isinstance(body, Mapping):
-        return body
-    keys = set(grammar.keys)
-    return {(former[key] if former.get(key) in keys and key not in keys else key): item for key, item in body.items()}
 
 
 def _known(node: Node, value: Any) -> bool:
@@ -219,10 +214,6 @@ def _message(entry: Any, place: str) -> Any:
 
 def _structure(node: Node) -> Node:
     return node.struct if isinstance(node, NullableStruct) else node
-
-
-def _holds_one(node: WireStruct) -> bool:
-    return len(node.fields) == 1 and not node.tags
 
 
 def _snake(name: str) -> str:

@@ -15,12 +15,18 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ...protocol.wire import Api
 from .exchange import CapturedMessage
 from .message import read
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
 """What brokers take for the name of a client's software (KIP-511), as far as it is not endless."""
+
+
+def body_of(half: CapturedMessage) -> dict[str, Any]:
+    """Read the message without keeping it, as its frame is not proved yet; return its body."""
+    if half.api is None:
+        return {}
+    return read(half.api, half.version, half.direction, half.data, shallow=True).body
 
 
 def software_of(request: CapturedMessage) -> tuple[str | None, str | None] | None:
@@ -33,17 +39,13 @@ def software_of(request: CapturedMessage) -> tuple[str | None, str | None] | Non
 
 def software_in(request: CapturedMessage) -> str:
     """Return the name of the software in a request of ApiVersions, "" for none; keep nothing of what is read."""
-    if request.api is None:
-        return ""
-    name = read(request.api, request.version, "request", request.data, shallow=True).body.get("client_software_name")
+    name = body_of(request).get("client_software_name")
     return name if isinstance(name, str) and NAME.fullmatch(name) else ""
 
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 ROUNDS = 16
 """The most raw tokens a client sends to authenticate once: no mechanism needs more than a few."""
-DEFAULT_MECHANISM = "GSSAPI"
-"""What brokers take tokens for that no handshake came before."""
 CLIENT_SPEAKS_LAST: Mapping[str, bool] = {
     "GSSAPI": True,  # RFC 4752, 3.1: the client answers the broker's offer of a security layer, and that is all
     "PLAIN": False,  # an empty token
@@ -52,29 +54,3 @@ CLIENT_SPEAKS_LAST: Mapping[str, bool] = {
     "OAUTHBEARER": False,  # an empty token, or what is wrong with the client's
 }
 """Whether the last token of a login is the client's. Any other mechanism is taken to end with the broker's."""
-
-
-def expected_after(api: Api, version: int) -> int:
-    """Return how many raw tokens may follow this request."""
-    return ROUNDS if api.key == SASL_HANDSHAKE and version == 0 else 0
-
-
-def client_speaks_last(facts: Mapping[str, Any]) -> bool:
-    """Return whether the client has the last word in the connection's SASL mechanism; False if it is unknown."""
-    return CLIENT_SPEAKS_LAST.get(facts.get("mechanism") or "", False)
-
-
-def mechanism_of(half: CapturedMessage) -> Any:
-    """Return the mechanism that a SaslHandshake request names, None where it cannot be read."""
-    return _body(half).get("mechanism")
-
-
-def refused(api: Api | None, response: CapturedMessage) -> bool:
-    """Return whether this is a SaslHandshake response with an error code, so that no tokens follow."""
-    return api is not None and api.key == SASL_HANDSHAKE and bool(_body(response).get("error_code"))
-
-
-def _body(half: CapturedMessage) -> dict[str, Any]:
-    """Read the message without keeping it, as its frame is not proved yet; return its body."""
-    assert half.api is not None
-    return read(half.api, half.version, half.direction, half.data, shallow=True).body

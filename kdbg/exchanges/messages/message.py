@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from ...errors import BadLength, Leftover, Truncated, WireError
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import KnownForm, Stopped
+from ...protocol.findings.facts import InPayload, KnownForm, KnownQuirk, Stopped
 from ...protocol.findings.faults import Fault, NoApi, NoSide, NoVersion, TooFewBytes
 from ...protocol.findings.faults import Leftover as LeftoverFault
-from ...protocol.findings.quirks import is_known
+from ...protocol.findings.quirks import FALLBACK, QUIRKS, Sure, is_known, quirk_of, spare
 from ...protocol.grammars import find, headers, kept
+from ...protocol.grammars.errors import error_name
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
 from ...protocol.wire.language.payload import Around, OpenedPayload
@@ -22,10 +25,9 @@ from ...protocol.wire.language.types import FOREVER, Unread
 from ...protocol.wire.nodes import WireStruct
 from ...protocol.wire.readings.compiled import UNREADABLE, FrontReader, Reader, front_reader, message_reader
 from ...protocol.wire.readings.measure import end_of
-from ...protocol.wire.readings.outline import ALWAYS
+from ...protocol.wire.readings.outline import ALWAYS, Outline
 from ...protocol.wire.readings.outline_codegen import FactsReader, facts_reader
 from ...protocol.wire.readings.secrets import has_secrets, hide, hide_all, without_tags
-from .quirks import left_over, quirk_facts, with_certainty
 
 if TYPE_CHECKING:
     from ...protocol.wire.readings.annotate import Inspection
@@ -114,25 +116,16 @@ def read(
                 api, version, direction, head or None, body, form.grammar, len(data), notes, shallow=shallow, data=data
             )
         more = more or end < len(data)
-    too_long = read_too_long(api, version, direction, data, header=header) if more else None
-    return too_long if too_long is not None else read_slowly(api, version, direction, data, header=header)
-
-
-def read_too_long(api: Api, version: int, direction: Direction, data: bytes, *, header: bool) -> Message | None:
-    """Read a message that is sound but for bytes behind it; return None for any other.
-
-    What `read_slowly` says of it is known without looking at every byte; not where it may be of several forms.
-    """
     found = forms(api, version, direction, header, False)
-    if len(found) > 1 or not api.reads(direction, version):
-        return None
-    form, head, body, end = next(readings(found, data), (None, None, {}, len(data)))
-    left = len(data) - end
-    if form is None or left <= 0:
-        return None
-    finding = Finding(Kind.TRAILING_BYTES, direction, "", end, left, LeftoverFault(left))
-    finding = left_over(api, version, finding, body, data)
-    return Message(api, version, direction, head or None, body, form.grammar, len(data), (finding,), left, data=data)
+    if more and len(found) == 1 and api.reads(direction, version):
+        for form, head, body, end in readings(found, data):  # what is wrong is known without looking at every byte
+            left = len(data) - end
+            if left > 0:
+                finding = Finding(Kind.TRAILING_BYTES, direction, "", end, left, LeftoverFault(left))
+                notes = (left_over(api, version, finding, body, data),)
+                size = len(data)
+                return Message(api, version, direction, head or None, body, form.grammar, size, notes, left, data=data)
+    return read_slowly(api, version, direction, data, header=header)
 
 
 def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, header: bool = True) -> Message:
@@ -149,15 +142,17 @@ def is_suspicious(grammar: WireStruct, data: bytes, findings: Sequence[Finding])
 
     Bytes left over behind its last field moved none.
     """
-    if not any(_moves(each.kind) for each in findings):
+    if not _move(findings):
         return False
     from .secrets import may_hold_secrets  # which what is clean does without
 
     return may_hold_secrets(data, grammar)
 
 
-def _moves(kind: Kind) -> bool:
-    return (kind.shifts and kind is not Kind.TRAILING_BYTES) or kind is Kind.UNKNOWN_TAG
+def _move(findings: Iterable[Finding]) -> bool:
+    """Return whether one of the findings moves fields."""
+    kinds = [one.kind for one in findings if one.kind is not Kind.TRAILING_BYTES]
+    return any(kind.shifts or kind is Kind.UNKNOWN_TAG for kind in kinds)
 
 
 def explain(
@@ -175,7 +170,7 @@ def explain(
     for form in forms(api, version, direction, header, False):
         secret = carries_secrets(form.grammar)
         inspection = inspect(form.grammar, data, header=head, opaque=secret, side=direction, spans=spans)
-        odd = inspection.unexplained or any(_moves(each.kind) for each in inspection.findings)
+        odd = inspection.unexplained or _move(inspection.findings)
         if spans and not secret and odd and may_hold_secrets(data, form.grammar):
             inspection = inspect(form.grammar, data, header=head, opaque=True, side=direction)
         if form.name:
@@ -329,3 +324,67 @@ def _error(finding: Finding) -> WireError:
         return Truncated(path, start, *fault)
     kind = BadLength if finding.kind in (Kind.INVALID_LENGTH, Kind.UNEXPECTED_NULL) else WireError
     return kind(path, start, fault, kind=finding.kind)
+
+
+class ErrorFound(NamedTuple):
+    """An error code in a message; `topic` and `partition` where it is theirs, a topic by its id if that is all."""
+
+    code: int
+    name: str
+    topic: str | UUID | None = None
+    partition: int | None = None
+
+
+def errors_in(found: Outline) -> list[ErrorFound]:
+    """Return the error codes of a message that are not 0: those of topics and partitions, then all others."""
+    rows, _, codes = found
+    named = [ErrorFound(code, error_name(code), topic, partition) for topic, partition, code, _ in rows if code]
+    others = Counter(codes) - Counter(error.code for error in named)
+    return [*named, *(ErrorFound(code, error_name(code)) for code in others.elements())]
+
+
+def left_over(api: Api, version: int, found: Finding, body: Any, data: bytes) -> Finding:
+    """Return the finding for bytes left over behind the last field; as a quirk's, where they are known as one."""
+    if found.start is None or len(data) - found.start != found.length:
+        return found
+    code = spare(found.side, api.key, version, body, data[found.start :])
+    return found._replace(kind=Kind.KNOWN_QUIRK, facts=quirk_facts(code)) if code else found
+
+
+def is_refusal(api: Api | None, response: bytes) -> bool:
+    """Return whether a broker refuses a version of ApiVersions, in version 0: then the request was an ordinary try."""
+    return api is not None and api.key == QUIRKS[FALLBACK].key and response[4:6] == b"\0\x23"  # UNSUPPORTED_VERSION
+
+
+def with_certainty(
+    findings: Sequence[Finding], header: Mapping[str, Any] | None, software: str, *, refused: bool
+) -> tuple[Finding, ...]:
+    """Return findings of a message with the senders of quirks as sure as the connection makes them.
+
+    `software` is what its client says that it is. `refused`: the broker does not know the request's version either, and
+    said so.
+    """
+    client_id = (header or {}).get("client_id") or ""
+    found: list[Finding] = []
+    for one in findings:
+        known = quirk_of(one) if one.side == "request" else None  # what a response holds may be of other clients
+        if known is not None:
+            now, facts = quirk_facts(known.code, software, client_id), one.facts
+            one = one._replace(facts=facts._replace(fault=now) if isinstance(facts, InPayload) else now)
+        elif refused and one.kind is Kind.UNKNOWN_VERSION:
+            one = one._replace(kind=Kind.KNOWN_QUIRK, facts=quirk_facts(FALLBACK))
+        found.append(one)
+    return tuple(found)
+
+
+def quirk_facts(code: str, software: str = "", client_id: str = "") -> KnownQuirk:
+    """Return the facts of a quirk on a connection whose client says that it is this software, and has this id."""
+    senders = QUIRKS[code].senders
+    if not senders:
+        return KnownQuirk(code, (), Sure.CERTAIN)
+    if software:
+        return KnownQuirk(code, (software,), Sure.CERTAIN)
+    named = [one.name for one in senders if one.client_id and re.search(one.client_id, client_id, re.IGNORECASE)]
+    if len(named) == 1 or len(senders) == 1:
+        return KnownQuirk(code, tuple(named) or (senders[0].name,), Sure.LIKELY)
+    return KnownQuirk(code, tuple(one.name for one in senders), Sure.GUESS)

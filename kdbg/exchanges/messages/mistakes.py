@@ -71,7 +71,9 @@ class Searches:
         found = self._found.get(key)
         if found is None:
             sort = api.key, half.version, half.direction, wrong, half.first_time // (SECONDS * 1_000_000_000)
-            count = self._count(sort)
+            count = self._counts[sort] = self._counts.get(sort, 0) + 1
+            if len(self._counts) > MOST_SORTS:
+                self._counts.popitem(last=False)
             if count > MOST:
                 limit = Finding(Kind.SEARCH_LIMIT, half.direction, facts=SearchLimit(MOST, SECONDS))
                 return (limit,) if count == MOST + 1 else ()
@@ -80,38 +82,28 @@ class Searches:
                 self._found.popitem(last=False)
         return found
 
-    def _count(self, sort: Sort) -> int:
-        count = self._counts[sort] = self._counts.get(sort, 0) + 1
-        if len(self._counts) > MOST_SORTS:
-            self._counts.popitem(last=False)
-        return count
-
 
 def what_is_wrong(half: Half, findings: Sequence[Finding]) -> str:
-    """Return why a message is to be searched: its first finding, its size, or its rejection; "" where it is not."""
+    """Return why a message is to be searched: its first finding, its size, or its rejection; "" where it is not.
+
+    Clients ignore a few zero bytes after a response that is valid.
+    """
     if not half.held or half.missing > MISSING or any(one.kind in OF_SEARCHES for one in findings):
         return ""
     odd = [one for one in findings if not (one.kind.harmless or one.kind.unread)]
-    first = odd[0] if odd else None
-    if first is not None and not half.missing:
-        if len(odd) == 1 and _is_padded(half, first):
-            return ""
-        return f"{first.kind} {INDEX.sub('[]', first.path)}"
+    if odd and not half.missing:
+        first, size = odd[0], odd[0].length
+        trailing = len(odd) == 1 and half.direction == "response" and first.kind is Kind.TRAILING_BYTES
+        padded = trailing and size <= MOST_PADDING and not any(half.data[-size:])
+        return "" if padded else f"{first.kind} {INDEX.sub('[]', first.path)}"
     return "size" if half.claimed != len(half.data) else half.rejected
-
-
-def _is_padded(half: Half, finding: Finding) -> bool:
-    """Return whether a response is valid but for a few zero bytes after it, which clients ignore."""
-    if half.direction == "request" or finding.kind is not Kind.TRAILING_BYTES or finding.length > MOST_PADDING:
-        return False
-    return not any(half.data[-finding.length :])
 
 
 def findings_of(
     data: bytes, api: Api, version: int, direction: Direction, size: int | None = None
 ) -> tuple[Finding, ...]:
     """Return the mistakes in a message as findings; `size` is the INT32 before it, None where there is none."""
-    from ..mistakes import examine  # which clean captures do without
+    from ..mistakes.finder import examine  # which clean captures do without
 
     return tuple(
         one.finding for one in examine(data, api=api, version=version, direction=direction, size=size).mistakes

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
 
 from ...errors import WireError
-from ...protocol.findings import Finding, Kind, Side
+from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import InPayload, KnownForm, KnownQuirk, Stopped
 from ...protocol.findings.faults import Fault
 from ...protocol.grammars.payloads import CONTROL as CONTROL_RECORDS
@@ -25,8 +25,7 @@ from ...protocol.wire.readings.outline import learn
 from ...protocol.wire.readings.secrets import has_secrets, without_tags
 from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK, CONTROL
-from .message import Context, Message, explain, is_suspicious
-from .quirks import quirk_facts
+from .message import Context, Message, explain, is_suspicious, quirk_facts
 from .secrets import FRAME, is_metadata
 
 if TYPE_CHECKING:
@@ -63,14 +62,9 @@ def recognised(entry: dict[str, Any]) -> RecordPayloads | None:
 
 
 def tells_metadata(entry: dict[str, Any]) -> bool:
-    """Return whether a record of a batch, or of a message, looks like one of the KRaft log."""
-    return any(looks_like_metadata(record) for record in entry.get("records") or ())
-
-
-def looks_like_metadata(record: dict[str, Any]) -> bool:
-    """Return whether a record has no key, and a value that begins as those of the KRaft log do."""
-    value = record.get("value")
-    return not record.get("key") and isinstance(value, bytes) and FRAME.match(value) is not None
+    """Return whether a record of a batch, or of a message, has no key, and a value as those of the KRaft log have."""
+    values = [one.get("value") for one in entry.get("records") or () if not one.get("key")]
+    return any(isinstance(value, bytes) and FRAME.match(value) is not None for value in values)
 
 
 def _open_entry(opener: Opener, kinds: RecordPayloads, entry: dict[str, Any], path: str) -> None:
@@ -81,8 +75,14 @@ def _open_entry(opener: Opener, kinds: RecordPayloads, entry: dict[str, Any], pa
         opened(opener, kinds, record, f"{path}.records[{i}]")
     if "key" in entry and "records" not in entry:
         _open_record(opener, kinds, entry, path)
-    if kinds.secret:
-        _seal(opener, entry, path)
+    if kinds.secret:  # what was left unread, and the compressed form of what has secrets or was left unread itself
+        compressed = "compressed_records" if entry.get("magic") == 2 else "value"
+        if opener.secret or "records" not in entry:
+            _seal_one(opener, entry, compressed, f"{path}.{compressed}")
+        if "records" not in entry and (entry.get("magic") == 2 or entry.get("attributes", 0) & CODEC_MASK):
+            opener.seal(b"", f"{path}.records")  # of what is inside a hexdump would tell
+        for name, place in (("partial", path), ("raw", path), ("raw_records", f"{path}.records")):
+            _seal_one(opener, entry, name, place)
     opener.secret = outside or opener.secret
 
 
@@ -95,17 +95,6 @@ def _open_record(opener: Opener, kinds: RecordPayloads, record: dict[str, Any], 
     for i, header in enumerate((kinds.secret and record.get("headers")) or ()):  # which none of Kafka's own has
         _seal_one(opener, header, "value", f"{path}.headers[{i}]")
     opener.around.pop()
-
-
-def _seal(opener: Opener, entry: dict[str, Any], path: str) -> None:
-    """Seal what was left unread, and the compressed form of what has secrets or was left unread itself."""
-    compressed = "compressed_records" if entry.get("magic") == 2 else "value"
-    if opener.secret or "records" not in entry:
-        _seal_one(opener, entry, compressed, f"{path}.{compressed}")
-    if "records" not in entry and (entry.get("magic") == 2 or entry.get("attributes", 0) & CODEC_MASK):
-        opener.seal(b"", f"{path}.records")  # of what is inside a hexdump would tell
-    for name, place in (("partial", path), ("raw", path), ("raw_records", f"{path}.records")):
-        _seal_one(opener, entry, name, place)
 
 
 def _seal_one(opener: Opener, entry: dict[str, Any], name: str, place: str) -> None:
@@ -182,7 +171,8 @@ class Opener:
             return data
         scopes: list[Any] = [*reversed(self.around), self.context.around()]
         candidates = list(holding(data, ChainMap(*scopes)))
-        opened: bytes | None = self._by_any(candidates, data, path, secret)
+        tried = (self._whole(one, data, path, secret) for one in candidates)
+        opened = next((found for found in tried if found is not None), None)
         if opened is None and len(candidates) == 1:
             opened = self._slowly(candidates[0], data, path, secret)
         if opened is None:
@@ -190,20 +180,21 @@ class Opener:
         self.seen[path] = opened
         return opened
 
-    def _by_any(self, candidates: list[Readable], data: bytes, path: str, secret: bool) -> OpenedPayload | None:
-        """Read the bytes as the first of the candidates that fits to their last byte; return None where none does."""
-        for readable in candidates:
-            try:
-                reading = readable.choose(data)
-            except WireError:
+    def _whole(self, readable: Readable, data: bytes, path: str, secret: bool) -> bytes | None:
+        """Read bytes as a payload that fits to their last byte; return None where it does not."""
+        try:
+            reading = readable.choose(data)
+        except WireError:
+            return None
+        for form in (reading, *reading.former):
+            value = read_whole(form.grammar, data)
+            if value is None:
                 continue
-            for form in (reading, *reading.former):
-                value = read_whole(form.grammar, data)
-                if value is None:
-                    continue
-                if form.note:
-                    self.odd.append(PayloadAnomaly(path, _former(form)))
-                return self._opened(form, data, value, path, secret)
+            if form.quirk and form.note:
+                self.odd.append(PayloadAnomaly(path, Finding(Kind.KNOWN_QUIRK, facts=quirk_facts(form.quirk))))
+            elif form.note:
+                self.odd.append(PayloadAnomaly(path, Finding(Kind.KNOWN_VARIANT, facts=KnownForm(form.note))))
+            return self._opened(form, data, value, path, secret)
         return None
 
     def _slowly(self, readable: Readable, data: bytes, path: str, secret: bool) -> bytes:
@@ -259,24 +250,16 @@ class Opener:
         from ...protocol.wire.readings.payload_spans import lay_open
 
         places = lay_open(inspection, self.seen, self.sealed)
-        return tuple(_placed(odd, places.get(odd.path), inspection.side) for odd in self.odd)
-
-
-def _former(form: PayloadForm) -> Finding:
-    """Return the finding for a payload that is read in a former form, or in one that some peers write."""
-    if form.quirk:
-        return Finding(Kind.KNOWN_QUIRK, facts=quirk_facts(form.quirk))
-    return Finding(Kind.KNOWN_VARIANT, facts=KnownForm(form.note))
-
-
-def _placed(odd: PayloadAnomaly, start: int | None, side: Side) -> Finding:
-    """Return the finding with its place in the message, where the payload's first byte stands at `start`."""
-    finding, here = odd.finding, join(odd.path, odd.finding.path) if odd.finding.path else odd.path
-    at = start + finding.start if start is not None and finding.start is not None else None
-    kind = Kind.MALFORMED_PAYLOAD if finding.kind.is_error else finding.kind
-    # of bytes that were read by a grammar of their own
-    fault = cast(Fault | Stopped | KnownForm | KnownQuirk, finding.facts)
-    return Finding(kind, side, here, at, finding.length, InPayload(odd.name, fault, not finding.path))
+        placed: list[Finding] = []
+        for path, finding, name in self.odd:
+            start, here = places.get(path), join(path, finding.path) if finding.path else path
+            at = start + finding.start if start is not None and finding.start is not None else None
+            kind = Kind.MALFORMED_PAYLOAD if finding.kind.is_error else finding.kind
+            # of bytes that were read by a grammar of their own
+            fault = cast(Fault | Stopped | KnownForm | KnownQuirk, finding.facts)
+            facts = InPayload(name, fault, not finding.path)
+            placed.append(Finding(kind, inspection.side, here, at, finding.length, facts))
+        return tuple(placed)
 
 
 ValuePath: TypeAlias = "tuple[ValuePath, str | int] | None"

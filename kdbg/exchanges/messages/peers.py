@@ -127,17 +127,13 @@ class Tried:
         if not isinstance(facts, TurnedDown | NobodyThere):
             return
         key = peers.client[0], peers.broker, finding.kind
-        known = self._found.get(key)
-        if known is not None:
+        first = Attempts(*key[:2], finding, 0, 0, facts.time, facts.until, peers.number, peers.first_packet)
+        known = self._found.get(key, first)
+        if known is not first or len(self._found) < MOST:
             self._found[key] = known._replace(
                 finding=finding, connections=known.connections + 1, tries=known.tries + facts.tries,
                 since=min(known.since, facts.time), until=max(known.until, facts.until),
                 number=min(known.number, peers.number), first_packet=min(known.first_packet, peers.first_packet),
-            )  # fmt: skip
-        elif len(self._found) < MOST:
-            self._found[key] = Attempts(
-                peers.client[0], peers.broker, finding, 1, facts.tries, facts.time, facts.until, peers.number,
-                peers.first_packet,
             )  # fmt: skip
 
     @property

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from ...protocol.findings import Kind
 from ...protocol.grammars.errors import error_name
-from .quirks import is_refusal
+from .message import is_refusal
 
 if TYPE_CHECKING:
     from ...protocol.wire import Api
-    from .error_codes import ErrorFound
     from .exchange import Exchange
 
 
@@ -31,11 +30,6 @@ def is_normal_step(api: Api | None, code: int) -> bool:
     """Return whether an error code in a message of this API is a normal step of its protocol."""
     keys = NORMAL_STEPS.get(code)
     return keys is not None and (not keys or (api is not None and api.key in keys))
-
-
-def errors_of(exchange: Exchange) -> list[ErrorFound]:
-    """Return the errors of an exchange without normal steps."""
-    return [error for error in exchange.errors if not is_normal_step(exchange.api, error.code)]
 
 
 def went_wrong(exchange: Exchange, *, shallow: bool = False) -> bool:
@@ -69,6 +63,14 @@ def _pattern(codes: frozenset[int]) -> re.Pattern[bytes]:
 PATTERNS: Mapping[bool, re.Pattern[bytes]] = {True: _pattern(OF_RECORDS), False: _pattern(OF_REQUESTS)}
 
 
+def note_rejection(exchange: Exchange) -> None:
+    """Take note at its request of what the response, or none, says of it."""
+    request, response = exchange.request, exchange.response
+    if request is not None:
+        request.refused = response is not None and is_refusal(exchange.api, response.data)
+        request.rejected = rejection(exchange)
+
+
 def rejection(exchange: Exchange) -> str:
     """Return the error code by name, or `CLOSED`, with which a broker rejects a request; "" where it does not."""
     request, response, api = exchange.request, exchange.response, exchange.api
@@ -85,11 +87,3 @@ def rejection(exchange: Exchange) -> str:
     wanted = OF_RECORDS if of_records else OF_REQUESTS
     found = next((code for code in (*(row[2] for row in rows), *codes) if code in wanted), 0)
     return error_name(found) if found else ""
-
-
-def note_rejection(exchange: Exchange) -> None:
-    """Take note at its request of what the response, or none, says of it."""
-    request, response = exchange.request, exchange.response
-    if request is not None:
-        request.refused = response is not None and is_refusal(exchange.api, response.data)
-        request.rejected = rejection(exchange)

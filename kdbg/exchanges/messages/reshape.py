@@ -14,24 +14,10 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from ...errors import BuildError, InputError, UnknownPayload
-from ...protocol.wire import Api
+from ...protocol.wire import Api, nodes
 from ...protocol.wire.language import Direction
 from ...protocol.wire.language.payload import PayloadForm
-from ...protocol.wire.nodes import (
-    Fixed,
-    Node,
-    NullableStruct,
-    Sized,
-    UuidNode,
-    Varint,
-    WireArray,
-    WireStruct,
-    build,
-    children,
-    contains,
-    join,
-    to_bytes,
-)
+from ...protocol.wire.nodes import Fixed, Node, NullableStruct, Sized, UuidNode, Varint, WireArray, WireStruct
 from ...protocol.wire.readings.compiled import read_whole
 from ...protocol.wire.records import RecordsNode
 
@@ -52,8 +38,15 @@ class Assignment(NamedTuple):
 
     def suited(self, grammar: WireStruct) -> Assignment:
         """Return the assignment for a body of this grammar: a number or boolean becomes text in a field of text."""
-        wants_text = isinstance(_field_at(grammar, self.steps), Sized)
-        return self._replace(value=self.text) if wants_text and isinstance(self.value, (int, float)) else self
+        node: Node | None = grammar
+        for step in self.steps:
+            key, repeated = ("", True) if isinstance(step, int) else (step, False)
+            inside = nodes.children(node) if node is not None else ()
+            if len(inside) == 1 and not inside[0].key and not inside[0].repeated:
+                inside = nodes.children(inside[0].node)
+            node = next((child.node for child in inside if (child.key, child.repeated) == (key, repeated)), None)
+        wants_text = isinstance(node, Sized) and isinstance(self.value, (int, float))
+        return self._replace(value=self.text) if wants_text else self
 
 
 def parse(text: str) -> Assignment:
@@ -73,18 +66,6 @@ def parse(text: str) -> Assignment:
         return Assignment(path, tuple(steps), orjson.loads(value), value)
     except orjson.JSONDecodeError:
         return Assignment(path, tuple(steps), value, value)
-
-
-def _field_at(grammar: Node, steps: Iterable[str | int]) -> Node | None:
-    """Return the type at a path of a body; None where there is no such field."""
-    node: Node | None = grammar
-    for step in steps:
-        key, repeated = ("", True) if isinstance(step, int) else (step, False)
-        inside = children(node) if node is not None else ()
-        if len(inside) == 1 and not inside[0].key and not inside[0].repeated:
-            inside = children(inside[0].node)
-        node = next((child.node for child in inside if (child.key, child.repeated) == (key, repeated)), None)
-    return node
 
 
 def in_order(given: Iterable[Assignment]) -> list[Assignment]:
@@ -137,14 +118,24 @@ def _forget(place: Any, step: str | int) -> None:
             place.pop("value", None)
 
 
-NO_BYTES = (WireStruct, WireArray, NullableStruct, Fixed, Varint, UuidNode, Sized)
+NO_BYTES = (
+    WireStruct,
+    WireArray,
+    NullableStruct,
+    Fixed,
+    Varint,
+    UuidNode,
+    Sized,
+)
 KEYS = {"base64", "payload", "value"}
 
 
 @cache
 def may_hold_bytes(grammar: WireStruct) -> bool:
     """Return whether a value of a grammar can hold payloads: whether any of its fields is bytes."""
-    return contains(grammar, lambda node: not isinstance(node, NO_BYTES) or (isinstance(node, Sized) and not node.text))
+    return nodes.contains(
+        grammar, lambda node: not isinstance(node, NO_BYTES) or (isinstance(node, Sized) and not node.text)
+    )
 
 
 def rebuild(value: Any, path: str = "") -> Any:
@@ -152,7 +143,7 @@ def rebuild(value: Any, path: str = "") -> Any:
     if isinstance(value, Mapping):
         if set(value) <= KEYS and isinstance(value.get("payload"), str) and isinstance(value.get("value"), Mapping):
             return _payload(value, path)
-        made = {key: rebuild(item, join(path, str(key))) for key, item in value.items()}
+        made = {key: rebuild(item, nodes.join(path, str(key))) for key, item in value.items()}
         return made if any(made[key] is not item for key, item in value.items()) else value
     if isinstance(value, list):
         items = [rebuild(item, f"{path}[{i}]") for i, item in enumerate(value)]
@@ -162,7 +153,7 @@ def rebuild(value: Any, path: str = "") -> Any:
 
 def _payload(opened: Mapping[str, Any], path: str) -> bytes:
     """Return the bytes of one payload. Raise `BuildError` where its name is unknown and it comes without bytes."""
-    seen = to_bytes({"base64": opened["base64"]}, path, "BYTES") if "base64" in opened else None
+    seen = nodes.to_bytes({"base64": opened["base64"]}, path, "BYTES") if "base64" in opened else None
     value = rebuild(opened["value"], path)
     try:
         reading = _reading(opened["payload"], value, path)
@@ -170,17 +161,14 @@ def _payload(opened: Mapping[str, Any], path: str) -> bytes:
         if seen is None:
             raise BuildError(path, str(error)) from None
         return seen
-    return build(reading.grammar, value, path) if seen is None else _like(seen, value, reading, path)
-
-
-def _like(seen: bytes, value: Mapping[str, Any], reading: PayloadForm, path: str) -> bytes:
-    """Return `seen`, the payload's captured bytes, if they say `value`; else `value` in the form that they have."""
+    if seen is None:
+        return nodes.build(reading.grammar, value, path)
     for form in (reading, *reading.former):
         said = read_whole(form.grammar, seen)
-        if said is not None:
-            written = build(form.grammar, value, path)
+        if said is not None:  # the captured bytes, if they say the same; else it is written in the form that they have
+            written = nodes.build(form.grammar, value, path)
             return seen if read_whole(form.grammar, written) == said else written
-    return build(reading.grammar, value, path)
+    return nodes.build(reading.grammar, value, path)
 
 
 def _reading(name: str, value: Mapping[str, Any], path: str) -> PayloadForm:
@@ -198,7 +186,7 @@ def _reading(name: str, value: Mapping[str, Any], path: str) -> PayloadForm:
     if type(version) is not int or version not in known.versions:
         versions = f"{known.versions[0]} to {known.versions[-1]}"
         raise BuildError(
-            join(path, known.version_field), f"{known.name} has no version {version!r}; supported: {versions}"
+            nodes.join(path, known.version_field), f"{known.name} has no version {version!r}; supported: {versions}"
         )
     return known.reading(version)
 
@@ -212,18 +200,14 @@ class Folded(NamedTuple):
     fields: Mapping[str, str]
 
 
-def _same(*names: str) -> dict[str, str]:
-    return {name: name for name in names}
-
-
 FOLDED: Final[Mapping[tuple[str, Direction], Folded]] = {
     ("FindCoordinator", "request"): Folded(4, "coordinator_keys", {"key": ""}),
     ("FindCoordinator", "response"): Folded(
-        4, "coordinators", _same("node_id", "host", "port", "error_code", "error_message")
+        4, "coordinators", {name: name for name in ("node_id", "host", "port", "error_code", "error_message")}
     ),
-    ("OffsetFetch", "request"): Folded(8, "groups", _same("group_id", "topics")),
-    ("OffsetFetch", "response"): Folded(8, "groups", _same("topics", "error_code")),
-    ("LeaveGroup", "request"): Folded(3, "members", _same("member_id")),
+    ("OffsetFetch", "request"): Folded(8, "groups", {"group_id": "group_id", "topics": "topics"}),
+    ("OffsetFetch", "response"): Folded(8, "groups", {"topics": "topics", "error_code": "error_code"}),
+    ("LeaveGroup", "request"): Folded(3, "members", {"member_id": "member_id"}),
     ("AddPartitionsToTxn", "request"): Folded(
         4,
         "transactions",
@@ -277,13 +261,13 @@ class Reshaper:
         for field in node.members:
             if field.name in value:
                 inner = old[field.name].node if field.name in old else None
-                made[field.name] = self._value(value[field.name], inner, field.node, join(path, field.name))
+                made[field.name] = self._value(value[field.name], inner, field.node, nodes.join(path, field.name))
             elif field.tag is None:
                 made[field.name] = field.default
         for name, field in old.items():
             kind = field.node.kind
             if name in value and name not in made and not moved and kind not in ("topic", "topic_id"):
-                self._lose(value[name], field.default, join(path, name))
+                self._lose(value[name], field.default, nodes.join(path, name))
         return made
 
     def _value(self, value: Any, before: Node | None, node: Node, path: str) -> Any:
@@ -311,13 +295,13 @@ class Reshaper:
         if name is not None and not value.get(name) and isinstance(value.get("topic_id"), UUID):
             found = self._name_of(value["topic_id"])
             if found is None and name not in value:
-                raise BuildError(join(path, name), f"the name of topic {value['topic_id']} is unknown")
+                raise BuildError(nodes.join(path, name), f"the name of topic {value['topic_id']} is unknown")
             return {**value, name: found if found is not None else value[name]}
         if topic_id is not None and topic_id not in value:
             given = next((each for each in ("name", "topic", "topic_name") if isinstance(value.get(each), str)), None)
             known = self._id_of(value[given]) if given is not None else None
             if given is not None and known is None and name is None:
-                raise BuildError(join(path, topic_id), f"the id of topic {value[given]!r} is unknown")
+                raise BuildError(nodes.join(path, topic_id), f"the id of topic {value[given]!r} is unknown")
             return value if known is None else {**value, topic_id: known}
         return value
 

@@ -13,19 +13,7 @@ import re
 from typing import Any
 
 from ...protocol.grammars.errors import ERRORS
-from ...protocol.wire import Api
-from ...protocol.wire.nodes import (
-    Fixed,
-    LengthPrefixed,
-    Node,
-    NullableStruct,
-    RemainingBytes,
-    Sized,
-    UuidNode,
-    WireArray,
-    WireStruct,
-)
-from ...protocol.wire.records import RecordsNode
+from ...protocol.wire import Api, nodes
 
 NONSENSE = 24.0
 """Bits on top of the bytes themselves for what no peer would write."""
@@ -44,35 +32,6 @@ def rarity(api: Api) -> float:
     return 0.0 if api.key in EVERYDAY else 8.0 if api.key in BETWEEN_BROKERS else 4.0
 
 
-def score(node: Node, value: Any, name: str = "") -> float:
-    """Return how surprising the value of a node is, in bits; `name` is that of its field."""
-    if isinstance(node, WireStruct):
-        return _struct(node, value)
-    if isinstance(node, WireArray):
-        return 4.0 if not value else number(len(value)) + sum(score(node.item, item, name) for item in value)
-    if isinstance(node, NullableStruct):
-        return 1.0 if value is None else 1.0 + _struct(node.struct, value)
-    if isinstance(node, LengthPrefixed):
-        return 1.0 + score(node.item, value, name)
-    if isinstance(node, RecordsNode):
-        return 3.0 if value is None else 2.0 + sum(map(_entry, value))
-    if isinstance(node, Sized):
-        return text_bits(value, node.kind, name) if node.text else _bytes(value)
-    if isinstance(node, RemainingBytes):
-        return _bytes(value)
-    if isinstance(node, UuidNode):
-        return 3.0 if not value.int else 122.0 if value.version == 4 else 128.0 + NONSENSE
-    return number_bits(node, value, name)
-
-
-def _struct(node: WireStruct, value: dict[str, Any]) -> float:
-    total = sum(score(field.node, value[field.name], field.name) for field in node.fields)
-    for field in (node.tags or {}).values():
-        if field.name in value:
-            total += 8.0 + score(field.node, value[field.name], field.name)
-    return total + 0.5 * (node.tags is not None)
-
-
 def number(value: int) -> float:
     """Return the bits of an integer: small ones take few, negative ones but -1 many."""
     if value > 0:
@@ -80,7 +39,7 @@ def number(value: int) -> float:
     return 1.0 if not value else 3.0 if value == -1 else 12.0 + 2 * math.log2(-value)
 
 
-def number_bits(node: Node, value: Any, name: str) -> float:
+def number_bits(node: nodes.Node, value: Any, name: str) -> float:
     raw = 8.0 * getattr(node, "size", 5)
     if node.kind == "error":
         return 0.5 if not value else 8.0 if value in ERRORS else raw + NONSENSE
@@ -96,7 +55,7 @@ def number_bits(node: Node, value: Any, name: str) -> float:
         return 36.0 if value in YEARS else raw + NONSENSE
     if name == "port":
         return 4.0 if value in range(9090, 9100) else 14.0 if 0 < value < 65536 else raw + NONSENSE
-    if isinstance(node, Fixed) and (node.boolean or node.code == "d"):
+    if isinstance(node, nodes.Fixed) and (node.boolean or node.code == "d"):
         return 1.0 if node.boolean else 24.0 if not value or 1e-9 < abs(value) < 1e15 else raw + NONSENSE
     if node.kind == "crc":
         return raw
@@ -112,15 +71,3 @@ def text_bits(value: str | None, kind: str, name: str) -> float:
     wrong = NONSENSE * (kind == "topic" or name == "host") * (strict.fullmatch(value) is None)
     plain = len(strict.match(value)[0])  # type: ignore[index]
     return number(len(value)) + 5.2 * plain + 6.6 * (len(value) - plain) + 12.0 * odd + wrong
-
-
-def _bytes(value: bytes | None) -> float:
-    return 3.0 if value is None else number(len(value)) + 8.0 * len(value)
-
-
-def _entry(entry: dict[str, Any]) -> float:
-    """Return the bits of an entry: few for a batch or message, whose checksum is unlikely to be right by chance."""
-    for rest in ("partial", "raw"):
-        if rest in entry:
-            return 9.0 * len(entry[rest])
-    return 2.0 * (entry.get("batch_length") or len(entry.get("value") or b"") + 20)

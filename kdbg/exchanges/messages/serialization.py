@@ -89,7 +89,11 @@ class Packed:
 
     def take(self) -> Bytes:
         """Return what was packed, and begin anew."""
-        common = json.dumps([_common(*kept) for kept in self._kept]).encode()
+        common = json.dumps([
+            [capture, one.peers, None if one.api is None else one.api.key, one.version, one.client_id,
+             {} if known is None else known.facts]
+            for capture, one, known in self._kept
+        ]).encode()  # fmt: skip
         taken = Bytes(b"".join(self._numbers), common, self._data)
         self._begin()
         return taken
@@ -99,13 +103,6 @@ def _numbers(half: CapturedMessage | None) -> tuple[int, ...]:
     if half is None:
         return NO_HALF
     return len(half.data), half.first_time, half.last_time, half.first_packet, half.last_packet, half.missing
-
-
-def _common(capture: int, exchange: Exchange, known: Known | None) -> list[Any]:
-    """Return what an exchange has in common with others, as JSON can hold it."""
-    api = exchange.api
-    facts = known.facts if known is not None else {}
-    return [capture, exchange.peers, None if api is None else api.key, exchange.version, exchange.client_id, facts]
 
 
 def unpack(
@@ -133,18 +130,13 @@ def unpack(
         exchange.response = _half(data[asked:told], rest[6:12], "response", exchange, known, names)
         if found > told:
             exchange.findings = [*map(unpack_finding, json.loads(data[told:found]))]
-            _claims(exchange)
+            for finding in exchange.findings:
+                half = exchange.request if finding.side == "request" else exchange.response
+                if finding.kind is Kind.INVALID_LENGTH and half is not None:
+                    half.excess = finding.length
         note_rejection(exchange)
         place = found
         yield capture, exchange
-
-
-def _claims(exchange: Exchange) -> None:
-    """Take note of sizes that are too large, as the findings of an exchange have them."""
-    for finding in exchange.findings:
-        half = exchange.request if finding.side == "request" else exchange.response
-        if finding.kind is Kind.INVALID_LENGTH and half is not None:
-            half.excess = finding.length
 
 
 class Parcels:
@@ -178,29 +170,20 @@ class Parcels:
         return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1], self._searches)]
 
 
-Shared = tuple[int, Peers, Api | None, int, str | None, Known]
-"""What exchanges have in common, as they hold it: the capture, then their own, and what was known."""
-
-
-def _shared(common: list[Any], topics: dict[UUID, str], searches: Searches) -> Shared:
-    """Return what exchanges have in common; `common` is as `_common` returns it."""
+def _shared(
+    common: list[Any], topics: dict[UUID, str], searches: Searches
+) -> tuple[int, Peers, Api | None, int, str | None, Known]:
+    """Return what exchanges have in common, as they hold it: the capture, then their own, and what was known."""
     capture, (number, client, broker, first_packet, tls, via, ends), key, version, client_id, facts = common
     decrypted = Decrypted(tls[0], tls[1], tls[2], tuple(tls[3])) if tls is not None else None
     said = Via(*via) if via is not None else None
-    processes = _processes(*ends) if ends is not None else None
+    processes = None
+    if ends is not None:
+        near, far = (Process(*end) if end is not None else None for end in ends)
+        processes = near, far
     peers = Peers(number, tuple(client), tuple(broker), first_packet, decrypted, said, processes)
-    return capture, peers, _api(key), version, client_id, Known(topics, facts, searches)
-
-
-def _processes(client: list[Any] | None, broker: list[Any] | None) -> tuple[Process | None, Process | None]:
-    return Process(*client) if client is not None else None, Process(*broker) if broker is not None else None
-
-
-def _api(key: int | None) -> Api | None:
-    """Return the API as the engine knew it."""
-    if key is None:
-        return None
-    return SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)
+    api = None if key is None else SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)
+    return capture, peers, api, version, client_id, Known(topics, facts, searches)
 
 
 def _half(

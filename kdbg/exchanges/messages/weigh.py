@@ -14,21 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ...errors import WireError
-from ...protocol.wire.nodes import (
-    UVARINT,
-    ByClass,
-    Fixed,
-    Length,
-    LengthPrefixed,
-    Node,
-    NullableStruct,
-    RemainingBytes,
-    Sized,
-    UuidNode,
-    Varint,
-    WireArray,
-    WireStruct,
-)
+from ...protocol.wire import nodes
 from ...protocol.wire.records import RecordsNode
 from .score import NONSENSE, number, number_bits, text_bits
 
@@ -61,15 +47,17 @@ class Impossible(Exception):
     """No message has these bytes in this place."""
 
 
-def weigh(nodes: Iterable[Node], data: bytes, start: int, most: float, announced: int | None = None) -> Weight | None:
-    """Weigh the nodes, one behind the other, on the bytes from `start`; None where they are impossible.
+def weigh(
+    grammars: Iterable[nodes.Node], data: bytes, start: int, most: float, announced: int | None = None
+) -> Weight | None:
+    """Weigh grammars, one behind the other, on the bytes from `start`; None where they are impossible.
 
     `most` is what a reading may cost before it is given up. `announced` is where the message ends by its size: what
     would go beyond that is impossible.
     """
     weigher = Weigher(data, start, most, announced)
     try:
-        for node in nodes:
+        for node in grammars:
             weigher.todo = Todo(Weigher.read, node, ROOT, None)
             weigher.run()
     except _Ended:
@@ -128,7 +116,7 @@ class Weigher:
         """Put something before all else that is to be read."""
         self.todo = Todo(read, node, path, self.todo)
 
-    def read(self, node: Node, path: Path) -> None:
+    def read(self, node: nodes.Node, path: Path) -> None:
         """Read one node; what is inside of it is put before all else."""
         _READS[type(node)](self, node, path)
 
@@ -145,7 +133,7 @@ class Weigher:
             self.at = self.end
             raise _Ended
 
-    def fixed(self, node: Fixed, path: Path) -> None:
+    def fixed(self, node: nodes.Fixed, path: Path) -> None:
         self.left(node.size)
         value = node.unpack(self.data[self.at : self.at + node.size])[0]
         self.at += node.size
@@ -158,21 +146,21 @@ class Weigher:
         self.bits += bits
         self.faults += bits >= raw + NONSENSE
 
-    def varint(self, node: Varint, path: Path) -> None:
+    def varint(self, node: nodes.Varint, path: Path) -> None:
         self.bits += number(self.number(node))
 
-    def number(self, node: Node) -> int:
+    def number(self, node: nodes.Node) -> int:
         """Return the number that a length or a varint is."""
-        if isinstance(node, Fixed):
+        if isinstance(node, nodes.Fixed):
             self.left(node.size)
             value: int = node.unpack(self.data[self.at : self.at + node.size])[0]
             self.at += node.size
             return value
-        if isinstance(node, Varint):
+        if isinstance(node, nodes.Varint):
             return self.base128(node)
         return int(self.parsed(node))
 
-    def base128(self, node: Varint) -> int:
+    def base128(self, node: nodes.Varint) -> int:
         raw = shift = 0
         while True:
             self.left(1)
@@ -192,7 +180,7 @@ class Weigher:
             return raw - (1 << node.bits) * (raw >> (node.bits - 1))
         return (raw >> 1) ^ -(raw & 1)
 
-    def parsed(self, node: Node) -> Any:
+    def parsed(self, node: nodes.Node) -> Any:
         stream = io.BytesIO(self.data)
         stream.seek(self.at)
         try:
@@ -203,10 +191,10 @@ class Weigher:
         self.at = stream.tell()
         return value
 
-    def leaf(self, node: Node, path: Path) -> None:
+    def leaf(self, node: nodes.Node, path: Path) -> None:
         self.parsed(node)
 
-    def length(self, length: Length, nullable: bool) -> int:
+    def length(self, length: nodes.Length, nullable: bool) -> int:
         size = self.number(length.number) - length.bias
         if size < -1:
             raise Impossible
@@ -219,10 +207,10 @@ class Weigher:
         if self.announced is not None and self.at + size > self.announced:
             raise Impossible
 
-    def sized(self, node: Sized, path: Path) -> None:
+    def sized(self, node: nodes.Sized, path: Path) -> None:
         self.contents(node, self.length(node.length, node.nullable), path)
 
-    def contents(self, node: Sized, size: int, path: Path) -> None:
+    def contents(self, node: nodes.Sized, size: int, path: Path) -> None:
         """Read what follows a length."""
         if size <= 0:
             self.bits += 4.0 if node.text else 3.0
@@ -252,10 +240,10 @@ class Weigher:
         if self.bits - before > 12.0 * len(data) + NONSENSE:
             self.faults += 1
 
-    def array(self, node: WireArray, path: Path) -> None:
+    def array(self, node: nodes.WireArray, path: Path) -> None:
         self.elements(node, self.length(node.length, node.nullable), path)
 
-    def elements(self, node: WireArray, count: int, path: Path) -> None:
+    def elements(self, node: nodes.WireArray, count: int, path: Path) -> None:
         """Read what follows a count."""
         if count <= 0:
             self.bits += 4.0
@@ -266,19 +254,19 @@ class Weigher:
             self.fault()
         self.then(Weigher.items, (node.item, 0, count), path)
 
-    def items(self, rest: tuple[Node, int, int], path: Path) -> None:
+    def items(self, rest: tuple[nodes.Node, int, int], path: Path) -> None:
         item, at, count = rest
         if at + 1 < count:
             self.then(Weigher.items, (item, at + 1, count), path)
         self.read(item, (path, at, path[2]))
 
-    def struct(self, node: WireStruct, path: Path) -> None:
+    def struct(self, node: nodes.WireStruct, path: Path) -> None:
         if node.front:
             self.parsed(node)  # as no release has them
         else:
             self.fields((node, 0), path)
 
-    def fields(self, rest: tuple[WireStruct, int], path: Path) -> None:
+    def fields(self, rest: tuple[nodes.WireStruct, int], path: Path) -> None:
         node, at = rest
         if at < len(node.fields):
             self.then(Weigher.fields, (node, at + 1), path)
@@ -287,20 +275,20 @@ class Weigher:
         else:
             self.tags(node, path)
 
-    def tags(self, node: WireStruct, path: Path) -> None:
+    def tags(self, node: nodes.WireStruct, path: Path) -> None:
         """Read the tagged fields that end a structure, if its version has them."""
         if node.tags is None:
             return
-        count = self.number(UVARINT)
+        count = self.number(nodes.UVARINT)
         self.bits += 0.5 if not count else 8.0
         if count > 32:
             raise Impossible
         if count:
             self.then(Weigher.tagged, (node, count, -1), path)
 
-    def tagged(self, rest: tuple[WireStruct, int, int], path: Path) -> None:
+    def tagged(self, rest: tuple[nodes.WireStruct, int, int], path: Path) -> None:
         node, count, last = rest
-        tag, size = self.number(UVARINT), self.number(UVARINT)
+        tag, size = self.number(nodes.UVARINT), self.number(nodes.UVARINT)
         self.beyond(size)
         if tag <= last:
             raise Impossible
@@ -321,7 +309,7 @@ class Weigher:
         if self.at != end:
             raise Impossible
 
-    def nullable_struct(self, node: NullableStruct, path: Path) -> None:
+    def nullable_struct(self, node: nodes.NullableStruct, path: Path) -> None:
         self.left(1)
         mark = self.data[self.at]
         self.at += 1
@@ -331,14 +319,14 @@ class Weigher:
         elif mark != node.null & 0xFF:
             raise Impossible
 
-    def prefixed(self, node: LengthPrefixed, path: Path) -> None:
+    def prefixed(self, node: nodes.LengthPrefixed, path: Path) -> None:
         size = self.length(node.length, False)
         self.beyond(size)
         self.bits += 1.0
         self.then(Weigher.ends, self.at + size, path)
         self.then(Weigher.read, node.item, path)
 
-    def uuid(self, node: UuidNode, path: Path) -> None:
+    def uuid(self, node: nodes.UuidNode, path: Path) -> None:
         self.left(16)
         data = self.data[self.at : self.at + 16]
         self.at += 16
@@ -346,7 +334,7 @@ class Weigher:
         known = not any(data[:15])
         self.priced(3.0 if known else 122.0 if sound else 128.0 + NONSENSE, 128.0)
 
-    def rest(self, node: RemainingBytes, path: Path) -> None:
+    def rest(self, node: nodes.RemainingBytes, path: Path) -> None:
         self.bits += 8.0 * (self.end - self.at)
         self.at = self.end
 
@@ -360,7 +348,11 @@ class Weigher:
             return
         self.beyond(size)
         data = self.data[self.at : self.at + size]
-        sound = _is_set(data, size)
+        if len(data) < 17:  # whether they begin as a record set of so many bytes does, as far as they go
+            sound = not any(data[:4]) and len(data) < size
+        else:
+            length, least = int.from_bytes(data[8:12], "big", signed=True), 14 if data[16] < 2 else BATCH
+            sound = data[16] <= 2 and not any(data[:2]) and least <= length <= size - 12
         self.bits += 2.0 + number(size) + (2.0 * len(data) if sound else 9.0 * len(data) + NONSENSE)
         self.faults += not sound
         self.at += len(data)
@@ -368,27 +360,18 @@ class Weigher:
             raise _Ended
 
 
-def _is_set(data: bytes, size: int) -> bool:
-    """Return whether bytes begin as a record set of so many bytes does, as far as they go."""
-    if len(data) < 17:
-        return not any(data[:4]) and len(data) < size
-    length = int.from_bytes(data[8:12], "big", signed=True)
-    least = 14 if data[16] < 2 else BATCH
-    return data[16] <= 2 and not any(data[:2]) and least <= length <= size - 12
-
-
-def _least(node: Node) -> int:
+def _least(node: nodes.Node) -> int:
     """Return how many bytes a node takes at least."""
-    if isinstance(node, (Fixed, UuidNode)):
+    if isinstance(node, (nodes.Fixed, nodes.UuidNode)):
         return getattr(node, "size", 16)
-    if isinstance(node, WireStruct):
+    if isinstance(node, nodes.WireStruct):
         return max(1, sum(_least(field.node) for field in node.fields[:8]))
     return 1
 
 
-_READS = ByClass[Callable[[Any, Any, Path], None]]({
-    Node: Weigher.leaf, Fixed: Weigher.fixed, Varint: Weigher.varint, Sized: Weigher.sized,
-    WireStruct: Weigher.struct, WireArray: Weigher.array, NullableStruct: Weigher.nullable_struct,
-    LengthPrefixed: Weigher.prefixed, UuidNode: Weigher.uuid, RemainingBytes: Weigher.rest,
+_READS = nodes.ByClass[Callable[[Any, Any, Path], None]]({
+    nodes.Node: Weigher.leaf, nodes.Fixed: Weigher.fixed, nodes.Varint: Weigher.varint, nodes.Sized: Weigher.sized,
+    nodes.WireStruct: Weigher.struct, nodes.WireArray: Weigher.array, nodes.NullableStruct: Weigher.nullable_struct,
+    nodes.LengthPrefixed: Weigher.prefixed, nodes.UuidNode: Weigher.uuid, nodes.RemainingBytes: Weigher.rest,
     RecordsNode: Weigher.records,
 })  # fmt: skip

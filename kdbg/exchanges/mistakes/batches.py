@@ -18,8 +18,7 @@ from ...protocol.wire.records.compression import CODECS, decompress
 from ...protocol.wire.records.sets import APPEND_TIME, CODEC_MASK, CONTROL, crc32, crc32c
 from ..messages.weigh import ROOT, Impossible, Todo, Weigher
 from .changes import length_bytes
-from .mistake import Mistake, Subject, sized
-from .search import Budget, RecordSetAt
+from .search import Budget, Mistake, RecordSetAt, Subject, sized
 
 LENGTH_AT: Final = 8
 MAGIC_AT: Final = 16
@@ -116,8 +115,8 @@ def unpacked(codec: int, data: bytes) -> bytes | None:
         return None
 
 
-class RecordReader:
-    """Reads records as long as the budget lasts."""
+class Contents:
+    """Examines the attributes, counts and records of batches, as long as the budget lasts."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -126,16 +125,6 @@ class RecordReader:
         """Return where so many records end; -1 where they do not."""
         found = self.read(data, at, count)
         return found.end if found is not None else -1
-
-    def counted(self, data: bytes, at: int) -> int:
-        """Return how many records fill the bytes to the last one; 0 where they do not."""
-        count = 0
-        while at < len(data):
-            found = self.read(data, at, 1)
-            if found is None:
-                return 0
-            at, count = found.end, count + 1
-        return count
 
     def read(self, data: bytes, at: int, count: int, *, plain: bool = False, lengths: bool = True) -> Records | None:
         """Read records; `plain`: their varints have no zigzag; not `lengths`: each ends where its fields do."""
@@ -163,76 +152,63 @@ class RecordReader:
             return None
         return Records(starts, reader.at, wrong, reader.noted)
 
-
-class Contents:
-    """Examines the attributes, counts and records of batches."""
-
-    def __init__(self, budget: Budget) -> None:
-        self._records = RecordReader(budget)
-
-    def are_whole(self, batch: bytes) -> bool:
-        """Return whether the records of a batch that is not compressed end where it does."""
-        return self._records.end(batch, RECORDS_AT, int32(batch, COUNT_AT)) == len(batch)
-
-    def mistakes(self, batch: bytes, produced: bool) -> Iterator[BatchMistake]:
-        """Yield the mistakes in a batch whose checksum matches: its program wrote all of it so."""
+    def mistakes(self, batch: bytes, produced: bool) -> BatchMistake | None:
+        """Return the first mistake in a batch whose checksum matches: its program wrote all of it so."""
         attributes = int.from_bytes(batch[ATTRIBUTES_AT:LAST_AT], "big")
         count, last = int32(batch, COUNT_AT), int32(batch, LAST_AT)
         codec = attributes & CODEC_MASK
         records = unpacked(codec, batch[RECORDS_AT:])
         if records is None:
-            yield from self._other_codec(batch, codec, count)
-            return
-        if self._records.end(records, 0, count) != len(records):
-            found = self._records.counted(records, 0)
-            if found and found != count:
+            return self._other_codec(batch, codec, count)
+        if self.end(records, 0, count) != len(records):
+            at = found = 0
+            while at < len(records) and (one := self.read(records, at, 1)) is not None:
+                at, found = one.end, found + 1
+            if found and found != count and at == len(records):
                 corrected = with_int32(batch, COUNT_AT, found)
-                yield BatchMistake("wrong-record-count", COUNT_AT, 4, str(count), str(found), corrected)
-            elif not codec:
-                yield from self._in_records(batch, count)
-            return
+                return BatchMistake("wrong-record-count", COUNT_AT, 4, str(count), str(found), corrected)
+            return self._in_records(batch, count) if not codec else None
         if produced and last != count - 1:
             corrected = with_int32(batch, LAST_AT, count - 1)
-            yield BatchMistake("wrong-last-offset-delta", LAST_AT, 4, str(last), str(count - 1), corrected)
+            return BatchMistake("wrong-last-offset-delta", LAST_AT, 4, str(last), str(count - 1), corrected)
         if produced and any(batch[:8]) and not attributes & (APPEND_TIME | CONTROL):
             base = str(int.from_bytes(batch[:8], "big", signed=True))
-            yield BatchMistake("wrong-base-offset", 0, 8, base, "0", bytes(8) + batch[8:], Sure.LIKELY)
+            return BatchMistake("wrong-base-offset", 0, 8, base, "0", bytes(8) + batch[8:], Sure.LIKELY)
+        return None
 
-    def _in_records(self, batch: bytes, count: int) -> Iterator[BatchMistake]:
-        """Yield the mistake by which the records of a batch do not end where it does."""
-        values = self._records.read(batch, RECORDS_AT, count, plain=True)
+    def _in_records(self, batch: bytes, count: int) -> BatchMistake | None:
+        """Return the mistake by which the records of a batch do not end where it does."""
+        values = self.read(batch, RECORDS_AT, count, plain=True)
         if values is not None and values.end == len(batch):
             corrected = with_crc(batch[:RECORDS_AT] + zigzagged(batch, values))
-            yield BatchMistake(
+            return BatchMistake(
                 "missing-zigzag", RECORDS_AT, 1, f"{batch[RECORDS_AT]:02x}", f"{corrected[RECORDS_AT]:02x}", corrected,
                 path=".records[0]",
             )  # fmt: skip
-            return
-        values = self._records.read(batch, RECORDS_AT, count, lengths=False)
+        values = self.read(batch, RECORDS_AT, count, lengths=False)
         if values is not None and values.end == len(batch) and values.wrong:
             corrected = batch
             for start, end, _, size in reversed(values.wrong):
                 corrected = corrected[:start] + build(VARINT, size) + corrected[end:]
             start, end, actual, size = values.wrong[0]
             index = values.starts.index(start)
-            yield BatchMistake(
+            return BatchMistake(
                 "wrong-record-length", start, end - start, str(actual), str(size), with_crc(corrected),
                 path=f".records[{index}]",
             )  # fmt: skip
-            return
-        yield from self._other_codec(batch, 0, count)
+        return self._other_codec(batch, 0, count)
 
-    def _other_codec(self, batch: bytes, declared: int, count: int) -> Iterator[BatchMistake]:
-        """Yield the mistake in a batch whose records are not compressed as its attributes declare."""
+    def _other_codec(self, batch: bytes, declared: int, count: int) -> BatchMistake | None:
+        """Return the mistake in a batch whose records are not compressed as its attributes declare."""
         names = {0: "no codec", **CODECS}
         for number, name in names.items():
             records = unpacked(number, batch[RECORDS_AT:]) if number != declared else None
-            if records is not None and self._records.end(records, 0, count) == len(records):
+            if records is not None and self.end(records, 0, count) == len(records):
                 attributes = batch[ATTRIBUTES_AT + 1] & ~CODEC_MASK | number
                 corrected = with_crc(batch[: ATTRIBUTES_AT + 1] + bytes([attributes]) + batch[LAST_AT:])
                 actual = names.get(declared, f"codec {declared}")
-                yield BatchMistake("undeclared-codec", ATTRIBUTES_AT, 2, actual, name, corrected)
-                return
+                return BatchMistake("undeclared-codec", ATTRIBUTES_AT, 2, actual, name, corrected)
+        return None
 
 
 def batch_mistake(subject: Subject, sets: list[RecordSetAt], budget: Budget) -> Mistake | None:
@@ -242,77 +218,63 @@ def batch_mistake(subject: Subject, sets: list[RecordSetAt], budget: Budget) -> 
     for one in sets:
         data = subject.frame[one.start : one.end]
         new = produced and subject.version >= FIRST_BATCHES
-        found = next(_in_set(data, produced, new, contents), None)
-        if found is not None:
-            return _of_message(subject, one, found)
+        found = _in_set(data, produced, new, contents)
+        if found is None:
+            continue
+        corrected = b""
+        if found.corrected:
+            length = length_bytes(one.node.length, len(found.corrected))
+            corrected = sized(subject.frame[: one.length_at] + length + found.corrected + subject.frame[one.end :])
+        return subject.mistake(found.kind)._replace(
+            path=one.path + found.path, start=one.start + found.start, length=found.length, actual=found.actual,
+            expected=found.expected, sure=found.sure, corrected=corrected,
+        )  # fmt: skip
     return None
 
 
-def _of_message(subject: Subject, at: RecordSetAt, found: BatchMistake) -> Mistake:
-    corrected = b""
-    if found.corrected:
-        length = length_bytes(at.node.length, len(found.corrected))
-        corrected = sized(subject.frame[: at.length_at] + length + found.corrected + subject.frame[at.end :])
-    return subject.mistake(found.kind)._replace(
-        path=at.path + found.path, start=at.start + found.start, length=found.length, actual=found.actual,
-        expected=found.expected, sure=found.sure, corrected=corrected,
-    )  # fmt: skip
-
-
-def _in_set(data: bytes, produced: bool, new: bool, contents: Contents) -> Iterator[BatchMistake]:
-    """Yield the mistakes in the bytes of a record set."""
+def _in_set(data: bytes, produced: bool, new: bool, contents: Contents) -> BatchMistake | None:
+    """Return the mistakes in the bytes of a record set."""
     at = number = 0
     while len(data) - at > MAGIC_AT:
         magic = data[at + MAGIC_AT]
-        if magic < 2 and new and _is_message(data, at):
-            yield BatchMistake("message-set", at + MAGIC_AT, 1, str(magic), "2")
-            return
+        size = 12 + int32(data, at + LENGTH_AT)
+        old = data[at + 16 : at + size] if magic < 2 and new and 26 <= size <= len(data) - at else b""
+        if old and crc32(old) == int.from_bytes(data[at + 12 : at + 16], "big"):
+            return BatchMistake("message-set", at + MAGIC_AT, 1, str(magic), "2")
         if magic != 2 or len(data) - at < RECORDS_AT:
-            return
+            return None
         end = at + LENGTH_AT + 4 + int32(data, at + LENGTH_AT)
-        for found in _in_batch(data, at, end, produced, contents):
-            whole = data[:at] + found.corrected + data[_end(found, at, end, len(data)) :] if found.corrected else b""
-            yield found._replace(start=at + found.start, corrected=whole, path=f"[{number}]{found.path}")
+        found = _in_batch(data, at, end, produced, contents)
+        if found is not None:
+            after = at + len(found.corrected) if found.kind == "wrong-batch-length" else min(end, len(data))
+            whole = data[:at] + found.corrected + data[after:] if found.corrected else b""
+            return found._replace(start=at + found.start, corrected=whole, path=f"[{number}]{found.path}")
         if end <= at:
-            return
+            return None
         at, number = end, number + 1
+    return None
 
 
-def _end(found: BatchMistake, at: int, end: int, size: int) -> int:
-    return at + len(found.corrected) if found.kind == "wrong-batch-length" else min(end, size)
-
-
-def _is_message(data: bytes, at: int) -> bool:
-    """Return whether a message of magic 0 or 1 is there, by its checksum."""
-    end = at + 12 + int32(data, at + LENGTH_AT)
-    return at + 26 <= end <= len(data) and crc32(data[at + 16 : end]) == int.from_bytes(data[at + 12 : at + 16], "big")
-
-
-def _in_batch(data: bytes, at: int, end: int, produced: bool, contents: Contents) -> Iterator[BatchMistake]:
+def _in_batch(data: bytes, at: int, end: int, produced: bool, contents: Contents) -> BatchMistake | None:
     crc = int.from_bytes(data[at + CRC_AT : at + ATTRIBUTES_AT], "big")
     if at + RECORDS_AT <= end <= len(data) and crc32c(data[at + ATTRIBUTES_AT : end]) == crc:
-        yield from contents.mistakes(data[at:end], produced)
-        return
-    for other in _ends(data, at):
+        return contents.mistakes(data[at:end], produced)
+    ends = [len(data)]  # or where another batch may begin
+    for start in range(at + RECORDS_AT, min(len(data) - RECORDS_AT, at + (1 << 13))):
+        if data[start + MAGIC_AT] == 2 and not any(data[start : start + 2]) and data[start + 12] in (0, 255):
+            ends.append(start)
+    for other in ends:
         if other != end and crc32c(data[at + ATTRIBUTES_AT : other]) == crc:
             actual, length = int32(data, at + LENGTH_AT), other - at - LENGTH_AT - 4
             corrected = data[at : at + LENGTH_AT] + length.to_bytes(4, "big") + data[at + LENGTH_AT + 4 : other]
-            yield BatchMistake("wrong-batch-length", LENGTH_AT, 4, str(actual), str(length), corrected)
-            return
+            return BatchMistake("wrong-batch-length", LENGTH_AT, 4, str(actual), str(length), corrected)
     if at + RECORDS_AT <= end <= len(data):
-        yield from _checksum(data[at:end], crc, contents)
+        return _checksum(data[at:end], crc, contents)
+    return None
 
 
-def _ends(data: bytes, at: int) -> Iterator[int]:
-    """Yield where a batch may end: where the record set does, or where another batch may begin."""
-    yield len(data)
-    for start in range(at + RECORDS_AT, min(len(data) - RECORDS_AT, at + (1 << 13))):
-        if data[start + MAGIC_AT] == 2 and not any(data[start : start + 2]) and data[start + 12] in (0, 255):
-            yield start
-
-
-def _checksum(batch: bytes, crc: int, contents: Contents) -> Iterator[BatchMistake]:
-    """Yield the mistake by which the checksum is what it is."""
+def _checksum(batch: bytes, crc: int, contents: Contents) -> BatchMistake | None:
+    """Return the mistake by which the checksum is what it is."""
     right = crc32c(batch[ATTRIBUTES_AT:])
     corrected = with_crc(batch)
     names = {
@@ -320,17 +282,16 @@ def _checksum(batch: bytes, crc: int, contents: Contents) -> Iterator[BatchMista
         right ^ 0xFFFFFFFF: "the complement of the CRC-32C",
     }  # fmt: skip
     if crc in names:
-        yield BatchMistake("wrong-crc-kind", CRC_AT, 4, names[crc], "a CRC-32C", corrected)
-        return
+        return BatchMistake("wrong-crc-kind", CRC_AT, 4, names[crc], "a CRC-32C", corrected)
     for start, name in STARTS.items():
         for covered in _ranges(batch, start):
             for kind, function in (("", crc32c), (" with CRC-32", crc32)):
                 if function(covered) == crc and (start, kind) != (ATTRIBUTES_AT, ""):
-                    yield BatchMistake("wrong-crc-range", CRC_AT, 4, name + kind, "attributes", corrected)
-                    return
-    if crc in (0, 0xFFFFFFFF) and contents.are_whole(batch):
+                    return BatchMistake("wrong-crc-range", CRC_AT, 4, name + kind, "attributes", corrected)
+    if crc in (0, 0xFFFFFFFF) and contents.end(batch, RECORDS_AT, int32(batch, COUNT_AT)) == len(batch):
         actual = "0" if not crc else "ffffffff"
-        yield BatchMistake("wrong-crc-kind", CRC_AT, 4, actual, "a CRC-32C", corrected, Sure.LIKELY)
+        return BatchMistake("wrong-crc-kind", CRC_AT, 4, actual, "a CRC-32C", corrected, Sure.LIKELY)
+    return None
 
 
 def _ranges(batch: bytes, start: int) -> Iterator[bytes]:

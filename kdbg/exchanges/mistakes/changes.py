@@ -50,10 +50,39 @@ class Change(NamedTuple):
 
 def changes(data: bytes, at: int, node: Node, name: str) -> Iterator[Change]:
     """Yield the changes of a field that begins at `at`."""
-    if isinstance(node, LENGTHS):
-        yield from _lengths(data, at, node)
-    elif isinstance(node, Fixed):
+    if isinstance(node, Fixed):
         yield from _integers(data, at, node, name)
+    if not isinstance(node, LENGTHS):
+        return
+    number, lowest = node.length.number, -1 if node.nullable else 0  # lengths that the node may have
+    written: Iterator[Change] = iter(())
+    if isinstance(number, Varint) and node.length.bias:
+        written = _compact(data, at, node)
+    elif isinstance(number, Fixed):
+        written = _plain(data, at, node, number)
+    for one in written:
+        assert one.size is not None
+        if lowest <= one.size <= min(len(data) - one.end, LARGEST[getattr(number, "size", 4)]):
+            yield one._replace(data=length_bytes(node.length, one.size))
+
+
+def _integers(data: bytes, at: int, node: Fixed, name: str) -> Iterator[Change]:
+    """Yield the change of a value that makes sense only with its bytes in the other order."""
+    raw = data[at : at + node.size]
+    if len(raw) < node.size or node.boolean or node.code not in "hiq":
+        return
+    value, little = int.from_bytes(raw, "big", signed=True), int.from_bytes(raw, "little", signed=True)
+    is_little = False
+    if node.kind == "timestamp" or name.endswith("timestamp"):
+        is_little = node.size == 8 and value not in YEARS and little in YEARS
+    elif node.kind == "enum" and node.names and value not in node.names and little in node.names:
+        is_little = True
+    elif name in INTEGERS or name.endswith("_ms"):
+        small = bool(value) and not value & 0xFF and 0 < little < 128 and name != "port"
+        large = not value & 0xFF and abs(value) >= 1 << 20 and 0 < little < 1 << 20
+        is_little = small if node.size == 2 else node.size == 4 and large
+    if is_little:
+        yield Change("little-endian-integer", 5.0, str(value), str(little), at + node.size, None, raw[::-1])
 
 
 def tag_changes(data: bytes, at: int, node: WireStruct) -> Iterator[Change]:
@@ -81,21 +110,6 @@ def uvarint(data: bytes, at: int) -> tuple[int, int]:
         if data[end] < 0x80:
             return value, end + 1
     return -1, at
-
-
-def _lengths(data: bytes, at: int, node: Sized | WireArray | RecordsNode) -> Iterator[Change]:
-    """Yield the lengths that may be meant and that the node may have, each with its corrected bytes."""
-    number, lowest = node.length.number, -1 if node.nullable else 0
-    if isinstance(number, Varint):
-        written = _compact(data, at, node) if node.length.bias else iter(())
-    elif isinstance(number, Fixed):
-        written = _plain(data, at, node, number)
-    else:
-        return
-    for one in written:
-        assert one.size is not None
-        if lowest <= one.size <= min(len(data) - one.end, LARGEST[getattr(number, "size", 4)]):
-            yield one._replace(data=length_bytes(node.length, one.size))
 
 
 def _wrong(node: Node) -> str:
@@ -162,25 +176,3 @@ def _run(data: bytes, at: int) -> int:
     while end < min(len(data), at + LONGEST_NAME) and 32 <= data[end] < 127:
         end += 1
     return end - at
-
-
-def _integers(data: bytes, at: int, node: Fixed, name: str) -> Iterator[Change]:
-    raw = data[at : at + node.size]
-    if len(raw) < node.size or node.boolean or node.code not in "hiq":
-        return
-    value, little = int.from_bytes(raw, "big", signed=True), int.from_bytes(raw, "little", signed=True)
-    if _is_little(node, name, value, little):
-        yield Change("little-endian-integer", 5.0, str(value), str(little), at + node.size, None, raw[::-1])
-
-
-def _is_little(node: Fixed, name: str, value: int, little: int) -> bool:
-    """Return whether a value makes sense only with its bytes in the other order."""
-    if node.kind == "timestamp" or name.endswith("timestamp"):
-        return node.size == 8 and value not in YEARS and little in YEARS
-    if node.kind == "enum" and node.names and value not in node.names and little in node.names:
-        return True
-    if name not in INTEGERS and not name.endswith("_ms"):
-        return False
-    if node.size == 2:
-        return bool(value) and not value & 0xFF and 0 < little < 128 and name != "port"
-    return node.size == 4 and not value & 0xFF and abs(value) >= 1 << 20 and 0 < little < 1 << 20

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+from itertools import product
+from typing import Final, Literal, TypeAlias, get_args
 
 from ...protocol.findings.quirks import Sure
 from ...protocol.grammars import find
 from ...protocol.wire import Api
 from ..messages.message import read
 from ..messages.weigh import Impossible
-from .mistake import Mistake, Subject, sized
-from .search import Budget, MistakeReader, beginning
+from .search import Budget, Mistake, MistakeReader, Subject, beginning, sized
 
 Order: TypeAlias = Literal["big", "little"]
 ORDERS: Final[tuple[Order, ...]] = get_args(Order)
@@ -29,10 +29,19 @@ def find_frame_mistake(data: bytes) -> Mistake | None:
     little = int.from_bytes(data[:4], "little", signed=True)
     if len(data) < SHORTEST or little not in (len(data), len(data) - 4) or data[:4] == data[3::-1]:
         return None
-    if (known := _named(data[4:8], "big")) is not None and int.from_bytes(data[12:14], "big", signed=True) < len(data):
-        return _mistake("little-endian-size", known, data, data[4:])
-    known = _named(data[4:8], "little")
-    return _mistake("little-endian-header", known, data, _swapped(data)) if known is not None else None
+    kind, corrected, known = "little-endian-size", data[4:], _named(data[4:8], "big")
+    if known is None or int.from_bytes(data[12:14], "big", signed=True) >= len(data):
+        kind, known = "little-endian-header", _named(data[4:8], "little")
+        length = data[12:14][::-1] if int.from_bytes(data[12:14], "little") < len(data) else data[12:14]
+        corrected = data[5:3:-1] + data[7:5:-1] + data[11:7:-1] + length + data[14:]
+    if known is None:
+        return None
+    api, version = known
+    size = int.from_bytes(data[:4], "big", signed=True)
+    return Mistake(
+        kind, api.name, version, "request", "size", -4, 4, str(size), str(len(corrected)), Sure.CERTAIN,
+        sized(corrected),
+    )  # fmt: skip
 
 
 def find_missing_size(data: bytes) -> Mistake | None:
@@ -53,49 +62,35 @@ def find_missing_size(data: bytes) -> Mistake | None:
     )
 
 
-class Misframed(NamedTuple):
-    """The first of several messages, whose size is missing or wrong: where it ends, and its mistake.
+def find_misframed(data: bytes, *, after: bool) -> tuple[int, Mistake | None] | None:
+    """Return where the message ends that bytes begin with, if its size is missing or wrong and more messages show that.
 
-    The mistake is None where the message alone shows it.
-    """
-
-    end: int
-    mistake: Mistake | None = None
-
-
-def find_misframed(data: bytes, *, after: bool) -> Misframed | None:
-    """Return the message that bytes begin with if its size is missing or wrong and more messages show that.
-
-    `after`: they come after another message. None where nothing comes before or after them, or the size is right.
+    With it is the mistake, None where the message alone shows that. `after`: they come after another message. None
+    where nothing comes before or after them, or the size is right.
     """
     missing = find_missing_size(data)
     if missing is not None:
         end = len(missing.corrected) - 4
-        return Misframed(end, missing) if after or end < len(data) else None
+        return (end, missing) if after or end < len(data) else None
     big, little = int.from_bytes(data[:4], "big"), int.from_bytes(data[:4], "little")
     for end in (little + 4, little):
         frame = data[:end]
         if SHORTEST <= end < len(data) and _begins(data, end) and find_frame_mistake(frame) is not None:
-            return Misframed(end)
+            return end, None
     known = _named(data[4:8], "big")
     itself = known is not None and SHORTEST <= big < len(data) and _end(data[4:], *known) == big - 4
-    return Misframed(big) if itself and _begins(data, big) else None
+    return (big, None) if itself and _begins(data, big) else None
 
 
 def _begins(data: bytes, at: int) -> bool:
     """Return whether a request with a client id begins there, with its size or without."""
-    return any(_is_header(data[place:], order) for place in (at, at + 4) for order in ORDERS)
-
-
-def _is_header(data: bytes, order: Order) -> bool:
-    length = int.from_bytes(data[8:10], order)
-    name = data[10 : 10 + length]
-    return (
-        _named(data[:4], order) is not None
-        and 0 < len(name) == length
-        and name.isascii()
-        and name.decode().isprintable()
-    )
+    for place, order in product((at, at + 4), ORDERS):
+        length = int.from_bytes(data[place + 8 : place + 10], order)
+        name = data[place + 10 : place + 10 + length]
+        text = 0 < len(name) == length and name.isascii() and name.decode().isprintable()
+        if text and _named(data[place : place + 4], order) is not None:
+            return True
+    return False
 
 
 def _end(data: bytes, api: Api, version: int) -> int:
@@ -117,21 +112,6 @@ def _named(data: bytes, order: Order) -> tuple[Api, int] | None:
     return (api, version) if api is not None and api.reads("request", version) else None
 
 
-def _mistake(kind: str, known: tuple[Api, int], data: bytes, corrected: bytes) -> Mistake:
-    api, version = known
-    size = int.from_bytes(data[:4], "big", signed=True)
-    return Mistake(
-        kind, api.name, version, "request", "size", -4, 4, str(size), str(len(corrected)), Sure.CERTAIN,
-        sized(corrected),
-    )  # fmt: skip
-
-
-def _swapped(data: bytes) -> bytes:
-    """Return a message, without its size, with the bytes of the header's integers in the other order."""
-    length = data[12:14][::-1] if int.from_bytes(data[12:14], "little") < len(data) else data[12:14]
-    return data[5:3:-1] + data[7:5:-1] + data[11:7:-1] + length + data[14:]
-
-
 class RequestOrder:
     """What a connection's requests are compared with: its SASL handshake, and the requests in flight."""
 
@@ -142,7 +122,13 @@ class RequestOrder:
 
     def see_request(self, frame: bytes, api: Api, version: int, *, answered: bool = True) -> Mistake | None:
         """Take the next request, from its header on; return its mistake. `answered`: it gets a response."""
-        found = self.see_sasl(frame, api, version)
+        before, self._handshake = self._handshake, version if api.key == SASL_HANDSHAKE else None
+        found = None
+        if before == 0 and api.key == SASL_AUTHENTICATE:
+            token = read(api, version, "request", frame).body.get("auth_bytes")
+            found = Subject(frame, api, version, "request").mistake("sasl-authenticate-after-v0")._replace(
+                path="api_key", start=0, length=2, sure=Sure.CERTAIN, corrected=sized(token) if token else b"",
+            )  # fmt: skip
         number = int.from_bytes(frame[4:8], "big", signed=True)
         if found is None and number in self._in_flight:
             known = Subject(frame, api, version, "request").mistake("reused-correlation-id")
@@ -157,32 +143,18 @@ class RequestOrder:
         """Take the next response: its request is no longer in flight."""
         self._in_flight.pop(correlation_id, None)
 
-    def see_sasl(self, frame: bytes, api: Api, version: int) -> Mistake | None:
-        """Take the next request as `see_request` does, but for its SASL tokens alone."""
-        before, self._handshake = self._handshake, version if api.key == SASL_HANDSHAKE else None
-        if before != 0 or api.key != SASL_AUTHENTICATE:
-            return None
-        token = read(api, version, "request", frame).body.get("auth_bytes")
-        return Subject(frame, api, version, "request").mistake("sasl-authenticate-after-v0")._replace(
-            path="api_key", start=0, length=2, sure=Sure.CERTAIN, corrected=sized(token) if token else b"",
-        )  # fmt: skip
-
     def see_token(self, token: bytes, authenticate: Api) -> Mistake | None:
         """Take bytes after a size that are no request; return the mistake if they are a SASL token out of place.
 
         `authenticate` is the API of SaslAuthenticate.
         """
         before, self._handshake = self._handshake, None
-        if before is None or before == 0 or not is_token(token):
+        plain = token.count(0) == 2 and not token.endswith(b"\0")
+        first = plain or token.startswith((b"n,,", b"y,,", b"p=", b"n,a=", b"\x60"))  # SCRAM, OAUTHBEARER, GSSAPI
+        if before is None or before == 0 or not first:
             return None
         return (
             Subject(token, authenticate, 0, "request")
             .mistake("raw-sasl-token")
             ._replace(path="", start=0, length=len(token), sure=Sure.CERTAIN)
         )
-
-
-def is_token(data: bytes) -> bool:
-    """Return whether bytes are a first SASL token: PLAIN, SCRAM, OAUTHBEARER, or GSSAPI's."""
-    plain = data.count(0) == 2 and not data.endswith(b"\0")
-    return plain or data.startswith((b"n,,", b"y,,", b"p=", b"n,a=", b"\x60"))

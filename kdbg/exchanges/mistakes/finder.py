@@ -9,13 +9,13 @@ from typing import Any, Final, NamedTuple
 from ...protocol.findings.quirks import Sure
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
-from ...protocol.wire.nodes import Fixed
-from ..messages.weigh import path_text
+from ...protocol.wire.nodes import Fixed, Sized, WireArray
+from ...protocol.wire.records import RecordsNode
+from ..messages.message import grammar_of, header_grammar
+from ..messages.weigh import ROOT, Path, path_text
 from .batches import batch_mistake
-from .candidates import Candidate, candidates
-from .changes import ANY, changes
-from .mistake import Mistake, Subject, sized
-from .search import Budget, Exhausted, ReadPosition, Search
+from .changes import ANY, Change, changes, length_bytes, tag_changes
+from .search import Budget, Correction, Edit, Exhausted, Mistake, ReadPosition, Search, Subject, is_header, sized
 
 CLOSED: Final = frozenset({"acks", "isolation_level", "key_type"})
 """Fields that have no value but those that have a name."""
@@ -30,70 +30,23 @@ MOST_KINDS, MOST_STEPS = 8, 32
 """Mistakes that are named of one message, and corrections after which it is examined again."""
 
 
-class Shift(NamedTuple):
-    """How a correction moves the bytes after it, so that a later mistake is named at its byte in the original message.
-
-    The bytes from `start` on are `by` bytes further on than before.
-    """
-
-    start: int
-    by: int
-
-    @classmethod
-    def between(cls, wrong: bytes, corrected: bytes) -> Shift:
-        """Return how far the bytes of a message moved."""
-        shorter = min(len(wrong), len(corrected))
-        start = bisect_left(range(shorter), True, key=lambda at: wrong[: at + 1] != corrected[: at + 1])
-        return cls(start, len(corrected) - len(wrong))
-
-    def before(self, at: int) -> int:
-        """Return where a byte was before the correction."""
-        return at if at <= self.start else max(self.start, at - self.by)
-
-
-def little_endian_value(subject: Subject, search: Search) -> Mistake | None:
-    """Return the mistake in the first integer that makes sense only with its bytes in the other order."""
-    for place in _integers(search):
-        for one in changes(subject.frame, place.at, place.node, place.path[2]):
-            if one.data is not None:
-                corrected = subject.frame[: place.at] + one.data + subject.frame[one.end :]
-                return subject.mistake(one.kind)._replace(
-                    path=path_text(place.path), start=place.at, length=one.end - place.at, actual=one.actual,
-                    expected=one.expected, sure=_sure_order(one.data), corrected=sized(corrected),
-                )  # fmt: skip
-    return None
-
-
 def unused_values(subject: Subject, search: Search) -> Iterator[Mistake]:
     """Yield the values that no implementation uses, in a message whose fields end where it does."""
-    found = [place for place in _integers(search) if _is_unused(subject.frame, place)] if search.ended else []
+    found: list[tuple[ReadPosition, int]] = []
+    for place in (search.strict.places or []) if search.ended else []:
+        if place.tags or not isinstance(place.node, Fixed) or place.path[2] not in CLOSED:
+            continue
+        raw, names = subject.frame[place.at : place.at + place.node.size], place.node.names
+        value, little = int.from_bytes(raw, "big", signed=True), int.from_bytes(raw, "little", signed=True)
+        if names and value not in names and little not in names:
+            found.append((place, value))
     sure = Sure.CERTAIN if search.valid and search.strict.odd <= len(found) else Sure.LIKELY
-    for place in found:
+    for place, value in found:
         *first, last = map(str, sorted(place.node.names))
         yield subject.mistake("unused-value")._replace(
             path=path_text(place.path), start=place.at, length=place.node.size, sure=sure,
-            actual=str(_value(subject.frame, place, "big")), expected=" or ".join([", ".join(first), last]),
+            actual=str(value), expected=" or ".join([", ".join(first), last]),
         )  # fmt: skip
-
-
-def _integers(search: Search) -> Iterator[ReadPosition]:
-    return (one for one in search.strict.places or [] if not one.tags and isinstance(one.node, Fixed))
-
-
-def _is_unused(frame: bytes, place: ReadPosition) -> bool:
-    """Return whether a value has no name, in either byte order."""
-    names = place.node.names
-    known = not names or place.path[2] not in CLOSED
-    return not known and _value(frame, place, "big") not in names and _value(frame, place, "little") not in names
-
-
-def _value(frame: bytes, place: ReadPosition, order: Any) -> int:
-    return int.from_bytes(frame[place.at : place.at + place.node.size], order, signed=True)
-
-
-def _sure_order(data: bytes) -> Sure:
-    """Return how sure it is that a value is little-endian: damage to one byte may look like a small one."""
-    return Sure.LIKELY if sum(map(bool, data)) > 1 else Sure.GUESS
 
 
 class Examination(NamedTuple):
@@ -141,54 +94,59 @@ def examine(frame: bytes, *, api: Api, version: int, direction: Direction, size:
 
 def _mistakes(subject: Subject, size: int | None, budget: Budget) -> Iterator[Mistake]:
     """Yield the mistake of a message, then those that remain when it is corrected."""
-    shifts: list[Shift] = []
+    shifts: list[tuple[int, int]] = []  # where the bytes of a correction begin, and how many there are more than before
+
+    def moved(mistake: Mistake) -> Mistake:
+        """Return a mistake of the corrected message at its place in the message that was not corrected."""
+        at = mistake.start
+        for start, by in reversed(shifts):
+            at = at if at <= start else max(start, at - by)
+        return mistake._replace(start=at)
+
     for _ in range(MOST_STEPS):
         search = Search(subject.frame, subject.nodes, budget)
         found = _mistake(subject, search, size)
         if found is not None:
-            yield _moved(found, shifts)
+            yield moved(found)
         if found is None or found.sure is not Sure.CERTAIN or not found.corrected or found.kind == "other-version-body":
             break
-        corrected = found.corrected[4:]
-        shifts.append(Shift.between(subject.frame, corrected))
+        wrong, corrected = subject.frame, found.corrected[4:]
+        shorter = range(min(len(wrong), len(corrected)))
+        start = bisect_left(shorter, True, key=lambda at: wrong[: at + 1] != corrected[: at + 1])
+        shifts.append((start, len(corrected) - len(wrong)))
         subject, size = subject._replace(frame=corrected), None
-    yield from (_moved(one, shifts) for one in unused_values(subject, search))
-
-
-def _moved(mistake: Mistake, shifts: list[Shift]) -> Mistake:
-    """Return a mistake of a corrected message at its place in the message that was not corrected."""
-    start = mistake.start
-    for shift in reversed(shifts):
-        start = shift.before(start)
-    return mistake._replace(start=start)
+    yield from map(moved, unused_values(subject, search))
 
 
 def _mistake(subject: Subject, search: Search, size: int | None) -> Mistake | None:
     """Return the mistake that explains best why a message is not valid, but for values that nothing uses."""
-    if size is not None and size != len(subject.frame):
-        return _size_mistake(subject, search, size)
+    length = len(subject.frame)
+    if size is not None and size != length:
+        if not search.valid:
+            return None  # it may be cut off
+        little = int.from_bytes(size.to_bytes(4, "big", signed=True), "little", signed=True)
+        kind = "size-counts-itself" if size == length + 4 else "wrong-size"
+        kind = "little-endian-size" if little in (length, length + 4) else kind
+        return subject.mistake(kind)._replace(
+            path="size", start=-4, length=4, actual=str(size), expected=str(length), corrected=sized(subject.frame),
+            sure=Sure.LIKELY if kind == "wrong-size" else Sure.CERTAIN,
+        )  # fmt: skip
     if search.ended and (found := batch_mistake(subject, search.strict.record_sets, search.budget)) is not None:
         return found
     if search.valid:
-        found = little_endian_value(subject, search)
-        if found is not None or search.strict.odd <= len(list(unused_values(subject, search))):
-            return found
+        places = (one for one in search.strict.places or [] if not one.tags and isinstance(one.node, Fixed))
+        tried = ((one, each) for one in places for each in changes(subject.frame, one.at, one.node, one.path[2]))
+        for place, change in tried:
+            if change.data is not None:  # it makes sense only with its bytes in the other order, or one was damaged
+                corrected = subject.frame[: place.at] + change.data + subject.frame[change.end :]
+                return subject.mistake(change.kind)._replace(
+                    path=path_text(place.path), start=place.at, length=change.end - place.at, actual=change.actual,
+                    expected=change.expected, corrected=sized(corrected),
+                    sure=Sure.LIKELY if sum(map(bool, change.data)) > 1 else Sure.GUESS,
+                )  # fmt: skip
+        if search.strict.odd <= len(list(unused_values(subject, search))):
+            return None
     return _best(subject, search)
-
-
-def _size_mistake(subject: Subject, search: Search, size: int) -> Mistake | None:
-    """Return the mistake in the size of a message that is valid but for it; None for one that may be cut off."""
-    length = len(subject.frame)
-    if not search.valid:
-        return None
-    little = int.from_bytes(size.to_bytes(4, "big", signed=True), "little", signed=True)
-    kinds = {length + 4: "size-counts-itself"}
-    kind = "little-endian-size" if little in (length, length + 4) else kinds.get(size, "wrong-size")
-    sure = Sure.LIKELY if kind == "wrong-size" else Sure.CERTAIN
-    return subject.mistake(kind)._replace(
-        path="size", start=-4, length=4, actual=str(size), expected=str(length), sure=sure,
-        corrected=sized(subject.frame),
-    )  # fmt: skip
 
 
 def _best(subject: Subject, search: Search) -> Mistake | None:
@@ -202,7 +160,14 @@ def _best(subject: Subject, search: Search) -> Mistake | None:
     margin = min(rivals, default=best.cost + 1000.0) - best.cost
     if search.valid and margin < CERTAIN_MARGIN:
         return None
-    return best.mistake(subject)._replace(sure=_sure(margin, best))
+    gain, sure = best.found.gain, Sure.GUESS
+    if best.found.edits[0].change.cost < ANY:
+        least = VERSION_GAIN if best.kind == "other-version-body" else LIKELY_GAIN
+        if margin >= CERTAIN_MARGIN and gain >= CERTAIN_GAIN:
+            sure = Sure.CERTAIN
+        elif margin >= LIKELY_MARGIN and gain >= least:
+            sure = Sure.LIKELY
+    return best.mistake(subject)._replace(sure=sure)
 
 
 def _header_alone(subject: Subject) -> Mistake | None:
@@ -220,10 +185,150 @@ def _header_alone(subject: Subject) -> Mistake | None:
     )
 
 
-def _sure(margin: float, best: Candidate) -> Sure:
-    if best.found.edits[0].change.cost >= ANY:
-        return Sure.GUESS
-    if margin >= CERTAIN_MARGIN and best.found.gain >= CERTAIN_GAIN:
-        return Sure.CERTAIN
-    least = VERSION_GAIN if best.kind == "other-version-body" else LIKELY_GAIN
-    return Sure.LIKELY if margin >= LIKELY_MARGIN and best.found.gain >= least else Sure.GUESS
+HABIT, VERSION, DISTANCE = 3.0, 3.0, 0.5
+"""Bits that a habit costs beside its first change, and another version, with those of each version between."""
+
+
+TEXT, BYTES, ARRAY, RECORDS = "text", "bytes", "array", "records"
+"""What begins with a length or a count."""
+ANY_LENGTH = frozenset({TEXT, BYTES, ARRAY, RECORDS})
+NOT_TEXT, SIZED = ANY_LENGTH - {TEXT}, ANY_LENGTH - {ARRAY}
+
+
+class Habit(NamedTuple):
+    """What a program does everywhere: by kinds of mistakes the lengths it writes so, and what it does with tags.
+
+    `header`: its header has the wrong tags as well.
+    """
+
+    lengths: tuple[tuple[str, frozenset[str]], ...] = ()
+    tags: str = ""
+    header: bool = False
+
+    def change(self, data: bytes, at: int, node: Any, path: Path, tags: bool) -> Change | None:
+        """Return the change of a node, or of the tagged fields of a structure, if it is one that is written so."""
+        if tags:
+            found = tag_changes(data, at, node) if self.header or not is_header(path) else iter(())
+            return next((one for one in found if one.kind == self.tags), None)
+        sort = ARRAY if isinstance(node, WireArray) else RECORDS if isinstance(node, RecordsNode) else ""
+        if isinstance(node, Sized):
+            sort = TEXT if node.text else BYTES
+        if not sort or is_header(path):
+            return None
+        for kind in [kind for kind, wanted in self.lengths if sort in wanted]:
+            if kind == "compact-length-without-one" and data[at : at + 1] == b"\0" and not node.nullable:
+                return Change(kind, 4.0, "0", "1", at + 1, 0, length_bytes(node.length, 0))
+            if one := next((one for one in changes(data, at, node, path[2]) if one.kind == kind), None):
+                return one
+        return None
+
+
+def habits(flexible: bool) -> Iterator[Habit]:
+    """Yield what programs do wrong throughout a message of a flexible version, or of another."""
+    if not flexible:
+        for wanted in (ANY_LENGTH, ANY_LENGTH - {RECORDS}, frozenset({TEXT}), SIZED, frozenset({ARRAY})):
+            yield Habit((("compact-length", wanted),))
+            yield Habit((("little-endian-length", wanted),))
+        yield Habit(tags="surplus-tagged-fields")
+        yield Habit((("compact-length", ANY_LENGTH),), "surplus-tagged-fields")
+        return
+    without_one, old_text = "compact-length-without-one", ("int16-length", frozenset({TEXT}))
+    old_other = ("int32-length", NOT_TEXT)
+    for wanted in (ANY_LENGTH, frozenset({TEXT}), SIZED, frozenset({ARRAY}), NOT_TEXT):
+        yield Habit(((without_one, wanted),))
+    yield Habit((old_text,))
+    yield Habit((("int16-length", SIZED),))
+    yield Habit((("int32-length", frozenset({ARRAY})),))
+    yield Habit((old_other,))
+    yield Habit((old_text, old_other))
+    for header in (False, True):
+        yield Habit((), "missing-tagged-fields", header)
+        yield Habit((old_text, old_other), "missing-tagged-fields", header)
+        yield Habit(((without_one, ANY_LENGTH),), "missing-tagged-fields", header)
+    yield Habit(tags="surplus-tagged-fields")
+
+
+class Candidate(NamedTuple):
+    """Changes that make a message valid, what they cost with the message that results, and its bytes."""
+
+    cost: float
+    found: Correction
+    corrected: bytes
+    habit: bool = False
+
+    @classmethod
+    def of(cls, subject: Subject, found: Correction) -> Candidate:
+        """Return the candidate of changes in a message, with the bytes of the message when they are made."""
+        parts, at = [], 0
+        for edit in found.edits:
+            parts += [subject.frame[at : edit.start], edit.change.data or b""]
+            at = edit.change.end
+        known = all(edit.change.data is not None for edit in found.edits)
+        kinds = {edit.change.kind: edit.change.cost for edit in reversed(found.edits)}
+        corrected = b"".join([*parts, subject.frame[at:]]) if known else b""
+        return cls(found.bits + sum(kinds.values()), found, corrected)
+
+    @property
+    def kind(self) -> str:
+        """The kind of its first change."""
+        return self.found.edits[0].change.kind
+
+    def rivals(self, other: Candidate) -> bool:
+        """Return whether another one is an alternative, not the same in other words.
+
+        The body of another version differs in every length, which is a habit as well.
+        """
+        same = self.kind == "other-version-body" and other.habit
+        return not same and self.corrected != other.corrected
+
+    def mistake(self, subject: Subject) -> Mistake:
+        """Return the mistake that they undo."""
+        first = self.found.edits[0]
+        change = first.change
+        return subject.mistake(change.kind)._replace(
+            path=path_text(first.path), start=first.start, length=change.end - first.start, actual=change.actual,
+            expected=change.expected, others=len(self.found.edits) - 1,
+            corrected=sized(self.corrected) if self.corrected else b"",
+        )  # fmt: skip
+
+
+def candidates(subject: Subject, search: Search) -> list[Candidate]:
+    """Return what makes the message valid, the best first; of several with the same result the best."""
+    found = sorted(_candidates(subject, search), key=lambda one: one.cost)
+    results = dict[bytes, Candidate]()
+    for one in found:
+        results.setdefault(one.corrected or one.kind.encode(), one)
+    return list(results.values())
+
+
+def _candidates(subject: Subject, search: Search) -> Iterator[Candidate]:
+    for found in search.singles():
+        yield Candidate.of(subject, found)
+    for habit in habits(subject.version >= subject.api.flexible):
+        reader = search.reader(habit.change)
+        if reader.whole() and len(reader.edits) > 1:  # what it does once, or never, is no habit
+            one = Candidate.of(subject, reader.found())
+            yield one._replace(cost=one.cost + HABIT, habit=True)
+    yield from _versions(subject, search)
+
+
+def _versions(subject: Subject, search: Search) -> Iterator[Candidate]:
+    """Yield the versions whose body the message has though it is of another."""
+    api, direction, frame = subject.api, subject.direction, subject.frame
+    own = header_grammar(api, subject.version, direction)
+    for other in sorted(api.versions, key=lambda one: abs(one - subject.version)):
+        if other == subject.version or not api.reads(direction, other):
+            continue
+        for head in dict.fromkeys((own, header_grammar(api, other, direction))):
+            reader = search.reader(nodes=(head, grammar_of(api, other, direction)))
+            if not reader.whole():
+                continue
+            change = Change("other-version-body", VERSION, str(other), str(subject.version), 0, None, None)
+            probe = search.reader(nodes=(head,))
+            probe.whole()
+            edit = Edit(probe.at, ROOT, change._replace(end=len(frame)), probe.bits)
+            gain = 8.0 * (len(frame) - probe.at) - (reader.bits - probe.bits)
+            found = Correction([edit], reader.bits, gain)
+            corrected = frame[:2] + other.to_bytes(2, "big") + frame[4:] if direction == "request" else b""
+            yield Candidate(reader.bits + VERSION + DISTANCE * abs(other - subject.version), found, corrected)
+            return

@@ -10,8 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import MessageMistake
+from ...protocol.findings.quirks import Sure, mistake_sentence
+from ...protocol.wire import Api
+from ...protocol.wire.language import Direction
 from ...protocol.wire.nodes import Node, Sized, WireArray, WireStruct
 from ...protocol.wire.records import RecordsNode
+from ..messages.message import grammar_of, header_grammar
 from ..messages.score import NONSENSE
 from ..messages.weigh import ROOT, Impossible, Path, Todo, Weigher, path_text
 from .changes import Change, changes, tag_changes
@@ -21,10 +27,17 @@ STEPS = 60_000
 HEADER: Path = (None, "", "header")
 PER_BYTE, SPARE = 8.6, 96.0
 """Bits that a valid message costs at most."""
+IN_HEADER = {
+    "missing-tagged-fields": "missing-header-tags", "surplus-tagged-fields": "unexpected-header-tags",
+    "compact-length": "compact-client-id",
+}  # fmt: skip
+"""What mistakes are called in a header."""
 FAR = 40.0
 """Bits above the best that a try may cost."""
-Habit = Callable[[bytes, int, Any, Path, bool], Change | None]
-"""What a program does everywhere: the change of a node, or of the tagged fields of a structure, if it is one."""
+
+
+ChangeOf = Callable[[bytes, int, Any, Path, bool], Change | None]
+"""Returns the change of a node, or of the tagged fields of a structure, if a program is to have written it wrong."""
 
 
 class Exhausted(Exception):
@@ -93,7 +106,7 @@ class RecordSetAt(NamedTuple):
 class MistakeReader(Weigher):
     """Reads a message with its mistakes: notes the places, and applies changes."""
 
-    def __init__(self, data: bytes, budget: Budget, *, trace: bool = False, habit: Habit | None = None) -> None:
+    def __init__(self, data: bytes, budget: Budget, *, trace: bool = False, habit: ChangeOf | None = None) -> None:
         super().__init__(data, 0, PER_BYTE * len(data) + SPARE, len(data))
         self.budget, self.habit = budget, habit
         self.places: list[ReadPosition] | None = [] if trace else None
@@ -111,17 +124,16 @@ class MistakeReader(Weigher):
         if change is not None:
             self.apply(node, path, change)
         elif isinstance(node, RecordsNode):
-            self.record_set(node, path)
+            start = self.at
+            self.records(node, path)
+            self.note_records(node, path, start)
         else:
             super().read(node, path)
 
-    def record_set(self, node: RecordsNode, path: Path) -> None:
-        start = self.at
-        self.records(node, path)
-        self.note_records(node, path, start)
-
     def note_records(self, node: RecordsNode, path: Path, length_at: int) -> None:
-        start = length_at + 4 if not node.length.bias else _after_varint(self.data, length_at)
+        start = length_at + 4
+        if node.length.bias:
+            start = next((at for at in range(length_at, self.end) if self.data[at] < 0x80), self.end) + 1
         if self.at > start:
             self.record_sets.append(RecordSetAt(path_text(path), length_at, start, self.at, node))
 
@@ -172,12 +184,6 @@ class MistakeReader(Weigher):
         return self.at == self.end and not self.faults
 
 
-def _after_varint(data: bytes, at: int) -> int:
-    while at < len(data) and data[at] > 0x7F:
-        at += 1
-    return at + 1
-
-
 def beginning(nodes: tuple[Node, ...]) -> Todo | None:
     """Return what is to be read of a message: its header, its body."""
     todo = None
@@ -192,13 +198,19 @@ class Search:
 
     def __init__(self, data: bytes, nodes: tuple[Node, ...], budget: Budget) -> None:
         self.data, self.nodes, self.budget = data, nodes, budget
-        self.begun = beginning(nodes)
-        self.strict = MistakeReader(data, budget, trace=True)
-        self.strict.todo = self.begun
+        self.strict = self.reader(trace=True)
         self.valid = self.strict.whole()
         """Whether the message is valid as it is."""
         self.ended = self.strict.todo is None and self.strict.at == len(data)
         """Whether the reading ends with the message, though it may have faults."""
+
+    def reader(
+        self, habit: ChangeOf | None = None, *, trace: bool = False, nodes: tuple[Node, ...] | None = None
+    ) -> MistakeReader:
+        """Return what reads the message from its beginning, as a program with a habit writes it, or by other nodes."""
+        reader = MistakeReader(self.data, self.budget, trace=trace, habit=habit)
+        reader.todo = beginning(self.nodes if nodes is None else nodes)
+        return reader
 
     def singles(self) -> Iterator[Correction]:
         """Yield each single change that makes the message valid."""
@@ -206,7 +218,9 @@ class Search:
         for place in reversed(self.strict.places or []):
             for change in self._changes(place):
                 self.budget.steps -= 1
-                reader = self._at(place, best)
+                reader = MistakeReader(self.data, self.budget)
+                reader.at, reader.bits, reader.faults, reader.todo = place.at, place.bits, place.faults, place.todo
+                reader.most = best
                 try:
                     reader.apply(place.node, place.path, change)
                 except Impossible:
@@ -218,28 +232,14 @@ class Search:
                     return
 
     def _changes(self, place: ReadPosition) -> Iterator[Change]:
-        header = is_header(place.path)
+        header, name = is_header(place.path), place.path[2]
+        if header and not place.tags and name != "client_id":
+            return
+        found = changes(self.data, place.at, place.node, name)
         if place.tags:
             found = tag_changes(self.data, place.at, place.node)
-            return (_in_header(one) for one in found) if header else found
-        found = changes(self.data, place.at, place.node, place.path[2])
-        if header:
-            return (_as_client_id(one) for one in found if place.path[2] == "client_id")
-        return found
-
-    def _at(self, place: ReadPosition, most: float) -> MistakeReader:
-        reader = MistakeReader(self.data, self.budget)
-        reader.at, reader.bits, reader.faults, reader.todo = place.at, place.bits, place.faults, place.todo
-        reader.most = most
-        return reader
-
-    def with_habit(self, habit: Habit) -> Correction | None:
-        """Return the changes that undo what a program does everywhere; None where it does it once, or never."""
-        reader = MistakeReader(self.data, self.budget, habit=habit)
-        reader.todo = self.begun
-        if not reader.whole() or len(reader.edits) < 2:
-            return None
-        return reader.found()
+        for one in found:
+            yield one._replace(kind=IN_HEADER.get(one.kind, one.kind)) if header else one
 
 
 def is_header(path: Path | None) -> bool:
@@ -249,10 +249,62 @@ def is_header(path: Path | None) -> bool:
     return path is HEADER
 
 
-def _in_header(change: Change) -> Change:
-    kind = "missing-header-tags" if change.kind == "missing-tagged-fields" else "unexpected-header-tags"
-    return change._replace(kind=kind)
+class Mistake(NamedTuple):
+    """A mistake of the program that wrote a message.
+
+    `kind` is a key of `findings.mistakes.MISTAKES`. `start` and `length` are bytes, counted as those of findings: from
+    the first byte of the header, so that the size is at -4. `actual` and `expected` are the values as they are shown,
+    "" where the kind says all. `others` counts the other fields with the same mistake. `corrected` is the whole message
+    with its size, b"" where it is unknown.
+    """
+
+    kind: str
+    api: str
+    version: int
+    direction: Direction
+    path: str = ""
+    start: int = 0
+    length: int = 0
+    actual: str = ""
+    expected: str = ""
+    sure: Sure = Sure.LIKELY
+    corrected: bytes = b""
+    others: int = 0
+
+    @property
+    def text(self) -> str:
+        """The sentence of the mistake, without a full stop; not escaped."""
+        return mistake_sentence(
+            self.kind, self.sure, self.others, api=self.api, version=self.version, direction=self.direction,
+            path=self.path or "the message", actual=self.actual, expected=self.expected,
+        )  # fmt: skip
+
+    @property
+    def finding(self) -> Finding:
+        """The mistake as a finding."""
+        facts = MessageMistake(self.kind, self.api, self.version, self.actual, self.expected, self.sure.value)
+        return Finding(Kind.ENCODING_MISTAKE, self.direction, self.path, self.start, self.length, facts)
 
 
-def _as_client_id(change: Change) -> Change:
-    return change._replace(kind="compact-client-id") if change.kind == "compact-length" else change
+class Subject(NamedTuple):
+    """The message that is examined, from its header on."""
+
+    frame: bytes
+    api: Api
+    version: int
+    direction: Direction
+
+    @property
+    def nodes(self) -> tuple[WireStruct, ...]:
+        """The grammars of its header, if it has one, and of its body."""
+        body = grammar_of(self.api, self.version, self.direction)
+        return (body,) if self.api.headerless else (header_grammar(self.api, self.version, self.direction), body)
+
+    def mistake(self, kind: str) -> Mistake:
+        """Return a mistake of this message, of which the kind is known."""
+        return Mistake(kind, self.api.name, self.version, self.direction)
+
+
+def sized(frame: bytes) -> bytes:
+    """Return a message with its size."""
+    return len(frame).to_bytes(4, "big") + frame

@@ -43,14 +43,27 @@ def tell(exchange: Exchange, merger: Merger, files: Sequence[str]) -> None:
     if conversation is None:
         return
     forth = endpoint(conversation.flows[0].flow)[0] == exchange.peers.client
-    found = {at: _place(at, ends, files[at], conversation, forth) for at in _seen_by(ends)}
+    seen = sorted({at for end in ends if end is not None for at in (*end[0].first, *end[1].last)})
+    found = {at: _place(at, ends, files[at], conversation, forth) for at in seen}
     order, sure = _order(found, conversation, forth, merger)
     near, far = order[0], order[-1]
     ahead = _ahead(found[near], found[far], near, far, merger) if near != far and sure else None
     exchange.capture_points = CapturePoints(tuple(found[at] for at in order), ahead, not conversation.aliases)
-    for half, name in ((exchange.request, "request"), (exchange.response, "response")):
-        if half is not None:
-            _take_times(half, [(at, getattr(found[at], name)) for at in order], merger)
+    for half, seen_at in (
+        (exchange.request, {at: found[at].request for at in order}),
+        (exchange.response, {at: found[at].response for at in order}),
+    ):
+        whole = next(((at, one) for at, one in seen_at.items() if one is not None), None)
+        if half is not None and whole is not None:  # the first place that saw all of it
+            clock, one = merger.ahead(whole[0]), whole[1]
+            half.first_time, half.last_time = one.first_time - clock, one.last_time - clock
+            half.first_packet, half.last_packet = one.first_packet, one.last_packet
+        elif half is not None:
+            for name, marks in (("first_packet", 0), ("last_packet", 1)):
+                number = getattr(half, name)
+                if isinstance(number, Sight) and number.run is not None:
+                    known = (number.run.first, number.run.last)[marks]
+                    setattr(half, name, next((known[at][1] for at in order if at in known), int(number)))
 
 
 Ends = tuple[FlowRun, FlowRun] | None
@@ -65,24 +78,18 @@ def _runs(half: CapturedMessage | None) -> Ends:
     return None if first is None or last is None else (first, last)
 
 
-def _seen_by(ends: tuple[Ends, Ends]) -> list[int]:
-    """Return the places that saw the first or the last byte of one of the messages."""
-    return sorted({at for end in ends if end is not None for at in (*end[0].first, *end[1].last)})
-
-
 def _place(at: int, ends: tuple[Ends, Ends], file: str, conversation: Conversation, forth: bool) -> PointView:
-    asked, answered = (_half(at, end) for end in ends)
+    halves: list[Half | None] = []
+    for end in ends:
+        first, last = (end[0].first.get(at), end[1].last.get(at)) if end is not None else (None, None)
+        halves.append(None if first is None or last is None else Half(first[0], last[0], first[1], last[1]))
+    asked, answered = halves
     alias = conversation.aliases.get(at)
     if alias is None:
         return PointView(file, asked, answered)
     opened_by, other = (said(end) for end in endpoint(alias))
     client, broker = (opened_by, other) if forth else (other, opened_by)
     return PointView(file, asked, answered, client, broker)
-
-
-def _half(at: int, ends: Ends) -> Half | None:
-    first, last = (ends[0].first.get(at), ends[1].last.get(at)) if ends is not None else (None, None)
-    return None if first is None or last is None else Half(first[0], last[0], first[1], last[1])
 
 
 def _order(
@@ -97,26 +104,18 @@ def _order(
     for _ in order:
         for at in range(len(order) - 1):
             one, other = order[at : at + 2]
-            nearer = _nearer(one, other, found, conversation, forth)
-            sure = sure and nearer is not None
-            if nearer is False:
+            path = conversation.paths.get((min(one, other), max(one, other)))
+            here, there = found[one].latency, found[other].latency
+            if path is not None and path.votes:  # by all that was seen on the connection
+                nearer = ((path.votes > 0) == (one < other)) == forth
+            elif here is not None and there is not None and abs(here - there) > max(here, there) // DRIFT:
+                nearer = here > there  # an answer takes longer there, by more than the clocks alone make of it
+            else:
+                sure = False
+                continue
+            if not nearer:
                 order[at : at + 2] = other, one
     return order, sure
-
-
-def _nearer(one: int, other: int, found: dict[int, PointView], conversation: Conversation, forth: bool) -> bool | None:
-    """Return whether one place is nearer to the client than another; None where that is not sure.
-
-    By all that was seen on the connection; or by this exchange: the nearer to the client, the longer an answer takes,
-    unless the clocks alone may make that of it.
-    """
-    path = conversation.paths.get((min(one, other), max(one, other)))
-    if path is not None and path.votes:
-        return ((path.votes > 0) == (one < other)) == forth
-    here, there = found[one].latency, found[other].latency
-    if here is None or there is None or abs(here - there) <= max(here, there) // DRIFT:
-        return None
-    return here > there
 
 
 def _moment(place: PointView, at: int, merger: Merger) -> int:
@@ -141,18 +140,3 @@ def _ahead(near: PointView, far: PointView, first: int, last: int, merger: Merge
     half = lower.request or lower.response
     found = merger.offsets[min(first, last), max(first, last)].at(half.last_time if half is not None else 0, low, high)
     return found if found is None or first < last else Bounds(-found.high, -found.low)
-
-
-def _take_times(half: CapturedMessage, seen: list[tuple[int, Half | None]], merger: Merger) -> None:
-    """Give a message the times and packets of the first place that saw all of it."""
-    for at, one in seen:
-        if one is not None:
-            ahead = merger.ahead(at)
-            half.first_time, half.last_time = one.first_time - ahead, one.last_time - ahead
-            half.first_packet, half.last_packet = one.first_packet, one.last_packet
-            return
-    for name, marks in (("first_packet", 0), ("last_packet", 1)):
-        number = getattr(half, name)
-        if isinstance(number, Sight) and number.run is not None:
-            known = (number.run.first, number.run.last)[marks]
-            setattr(half, name, next((known[at][1] for at, _ in seen if at in known), int(number)))

@@ -38,6 +38,37 @@ class Match:
         self.count, self.opener = 0, opener
 
 
+class Matches(dict[tuple[bytes, bytes], Match]):
+    """What two captures have in common, by the flows of the first and of the second."""
+
+    def both_ways(self) -> Iterator[tuple[tuple[bytes, bytes], Match, Match | None]]:
+        """Yield each match with that of the other direction, if there is one."""
+        for (flow, its), match in self.items():
+            yield (flow, its), match, self.get((reverse(flow), reverse(its)))
+
+    def sound(self) -> Matches:
+        """Return the matches that prove that two flows are one: their ends are the same, or they agree both ways."""
+        found = Matches()
+        for (flow, its), match, back in self.both_ways():
+            several = back is not None and match.count + back.count >= TRANSLATED
+            if flow == its or (several and (flow, flow) not in self):
+                found[flow, its] = match
+        return found
+
+    def took(self) -> list[int]:
+        """Return how long messages of each connection took from the first capture to the second and back.
+
+        It is negative where the first capture is the one nearer to who did not open the connection.
+        """
+        found = ((match, back) for _, match, back in self.both_ways() if match.opener and back is not None)
+        return [match.offset - back.offset for match, back in found]
+
+    def clock_offset(self) -> int:
+        """Return by how much the clock of the second capture is ahead, about."""
+        both = ((match.first + back.first) // 2 for _, match, back in self.both_ways() if back is not None)
+        return next(both, next(iter(self.values())).first)
+
+
 class Together(NamedTuple):
     """Captures that belong together, by their numbers: the first is that nearest to the clients of most connections.
 
@@ -61,7 +92,7 @@ class PacketMatcher:
         self.captures = captures
         self._known: dict[bytes, dict[int, tuple[bytes, int]]] = {}
         self._mask = 0
-        self._matches: dict[tuple[int, int], dict[tuple[bytes, bytes], Match]] = {}
+        self._matches: dict[tuple[int, int], Matches] = {}
 
     def take(self, capture: int, packets: Sequence[Packet]) -> None:
         """Take some packets of a capture."""
@@ -75,50 +106,40 @@ class PacketMatcher:
             seen = known.get(key)
             if seen is None:
                 known[key] = {capture: (flow, time)}
-                if len(known) > MOST:
-                    self._thin()
-                    mask = self._mask
+                if len(known) > MOST:  # half of it is forgotten: what is left is the same in all captures
+                    self._mask = mask = mask * 2 + 1
+                    for old in [old for old in known if crc32(old) & mask]:
+                        del known[old]
             elif capture not in seen:
                 for other, (its_flow, its_time) in seen.items():
-                    if other < capture:
-                        self._match(other, capture, its_flow, flow, its_time, time, flags)
-                    else:
-                        self._match(capture, other, flow, its_flow, time, its_time, flags)
+                    pair, flows, later = (other, capture), (its_flow, flow), time - its_time
+                    if other > capture:
+                        pair, flows, later = pair[::-1], flows[::-1], -later
+                    matches = self._matches.setdefault(pair, Matches())
+                    if flows not in matches:
+                        matches[flows] = Match(later, opener(flows[0], flags))
+                    match = matches[flows]
+                    match.count += 1
+                    match.offset = min(match.offset, later)
                 seen[capture] = flow, time
-
-    def _thin(self) -> None:
-        """Forget half of what is known; what is left is the same in all captures."""
-        self._mask = self._mask * 2 + 1
-        for key in [key for key in self._known if crc32(key) & self._mask]:
-            del self._known[key]
-
-    def _match(self, first: int, second: int, flow: bytes, its: bytes, time: int, its_time: int, flags: int) -> None:
-        matches = self._matches.setdefault((first, second), {})
-        match = matches.get((flow, its))
-        if match is None:
-            match = matches[flow, its] = Match(its_time - time, opener(flow, flags))
-        match.count += 1
-        match.offset = min(match.offset, its_time - time)
 
     def enough(self) -> bool:
         """Return whether no more packets are needed."""
-        sound = [pair for pair, matches in self._matches.items() if self._is_plenty(matches)]
+        sound = [
+            pair
+            for pair, matches in self._matches.items()
+            for _, match, back in matches.both_ways()
+            if match.count >= ENOUGH and back is not None and back.count >= ENOUGH
+        ]
         return len(_joined(self.captures, sound)) == 1
-
-    def _is_plenty(self, matches: dict[tuple[bytes, bytes], Match]) -> bool:
-        return any(
-            match.count >= ENOUGH and (back := matches.get((reverse(flow), reverse(its)))) is not None
-            and back.count >= ENOUGH
-            for (flow, its), match in matches.items()
-        )  # fmt: skip
 
     def together(self) -> list[Together]:
         """Return which captures belong together, each in one group at most."""
-        pairs = {pair: sound for pair, matches in self._matches.items() if (sound := _sound(matches))}
+        pairs = {pair: sound for pair, matches in self._matches.items() if (sound := matches.sound())}
         return [self._group(group, pairs) for group in _joined(self.captures, list(pairs)) if len(group) > 1]
 
-    def _group(self, group: list[int], pairs: dict[tuple[int, int], dict[tuple[bytes, bytes], Match]]) -> Together:
-        ways = {pair: [*_both_ways(matches)] for pair, matches in pairs.items() if pair[0] in group}
+    def _group(self, group: list[int], pairs: dict[tuple[int, int], Matches]) -> Together:
+        ways = {pair: matches.took() for pair, matches in pairs.items() if pair[0] in group}
         nearer = Counter(pair[both <= 0] for pair, found in ways.items() for both in found)
         root = max(group, key=lambda capture: (nearer[capture], -capture))
         ahead, aliases = {root: 0}, {root: dict[bytes, bytes]()}
@@ -126,7 +147,7 @@ class PacketMatcher:
         for at in queue:
             for (first, second), matches in pairs.items():
                 if at in (first, second) and (other := second if at == first else first) not in ahead:
-                    offset = _clock_offset(matches)
+                    offset = matches.clock_offset()
                     ahead[other] = ahead[at] + (offset if at == first else -offset)
                     aliases[other] = _aliases(matches, at == first, aliases[at])
                     queue.append(other)
@@ -138,38 +159,7 @@ class PacketMatcher:
         )
 
 
-def _sound(matches: dict[tuple[bytes, bytes], Match]) -> dict[tuple[bytes, bytes], Match]:
-    """Return the matches that prove that two flows are one: their ends are the same, or they agree both ways."""
-    found = {}
-    for (flow, its), match in matches.items():
-        back = matches.get((reverse(flow), reverse(its)))
-        several = back is not None and match.count + back.count >= TRANSLATED
-        if flow == its or (several and (flow, flow) not in matches):
-            found[flow, its] = match
-    return found
-
-
-def _both_ways(matches: dict[tuple[bytes, bytes], Match]) -> Iterator[int]:
-    """Yield how long messages of each connection took from the first capture to the second and back.
-
-    It is negative where the first capture is the one nearer to who did not open the connection.
-    """
-    for (flow, its), match in matches.items():
-        back = matches.get((reverse(flow), reverse(its)))
-        if match.opener and back is not None:
-            yield match.offset - back.offset
-
-
-def _clock_offset(matches: dict[tuple[bytes, bytes], Match]) -> int:
-    """Return by how much the clock of the second capture is ahead, about."""
-    for (flow, its), match in matches.items():
-        back = matches.get((reverse(flow), reverse(its)))
-        if back is not None:
-            return (match.first + back.first) // 2
-    return next(iter(matches.values())).first
-
-
-def _aliases(matches: dict[tuple[bytes, bytes], Match], forth: bool, before: dict[bytes, bytes]) -> dict[bytes, bytes]:
+def _aliases(matches: Matches, forth: bool, before: dict[bytes, bytes]) -> dict[bytes, bytes]:
     """Return the flows of a capture that stand under others at the root, by those of the capture between."""
     pairs = ((its, flow) if forth else (flow, its) for flow, its in matches)
     return {here: before.get(there, there) for here, there in pairs if here != before.get(there, there)}

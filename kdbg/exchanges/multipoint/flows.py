@@ -40,13 +40,16 @@ class ClockOffset:
     steps: list[int] = field(default_factory=list)
     _bounds: list[int | None] = field(default_factory=lambda: [None, None])
     _doubts: list[int] = field(default_factory=lambda: [0, 0])
-    _time: int = 0
+    time: int = 0
+    """When the bounds were as `bounds` has them."""
 
     def learn(self, way: Way, offset: int, time: int) -> None:
         """Take a message that was seen `offset` nanoseconds later at the second place, clocks included."""
-        if time - self._time > AGE:
-            self._age(time)
         low, high = self._bounds
+        if time - self.time > AGE:  # bounds grow by what clocks may have drifted since
+            aged = -(-(time - self.time) // DRIFT)
+            low, high = None if low is None else low - aged, None if high is None else high + aged
+            self._bounds, self.time = [low, high], time
         other = low if way else high
         if other is not None and (offset < other if way else offset > other):
             self._doubts[way] += 1
@@ -60,31 +63,19 @@ class ClockOffset:
         bound = self._bounds[way]
         if bound is None or (offset < bound if way else offset > bound):
             self._bounds[way] = offset
-            self._decide(time)
-
-    def _age(self, time: int) -> None:
-        """Let the bounds grow by what clocks may have drifted since."""
-        aged = -(-(time - self._time) // DRIFT)
-        low, high = self._bounds
-        self._bounds = [None if low is None else low - aged, None if high is None else high + aged]
-        self._time = time
-
-    def _decide(self, time: int) -> None:
-        low, high = self._bounds
-        if low is not None and high is not None:
-            self.latest = (low + high) // 2
-            if self.first is None:
-                self.first = time, Bounds(low, high)
-        else:
-            known = high if low is None else low
-            self.latest = known if known is not None else self.latest
+            low, high = self._bounds
+            if low is not None and high is not None:
+                self.latest = (low + high) // 2
+                self.first = self.first or (time, Bounds(low, high))
+            else:
+                self.latest = offset
 
     def at(self, time: int, low: int | None, high: int | None) -> Bounds | None:
         """Return the bounds at a time; `low` and `high` are others that are known to hold then, if there are any.
 
         None where no message went one of the ways, or where these contradict what other messages say.
         """
-        aged = (abs(time - self._time) + AGE) // DRIFT
+        aged = (abs(time - self.time) + AGE) // DRIFT
         known_low, known_high = self._bounds
         if known_low is not None:
             low = known_low - aged if low is None else max(low, known_low - aged)
@@ -97,11 +88,6 @@ class ClockOffset:
         """The bounds by the last message, None where messages went one way only."""
         low, high = self._bounds
         return None if low is None or high is None else Bounds(low, high)
-
-    @property
-    def time(self) -> int:
-        """When the bounds were as `bounds` has them."""
-        return self._time
 
 
 MASK: Final = 0xFFFFFFFF
@@ -167,26 +153,19 @@ class Path:
         """Take a run of one side (0: of who opened it) that was seen `offset` nanoseconds later at the second place."""
         self._settled -= 1
         if self._settled < 0:
-            self._vote(side, offset, time)
+            # To there and back takes longer from the nearer one. A run votes once: of a segment that was sent twice, of
+            # which a place lacks the first copy, all votes are wrong.
+            self.offsets[side], self.times[side] = offset, time
+            there, back = self.offsets
+            if there is not None and back is not None:
+                both, self.offsets = there - back, [None, None]
+                if abs(both) > abs(self.times[0] - self.times[1]) // DRIFT:
+                    self.votes = max(-AGREED, min(AGREED, self.votes + (1 if both > 0 else -1)))
+                    if abs(self.votes) == AGREED:
+                        self._settled = SETTLED
             if not self.votes:
                 return
         clock.learn(1 if (side == 0) == (self.votes > 0) else 0, offset, time)
-
-    def _vote(self, side: int, offset: int, time: int) -> None:
-        """Take note which place is nearer: to there and back takes longer from the nearer one.
-
-        A run votes once: of a segment that was sent twice, of which a place lacks the first copy, all votes are wrong.
-        """
-        self.offsets[side], self.times[side] = offset, time
-        there, back = self.offsets
-        if there is None or back is None:
-            return
-        both = there - back
-        self.offsets = [None, None]
-        if abs(both) > abs(self.times[0] - self.times[1]) // DRIFT:
-            self.votes = max(-AGREED, min(AGREED, self.votes + (1 if both > 0 else -1)))
-            if abs(self.votes) == AGREED:
-                self._settled = SETTLED
 
 
 class Conversation:
@@ -250,10 +229,6 @@ class Flow:
         if start >= self.due:
             self.add(start, end, moment, place, mark)
             return []
-        return self._among(place, start, end, mark, moment)
-
-    def _among(self, place: int, start: int, end: int, mark: Mark, moment: int) -> list[FlowRun]:
-        """Take bytes of which some may have been seen."""
         known = list[FlowRun]()
         runs = self.runs
         at = self._at(start)
@@ -263,7 +238,8 @@ class Flow:
             run = runs[at] if at < len(runs) else None
             if run is None or run.start > start:
                 until = end if run is None else min(end, run.start)
-                self._insert(at, FlowRun(self, start, until, moment, place, mark))
+                runs.insert(at, FlowRun(self, start, until, moment, place, mark))
+                self.starting[start] = runs[at]
             else:
                 run = self._cut(at, start)
                 at = at if run is runs[at] else at + 1
@@ -290,13 +266,9 @@ class Flow:
         run = self.runs[at]
         if run.emitted >= 0 or not run.start < position < run.end:
             return run
-        rest = run.split(position)
-        self._insert(at + 1, rest)
+        rest = self.starting[position] = run.split(position)
+        self.runs.insert(at + 1, rest)
         return rest
-
-    def _insert(self, at: int, run: FlowRun) -> None:
-        self.runs.insert(at, run)
-        self.starting[run.start] = run
 
     def between(self, start: int, end: int) -> list[FlowRun]:
         """Return the runs with bytes from one position to another."""

@@ -278,10 +278,33 @@ class Merger:
             self._told = number = Sight(self._told + 1)
             number.run = run
             block.append((number, now, flow.flow, seq, ack, flags, payload, length))
-        elif place == teller:
-            self._tell_all(now, place, packet, flow, block)
-        else:
-            self._tell_missing(now, place, packet, flow, block)
+            return
+        size, start = _size(packet), flow.place(seq)
+        runs = flow.between(start, start + size) if size else []
+        if place != teller and flags & RST:
+            if not flow.reset:
+                flow.reset = True
+                self._add(block, now, flow, seq, ack, flags, b"", 0, None)
+            return
+        if place != teller:  # only what the place that tells of the connection has not seen
+            for run in runs:
+                if run.emitted < 0 and (teller not in run.first or teller not in run.last):
+                    run.emitted = place
+                    self.filled += 1
+                    self._part(block, now, packet, flow, run, 0)
+            return
+        flow.reset = flow.reset or bool(flags & RST)
+        if not runs:
+            self._add(block, now, flow, seq, ack, flags, payload, length, None)
+        end = start + bool(flags & SYN) + length
+        beyond = flow.between(start + size, end) if len(payload) < length else []
+        more = bool(beyond) and beyond[0].start <= start + size and beyond[-1].end >= end
+        more = more and all(one.end == other.start for one, other in pairwise(beyond))  # some place has what is missing
+        for run in runs:  # in parts where the other places have its bytes in others
+            if run.emitted in (-1, place):
+                run.emitted = place
+                rest = length - len(payload) if not more and run is runs[-1] else 0
+                self._part(block, now, packet, flow, run, rest)
 
     def _teller(self, place: int, packet: Packet, flow: Flow) -> int:
         """Return the place that tells of a connection, which begins with this packet: the one nearest to its client.
@@ -298,40 +321,6 @@ class Merger:
             return min(seen) if path.votes > 0 else max(seen)
         return min(seen, key=seen.__getitem__) if flow.side == 0 else max(seen, key=seen.__getitem__)
 
-    def _tell_all(self, now: int, place: int, packet: Packet, flow: Flow, block: list[Packet]) -> None:
-        """Tell of a packet as it is, in parts where the other places have its bytes in others."""
-        _, _, _, seq, ack, flags, payload, length = packet
-        size, start = _size(packet), flow.place(seq)
-        if flags & RST:
-            flow.reset = True
-        runs = flow.between(start, start + size) if size else []
-        if not runs:
-            self._add(block, now, flow, seq, ack, flags, payload, length, None)
-            return
-        syn = bool(flags & SYN)
-        cut = len(payload) < length and not self._has_more(flow, start + size, start + syn + length)
-        for run in runs:
-            if run.emitted in (-1, place):
-                run.emitted = place
-                rest = length - len(payload) if cut and run is runs[-1] else 0
-                self._part(block, now, packet, flow, run, rest)
-
-    def _tell_missing(self, now: int, place: int, packet: Packet, flow: Flow, block: list[Packet]) -> None:
-        """Tell what the place that tells of the connection has not seen."""
-        _, _, _, seq, ack, flags, _, _ = packet
-        teller = flow.conversation.teller
-        if flags & RST:
-            if not flow.reset:
-                flow.reset = True
-                self._add(block, now, flow, seq, ack, flags, b"", 0, None)
-            return
-        size, start = _size(packet), flow.place(seq)
-        for run in flow.between(start, start + size) if size else ():
-            if run.emitted < 0 and (teller not in run.first or teller not in run.last):
-                run.emitted = place
-                self.filled += 1
-                self._part(block, now, packet, flow, run, 0)
-
     def _part(self, block: list[Packet], now: int, packet: Packet, flow: Flow, run: FlowRun, rest: int) -> None:
         """Tell of what a packet has of a run, and of bytes behind it that nobody captured."""
         _, _, _, seq, ack, flags, payload, _ = packet
@@ -344,12 +333,6 @@ class Merger:
         if flags & FIN and high - syn > len(payload):
             kept |= FIN
         self._add(block, now, flow, (seq + low) & MASK, ack, kept, data, len(data) + rest, run)
-
-    def _has_more(self, flow: Flow, start: int, end: int) -> bool:
-        """Return whether some place has captured all bytes from a position to another."""
-        runs = flow.between(start, end)
-        whole = bool(runs) and runs[0].start <= start and runs[-1].end >= end
-        return whole and all(one.end == other.start for one, other in pairwise(runs))
 
     def _add(
         self, block: list[Packet], now: int, flow: Flow, seq: int, ack: int, flags: int, payload: bytes, length: int,

@@ -16,7 +16,8 @@ from ...exchanges.engine.requests import RequestHeader
 from ...exchanges.messages.exchange import CapturedMessage, Known
 from ...exchanges.messages.message import Message, header_grammar
 from ...exchanges.messages.reshape import Reshaper
-from ...exchanges.mistakes import find_frame_mistake, find_mistake
+from ...exchanges.mistakes.connection import find_frame_mistake
+from ...exchanges.mistakes.finder import find_mistake
 from ...library import encode
 from ...protocol.findings.amounts import count
 from ...protocol.grammars import by_key

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...budget import MEMORY
-from ...exchanges.guess.headerless import records_api
+from ...exchanges.guess.structures import records_api
 from ...exchanges.messages.message import Message, explain, read_slowly
 from ...exchanges.messages.payloads import open_inspection, open_payloads, tells_metadata
 from ...exchanges.messages.secrets import is_metadata

@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
-from ...exchanges.messages.capture_points import UNNUMBERED
+from ...exchanges.messages.capture_points import UNNUMBERED, split_object, tcp_object
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...exchanges.messages.latency import split_object, tcp_object
 from ...exchanges.messages.peers import End, Peers
 from ...exchanges.messages.rejection import is_normal_step
 from ...protocol.wire.readings.outline import Topics

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ... import __version__
+from ...exchanges.messages.capture_points import SPLIT_NAMES
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.latency import SPLIT_NAMES
 from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.rejection import is_normal_step
 from ...protocol.findings import Finding

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...analysis.pasted.literals import Take
-    from ...analysis.pasted.wrapping import Bare
+    from ...analysis.pasted.search import Bare
     from ...exchanges.guess.hints import Hints
     from ...exchanges.guess.structures import Structure
     from ...protocol.findings import Kind
@@ -158,8 +158,8 @@ class PastedInput(NamedTuple):
 
 def _given(words: tuple[str, ...]) -> PastedInput:
     """Return the words of the command line joined, or the content of the file or pipe that they name."""
-    from ...analysis.pasted.search import text_of
-    from ...analysis.pasted.wrapping import Bare
+    from ...analysis.pasted.hex_text import text_of
+    from ...analysis.pasted.search import Bare
 
     raw: str | bytes
     if not words or words == ("-",):
@@ -302,7 +302,8 @@ def _takes(
     shown, plainly, clean = view(format), alone(takes, bare), True
     assert shown.explained is not None, "--format offers no other"
     told = told._replace(named=words_of(bare.text if bare is not None else None))
-    for number, (take, found) in enumerate(pieces_of(takes, told, named)):
+    pieces = pieces_of([(take.data, take.cut) for take in takes], told, named)
+    for number, (take, found) in enumerate(zip(takes, pieces, strict=True)):
         writer.write("\n" if number and not shown.data else "")
         if not plainly and not shown.data and bare is not None:
             writer.write(input_line(take, bare, look))

@@ -91,7 +91,8 @@ def explain(
         takes, told = takes_of(data), told._replace(named=words_of(data))
     if not any(take.data for take in takes):
         raise InputError("no bytes to explain")
-    return [_explanation(take.data, piece) for take, found in pieces_of(takes, told, named) for piece in found]
+    found = pieces_of([(take.data, take.cut) for take in takes], told, named)
+    return [_explanation(take.data, piece) for take, pieces in zip(takes, found, strict=True) for piece in pieces]
 
 
 def _explanation(data: bytes, piece: GuessedSpan) -> Explanation:

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, LogLine, PointView
+from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, LogLine, PointView, Split, Tcp
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...exchanges.messages.latency import Split, Tcp
 from ...exchanges.messages.message import UNTIMED, Message
 from ...exchanges.messages.peers import Peers, Via, endpoint
 from ...protocol.findings import Finding

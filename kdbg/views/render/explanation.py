@@ -11,13 +11,13 @@ from typing import Any
 
 from ...exchanges.engine.foreign import recognise
 from ...exchanges.guess.candidates import LARGEST
-from ...exchanges.guess.hints import Guess, Reason, Sure, sureness
+from ...exchanges.guess.hints import Guess, Sure, sureness
 from ...exchanges.guess.infer import is_fill
 from ...exchanges.guess.pieces import GuessedSpan
-from ...exchanges.guess.structures import Alone
+from ...exchanges.guess.structures import Alone, Reason
 from ...exchanges.messages.message import Message, carries_secrets, grammar_of, header_grammar, read
 from ...exchanges.messages.payloads import open_payloads
-from ...exchanges.mistakes import Mistake
+from ...exchanges.mistakes.search import Mistake
 from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
 from ...protocol.findings.quirks import Sure as MistakeSure

@@ -18,11 +18,9 @@ from uuid import UUID
 
 import orjson
 
-from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, LogLine, PointView
-from ...exchanges.messages.error_codes import errors_in
+from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, LogLine, PointView, split_object, tcp_object
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...exchanges.messages.latency import split_object, tcp_object
-from ...exchanges.messages.message import UNTIMED, Message
+from ...exchanges.messages.message import UNTIMED, Message, errors_in
 from ...exchanges.messages.peers import Attempts, connection_object, endpoint
 from ...protocol.findings import Finding
 from ...protocol.wire.language.payload import OpenedPayload

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ...analysis.pasted.error_texts import code_of
-from ...analysis.pasted.phrases import Match, matches
+from ...analysis.pasted.phrases import Match, code_of, matches
 from ...errors import InputError
 from ...protocol.findings.amounts import count
 from ...protocol.grammars import apis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...analysis.pasted.literals import Take
-from ...analysis.pasted.wrapping import Bare
+from ...analysis.pasted.search import Bare
 from ...protocol.findings.amounts import count
 from .style import Look
 

@@ -40,7 +40,7 @@ _TIMES = {
         "reading": "after the latency: time the client did not read",
     }.items()
 }
-"""Where the time of an exchange went: the parts of `Split` by their names (kdbg/exchanges/messages/latency.py)."""
+"""Where the time of an exchange went: the parts of `Split` by their names (messages/capture_points.py)."""
 
 _TABLES: dict[str, dict[str, tuple[str, str]]] = {
     "exchanges": _WHO | _WHAT | {

@@ -13,10 +13,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ...exchanges.messages.error_codes import errors_in
+from ...exchanges.messages.capture_points import Split
 from ...exchanges.messages.exchange import CapturedMessage, Exchange, Known
-from ...exchanges.messages.latency import Split
-from ...exchanges.messages.message import Message
+from ...exchanges.messages.message import Message, errors_in
 from ...exchanges.messages.peers import Peers, endpoint
 from ...exchanges.messages.requested_wait import WAITS, beyond_wait
 from ...protocol.findings import Finding

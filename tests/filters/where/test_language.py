@@ -14,10 +14,9 @@ import pytest
 pytest.importorskip("cel_expr_python", reason="the extra where is not installed")
 from kdbg.exchanges.filters.where import library, semantics
 from kdbg.exchanges.filters.where.closures import Asking, written
+from kdbg.exchanges.filters.where.library import decoded
 from kdbg.exchanges.filters.where.semantics import Undecided
-from kdbg.exchanges.filters.where.shapes import OPEN
-from kdbg.exchanges.filters.where.tree import decoded
-from kdbg.exchanges.filters.where.vocabulary import TERMS, Term
+from kdbg.exchanges.filters.where.vocabulary import OPEN, TERMS, Term
 
 VALUES: list[Any] = [
     None, True, False, 0, 1, -1, 2, 2**63 - 1, -(2**63), 0.0, 1.0, -0.5, 1e300, math.inf, math.nan, "", "a", "ab", "é",
@@ -56,7 +55,7 @@ class Functions:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.values: dict[str, Any] = {}
         for name in "ab":
-            term = Term("dyn", lambda exchange, topics, name=name: self.values[name], "", lambda: OPEN)  # type: ignore[misc]
+            term = Term("dyn", lambda exchange, topics, name=name: self.values[name], "", OPEN)  # type: ignore[misc]
             monkeypatch.setitem(TERMS, name, term)  # type: ignore[arg-type]
         self.made: dict[str, Any] = {}
 

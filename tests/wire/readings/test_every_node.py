@@ -20,7 +20,6 @@ from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from kdbg.exchanges.messages.message import NO_HEADER, explain
 from kdbg.exchanges.messages.payloads import plan
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.exchanges.messages.score import score
 from kdbg.exchanges.messages.weigh import weigh
 from kdbg.protocol.grammars.meanings import Host, Port
 from kdbg.protocol.grammars.payloads import consumer_protocol, subscription
@@ -185,7 +184,6 @@ def test_the_plain_readings_agree(place: str, what: str) -> None:
     name = "it" if "it" in str(PLACES[place][1]("")) else "box"
     assert any(row.path.split(":")[-1].split(".")[-1].strip("[]") == name for row in layout(node))
     assert name in "\n".join(productions(node, "")) or "tagged" in place or "optional" in place
-    assert 0 < score(node, body) < 1000
     weighed = weigh([node], build(node, body), 0, 1000.0)
     assert weighed is not None
     assert (weighed.end, weighed.cut) == (len(build(node, body)), False)

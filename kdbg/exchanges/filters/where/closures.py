@@ -5,21 +5,18 @@ Regular expressions need no bound of their own: the library's take time in propo
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ....errors import InputError
 from ...messages.exchange import CapturedMessage
 from . import library, semantics
+from .library import Call, Constant, Items, Loop, Name, Node, Select, children, walk
 from .semantics import BINARY, Undecided, truth
-from .shapes import OWN
-from .tree import Call, Constant, Items, Loop, Name, Node, Select, children, walk
-from .vocabulary import HALVES, TERMS, null_test, utc
+from .vocabulary import HALVES, OWN, TERMS, null_test, utc
 
 if TYPE_CHECKING:
     from ...messages.exchange import Exchange
-    from ...messages.message import Message
     from ..filter import Topics
 
 
@@ -31,12 +28,6 @@ MOST_STEPS = 1_000_000
 """Items that loops may go over for one exchange."""
 
 
-def bound_text(text: str) -> None:
-    """Raise `InputError` for a text that is too long to be parsed."""
-    if len(text) > LONGEST:
-        raise InputError(f"too long: {len(text):,} characters (at most {LONGEST:,})")
-
-
 def bound(node: Node) -> None:
     """Raise `InputError` for an expression that may cost too much."""
     nodes = list(walk(node))
@@ -46,19 +37,17 @@ def bound(node: Node) -> None:
         if isinstance(one, Constant) and isinstance(one.value, (str, bytes)) and len(one.value) > LONGEST_TEXT:
             raise InputError(f"a text of {len(one.value):,} characters is too long: {LONGEST_TEXT:,} at most")
         if isinstance(one, Call) and one.function == "matches":
-            _bound_pattern(one.args[-1])
+            pattern = one.args[-1]
+            if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
+                raise InputError("matches requires a literal pattern, not captured text")
+            if len(pattern.value) > LONGEST_PATTERN:
+                size = f"{len(pattern.value):,}"
+                raise InputError(f"a pattern of {size} characters is too long: {LONGEST_PATTERN} at most")
+            try:
+                library.function("matches", 2, method=True)("", pattern.value)
+            except Undecided:
+                raise InputError("matches: the pattern is not valid, or is too large") from None
     _bound_loops(node, (), 0)
-
-
-def _bound_pattern(pattern: Node) -> None:
-    if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
-        raise InputError("matches requires a literal pattern, not captured text")
-    if len(pattern.value) > LONGEST_PATTERN:
-        raise InputError(f"a pattern of {len(pattern.value):,} characters is too long: {LONGEST_PATTERN} at most")
-    try:
-        library.function("matches", 2, method=True)("", pattern.value)
-    except Undecided:
-        raise InputError("matches: the pattern is not valid, or is too large") from None
 
 
 def _bound_loops(node: Node, around: tuple[str, ...], free: int) -> None:
@@ -106,17 +95,12 @@ def written(node: Node, *, deep: bool) -> Ask:
 
 def reads_bodies(node: Node) -> bool:
     """Return whether messages are read for a node."""
-    if isinstance(node, Select) and _is_half(node.operand) and node.field in OWN:
-        return False
-    if null_test(node) is not None:
+    own = isinstance(node, Select) and isinstance(node.operand, Name) and node.operand.name in HALVES
+    if (own and isinstance(node, Select) and node.field in OWN) or null_test(node) is not None:
         return False
     if isinstance(node, Name):
         return node.name in TERMS and TERMS[node.name].bodies
     return any(map(reads_bodies, children(node)))
-
-
-def _is_half(node: Node) -> TypeGuard[Name]:
-    return isinstance(node, Name) and node.name in HALVES
 
 
 class _Writer:
@@ -150,9 +134,9 @@ class _Writer:
         return lambda asking: read(asking.exchange, asking.topics)
 
     def select(self, node: Select, scope: Scope) -> Ask:
-        name = node.field
-        if _is_half(node.operand) and node.operand.name not in scope:
-            return (self.has if node.test else self.half)(node.operand.name, name)
+        name, operand = node.field, node.operand
+        if isinstance(operand, Name) and operand.name in HALVES and operand.name not in scope:
+            return (self.has if node.test else self.half)(operand.name, name)
         value = self.write(node.operand, scope)
         field, has_field = semantics.field, semantics.has_field
         if node.test:
@@ -167,7 +151,9 @@ class _Writer:
         shallow, field = not self.deep, semantics.field
 
         def read_field(asking: Asking) -> Any:
-            message = _message(asking, side, shallow)
+            message = _there(asking, side).message(shallow=shallow)
+            if message is None:
+                raise Undecided
             if name in ("body", "header"):
                 return getattr(message, name)
             return field(message.body if name in message.body else message.header, name)
@@ -181,7 +167,9 @@ class _Writer:
         def found(asking: Asking) -> bool:
             if name in OWN_READ or name in ("body", "header"):
                 return _there(asking, side) is not None
-            message = _message(asking, side, shallow)
+            message = _there(asking, side).message(shallow=shallow)
+            if message is None:
+                raise Undecided
             return name in message.body or name in (message.header or ())
 
         return found
@@ -205,12 +193,17 @@ class _Writer:
             return _either(*asks)
         if name == "!_":
             return lambda asking: not truth(asks[0](asking))
-        if name in QUICK and isinstance(node.args[1], Constant):
-            quick = _quick(name, asks[0], node.args[1].value)
-            if quick is not None:
-                return quick
         if name in BINARY:
-            return _binary(BINARY[name], asks[0], asks[1], name)
+            by, slow, (one, other) = BINARY[name], library.function(name, 2, method=False), asks
+
+            def ask(asking: Asking) -> Any:
+                left, right = one(asking), other(asking)
+                try:
+                    return by(left, right)
+                except NotImplementedError:
+                    return slow(left, right)
+
+            return ask
         if name == "size":
             return lambda asking: semantics.size(asks[0](asking))
         function = library.function(name, len(asks), method=node.method)
@@ -232,14 +225,6 @@ def _there(asking: Asking, side: str) -> CapturedMessage:
     if half is None:
         raise Undecided
     return half
-
-
-def _message(asking: Asking, side: str, shallow: bool) -> Message:
-    """Return the message of a half, read."""
-    message = _there(asking, side).message(shallow=shallow)
-    if message is None:
-        raise Undecided
-    return message
 
 
 def _sides(node: Node, operator: str) -> list[Node]:
@@ -279,45 +264,6 @@ def _either(condition: Ask, one: Ask, other: Ask) -> Ask:
     return lambda asking: one(asking) if truth(condition(asking)) else other(asking)
 
 
-QUICK = {"_==_": operator.eq, "_!=_": operator.ne, "_<_": operator.lt, "_<=_": operator.le, "_>_": operator.gt,
-         "_>=_": operator.ge}  # fmt: skip
-"""Comparisons that are done by Python's own where one side is written out."""
-
-
-def _quick(name: str, value: Ask, wanted: Any) -> Ask | None:
-    """Return a comparison with a text or number; None where that is not what is written out."""
-    by, kind = QUICK[name], type(wanted)
-    if kind is str and name in ("_==_", "_!=_"):
-        return lambda asking: by(value(asking), wanted)
-    if kind is not int and kind is not float:
-        return None
-    unlike = {"_==_": False, "_!=_": True}.get(name)
-
-    def ask(asking: Asking) -> bool:
-        found = value(asking)
-        kind = type(found)
-        if kind is int or kind is float:
-            return by(found, wanted)  # type: ignore[no-any-return]
-        if unlike is None:
-            raise Undecided
-        return unlike
-
-    return ask
-
-
-def _binary(by: Callable[[Any, Any], Any], one: Ask, other: Ask, name: str) -> Ask:
-    """Return what comes of two values, by the library where it is not done here."""
-
-    def ask(asking: Asking) -> Any:
-        left, right = one(asking), other(asking)
-        try:
-            return by(left, right)
-        except NotImplementedError:
-            return library.function(name, 2, method=False)(left, right)
-
-    return ask
-
-
 def _exists(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:
     def ask(asking: Asking) -> bool:
         undecided, variables = False, asking.variables
@@ -339,13 +285,8 @@ def _for_all(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:
 
 
 def _exists_one(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:
-    def ask(asking: Asking) -> bool:
-        count, variables = 0, asking.variables
-        for variables[place] in _items(over, asking):
-            count += truth(condition(asking))
-        return count == 1
-
-    return ask
+    found = _map(over, place, condition, lambda asking: True)
+    return lambda asking: len(found(asking)) == 1
 
 
 def _map(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:

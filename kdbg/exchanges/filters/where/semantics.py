@@ -20,8 +20,10 @@ class Undecided(Exception):
 
 
 LISTS = (list, tuple, range)
+NUMBERS = (int, float)
+PLAIN = (*NUMBERS, str)
+"""Types of most values: those of one of them are compared as they are."""
 ORDERED = ((int, float), (str,), (bytes,), (bool,), (datetime,), (timedelta,))
-LARGEST = 1 << 63
 
 
 def plain(value: Any, name: str) -> Any:
@@ -61,12 +63,10 @@ def has_field(value: Any, name: str) -> bool:
     raise Undecided
 
 
-def is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def equal(one: Any, other: Any) -> bool:
     """Return whether two values are equal; values of different kinds are not."""
+    if type(one) is type(other) and type(one) in PLAIN:
+        return bool(one == other)
     if isinstance(one, LISTS) and isinstance(other, LISTS):
         return len(one) == len(other) and all(equal(*both) for both in zip(one, other, strict=True))
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -76,18 +76,14 @@ def equal(one: Any, other: Any) -> bool:
     return bool(item(one) == item(other))
 
 
-def ordered(one: Any, other: Any) -> None:
-    """Raise `Undecided` for two values of which none comes before the other."""
-    for kinds in ORDERED:
-        if isinstance(one, kinds) and isinstance(other, kinds) and isinstance(one, bool) is isinstance(other, bool):
-            return
-    raise Undecided
-
-
 def compared(by: Callable[[Any, Any], Any], one: Any, other: Any) -> bool:
     """Return what comes of comparing two values of which one may come before the other."""
-    ordered(one, other)
-    return bool(by(one, other))
+    if type(one) in NUMBERS and type(other) in NUMBERS:
+        return bool(by(one, other))
+    for kinds in ORDERED:
+        if isinstance(one, kinds) and isinstance(other, kinds) and isinstance(one, bool) is isinstance(other, bool):
+            return bool(by(one, other))
+    raise Undecided
 
 
 def contained(one: Any, other: Any) -> bool:
@@ -104,7 +100,8 @@ def contained(one: Any, other: Any) -> bool:
 def indexed(value: Any, index: Any) -> Any:
     """Return an item of a list, or a field of a structure."""
     if isinstance(value, LISTS):
-        if not is_number(index) or index != int(index) or not 0 <= index < len(value):
+        number = isinstance(index, (int, float)) and not isinstance(index, bool)
+        if not number or index != int(index) or not 0 <= index < len(value):
             raise Undecided
         return item(value[int(index)])
     if isinstance(value, OpenedPayload) and isinstance(index, str):
@@ -122,13 +119,6 @@ def size(value: Any) -> int:
     raise Undecided
 
 
-def whole(value: int) -> int:
-    """Return a whole number that has 64 bits."""
-    if not -LARGEST <= value < LARGEST:
-        raise Undecided
-    return value
-
-
 def added(one: Any, other: Any) -> Any:
     if (isinstance(one, str) and isinstance(other, str)) or (isinstance(one, bytes) and isinstance(other, bytes)):
         return one + other  # type: ignore[operator]  # both are of one type
@@ -140,7 +130,10 @@ def added(one: Any, other: Any) -> Any:
 def calculated(by: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     """Return what comes of two numbers of one type."""
     if type(one) is int and type(other) is int:
-        return whole(by(one, other))
+        found = by(one, other)
+        if not -(1 << 63) <= found < 1 << 63:
+            raise Undecided
+        return found
     if type(one) is float and type(other) is float:
         return by(one, other)
     raise NotImplementedError

@@ -6,20 +6,99 @@ To add a name, add its `Term`: the type in the library's notation, how it is rea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
+from ....protocol.grammars import apis, headers, kept
+from ....protocol.wire import nodes
+from ....protocol.wire.language import Direction
+from ....protocol.wire.records import RecordsNode
+from ...messages.capture_points import SPLIT_NAMES, split_object, tcp_object
 from ...messages.exchange import CapturedMessage, Exchange
-from ...messages.latency import SPLIT_NAMES, split_object, tcp_object
+from ...messages.message import grammar_of
 from ...messages.peers import connection_object, endpoint
 from ...messages.requested_wait import asked_to_wait, beyond_wait
-from . import shapes
-from .shapes import OPEN, Shape
-from .tree import BOOL, LIST, MAP, NUMBER, TEXT, TIME, Call, Constant, Name, Node
+from .library import BOOL, BYTES, LIST, MAP, NUMBER, TEXT, TIME, Call, Constant, Name, Node
 
 if TYPE_CHECKING:
     from ..filter import Topics
+
+Words = Literal["", "api", "error", "code", "finding"]
+
+
+@dataclass(slots=True, eq=False)
+class Shape:
+    """The kinds of values in a place, the `fields` of structures there, the `items` of lists.
+
+    `open`: there may be more than is known, as in payloads and records. `words`: which names its texts may be; "code"
+    stands for error codes, which are numbers but go by names as well.
+    """
+
+    kinds: set[str] = field(default_factory=set)
+    fields: dict[str, Shape] = field(default_factory=dict)
+    items: Shape | None = None
+    open: bool = False
+    words: Words = ""
+
+    def below(self, name: str) -> Shape:
+        """Return the shape of a field, which is made if there is none."""
+        return self.fields.setdefault(name, Shape())
+
+
+OPEN = Shape(open=True)
+OWN = {
+    "time": Shape({NUMBER}), "time_utc": Shape({TEXT}), "packets": Shape({LIST}, items=Shape({NUMBER})),
+    "size": Shape({NUMBER}),
+}  # fmt: skip
+"""What a half has beside its body and its header."""
+
+
+@kept
+def half(direction: Direction) -> Shape:
+    """Return the shape of requests or responses: what stands beside the body, and the fields of body and header."""
+    body, header = Shape({MAP}), Shape({MAP})
+    for api in apis():
+        for version in api.versions:
+            add(body, grammar_of(api, version, direction))
+    for grammar in headers.REQUEST if direction == "request" else headers.RESPONSE:
+        add(header, grammar)
+    return Shape({MAP}, {**header.fields, **body.fields, **OWN, "body": body, "header": header})
+
+
+def add(shape: Shape, node: nodes.Node) -> None:
+    """Add what values of a node hold to a shape."""
+    match node:
+        case nodes.WireStruct():
+            shape.kinds.add(MAP)
+            for member in node.members:
+                add(shape.below(member.name), member.node)
+            if node.tags is not None:
+                shape.fields[nodes.TAGGED] = OPEN
+        case nodes.NullableStruct():
+            add(shape, node.struct)
+        case nodes.LengthPrefixed():
+            add(shape, node.item)
+        case nodes.WireArray():
+            shape.kinds.add(LIST)
+            shape.items = shape.items or Shape()
+            add(shape.items, node.item)
+        case RecordsNode():
+            shape.kinds.add(LIST)
+            shape.items = OPEN
+        case nodes.UuidNode():
+            shape.kinds.add(TEXT)
+        case nodes.Sized() if "STRING" in node.bnf:
+            shape.kinds.add(TEXT)
+        case nodes.Fixed():
+            shape.kinds.add(BOOL if node.bnf == "BOOLEAN" else NUMBER)
+            if node.kind == "error":
+                shape.words = "code"
+        case _:
+            shape.kinds.add(BYTES)
+            shape.open = True
+
 
 Read: TypeAlias = "Callable[[Exchange, Topics], Any]"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,21 +115,16 @@ class Term(NamedTuple):
     type: str
     read: Read
     about: str
-    shape: Callable[[], Shape]
+    shape: Shape | None
+    """None for a half, whose shape is made of all grammars when it is asked for."""
     bodies: bool = False
     archives: bool = True
 
 
-def _half_of(side: str) -> Read:
-    def read(exchange: Exchange, topics: Topics) -> Any:
-        half: CapturedMessage | None = getattr(exchange, side)
-        return None if half is None else whole(half)
-
-    return read
-
-
-def whole(half: CapturedMessage) -> dict[str, Any]:
+def whole(half: CapturedMessage | None) -> dict[str, Any] | None:
     """Return a half as one structure: as JSON has it, with its header, and with the fields of both."""
+    if half is None:
+        return None
     message = half.message()
     header, body = (message.header or {}, message.body) if message is not None else ({}, {})
     return {
@@ -68,10 +142,6 @@ def utc(nanoseconds: int) -> str:
 def topic_name(topic: Any, topics: Topics) -> Any:
     """Return a topic by name, by its id where no name is known."""
     return topics.get(topic) or str(topic) if isinstance(topic, UUID) else topic
-
-
-def _connection(exchange: Exchange, topics: Topics) -> dict[str, Any]:
-    return connection_object(exchange.peers)
 
 
 def _errors(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:
@@ -118,41 +188,28 @@ def _late(exchange: Exchange, topics: Topics) -> float | None:
     return None if late is None else late / 1e6
 
 
-def _is(kind: str, words: shapes.Words = "") -> Callable[[], Shape]:
-    return lambda: Shape({kind}, words=words)
+def _is(kind: str, words: Words = "") -> Shape:
+    return Shape({kind}, words=words)
 
 
-def _list(kind: str, words: shapes.Words = "") -> Callable[[], Shape]:
-    return lambda: Shape({LIST}, items=Shape({kind}, words=words))
+def _list(kind: str, words: Words = "") -> Shape:
+    return Shape({LIST}, items=Shape({kind}, words=words))
 
 
 def _fields(**kinds: Shape) -> Shape:
     return Shape({MAP}, dict(kinds))
 
 
-def _error_shape() -> Shape:
-    one = _fields(code=Shape({NUMBER}, words="code"), name=Shape({TEXT}, words="error"), topic=Shape({TEXT}),
-                  partition=Shape({NUMBER}))  # fmt: skip
-    return Shape({LIST}, items=one)
-
-
-def _finding_shape() -> Shape:
-    texts = {name: Shape({TEXT}) for name in ("old_kind", "severity", "side", "path", "text")}
-    return Shape({LIST}, items=_fields(kind=Shape({TEXT}, words="finding"), offset=Shape({NUMBER}), **texts))
-
-
-def _connection_shape() -> Shape:
-    return _fields(client=Shape({TEXT}), broker=Shape({TEXT}), id=Shape({NUMBER}))
-
-
-def _split_shape() -> Shape:
-    return _fields(behind=Shape({NUMBER}), **{name: Shape({NUMBER}) for name in SPLIT_NAMES})
-
-
-def _tcp_shape() -> Shape:
-    both = _fields(client=Shape({NUMBER}), broker=Shape({NUMBER}))
-    return _fields(round_trip_ms=Shape({NUMBER}), syns=Shape({NUMBER}), resent=both, zero_windows=both,
-                   closed=Shape({TEXT}), reset=Shape({BOOL}))  # fmt: skip
+ENDS = {"client": _is(TEXT), "broker": _is(TEXT)}
+NUMBERS_OF_ENDS = _fields(client=_is(NUMBER), broker=_is(NUMBER))
+TCP = _fields(round_trip_ms=_is(NUMBER), syns=_is(NUMBER), resent=NUMBERS_OF_ENDS, zero_windows=NUMBERS_OF_ENDS,
+              closed=_is(TEXT), reset=_is(BOOL))  # fmt: skip
+ERROR = _fields(code=_is(NUMBER, "code"), name=_is(TEXT, "error"), topic=_is(TEXT), partition=_is(NUMBER))
+FINDING = _fields(
+    kind=_is(TEXT, "finding"), offset=_is(NUMBER),
+    **{name: _is(TEXT) for name in ("old_kind", "severity", "side", "path", "text")},
+)  # fmt: skip
+SPLIT = _fields(**{name: _is(NUMBER) for name in ("behind", *SPLIT_NAMES)})
 
 
 def _known(exchange: Exchange) -> bool:
@@ -169,7 +226,10 @@ TERMS: Mapping[str, Term] = {
         "correlation id of the request", _is(NUMBER),
     ),
     "number": Term("int", lambda e, t: e.number, "number of the exchange", _is(NUMBER), archives=False),
-    "connection": Term("map(string, dyn)", _connection, "client, broker, id (7 of c7)", _connection_shape),
+    "connection": Term(
+        "map(string, dyn)", lambda e, t: connection_object(e.peers), "client, broker, id (7 of c7)",
+        _fields(**ENDS, id=_is(NUMBER)),
+    ),
     "client": Term("string", lambda e, t: endpoint(e.peers.client), "address:port of the client", _is(TEXT)),
     "broker": Term("string", lambda e, t: endpoint(e.peers.broker), "address:port of the broker", _is(TEXT)),
     "tls": Term(
@@ -193,12 +253,12 @@ TERMS: Mapping[str, Term] = {
     "split": Term(
         "dyn", lambda e, t: split_object(e.timing),
         "parts of the latency: waiting_ms, broker_ms, held_ms …; null if unknown",
-        _split_shape, bodies=True, archives=False,
+        SPLIT, bodies=True, archives=False,
     ),
     "tcp": Term(
         "dyn", lambda e, t: tcp_object(e.timing),
         "TCP facts: round_trip_ms, resent, zero_windows, closed …; or null",
-        _tcp_shape, archives=False,
+        TCP, archives=False,
     ),
     "size": Term("int", lambda e, t: e.size, "bytes of request and response", _is(NUMBER)),
     "request_size": Term(
@@ -214,17 +274,18 @@ TERMS: Mapping[str, Term] = {
         "list(int)", _packets, "first and last packets of request and response", _list(NUMBER), archives=False
     ),
     "topics": Term("list(string)", _topics, "names of all topics", _list(TEXT), bodies=True),
-    "topic_names": Term("map(string, string)", _topic_names, "topic names by topic id", lambda: OPEN, bodies=True),
+    "topic_names": Term("map(string, string)", _topic_names, "topic names by topic id", OPEN, bodies=True),
     "partitions": Term("list(int)", _partitions, "numbers of all partitions", _list(NUMBER), bodies=True),
     "groups": Term("list(string)", _groups, "all consumer groups", _list(TEXT), bodies=True),
-    "errors": Term("list(map(string, dyn))", _errors, "code, name, topic, partition of each error", _error_shape, True),
+    "errors": Term("list(map(string, dyn))", _errors, "code, name, topic, partition of each error",
+                   Shape({LIST}, items=ERROR), True),
     "error_names": Term(
         "list(string)", lambda e, t: [one.name for one in e.errors], "names of the errors", _list(TEXT, "error"),
         bodies=True,
     ),
     "findings": Term(
         "list(map(string, dyn))", _findings, "kind, severity, side, path, offset, text of each finding",
-        _finding_shape, True,
+        Shape({LIST}, items=FINDING), True,
     ),
     "finding_kinds": Term(
         "list(string)", lambda e, t: [one.kind.value for one in e.all_findings()], "kinds of the findings",
@@ -234,10 +295,10 @@ TERMS: Mapping[str, Term] = {
         "list(string)", lambda e, t: [str(one) for one in e.all_findings()], "findings as sentences", _list(TEXT),
         bodies=True,
     ),
-    "request": Term("dyn", _half_of("request"), "time, size, packets and all fields", lambda: shapes.half("request"),
-                    bodies=True),
-    "response": Term("dyn", _half_of("response"), "the same of the response; null if there is none",
-                     lambda: shapes.half("response"), bodies=True),
+    "request": Term("dyn", lambda e, t: whole(e.request), "time, size, packets and all fields", None, bodies=True),
+    "response": Term(
+        "dyn", lambda e, t: whole(e.response), "the same of the response; null if there is none", None, bodies=True
+    ),
 }  # fmt: skip
 """The names, each with what it is."""
 HALVES = ("request", "response")

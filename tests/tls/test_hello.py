@@ -8,10 +8,8 @@ from kdbg.streams.tls.hello import (
     HandshakeReassembly,
     Hello,
     certificate_names,
-    client_hello,
     encrypted_extensions,
     hello,
-    server_hello,
 )
 
 from . import records
@@ -24,41 +22,40 @@ def test_a_client_says_who_it_wants_and_what_it_can() -> None:
     more = {**named(b"kafka.example"), **protocols(b"kafka", b"h2"), 22: b"", **VERSIONS, 99: b"else"}
     body = records.client_hello((0x1301, 0xC02F), more)
     said = Hello(RANDOM, b"session", (0x0304, 0x0303), (0x1301, 0xC02F), "kafka.example", ("kafka", "h2"), True)
-    assert client_hello(body) == said == hello(message(1, body))
-    assert client_hello(records.client_hello((0x2F,), version=0x0301)) == Hello(
+    assert hello(1, body) == said
+    assert hello(1, records.client_hello((0x2F,), version=0x0301)) == Hello(
         RANDOM, b"session", (0x0301,), (0x2F,), "", (), False
     )
     for size in range(len(body)):
         if size != len(records.client_hello((0x1301, 0xC02F))):
-            assert client_hello(body[:size]) is None, "it is damaged"
+            assert hello(1, body[:size]) is None, "it is damaged"
 
 
 def test_a_server_says_what_it_chose() -> None:
     body = records.server_hello(0xC02F, {22: b"", **protocols(b"kafka")})
     said = Hello(OTHER, b"session", (0x0303,), (0xC02F,), "", ("kafka",), True)
-    assert server_hello(body) == said == hello(message(2, body))
+    assert hello(2, body) == said
     newer = records.server_hello(0x1301, {43: numbers(0x0304)})
-    assert server_hello(newer) == Hello(OTHER, b"session", (0x0304,), (0x1301,), "", (), False)
+    assert hello(2, newer) == Hello(OTHER, b"session", (0x0304,), (0x1301,), "", (), False)
     for size in range(len(body)):
         if size != len(records.server_hello(0xC02F)):
-            assert server_hello(body[:size]) is None, "it is damaged"
+            assert hello(2, body[:size]) is None, "it is damaged"
 
 
 def test_no_other_message_is_a_hello() -> None:
-    assert hello(b"") is None
-    assert hello(message(11, records.client_hello())) is None
+    assert hello(11, records.client_hello()) is None
 
 
 def test_names_that_are_too_many_or_too_long_are_cut() -> None:
     many = encrypted_extensions(extensions(protocols(*(b"%d" % number for number in range(9)))))
     assert many == ("0", "1", "2", "3", "4", "5", "6", "7")
-    said = client_hello(records.client_hello(more=named(b"n" * 256)))
+    said = hello(1, records.client_hello(more=named(b"n" * 256)))
     assert said is not None
     assert said.server_name == "n" * 255
-    odd = client_hello(records.client_hello(more=named(b"\xff")))
+    odd = hello(1, records.client_hello(more=named(b"\xff")))
     assert odd is not None
     assert odd.server_name == "\\xff"
-    empty = client_hello(records.client_hello(more={0: b""}))
+    empty = hello(1, records.client_hello(more={0: b""}))
     assert empty is not None
     assert empty.server_name == ""
 

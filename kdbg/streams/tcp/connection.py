@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from ...capture.packet import ACK, SYN, Packet, endpoint, reverse
+from ...capture.packet import ACK, Endpoint, Packet, reverse
 from .stream import MASK, Stream
 
 NO_PACKETS: Final = list[Packet]()
 """What waits of a connection whose beginning is known."""
 
 
+@dataclass(eq=False, slots=True)
 class Connection:
     """One connection, from its first packet on.
 
@@ -27,33 +29,25 @@ class Connection:
     nothing but a RST answered.
     """
 
-    __slots__ = (
-        "acceptor", "again", "answered", "asks", "bytes", "early", "first_packet", "handshake", "initiator",
-        "last_packet", "last_time", "lossy", "number", "packets", "refused", "reset", "sent", "start",
-        "tries",
-    )  # fmt: skip
-
-    def __init__(self, number: int, flow: bytes, packet: Packet, sent: Stream, answered: Stream) -> None:
-        self.number: int = number
-        self.initiator: tuple[str, int]
-        self.acceptor: tuple[str, int]
-        self.initiator, self.acceptor = endpoint(flow)
-        self.handshake: bool = bool(packet[5] & SYN)
-        self.first_packet: int = packet[0]
-        self.last_packet: int = packet[0]
-        self.start: int = packet[1]
-        self.last_time: int = packet[1]
-        self.packets: int = 0
-        self.asks: int = 0
-        self.tries: int = 0
-        self.refused: bool = False
-        self.bytes: int = 0
-        self.sent: Stream = sent
-        self.answered: Stream = answered
-        self.early: list[Packet] = NO_PACKETS
-        self.again: Packet | None = None
-        self.lossy: bool = False
-        self.reset: bool = False
+    number: int
+    initiator: Endpoint
+    acceptor: Endpoint
+    sent: Stream
+    answered: Stream
+    handshake: bool
+    first_packet: int
+    last_packet: int
+    start: int
+    last_time: int
+    packets: int = 0
+    asks: int = 0
+    tries: int = 0
+    refused: bool = False
+    bytes: int = 0
+    early: list[Packet] = field(default_factory=lambda: NO_PACKETS)
+    again: Packet | None = None
+    lossy: bool = False
+    reset: bool = False
 
     @property
     def unanswered(self) -> bool:
@@ -129,12 +123,5 @@ def reopened(entry: TrackedConnection, packet: Packet) -> Packet | None:
     again, connection.again = connection.again, None
     if again is None or again[2] != reverse(packet[2]) or packet[4] != again[3] + 1 & MASK:
         return None
-    is_copy = stream.first == packet[3] + 1 & MASK and not _are_made_up(connection)
-    return None if is_copy else again
-
-
-def _are_made_up(connection: Connection) -> bool:
-    """Whether both ends began with a number that a program chose, not TCP."""
-    return all(
-        stream.first is not None and 0 < stream.first <= MADE_UP for stream in (connection.sent, connection.answered)
-    )
+    chosen = all(each.first is not None and 0 < each.first <= MADE_UP for each in (stream, other))
+    return None if stream.first == packet[3] + 1 & MASK and not chosen else again

@@ -6,21 +6,114 @@ and of each attempt to get one. It reads headers alone, delivers no bytes, and i
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from bisect import bisect_right
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
 
 from kdbg.capture.packet import ACK, FIN, RST, SHUT, SYN, Endpoint, Packet, endpoint, reverse
 
-from . import direction_stats
 from .connection import MADE_UP
-from .direction_stats import HEAD, MASK, Shut, Stall, Way
+from .stream import MASK
 
+COPY = 1_000_000
+"""Nanoseconds within which the same segment is one packet that was captured twice, not one that was sent again."""
+OVERTAKEN = 3_000_000
+"""Nanoseconds within which a segment that fills a hole was overtaken, not lost."""
+MOST_STALLS = 64
+MOST_SHUT = 64
+"""Zero windows of one end that are remembered."""
+MOST_AGAIN = 1024
+MOST_AWAITED = 256
+"""Segments of one end whose acknowledgement is waited for."""
+MOST_ACKNOWLEDGED = 65_536
+MOST_HOLES = 8
+HALF = 1 << 31
+HEAD = 8
+"""Bytes that are kept of the first thing that an end says, and of the last."""
+Data: TypeAlias = bytes
+"""What `Way` cannot call bytes, as it counts them under that name."""
 MOST = 65_536
 """Paths that are held; beyond them those that ended longest ago are forgotten."""
 BARE = FIN | SYN | RST
 Side = Literal[0, 1]
 """0 is the end that opened the connection, 1 the other."""
+
+
+class Stall(NamedTuple):
+    """Bytes that had to be sent again: `since` they were due, `until` they were acknowledged, None if never.
+
+    `times` says how often they were sent again, the last time at `last`; `size` is the longest segment among them.
+    """
+
+    since: int
+    until: int | None
+    last: int
+    times: int
+    size: int
+
+
+class Shut(NamedTuple):
+    """A time in which an end took no more bytes: its receive window was 0, `until` is None while it is."""
+
+    since: int
+    until: int | None
+
+
+@dataclass(eq=False, slots=True)
+class Way:
+    """What one end sent.
+
+    `head` is how its first bytes begin, `tail` how its last segment does, which has `tail_length` bytes. `resent`
+    counts segments that were sent again, `late` those that filled a hole: they, or what they repeat, were lost before
+    they were captured, or overtaken. `unseen` counts bytes that the other end acknowledged and the capture lacks.
+    `announced` is how many bytes it must have sent behind those that came, by an empty segment at `announced_time`.
+    `again` has the numbers of the first packets that were sent again. `shuts` are the times in which this end took
+    nothing more from the other.
+    """
+
+    next: int = -1
+    acked: int = -1
+    head: Data = b""
+    tail: Data = b""
+    bytes: int = 0
+    packets: int = 0
+    resent: int = 0
+    late: int = 0
+    probes: int = 0
+    unseen: int = 0
+    tail_length: int = 0
+    last_time: int = 0
+    last_sent: int = 0
+    largest: int = 0
+    largest_acked: int = 0
+    holes: list[tuple[int, int, int]] = field(default_factory=list)
+    stalls: list[Stall] = field(default_factory=list)
+    open_since: int = 0
+    open_times: int = 0
+    ahead: int = 0
+    announced: int = 0
+    announced_time: int = 0
+    again: list[int] = field(default_factory=list)
+    awaited: deque[tuple[int, int]] | None = None
+    shuts: list[Shut] = field(default_factory=list)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether bytes were sent that nobody has acknowledged."""
+        return self.acked >= 0 and self.next >= 0 and self.acked != self.next
+
+    def resent_by(self, number: int) -> int:
+        """Return how many segments were sent again up to the packet of this number."""
+        return bisect_right(self.again, number) if self.again else 0
+
+    def shut_between(self, start: int, end: int) -> int:
+        """Return the nanoseconds between two times in which its receive window was 0."""
+        if not self.shuts:
+            return 0
+        spans = ((max(shut.since, start), end if shut.until is None else min(shut.until, end)) for shut in self.shuts)
+        return sum(until - since for since, until in spans if until > since)
 
 
 class Closed(NamedTuple):
@@ -31,6 +124,7 @@ class Closed(NamedTuple):
     reset: bool
 
 
+@dataclass(eq=False, slots=True)
 class Path:
     """One connection, or an attempt to get one, by its headers.
 
@@ -40,28 +134,20 @@ class Path:
     `begun` is the sequence number of its SYN, -1 for none. `closes` tells who hung up, in order.
     """
 
-    __slots__ = (
-        "acceptor", "answered", "begun", "closes", "established", "first_packet", "initiator", "last_packet",
-        "last_time", "opened", "refused", "start", "syns", "ways",
-    )  # fmt: skip
-    answered: int | None
-    established: int | None
-    refused: int | None
-
-    def __init__(self, flow: bytes, packet: Packet, opened: bool) -> None:
-        self.initiator: Endpoint
-        self.acceptor: Endpoint
-        self.initiator, self.acceptor = endpoint(flow)
-        self.first_packet: int = packet[0]
-        self.last_packet: int = packet[0]
-        self.start: int = packet[1]
-        self.last_time: int = packet[1]
-        self.opened: bool = opened
-        self.begun: int = -1
-        self.syns: int = 0
-        self.answered = self.established = self.refused = None
-        self.ways: tuple[Way, Way] = Way(), Way()
-        self.closes: list[Closed] = []
+    initiator: Endpoint
+    acceptor: Endpoint
+    first_packet: int
+    last_packet: int
+    start: int
+    last_time: int
+    opened: bool
+    begun: int = -1
+    syns: int = 0
+    answered: int | None = None
+    established: int | None = None
+    refused: int | None = None
+    ways: tuple[Way, Way] = field(default_factory=lambda: (Way(), Way()))
+    closes: list[Closed] = field(default_factory=list)
 
     @property
     def unanswered(self) -> bool:
@@ -143,19 +229,31 @@ class Paths:
                         way.head = bytes(payload[:HEAD])
                     way.tail, way.tail_length = payload[:HEAD], length
                     if times is not None:
-                        direction_stats.awaited(way, number)
+                        if way.awaited is None:
+                            way.awaited = deque(maxlen=MOST_AWAITED)
+                        way.awaited.append((way.next, number))
                 else:
-                    direction_stats.out_of_order(way, packet)
-            elif seq != way.next and not flags & BARE:
-                direction_stats.empty(way, seq, time)
+                    out_of_order(way, packet)
+            elif seq != way.next and not flags & BARE and way.next >= 0:
+                if seq == way.next - 1 & MASK:
+                    way.probes += 1
+                elif (seq - way.next & MASK) < HALF:  # behind lost bytes
+                    way.announced, way.announced_time = seq - way.next & MASK, time
             if flags & ACK and ack != other.acked:
-                direction_stats.acknowledged(other, ack, time)
-                if other.awaited and times is not None:
-                    direction_stats.arrived(other, ack, time, times)
+                acknowledged(other, ack, time)
+                while times is not None and other.awaited and (ack - other.awaited[0][0] & MASK) < HALF:
+                    times[other.awaited.popleft()[1]] = time
+                    if len(times) > MOST_ACKNOWLEDGED:
+                        times.popitem(last=False)  # a plain dict looks for its first entry among all that were deleted
                 if path.established is None and side == 0:
                     path.established = time
-            if flags & SHUT or way.shuts:
-                direction_stats.window(way, flags, time)
+            if (flags & SHUT or way.shuts) and not flags & RST:  # what a RST says of its window means nothing
+                shuts = way.shuts
+                shut = bool(shuts) and shuts[-1].until is None
+                if flags & SHUT and not shut and flags & ACK and len(shuts) < MOST_SHUT:
+                    shuts.append(Shut(time, None))
+                elif shut and not flags & SHUT:
+                    shuts[-1] = shuts[-1]._replace(until=time)
             if flags & BARE:
                 _marked(path, side, packet)
 
@@ -174,8 +272,9 @@ class Paths:
             side = 0
         if len(self._paths) >= self._most:
             self._make_room()
-        path = Path(flow, packet, bool(flags & SYN))
-        self._paths[packet[0]] = path
+        number, time = packet[:2]
+        path = Path(*endpoint(flow), number, number, time, time, bool(flags & SYN))
+        self._paths[number] = path
         self._by_flow[flow] = path, 0
         self._by_flow[reverse(flow)] = path, 1
         return path, side
@@ -218,4 +317,66 @@ def _marked(path: Path, side: Side, packet: Packet) -> None:
         path.ways[side].next = seq + length + 1 & MASK
 
 
-__all__: Final = ["Closed", "Path", "Paths", "Shut", "Stall", "Way"]
+def out_of_order(way: Way, packet: Packet) -> None:
+    """Take a segment that is not the next one: the first of all, one ahead of a hole, or one that came before."""
+    number, time, _, seq, _, _, payload, length = packet
+    if way.next < 0:
+        way.next = seq
+    if way.acked < 0:
+        way.acked = seq
+    ahead = seq - way.next & MASK
+    if ahead < HALF:
+        if ahead:
+            if len(way.holes) < MOST_HOLES:
+                way.holes.append((way.next, seq, time))
+            way.ahead += 1
+        way.next = seq + length & MASK
+        way.bytes += length
+        way.largest = max(way.largest, length)
+        way.last_time = way.last_sent = time
+        way.head = way.head or bytes(payload[:HEAD])
+        way.tail, way.tail_length = payload[:HEAD], length
+        return
+    for place, (start, end, since) in enumerate(way.holes):
+        if seq - start & MASK < (end - start & MASK):
+            del way.holes[place]
+            way.late += time - since >= OVERTAKEN
+            if end - (seq + length) & MASK < HALF and end != seq + length & MASK:
+                way.holes.append((seq + length & MASK, end, time))
+            way.last_time = time
+            return
+    if time - way.last_sent < COPY:
+        return
+    if length == 1 and seq == way.next - 1 & MASK:
+        way.probes += 1
+        return
+    way.resent += 1
+    if len(way.again) < MOST_AGAIN:
+        way.again.append(number)
+    way.last_sent = time
+    if not way.open_times:
+        way.open_since = way.last_time
+    way.open_times += 1
+    stalls = way.stalls  # the last of them is of the bytes that are sent again and again, while they wait
+    if way.open_times > 1 and stalls and stalls[-1].until is None:
+        length = max(length, stalls.pop().size)
+    if len(stalls) < MOST_STALLS:
+        stalls.append(Stall(way.open_since, None, time, way.open_times, length))
+
+
+def acknowledged(way: Way, ack: int, time: int) -> None:
+    """Take note that the other end has what was sent before `ack`."""
+    if way.acked >= 0 and (ack - way.acked & MASK) >= HALF:
+        return
+    if way.acked >= 0 and not way.open_times:
+        way.largest_acked = max(way.largest_acked, ack - way.acked & MASK)
+    way.acked = ack
+    if way.next >= 0 and 0 < (ack - way.next & MASK) < HALF:
+        way.unseen += ack - way.next & MASK
+        way.next = ack
+    way.holes = [hole for hole in way.holes if (hole[0] - ack & MASK) < HALF] if way.holes else way.holes
+    if way.open_times:
+        stall = way.stalls[-1]
+        if stall.until is None:
+            way.stalls[-1] = stall._replace(until=time)
+        way.open_times = 0

@@ -29,9 +29,7 @@ class Receiver(Protocol):
     """Who takes the bytes; `time` and `number` are those of the packet that brought them, or showed the gap."""
 
     def data(self, payload: bytes, time: int, number: int) -> None: ...
-
     def gap(self, length: int, time: int, number: int) -> None: ...
-
     def end(self, time: int, number: int) -> None: ...
 
 
@@ -39,9 +37,7 @@ class _Nobody:
     """Takes the place of a receiver that wants no more, so that it can be freed."""
 
     def data(self, payload: bytes, time: int, number: int) -> None: ...
-
     def gap(self, length: int, time: int, number: int) -> None: ...
-
     def end(self, time: int, number: int) -> None: ...
 
 
@@ -79,27 +75,24 @@ class Stream:
         "_acknowledged", "_fin", "_given_up_at", "_held", "_ledger", "_runs", "_segments", "_size", "certain",
         "deadline", "due", "ended", "first", "receiver", "regular",
     )  # fmt: skip
-    certain: bool
-    deadline: int
-    due: int
-    ended: bool
-    receiver: Receiver
-    regular: bool
 
     def __init__(
         self, receiver: Receiver = NOBODY, *, segments: int = SEGMENTS, size: int = BYTES, held: Held | None = None
     ) -> None:
         self._ledger = held
-        self.receiver = receiver
+        self.receiver: Receiver = receiver
         self._segments, self._size = segments, size
-        self.due = 0
+        self.due: int = 0
         self._runs: list[EarlyBytes] = NOTHING
         self._held = 0
         self._fin: EarlyBytes | None = None
-        self._acknowledged, self.deadline = 0, NEVER
+        self._acknowledged = 0
+        self.deadline: int = NEVER
         self._given_up_at = NEVER, NEVER
         self.first: int | None = None
-        self.certain = self.ended = self.regular = False
+        self.certain: bool = False
+        self.ended: bool = False
+        self.regular: bool = False
 
     @property
     def finished(self) -> bool:
@@ -193,9 +186,7 @@ class Stream:
 
     def close(self, time: int, number: int) -> None:
         """Deliver what waits with its gaps, then the end; no packets follow."""
-        while (goal := self._goal()) is not None:
-            self._skip(goal)
-        self._settle()
+        self._give_up(NEVER)
         self._end(time, number)
 
     def ignore(self) -> None:
@@ -234,21 +225,17 @@ class Stream:
         elif runs and run.start < runs[-1].end:
             self._insert(run)
             self._settle()
-        else:
-            self._append(run)
-
-    def _append(self, run: EarlyBytes) -> None:
-        """Keep a run that lies behind all others: nothing becomes due by it."""
-        if self._runs:
-            self._runs.append(run)
-        else:
-            self._runs = [run]
-        self._held += len(run.payload)
-        self.regular = False
-        if len(self._runs) > self._segments or self._held > self._size:
-            self._settle()
-        elif self._held > SMALL and self._ledger is not None:
-            self._ledger.hold(self, self._held)
+        else:  # it lies behind all others: nothing becomes due by it
+            if runs:
+                runs.append(run)
+            else:
+                self._runs = [run]
+            self._held += len(run.payload)
+            self.regular = False
+            if len(self._runs) > self._segments or self._held > self._size:
+                self._settle()
+            elif self._held > SMALL and self._ledger is not None:
+                self._ledger.hold(self, self._held)
 
     def let_go(self) -> None:
         """Give up the holes before most of what waits."""

@@ -10,11 +10,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from kdbg.budget import Held
-from kdbg.capture.packet import ACK, FIN, RST, SYN, Packet, reverse
-from kdbg.streams.tcp.connection import NO_PACKETS, Connection, TrackedConnection
-from kdbg.streams.tcp.stream import BYTES, MASK, SEGMENTS, Receiver, Stream
+from kdbg.capture.packet import ACK, FIN, RST, SYN, Packet, endpoint, reverse
 
-from .connection import is_same, lowest, reopened
+from .connection import NO_PACKETS, Connection, TrackedConnection, is_same, lowest, reopened
+from .stream import BYTES, MASK, SEGMENTS, Receiver, Stream
 
 CONNECTIONS = 65_536
 SHUFFLED, LOOK = 1024, 64
@@ -94,7 +93,7 @@ class ConnectionTable:
             if stream.near(seq) and not (connection.reset or stream.older(seq)):
                 connection.reset = True
                 connection.refused = stream is connection.answered and 0 < connection.asks == connection.packets - 1
-                self._await(connection, packet)
+                self._await(connection, number, time)
             return
         if length:
             stream.receive(seq, payload, length, time, number)
@@ -165,7 +164,7 @@ class ConnectionTable:
         connection, stream, other = entry
         if not connection.early:
             connection.early = []
-            self._await(connection, packet)
+            self._await(connection, *packet[:2])
         before = stream.due, other.due, stream.ended, other.ended
         if _is_due(entry, packet):
             self._take(entry, packet)
@@ -173,12 +172,10 @@ class ConnectionTable:
             connection.early.append(packet)
         if packet[5] & SYN or (stream.due, other.due, stream.ended, other.ended) != before:
             self._take_due(connection)
-        elif len(connection.early) > SHUFFLED or self._is_much(connection.early, packet):
+        elif len(connection.early) > SHUFFLED or (
+            packet[7] > LARGE and sum(early[7] for early in connection.early) > self._size
+        ):
             self._give_up(connection, NEVER)  # the packets' numbers do not count them
-
-    def _is_much(self, early: Sequence[Packet], latest: Packet) -> bool:
-        """Whether packets of which the latest is large hold more than a stream may."""
-        return latest[7] > LARGE and sum(packet[7] for packet in early) > self._size
 
     def _take_due(self, connection: Connection) -> None:
         early, entries = connection.early, self._entries
@@ -200,17 +197,14 @@ class ConnectionTable:
         self._take_due(connection)
         while early := connection.early:
             if early[0][0] + SHUFFLED > number:
-                self._await(connection, early[0])
+                self._await(connection, *early[0][:2])
                 return
             self._entries[early[0][2]][2].give_up(early[0][4])
             connection.lossy = not _is_due(self._entries[early[0][2]], early[0])
             self._take_due(connection)
 
-    def _await(self, connection: Connection, packet: Packet) -> None:
-        """Come back to a connection some packets after this one."""
-        self._await_until(connection, packet[0], packet[1])
-
-    def _await_until(self, connection: Connection, number: int, time: int) -> None:
+    def _await(self, connection: Connection, number: int, time: int) -> None:
+        """Come back to a connection some packets after the one of this number."""
         self._waiting.append((number + LOOK, connection, number + SHUFFLED, time + LATE))
         self._due = self._waiting[0][0]
 
@@ -226,7 +220,7 @@ class ConnectionTable:
                 self._give_up(connection, max(number, last))
             if connection.reset and not connection.ended:
                 if number < NEVER and connection.last_packet + SHUFFLED > last:
-                    self._await_until(connection, connection.last_packet, connection.last_time)
+                    self._await(connection, connection.last_packet, connection.last_time)
                 else:
                     connection.close()
         self._due = waiting[0][0] if waiting else NEVER
@@ -263,13 +257,18 @@ class ConnectionTable:
 
     def _open(self, packet: Packet) -> TrackedConnection:
         flow, flags = packet[2], packet[5]
-        if flags & ACK if flags & SYN else _by_port(flow):
+        source, destination = int.from_bytes(flow[-4:-2], "big"), int.from_bytes(flow[-2:], "big")
+        # Without a SYN the lower port is likely the listening one, unless it is ephemeral: then who speaks first asks.
+        if flags & ACK if flags & SYN else source < destination and source < EPHEMERAL:
             flow = reverse(flow)
         if len(self._entries) >= 2 * self._most:
             self._make_room()
         self._count += 1
         sent, answered = (Stream(segments=self._segments, size=self._size, held=self._held) for _ in range(2))
-        connection = Connection(self._count, flow, packet, sent, answered)
+        number, time = packet[:2]
+        connection = Connection(
+            self._count, *endpoint(flow), sent, answered, bool(flags & SYN), number, number, time, time
+        )
         self._entries[reverse(flow)] = connection, answered, sent
         self._entries[flow] = connection, sent, answered
         for_sent, for_answered = self._accept(connection)
@@ -285,15 +284,6 @@ class ConnectionTable:
             self._end(self._entries[flow][0])
             del self._entries[flow]
             self._entries.pop(reverse(flow), None)
-
-
-def _by_port(flow: bytes) -> bool:
-    """Whether the source is likely the listening end: its port is the lower one, and no ephemeral one.
-
-    Between two ephemeral ports who speaks first is taken for the initiator.
-    """
-    source, destination = int.from_bytes(flow[-4:-2], "big"), int.from_bytes(flow[-2:], "big")
-    return source < destination and source < EPHEMERAL
 
 
 def _is_due(entry: TrackedConnection, packet: Packet) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 OF = "kdbg proxy"
 """Who signs."""
@@ -50,10 +50,15 @@ def made(hosts: Sequence[str]) -> Made:
         .add_extension(identifier, critical=False)
         .sign(authority, hashes.SHA256())
     )
-    names = x509.SubjectAlternativeName([_named(host) for host in hosts])
+    names = list[x509.GeneralName]()
+    for host in hosts:
+        try:
+            names.append(x509.IPAddress(ip_address(host)))
+        except ValueError:
+            names.append(x509.DNSName(host))
     signed = (
         builder(hosts[0], own)
-        .add_extension(names, critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False)
         .sign(authority, hashes.SHA256())
@@ -61,12 +66,3 @@ def made(hosts: Sequence[str]) -> Made:
     pem = serialization.Encoding.PEM
     key = own.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     return Made(trusted.public_bytes(pem), key + signed.public_bytes(pem))
-
-
-def _named(host: str) -> Any:
-    from cryptography import x509
-
-    try:
-        return x509.IPAddress(ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)

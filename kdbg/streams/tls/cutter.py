@@ -27,30 +27,26 @@ class Record(NamedTuple):
 
 
 class RecordOwner(Protocol):
-    """Who takes the records of one direction."""
+    """Who takes the records of one direction (`TlsDirection`).
 
-    def record(self, record: Record) -> bool:
-        """Take a record; False if it must wait: it is given again by `Cutter.go_on`."""
+    A `record` that must wait (False) is given again by `Cutter.go_on`. `broken`: a record with a body of `length` bytes
+    was not captured whole; `lost`: the last bytes are in no record. `proves` judges a record that may begin `passed`
+    bytes behind the last one.
+    """
 
-    def broken(self, length: int, time: int, number: int) -> None:
-        """Take note that a record with a body of `length` bytes was not captured whole."""
-
-    def proves(self, record: Record, passed: int) -> bool:
-        """Return whether this is a record indeed, with `passed` bytes since the end of the last one."""
-
-    def lost(self, length: int, time: int, number: int) -> None:
-        """Take note that the last `length` bytes of the direction are in no record."""
+    def record(self, record: Record) -> bool: ...
+    def broken(self, length: int, time: int, number: int) -> None: ...
+    def proves(self, record: Record, passed: int) -> bool: ...
+    def lost(self, length: int, time: int, number: int) -> None: ...
 
 
 class Cutter:
     """Cuts one direction into records."""
 
-    owner: RecordOwner
-
     __slots__ = ("_base", "_data", "_ignored", "_marks", "_needed", "_passed", "_searching", "owner")
 
     def __init__(self, owner: RecordOwner) -> None:
-        self.owner = owner
+        self.owner: RecordOwner = owner
         self._data = bytearray()
         self._marks: list[Mark] = []
         self._base = self._ignored = self._passed = 0

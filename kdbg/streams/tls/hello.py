@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 CLIENT_HELLO, SERVER_HELLO, ENCRYPTED_EXTENSIONS, CERTIFICATE, FINISHED, KEY_UPDATE = 1, 2, 8, 11, 20, 24
@@ -86,43 +87,31 @@ class _HelloReader:
         return self.take(self.number(size))
 
 
-def client_hello(body: bytes) -> Hello | None:
-    """Return what a ClientHello says, None for one that is damaged."""
-    try:
-        reader = _HelloReader(body)
-        version, random, session = reader.number(2), reader.take(32), reader.vector(1)
-        suites = _numbers(reader.vector(2))
-        reader.vector(1)
-        found = _extensions(reader)
-        versions = (
-            _numbers(_HelloReader(found[SUPPORTED_VERSIONS]).vector(1)) if SUPPORTED_VERSIONS in found else (version,)
-        )
-        return Hello(
-            random, session, versions, suites, _server_name(found), _protocols(found), ENCRYPT_THEN_MAC in found
-        )
-    except struct.error:
+def hello(kind: int, body: bytes) -> Hello | None:
+    """Return what the body of a ClientHello or ServerHello says; None for one that is damaged, and of other kinds."""
+    if kind not in (CLIENT_HELLO, SERVER_HELLO):
         return None
-
-
-def server_hello(body: bytes) -> Hello | None:
-    """Return what a ServerHello says, None for one that is damaged."""
     try:
-        reader = _HelloReader(body)
+        reader, name = _HelloReader(body), ""
         version, random, session = reader.number(2), reader.take(32), reader.vector(1)
-        suite = reader.number(2)
-        reader.number(1)
+        versions: tuple[int, ...] = (version,)
+        if kind == SERVER_HELLO:
+            suites: tuple[int, ...] = (reader.number(2),)
+            reader.number(1)
+        else:
+            suites = _numbers(reader.vector(2))
+            reader.vector(1)
         found = _extensions(reader)
+        said = _HelloReader(found.get(SUPPORTED_VERSIONS, b""))
         if SUPPORTED_VERSIONS in found:
-            version = _HelloReader(found[SUPPORTED_VERSIONS]).number(2)
-        return Hello(random, session, (version,), (suite,), "", _protocols(found), ENCRYPT_THEN_MAC in found)
+            versions = (said.number(2),) if kind == SERVER_HELLO else _numbers(said.vector(1))
+        if kind == CLIENT_HELLO and found.get(SERVER_NAME):
+            inside = _HelloReader(_HelloReader(found[SERVER_NAME]).vector(2))
+            inside.number(1)
+            name = _text(inside.vector(2))
+        return Hello(random, session, versions, suites, name, _protocols(found), ENCRYPT_THEN_MAC in found)
     except struct.error:
         return None
-
-
-def hello(message: bytes) -> Hello | None:
-    """Return what a whole ClientHello or ServerHello says, None for any other bytes."""
-    reads = {CLIENT_HELLO: client_hello, SERVER_HELLO: server_hello}.get(message[0]) if message else None
-    return reads(message[4:]) if reads is not None else None
 
 
 def encrypted_extensions(body: bytes) -> tuple[str, ...]:
@@ -139,28 +128,19 @@ def certificate_names(body: bytes, *, tls_1_3: bool) -> tuple[str, ...]:
     None are found in one that is damaged, or without `cryptography`.
     """
     try:
-        reader = _HelloReader(body)
-        if tls_1_3:
-            reader.vector(1)
-        return _names(_HelloReader(reader.vector(3)).vector(3))
-    except struct.error:
-        return ()
-
-
-def _names(data: bytes) -> tuple[str, ...]:
-    try:
         from cryptography import x509
     except ImportError:
         return ()
     try:
-        found = x509.load_der_x509_certificate(data)
+        reader = _HelloReader(body)
+        if tls_1_3:
+            reader.vector(1)
+        found = x509.load_der_x509_certificate(_HelloReader(reader.vector(3)).vector(3))
         common = [each.value for each in found.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)]
-        try:
+        with suppress(x509.ExtensionNotFound):
             alternative = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
             common += alternative.get_values_for_type(x509.DNSName)
             common += map(str, alternative.get_values_for_type(x509.IPAddress))
-        except x509.ExtensionNotFound:
-            pass
     except Exception:  # whatever a hostile certificate makes it raise: names are no more than told
         return ()
     return tuple(dict.fromkeys(str(name)[:LONGEST_NAME] for name in common))[:MOST_NAMES]
@@ -175,14 +155,6 @@ def _extensions(reader: _HelloReader) -> dict[int, bytes]:
             number = inside.number(2)
             found[number] = inside.vector(2)
     return found
-
-
-def _server_name(found: dict[int, bytes]) -> str:
-    if not found.get(SERVER_NAME):
-        return ""
-    inside = _HelloReader(_HelloReader(found[SERVER_NAME]).vector(2))
-    inside.number(1)
-    return _text(inside.vector(2))
 
 
 def _protocols(found: dict[int, bytes]) -> tuple[str, ...]:

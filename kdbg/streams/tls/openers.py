@@ -84,13 +84,18 @@ class Suite(NamedTuple):
         """Whether it is one of TLS 1.3."""
         return "_WITH_" not in self.name
 
+    @property
+    def tag(self) -> int:
+        """Bytes of the checksum of a record, without CBC."""
+        return 8 if self.mode == "CCM_8" else 16
+
 
 @lru_cache
 def suite(code: int) -> Suite | None:
     """Return the suite of a code, None for one that is not decrypted."""
-    name = NAMES.get(code)
-    found = _PARTS.search(name) if name is not None else None
-    if name is None or found is None:
+    name = NAMES.get(code, "")
+    found = _PARTS.search(name)
+    if found is None:
         return None
     said = (found["hash"] or "SHA256").lower()
     mac = "sha1" if said == "sha" else said
@@ -120,11 +125,7 @@ def _aead(suite: Suite, key: bytes) -> AESGCM | AESCCM | ChaCha20Poly1305:
         return AESGCM(key)
     if suite.mode == "CHACHA20_POLY1305":
         return ChaCha20Poly1305(key)
-    return AESCCM(key, _tag(suite))
-
-
-def _tag(suite: Suite) -> int:
-    return 8 if suite.mode == "CCM_8" else 16
+    return AESCCM(key, suite.tag)
 
 
 class Sealed13:
@@ -134,7 +135,7 @@ class Sealed13:
 
     def __init__(self, suite: Suite, secret: bytes) -> None:
         self._suite, self._secret = suite, secret
-        self.overhead = 1 + _tag(suite)
+        self.overhead = 1 + suite.tag
         self._cipher = _aead(suite, expand_label(secret, b"key", suite.key, suite.prf))
         self._iv = int.from_bytes(expand_label(secret, b"iv", 12, suite.prf), "big")
 
@@ -158,9 +159,8 @@ class Sealed12:
 
     def __init__(self, suite: Suite, key: bytes, iv: bytes) -> None:
         self._cipher, self._iv = _aead(suite, key), iv
-        self._tag = _tag(suite)
         self.skip = 12 - len(iv)
-        self.overhead = self.skip + self._tag
+        self.overhead = self.skip + suite.tag
         self._whole = int.from_bytes(iv, "big")
 
     def open(self, number: int, kind: int, version: bytes, body: bytes) -> Plain | None:

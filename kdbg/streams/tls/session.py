@@ -44,26 +44,17 @@ QUIET = {"close_notify", "user_canceled"}
 
 
 class Why(StrEnum):
-    """Why a connection was not decrypted."""
+    """Why a connection was not decrypted; findings/text.py has the sentences."""
 
     NO_KEYS = "no-keys"
-    """No secrets were given at all."""
     OTHER_KEYS = "other-keys"
-    """Those that were given are of other connections."""
     WRONG_KEYS = "wrong-keys"
-    """Those that were given for this connection do not open its records."""
     NO_HANDSHAKE = "no-handshake"
-    """Its handshake is not in the capture."""
     UNSUPPORTED = "unsupported"
-    """Its version or its cipher suite is none that can be decrypted."""
     NO_LIBRARY = "no-library"
-    """The package that decrypts is not installed."""
     UNANSWERED = "unanswered"
-    """The client's first message had no answer."""
     REFUSED = "refused"
-    """The handshake ended with an alert, and nothing was said."""
     UNFINISHED = "unfinished"
-    """Nothing was said behind the handshake."""
 
 
 class TlsFacts(NamedTuple):
@@ -95,10 +86,6 @@ class TlsConnection:
     `closes` where there will not be any.
     """
 
-    keys: Keys
-    budget: Budget
-    decided: bool
-
     def __init__(
         self,
         keys: Keys,
@@ -106,7 +93,9 @@ class TlsConnection:
         opens: Callable[[TlsConnection], None],
         closes: Callable[[TlsConnection, Why], None],
     ) -> None:
-        self.keys, self.budget, self.tries = keys, budget, Tries()
+        self.keys: Keys = keys
+        self.budget: Budget = budget
+        self.tries: Tries = Tries()
         self._opens, self._closes = opens, closes
         self.sides: tuple[TlsDirection, TlsDirection] = TlsDirection(self), TlsDirection(self)
         self.client: TlsDirection | None = None
@@ -117,7 +106,7 @@ class TlsConnection:
         self._protocols: tuple[str, ...] = ()
         self._alerts: tuple[list[str], list[str]] = [], []
         self._obstacle: Why | None = None
-        self.decided = False
+        self.decided: bool = False
         self._failures = 0
         self._patience = MOST_SEEN
 
@@ -136,13 +125,15 @@ class TlsConnection:
 
     def message(self, side: TlsDirection, kind: int, body: bytes) -> None:
         """Take a handshake message."""
-        if kind == shake.CLIENT_HELLO and (asked := shake.client_hello(body)) is not None:
-            self.client, self._asked = side, asked
+        if kind in (shake.CLIENT_HELLO, shake.SERVER_HELLO):
+            said = shake.hello(kind, body)
+            if said is None or (kind == shake.SERVER_HELLO and said.random == shake.RETRY):
+                return
+            if kind == shake.CLIENT_HELLO:
+                self.client, self._asked = side, said
+            else:
+                self._server, self._chosen, self._protocols = side, said, said.protocols
             self._begin()
-        elif kind == shake.SERVER_HELLO and (chosen := shake.server_hello(body)) is not None:
-            if chosen.random != shake.RETRY:
-                self._server, self._chosen, self._protocols = side, chosen, chosen.protocols
-                self._begin()
         elif kind == shake.ENCRYPTED_EXTENSIONS:
             self._protocols = shake.encrypted_extensions(body)
         elif kind == shake.CERTIFICATE and side is self._server:

@@ -7,6 +7,7 @@ as could have been lost are tried, and no more than `Tries` has left for the who
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kdbg.streams.tcp.stream import NOBODY, Receiver
@@ -29,15 +30,11 @@ Event: TypeAlias = tuple[bytes | int | None, int, int]
 """Bytes, a gap's length, or None for the end; time; packet."""
 
 
+@dataclass(slots=True)
 class Tries:
     """How many more numbers may be tried: what a hostile capture could make of each gap is bounded by it."""
 
-    left: int
-
-    __slots__ = ("left",)
-
-    def __init__(self, left: int = 1 << 18) -> None:
-        self.left = left
+    left: int = 1 << 18
 
 
 class Budget(Protocol):
@@ -47,52 +44,34 @@ class Budget(Protocol):
 
 
 class SideOwner(Protocol):
-    """The session that a side belongs to."""
+    """The session that a side belongs to (`TlsConnection`)."""
 
     tries: Tries
     budget: Budget
     decided: bool
 
-    def encrypted(self, side: TlsDirection) -> bool | None:
-        """Say what becomes of an encrypted record: it is opened (True), waits (None), or is passed over (False)."""
-
-    def message(self, side: TlsDirection, kind: int, body: bytes) -> None:
-        """Take a handshake message."""
-
-    def alert(self, side: TlsDirection, body: bytes) -> None:
-        """Take an alert."""
-
-    def change_cipher(self, side: TlsDirection) -> None:
-        """Take note that records are encrypted from here on (before TLS 1.3)."""
-
-    def seen(self, length: int) -> None:
-        """Take note of bytes in which no record was opened yet."""
-
-    def opened(self) -> None:
-        """Take note that the first record of a side was opened."""
-
-    def failed(self) -> None:
-        """Take note that a record could not be opened."""
-
-    def waits(self) -> None:
-        """Take note that more waits for secrets than did before."""
-
-    def ended(self, side: TlsDirection) -> None:
-        """Take note that nothing follows."""
+    def encrypted(self, side: TlsDirection) -> bool | None: ...
+    def message(self, side: TlsDirection, kind: int, body: bytes) -> None: ...
+    def alert(self, side: TlsDirection, body: bytes) -> None: ...
+    def change_cipher(self, side: TlsDirection) -> None: ...
+    def seen(self, length: int) -> None: ...
+    def opened(self) -> None: ...
+    def failed(self) -> None: ...
+    def waits(self) -> None: ...
+    def ended(self, side: TlsDirection) -> None: ...
 
 
 class TlsDirection:
     """A tcp.Receiver. `receiver` takes the plain bytes. `sealed`: what follows is encrypted; `over`: nothing does."""
 
-    sealed: bool
-    over: bool
-
     def __init__(self, session: SideOwner) -> None:
         self._session = session
         self.receiver: Receiver = NOBODY
         self.messages: HandshakeReassembly = HandshakeReassembly()
-        self.sealed = self.over = False
-        self._held = 0
+        self.sealed: bool = False
+        self.over: bool = False
+        self.held: int = 0
+        """How many bytes wait."""
         self._sound = self._all_kinds = False
         self._cutter = Cutter(self)
         self._openers: list[Opener] = []
@@ -162,11 +141,6 @@ class TlsDirection:
         """Whether something waits for secrets."""
         return self._waiting is not None
 
-    @property
-    def held(self) -> int:
-        """How many bytes wait."""
-        return self._held
-
     def use(self, openers: list[Opener], *, at_once: bool) -> None:
         """Open records by these, one after the other; `at_once`, or from the change of the cipher on.
 
@@ -182,19 +156,16 @@ class TlsDirection:
         it is, changes none."""
         if len(self._openers) > 1:
             del self._openers[0]
-            self._begin_anew()
+            self.messages.again()
+            self._number = 0
 
     def update(self) -> None:
         """Open what follows by the key that follows from the one in use."""
         following = self._openers[0].following() if self._openers else None
         if following is not None:
             self._openers = [following]
-            self._begin_anew()
-
-    def _begin_anew(self) -> None:
-        """Count from the first record under a key."""
-        self.messages.again()
-        self._number = 0
+            self.messages.again()
+            self._number = 0
 
     def seal(self) -> None:
         """Take note that what follows is encrypted, with the last of the keys that are known."""
@@ -211,29 +182,27 @@ class TlsDirection:
             self._session.change_cipher(self)
             return True
         if record.kind != DATA and not (self.sealed and self._all_kinds):
-            self._in_the_clear(record)
+            self._take(record, (record.kind, record.body))
             return True
         verdict = self._session.encrypted(self)
         if verdict is None:
-            self._waiting, self._held = [], self._cutter.held
-            self._session.budget.left -= self._held
+            self._waiting, self.held = [], self._cutter.held
+            self._session.budget.left -= self.held
             return False
         if verdict:
             self._open(record)
         return True
 
-    def broken(self, length: int, time: int, number: int) -> None:
-        """Take note that a record was not captured whole: its bytes are a gap."""
-        self._miss(length, time, number)
-
     def proves(self, record: Record, passed: int) -> bool:
         """Return whether a record behind a gap can be opened, and go on with its number; what was missed is a gap."""
         if self.over:
             return False
-        if not self._openers:
-            return self._begins(record)
-        most = passed // (HEAD + SMALLEST) + 1
-        found = self._search(record, most)
+        if not self._openers:  # a client says hello twice where the server asks it to
+            if record.kind != HANDSHAKE or not record.body or hello(record.body[0], record.body[4:]) is None:
+                return False
+            self.messages.again()
+            return True
+        found = self._search(record, passed // (HEAD + SMALLEST) + 1)
         if found is None:
             return False
         place, opener, number = found
@@ -243,25 +212,10 @@ class TlsDirection:
             self.receiver.gap(length, *record.marks[0][1:])
         return True
 
-    def _begins(self, record: Record) -> bool:
-        """Return whether a hello stands in a record behind a gap: a client asks twice where the server asks it to."""
-        if record.kind != HANDSHAKE or hello(record.body) is None:
-            return False
-        self.messages.again()
-        return True
-
     def lost(self, length: int, time: int, number: int) -> None:
         """Take note that the last bytes of the direction are in no record."""
         if self._openers and self.sealed:
             self.receiver.gap(length, time, number)
-
-    def _in_the_clear(self, record: Record) -> None:
-        """Take a record that is not encrypted."""
-        if record.kind == HANDSHAKE:
-            for kind, body in self.messages.take(record.body):
-                self._session.message(self, kind, body)
-        elif record.kind == ALERT:
-            self._session.alert(self, record.body)
 
     def _open(self, record: Record) -> None:
         plain = self._openers[0].open(self._number, record.kind, record.version, record.body)
@@ -269,7 +223,7 @@ class TlsDirection:
             self._go_to(found)
             plain = self._openers[0].open(self._number, record.kind, record.version, record.body)
         if plain is None:
-            self._miss(len(record.body), *record.marks[0][1:])
+            self.broken(len(record.body), *record.marks[0][1:])
             self._session.failed()
             return
         self._number += 1
@@ -279,20 +233,15 @@ class TlsDirection:
         self._take(record, plain)
 
     def _take(self, record: Record, plain: Plain) -> None:
-        """Take what was in a record."""
-        kind, data = plain
-        if kind == DATA:
-            if data:
-                self._deliver(record, data)
-        elif kind == HANDSHAKE:
+        """Take what was in a record; give its data on, each byte with the packet that brought it."""
+        (kind, data), marks = plain, record.marks
+        if kind == HANDSHAKE:
             for message, body in self.messages.take(data):
                 self._session.message(self, message, body)
         elif kind == ALERT:
             self._session.alert(self, data)
-
-    def _deliver(self, record: Record, data: bytes) -> None:
-        """Give the plain bytes on, each with the packet that brought it."""
-        marks = record.marks
+        if kind != DATA or not data:
+            return
         if len(marks) == 1:
             self.receiver.data(data, *marks[0][1:])
             return
@@ -303,7 +252,7 @@ class TlsDirection:
                 self.receiver.data(data[start:end], time, number)
             start = end
 
-    def _miss(self, length: int, time: int, number: int) -> None:
+    def broken(self, length: int, time: int, number: int) -> None:
         """Pass over a record with a body of `length` bytes, which count as a gap where they held plain ones."""
         self.messages.lost()
         if self.sealed and self._openers and self._sound:
@@ -347,13 +296,13 @@ class TlsDirection:
     def _wait(self, event: Event, length: int) -> None:
         if self._waiting is not None:
             self._waiting.append(event)
-            self._held += length
+            self.held += length
             self._session.budget.left -= length
             self._session.waits()
 
     def _release(self) -> list[Event]:
         """Return what waited; nothing does any more."""
         waited, self._waiting = self._waiting or [], None
-        self._session.budget.left += self._held
-        self._held = 0
+        self._session.budget.left += self.held
+        self.held = 0
         return waited

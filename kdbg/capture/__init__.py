@@ -16,12 +16,11 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from ..protocol.findings import Finding, Kind
 from ..protocol.findings.facts import CaptureTrouble
-from .formats import Batch, Damaged, open_reader, packets_of
 from .keylog import KeyLog
 from .links import IPV4, IPV6, RAW, TCP, Found, Fragment, Fragments, dissector
 from .packet import SHUT, Packet, Segment
 from .pcap import RawPacket
-from .source import Source, open_source
+from .source import Batch, Damaged, Source, open_reader, open_source, packets_of
 
 __all__ = ["Capture", "Packet", "open_capture"]
 
@@ -140,14 +139,11 @@ class Capture:
     that stand in it, and others that it is given.
     """
 
-    packets: int
-    bytes: int
-    other: int
-
     def __init__(self, source: Source, *, before: int = 0, keys: KeyLog | None = None) -> None:
         self.name: str = source.name
-        self.packets = before
-        self.bytes = self.other = 0
+        self.packets: int = before
+        self.bytes: int = 0
+        self.other: int = 0
         self.first_time: int | None = None
         self.last_time: int | None = None
         self._notes: dict[str, int] = {}
@@ -210,16 +206,21 @@ class Capture:
         self.source.close()
 
     def _blocks(self, arrived: Iterator[Batch]) -> Generator[list[Packet], None, None]:
-        for data, raw in self._sound(arrived):
-            if not raw:
-                yield []
-            elif not self._singly:
-                if packets := self._segments(data, raw):
-                    yield packets
-            else:
-                for each in raw:
-                    if packets := self._segments(data, [each]):
+        """Yield the packets before the damage, if there is any."""
+        trouble = ""
+        try:
+            for data, raw in arrived:
+                if not raw:
+                    yield []
+                for some in [[each] for each in raw] if self._singly else [raw] if raw else []:
+                    if packets := self._segments(data, some):
                         yield packets
+        except Damaged as damage:
+            trouble = str(damage).format(last=self.packets, next=self.packets + 1)
+        if self.source.feed.trouble:
+            trouble = f"{self.source.feed.trouble}, after packet {self.packets}"
+        if trouble:
+            self._note(trouble)
 
     def _segments(self, data: Data, raw: list[RawPacket]) -> list[Packet]:
         """Return the TCP segments, and count."""
@@ -249,18 +250,6 @@ class Capture:
 
     def _is_silent(self) -> bool:
         return self._pause is not None and self.source.is_silent(self._pause)
-
-    def _sound(self, arrived: Iterator[Batch]) -> Iterator[Batch]:
-        """Yield the packets before the damage, if there is any."""
-        trouble = ""
-        try:
-            yield from arrived
-        except Damaged as damage:
-            trouble = str(damage).format(last=self.packets, next=self.packets + 1)
-        if self.source.feed.trouble:
-            trouble = f"{self.source.feed.trouble}, after packet {self.packets}"
-        if trouble:
-            self._note(trouble)
 
     def _note(self, text: str) -> None:
         if text in self._notes or len(self._notes) < MOST_NOTES:

@@ -15,7 +15,6 @@ from typing import BinaryIO, NamedTuple
 
 from ..atomic import AtomicFile
 from ..errors import CaptureError
-from .formats import Damaged, open_reader, packets_of
 from .links import RAW, Found, Fragment, Fragments, dissector
 from .packet import Packet
 from .pcap import SNAPLEN, file_header
@@ -32,7 +31,7 @@ from .pcapng import (
     Counted,
     PcapngReader,
 )
-from .source import Source, open_source
+from .source import Damaged, Source, open_reader, open_source, packets_of
 
 
 class Frame(NamedTuple):
@@ -48,12 +47,9 @@ class Frame(NamedTuple):
 class Frames:
     """A context manager, to be iterated once. `problem` says what ended the file early; "" for a file that is whole."""
 
-    source: Source
-    problem: str
-
     def __init__(self, source: str | os.PathLike[str] | BinaryIO) -> None:
-        self.source = open_source(source)
-        self.problem = ""
+        self.source: Source = open_source(source)
+        self.problem: str = ""
         try:
             self._reader, self._head = open_reader(self.source, lambda text: None)
         except BaseException:
@@ -116,9 +112,11 @@ class Dissectors:
         self.is_piece, self.whole, self.pieces = isinstance(found, Fragment), b"", []
         pieces = list[FragmentFrame]()
         while isinstance(found, Fragment):
-            pieces = self._hold(found, pieces or [FragmentFrame(frame, found)])
-            whole = self._fragments.add(found, frame.time)
-            self._let_go()
+            held = self._held.setdefault(found.key, [])
+            held += pieces or [FragmentFrame(frame, found)]
+            pieces, whole = held, self._fragments.add(found, frame.time)
+            for key in [key for key in self._held if key not in self._fragments]:  # nothing waits for those any more
+                del self._held[key]
             if whole is None:
                 return None
             self.whole = b"" if self.whole else whole
@@ -131,17 +129,6 @@ class Dissectors:
         if dissect is None:
             dissect = self._by_link[link] = dissector(link)
         return dissect(data)
-
-    def _hold(self, fragment: Fragment, pieces: list[FragmentFrame]) -> list[FragmentFrame]:
-        """Hold pieces beside those with the same key; return all of them."""
-        held = self._held.setdefault(fragment.key, [])
-        held += pieces
-        return held
-
-    def _let_go(self) -> None:
-        """Forget the pieces that nothing waits for any more."""
-        for key in [key for key in self._held if key not in self._fragments]:
-            del self._held[key]
 
 
 NANOSECONDS = 9
@@ -228,28 +215,17 @@ class FrameWriter:
 
     def add(self, frame: Frame) -> None:
         """Write a frame."""
+        link = frame.link
+        if link not in self._links and (self.pcapng or not self._links):
+            self._links.append(link)
+            self._output.write(interface(link) if self.pcapng else file_header(link))
         if self.pcapng:
-            data = enhanced(self._interface(frame.link), frame.time, frame.data, frame.sent)
-        else:
-            if not self._links:
-                self._links.append(frame.link)
-                self._output.write(file_header(frame.link))
-            if frame.link != self._links[0]:
-                problem = f"a pcap file has one link type, but the packets have {self._links[0]} and {frame.link}"
-                raise CaptureError(self.name, problem, REMEDY)
-            data = self._record(frame)
-        self._output.write(data)
-
-    def _record(self, frame: Frame) -> bytes:
-        """Return a packet as a pcap file has it, whose times end in 2106."""
+            self._output.write(enhanced(self._links.index(link), frame.time, frame.data, frame.sent))
+            return
+        if link != self._links[0]:
+            problem = f"a pcap file has one link type, but the packets have {self._links[0]} and {link}"
+            raise CaptureError(self.name, problem, REMEDY)
         seconds, rest = divmod(frame.time, 1_000_000_000)
         if seconds >> 32:
             raise CaptureError(self.name, "a pcap file cannot store times after 2106", REMEDY)
-        return struct.pack("<IIII", seconds, rest, len(frame.data), frame.sent) + frame.data
-
-    def _interface(self, link: int) -> int:
-        """Return the number of the interface with this link type; describe it first where it is new."""
-        if link not in self._links:
-            self._links.append(link)
-            self._output.write(interface(link))
-        return self._links.index(link)
+        self._output.write(struct.pack("<IIII", seconds, rest, len(frame.data), frame.sent) + frame.data)

@@ -63,18 +63,13 @@ class Secrets:
         return self._found.get(key)
 
     def _read(self, lines: bytes) -> None:
-        for label, key, secret in LINE.findall(lines):
-            self._add(label.decode().upper(), key, secret)
-        for key, secret in SESSION.findall(lines):
-            self._add(MASTER, key, secret)
-
-    def _add(self, label: str, key: bytes, secret: bytes) -> None:
-        """Keep a secret, which stands in hexadecimal digits as what it is found by does."""
-        of = self._found.setdefault(bytes.fromhex(key.decode()), {})
-        self.count += label not in of
-        of[label] = bytes.fromhex(secret.decode())
-        while self.count > MOST:
-            self.count -= len(self._found.pop(next(iter(self._found))))
+        secrets = LINE.findall(lines) + [(MASTER.encode(), key, secret) for key, secret in SESSION.findall(lines)]
+        for label, key, secret in secrets:  # key and secret in hexadecimal digits
+            of, name = self._found.setdefault(bytes.fromhex(key.decode()), {}), label.decode().upper()
+            self.count += name not in of
+            of[name] = bytes.fromhex(secret.decode())
+            while self.count > MOST:
+                self.count -= len(self._found.pop(next(iter(self._found))))
 
 
 class KeyFile:
@@ -111,10 +106,8 @@ class KeyFile:
         self.secrets.flush()
 
 
-@lru_cache(maxsize=16)
-def key_file(path: str) -> KeyFile:
-    """Return the key log of this path, read once for all captures."""
-    return KeyFile(path)
+key_file = lru_cache(maxsize=16)(KeyFile)
+"""Returns the key log of a path, read once for all captures."""
 
 
 class KeyLog:

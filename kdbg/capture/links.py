@@ -70,92 +70,57 @@ def dissector(link: int, note: Callable[[str], None] = lambda text: None) -> Cal
     """Return the function for one link type; `note` is told of what cannot be read, now or later."""
     native = LINKS.get(link)
     if native is None:
-        return _foreign(link, note)
+        try:
+            from kdbg.capture.tunnels import require
+
+            require(link)
+        except LookupError:
+            note(f"unknown link type {link}: packets skipped")
+            return lambda data: None
+        except ImportError:
+            note(f"packets of link type {link} skipped: install scapy to decode them")
+            return lambda data: None
 
     def dissect(data: bytes) -> Found:
         try:
-            return native(data)
-        except Unusual:
-            return _innermost(link, data, note)
+            if native is not None:
+                return native(data)
         except (struct.error, IndexError, RecursionError):  # cut short, or a tunnel in a tunnel without end
             return None
+        except Unusual:
+            pass
+        try:
+            from kdbg.capture.tunnels import innermost
+
+            packet = innermost(link, data)
+            return None if packet is None else by_version(packet, 0)
+        except ImportError:
+            note("tunnelled packets skipped: install scapy to decode them")
+        except (Unusual, struct.error, IndexError, RecursionError):  # as scapy reads it, there is TCP in it
+            pass
+        return None
 
     return dissect
 
 
-def _foreign(link: int, note: Callable[[str], None]) -> Callable[[bytes], Found]:
-    """Return the function for a link type that is scapy's alone."""
-    try:
-        from kdbg.capture.tunnels import innermost, require
-
-        require(link)
-    except LookupError:
-        note(f"unknown link type {link}: packets skipped")
-    except ImportError:
-        note(f"packets of link type {link} skipped: install scapy to decode them")
-    else:
-        return lambda data: _inner(innermost(link, data))
-    return lambda data: None
-
-
-def _innermost(link: int, data: bytes, note: Callable[[str], None]) -> Found:
-    """Let scapy look."""
-    try:
-        from kdbg.capture.tunnels import innermost
-    except ImportError:
-        note("tunnelled packets skipped: install scapy to decode them")
-        return None
-    return _inner(innermost(link, data))
-
-
-def _inner(packet: bytes | None) -> Found:
-    """Read an IP packet that scapy found."""
-    try:
-        return None if packet is None else ipv4(packet, 0) if packet[0] >> 4 == 4 else ipv6(packet, 0)
-    except (Unusual, struct.error, IndexError, RecursionError):  # as scapy reads it, there is TCP in it
-        return None
+def by_version(data: bytes, start: int) -> Found:
+    """Read an IP packet by the version in its header."""
+    return ipv4(data, start) if data[start] >> 4 == 4 else ipv6(data, start)
 
 
 def ethernet(data: bytes) -> Found:
-    kind = data[12:14]
-    return ipv4(data, 14) if kind == IPV4 else _network(kind, data, 14)
-
-
-def cooked(data: bytes) -> Found:
-    """Read a packet of Linux's "any" interface, version 1 (SLL)."""
-    kind = data[14:16]
-    return ipv4(data, 16) if kind == IPV4 else _network(kind, data, 16)
-
-
-def cooked2(data: bytes) -> Found:
-    kind = data[:2]
-    return ipv4(data, 20) if kind == IPV4 else _network(kind, data, 20)
-
-
-def raw(data: bytes) -> Found:
-    return ipv4(data, 0) if data[0] >> 4 == 4 else ipv6(data, 0)
-
-
-def loopback(data: bytes) -> Found:
-    """Read a packet of BSD's loopback, by the version in its IP header.
-
-    The 4-byte family in front comes in any byte order, and IPv6 has four numbers there.
-    """
-    return ipv4(data, 4) if data[4] >> 4 == 4 else ipv6(data, 4)
+    return _network(data[12:14], data, 14)
 
 
 LINKS: dict[int, Callable[[bytes], Found]] = {
-    0: loopback,
+    # BSD's loopback: the 4-byte family in front comes in any byte order, and IPv6 has four numbers there
+    **dict.fromkeys((0, 108), lambda data: by_version(data, 4)),
     1: ethernet,
-    12: raw,
-    14: raw,
-    101: raw,
-    108: loopback,
-    113: cooked,
-    228: raw,
-    229: raw,
-    276: cooked2,
+    **dict.fromkeys((12, 14, RAW, 228, 229), lambda data: by_version(data, 0)),
+    113: lambda data: _network(data[14:16], data, 16),
+    276: lambda data: _network(data[:2], data, 20),
 }
+"""By link type; 113 and 276 are Linux's "any" interface, versions 1 (SLL) and 2."""
 
 
 def _network(kind: bytes, data: bytes, start: int) -> Found:
@@ -233,7 +198,12 @@ def _ipv6(data: bytes, start: int, header: int, end: int) -> Found:
         elif header == 44:
             fragment = _SHORT(data, body + 2)[0]
             if fragment & 0xFFF9:
-                return _piece6(data, start, body, end, fragment)
+                following, addresses = data[body], data[start + 8 : start + 40]
+                if following not in CARRIERS and following not in EXTENSIONS:
+                    return None
+                front = data[start : start + 4] + bytes(2) + bytes([following]) + data[start + 7 : start + 8]
+                key = addresses + data[body + 4 : body + 8]
+                return _piece(key, front + addresses, fragment & 0xFFF8, bool(fragment & 1), data, body + 8, end)
             size = 8
         elif header == 51:  # authentication header
             size = (data[body + 1] + 2) * 4
@@ -243,17 +213,6 @@ def _ipv6(data: bytes, start: int, header: int, end: int) -> Found:
     if header != TCP:
         return _carried(header, data, body)
     return _tcp(data, data[start + 8 : start + 40], body, end)
-
-
-def _piece6(data: bytes, start: int, body: int, end: int, fragment: int) -> Found:
-    """Read a piece of an IPv6 packet, whose fragment header stands at `body`."""
-    following = data[body]
-    if following not in CARRIERS and following not in EXTENSIONS:
-        return None
-    addresses = data[start + 8 : start + 40]
-    header = data[start : start + 4] + bytes(2) + bytes([following]) + data[start + 7 : start + 8] + addresses
-    key = addresses + data[body + 4 : body + 8]
-    return _piece(key, header, fragment & 0xFFF8, bool(fragment & 1), data, body + 8, end)
 
 
 def _piece(key: bytes, header: bytes, offset: int, more: bool, data: bytes, body: int, end: int) -> Found:

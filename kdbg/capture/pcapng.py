@@ -71,10 +71,6 @@ class Counted(NamedTuple):
         return max(self.accepted - self.dropped - self.delivered, 0)
 
 
-class _Malformed(Exception):
-    """A block whose lengths are sound holds less than a block of its kind must."""
-
-
 class PcapngReader:
     """Takes the packets out of the bytes of a file, from its first byte on.
 
@@ -99,23 +95,23 @@ class PcapngReader:
             kind, length = self._pair(data, place)
             if kind == SECTION:
                 length = self._section(data, place)
-            if not SMALLEST <= length <= LARGEST:
-                return PcapBlock(packets, place, 0, _absurd(kind, length))
             end = place + length
-            behind = end + (-length & 3)
-            if behind > len(data):
+            behind, absurd = end + (-length & 3), not SMALLEST <= length <= LARGEST
+            if not absurd and behind > len(data):
                 return PcapBlock(packets, place, behind - len(data))
-            if self._single(data, behind - 4)[0] != length:
-                return PcapBlock(packets, place, 0, _unequal(kind))
-            read = self._readers.get(kind)
-            if read is not None:
-                try:
-                    packet = read(data, place + 8, end - 4)
-                except _Malformed:
-                    self._note(f"damaged pcapng block of type {kind} skipped")
-                else:
-                    if packet is not None:
-                        packets.append(packet)
+            if absurd or self._single(data, behind - 4)[0] != length:
+                what = f"declares {count(length, 'byte')}" if absurd else "has two different lengths"
+                damage = f"the block after packet {{last}} {what}: the file is damaged from there on"
+                if kind == SECTION:
+                    damage = "the section header after packet {last} is damaged"
+                return PcapBlock(packets, place, 0, damage)
+            least, read = self._readers.get(kind, (0, None))
+            if length - SMALLEST < least:
+                self._note(f"damaged pcapng block of type {kind} skipped")
+                if kind == INTERFACE:  # it still takes its number
+                    self._interfaces.append(None)
+            elif read is not None and (packet := read(data, place + 8, end - 4)) is not None:
+                packets.append(packet)
             place = behind
         return PcapBlock(packets, place, place + SMALLEST - len(data))
 
@@ -176,14 +172,15 @@ class PcapngReader:
             struct.Struct(order + form).unpack_from for form in ("I", "II", "5I", "II8sII", "III8sII")
         )
         self._clocks: dict[bytes, tuple[int, int, int]] = {}
-        self._readers: dict[int, Callable[[bytes, int, int], RawPacket | None]] = {
-            INTERFACE: self._interface,
-            OBSOLETE: self._obsolete,
-            SIMPLE: self._simple,
-            STATISTICS: self._statistics,
-            ENHANCED: self._enhanced,
-            SECRETS: self._secrets,
+        self._readers: dict[int, tuple[int, Callable[[bytes, int, int], RawPacket | None]]] = {
+            INTERFACE: (8, self._interface),
+            OBSOLETE: (20, self._obsolete),
+            SIMPLE: (4, self._simple),
+            STATISTICS: (12, self._statistics),
+            ENHANCED: (20, self._enhanced),
+            SECRETS: (8, self._secrets),
         }
+        """By the kind of block: the bytes that its body has at least, and what reads it."""
 
     def _section(self, data: bytes, place: int) -> int:
         """Begin a section; return its block's length, 0 if it is none that can be read."""
@@ -199,24 +196,18 @@ class PcapngReader:
         return length if sound else 0
 
     def _interface(self, data: bytes, start: int, end: int) -> None:
-        """Read an Interface Description Block; one that is malformed still takes its number."""
-        if end - start < 8:
-            self._interfaces.append(None)
-            raise _Malformed
+        """Read an Interface Description Block; an option of a wrong size is as one left out."""
         link, _, snaplen = struct.unpack_from(self._order + "HHI", data, start)
         options = dict(self._options(data, start + 8, end))
         name = options.get(IF_NAME, b"").decode("utf-8", "replace")
-        self._interfaces.append(Interface(link, snaplen, name, *self._clock(options)))
-
-    def _clock(self, options: dict[int, bytes]) -> tuple[int, int, int]:
-        """Return multiplier, divisor and offset; an option of a wrong size is as one left out."""
         resolution = options.get(IF_TSRESOL, b"")
         power = resolution[0] if len(resolution) == 1 else 6
         ticks = 1 << (power & 0x7F) if power & 0x80 else 10**power  # in a second
         common = gcd(1_000_000_000, ticks)
         offset = options.get(IF_TSOFFSET, b"")
         seconds = struct.unpack(self._order + "q", offset)[0] if len(offset) == 8 else 0
-        return 1_000_000_000 // common, ticks // common, seconds * 1_000_000_000
+        clock = 1_000_000_000 // common, ticks // common, seconds * 1_000_000_000
+        self._interfaces.append(Interface(link, snaplen, name, *clock))
 
     def _options(self, data: bytes, start: int, end: int) -> Iterator[tuple[int, bytes]]:
         """Yield (code, value) of every whole option."""
@@ -230,22 +221,16 @@ class PcapngReader:
 
     def _enhanced(self, data: bytes, start: int, end: int) -> RawPacket | None:
         """Read an Enhanced Packet Block; its options are left alone."""
-        if end - start < 20:
-            raise _Malformed
         number, high, low, length, _ = self._fields(data, start)
         return self._packet(number, high << 32 | low, start + 20, min(start + 20 + length, end))
 
     def _obsolete(self, data: bytes, start: int, end: int) -> RawPacket | None:
         """Read a Packet Block, which came before the Enhanced one and counts drops beside a shorter number."""
-        if end - start < 20:
-            raise _Malformed
         number, _, high, low, length = struct.unpack_from(self._order + "HHIII", data, start)
         return self._packet(number, high << 32 | low, start + 20, min(start + 20 + length, end))
 
     def _simple(self, data: bytes, start: int, end: int) -> RawPacket | None:
         """Read a Simple Packet Block: of the first interface, without a time, cut at the interface's snaplen."""
-        if end - start < 4:
-            raise _Malformed
         interface = self._described(0)
         if interface is None:
             return None
@@ -254,8 +239,6 @@ class PcapngReader:
 
     def _statistics(self, data: bytes, start: int, end: int) -> None:
         """Read an Interface Statistics Block; counts of a wrong size are as those left out."""
-        if end - start < 12:
-            raise _Malformed
         counts = {
             code: struct.unpack(self._order + "Q", value)[0]
             for code, value in self._options(data, start + 12, end)
@@ -268,8 +251,6 @@ class PcapngReader:
 
     def _secrets(self, data: bytes, start: int, end: int) -> None:
         """Read a Decryption Secrets Block; secrets of other kinds than TLS are passed over."""
-        if end - start < 8:
-            raise _Malformed
         kind, length = self._pair(data, start)
         if kind == TLS_KEY_LOG:
             self._tell(data[start + 8 : min(start + 8 + length, end)])
@@ -282,7 +263,11 @@ class PcapngReader:
         time = ticks * multiplier // divisor + offset
         if 0 <= time < LATEST:
             return time, link, start, end
-        self._note(_untimely(number, name))
+        called = f" ({name[:NAME]!a})" if name else ""
+        self._note(
+            f"interface {number}{called}: a packet's timestamp is outside the years 1970 to 2262; "
+            "kdbg uses the time of the previous packet"
+        )
         return None, link, start, end
 
     def _described(self, number: int) -> Interface | None:
@@ -290,23 +275,3 @@ class PcapngReader:
             return found
         self._note("packet of an interface that the file does not describe skipped")
         return None
-
-
-def _absurd(kind: int, length: int) -> str:
-    if kind == SECTION:
-        return "the section header after packet {last} is damaged"
-    return f"the block after packet {{last}} declares {count(length, 'byte')}: the file is damaged from there on"
-
-
-def _unequal(kind: int) -> str:
-    if kind == SECTION:
-        return "the section header after packet {last} is damaged"
-    return "the block after packet {last} has two different lengths: the file is damaged from there on"
-
-
-def _untimely(number: int, name: str) -> str:
-    called = f" ({name[:NAME]!a})" if name else ""
-    return (
-        f"interface {number}{called}: a packet's timestamp is outside the years 1970 to 2262; "
-        "kdbg uses the time of the previous packet"
-    )

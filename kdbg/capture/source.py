@@ -1,6 +1,9 @@
-"""Which files a name stands for: a file, a folder with all below it, or a glob; on this machine.
+"""Capture files: which of them a name stands for (a file, a folder, a glob), their bytes, and the packets in those.
 
-What of it does not depend on where files are (globs, hidden names, the order of names) holds for object stores too.
+What does not depend on where files are (globs, hidden names, the order of names) holds for object stores too. The bytes
+are read in chunks and given to the format's reader, which takes the packets out of them. A live pipe is read as far as
+it has come, and never waited on for more than the packet that has begun. However many bytes a packet claims, memory is
+taken only as they come.
 """
 
 from __future__ import annotations
@@ -14,14 +17,17 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
-from ..errors import CaptureError, CaptureRefused
+from ..errors import CaptureError, CaptureRefused, UnknownCapture
+from .pcap import HEADER, MAGICS, Layout, PcapReader, RawPacket
+
+if TYPE_CHECKING:
+    from .pcapng import PcapngReader
 
 GLOB = re.compile(r"[*?]|\[!?\]?[^\]/]*\]")
 _NATURAL = re.compile(r"(\d+)")
 _SET = re.compile(r"\[(!?)(\]?[^\]/]*)\]")
-_EVERYTHING = "**"
 
 
 def find(name: str) -> list[str]:
@@ -57,7 +63,7 @@ def root_of(pattern: str) -> str:
 
 def glob(pattern: str) -> re.Pattern[str]:
     """Return the expression of a glob: `*`, `?` and `[…]` stay within a folder's level, `**` does not."""
-    steps = [".*" if step == _EVERYTHING else _step(step) for step in pattern.removeprefix("./").split("/")]
+    steps = [".*" if step == "**" else _step(step) for step in pattern.removeprefix("./").split("/")]
     return re.compile("/".join(steps).replace(".*/", "(?:.*/)?"))
 
 
@@ -100,14 +106,12 @@ class ChunkStream(io.RawIOBase):
     `heard` is called with every chunk that is taken: whoever wants to follow the reading sets it.
     """
 
-    count: int
-    trouble: str
     heard: Callable[[], None] | None = None
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         super().__init__()
-        self.count = 0
-        self.trouble = ""
+        self.count: int = 0
+        self.trouble: str = ""
         self._chunks, self._rest = chunks, memoryview(b"")
 
     def readable(self) -> bool:
@@ -175,8 +179,20 @@ def open_source(source: str | os.PathLike[str] | BinaryIO) -> Source:
     name, raw, close = _open(source)
     read: Callable[[int], bytes] = getattr(raw, "read1", raw.read)
     try:
-        head = _head(read)
-        chunks = _undone(name, head, chain([head] if head else [], iter(lambda: read(CHUNK), b"")))
+        head = b""
+        while len(head) < 4 and (more := read(4 - len(head))):
+            head += more
+        chunks: Iterator[bytes] = chain([head] if head else [], iter(lambda: read(CHUNK), b""))
+        if head.startswith(GZIP):
+            chunks = _inflated(chunks, "gzip", lambda: zlib.decompressobj(31), zlib.error)
+        elif head == ZSTD:
+            try:
+                import zstandard
+            except ImportError as error:
+                remedy = "install zstandard: pip install zstandard"
+                raise CaptureError(name, "is compressed with zstd", remedy) from error
+            fresh = zstandard.ZstdDecompressor
+            chunks = _inflated(chunks, "zstd", lambda: fresh().decompressobj(), zstandard.ZstdError)
     except CaptureError:
         close()
         raise
@@ -202,19 +218,15 @@ def _open(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, Any, Callable
     if source == "-":
         if sys.stdin is None:
             raise CaptureRefused("stdin", "is closed")
-        return "stdin", sys.stdin.buffer, _nothing
-    if not isinstance(source, str | os.PathLike):
-        return str(getattr(source, "name", "stream")), source, _nothing
+        return "stdin", sys.stdin.buffer, lambda: None
+    if not isinstance(source, str | os.PathLike):  # it stays the caller's, and open
+        return str(getattr(source, "name", "stream")), source, lambda: None
     name = os.fspath(source)
     try:
         raw = io.FileIO(name)
     except (OSError, ValueError) as error:
         raise _refused(name, error) from error
     return name, raw, raw.close
-
-
-def _nothing() -> None:
-    """Leave the caller's stream open."""
 
 
 def _refused(name: str, error: Exception) -> CaptureRefused:
@@ -225,30 +237,6 @@ def _refused(name: str, error: Exception) -> CaptureRefused:
     }
     problem = words.get(type(error)) or getattr(error, "strerror", None) or str(error)
     return CaptureRefused(name, problem[0].lower() + problem[1:])
-
-
-def _head(read: Callable[[int], bytes]) -> bytes:
-    """Read the first four bytes, however few at a time they come; fewer at the end of the stream."""
-    head = b""
-    while len(head) < 4 and (more := read(4 - len(head))):
-        head += more
-    return head
-
-
-def _undone(name: str, head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Return the chunks, decompressed where `head`, their first bytes, is that of gzip or zstd.
-
-    Raise `CaptureError` for zstd where the package that reads it is not installed.
-    """
-    if head.startswith(GZIP):
-        return _inflated(chunks, "gzip", lambda: zlib.decompressobj(31), zlib.error)
-    if head != ZSTD:
-        return chunks
-    try:
-        import zstandard
-    except ImportError as error:
-        raise CaptureError(name, "is compressed with zstd", "install zstandard: pip install zstandard") from error
-    return _inflated(chunks, "zstd", lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError)
 
 
 def _inflated(chunks: Iterator[bytes], codec: str, fresh: Callable[[], Any], error: type[Exception]) -> Iterator[bytes]:
@@ -270,3 +258,88 @@ def _inflated(chunks: Iterator[bytes], codec: str, fresh: Callable[[], Any], err
         raise OSError(f"the {codec} stream is damaged ({reason})") from reason
     if not decoder.eof:
         raise OSError(f"the {codec} stream is truncated")
+
+
+Batch: TypeAlias = tuple[bytes, list[RawPacket]]
+"""Bytes of a file, and the packets that were found in them."""
+
+
+class Damaged(Exception):
+    """No more packets can be read: the text may name {last}, the last whole packet's number, and {next}."""
+
+
+FormatReader: TypeAlias = "PcapReader | PcapngReader"
+
+
+def open_packets(source: Source, note: Callable[[str], None]) -> Iterator[Batch]:
+    """Read the file's header; return what yields its packets, as many at a time as have come.
+
+    `note` is told of what is odd but does not end the reading. Raises UnknownCapture; the iterator raises Damaged,
+    after the packets before the damage.
+    """
+    reader, data = open_reader(source, note)
+    return packets_of(source.stream, reader, data)
+
+
+def open_reader(
+    source: Source, note: Callable[[str], None], secrets: Callable[[bytes], object] = len
+) -> tuple[FormatReader, bytes]:
+    """Read the file's header; return the reader of its format, and bytes to give it before all others.
+
+    `note` is told of what is odd, `secrets` is given the TLS key logs that stand in the file. Raise `UnknownCapture`
+    for what is no capture.
+    """
+    damaged = UnknownCapture(source.name, "the file ends or is damaged inside its header")
+    magic = _exactly(source.stream, 4)
+    if magic in MAGICS:
+        layout = Layout.of(magic + _exactly(source.stream, HEADER - 4))
+        if layout is None:
+            raise damaged
+        return PcapReader(layout), b""
+    from kdbg.capture.pcapng import MAGIC, PcapngReader  # which pcap files do without
+
+    if magic == MAGIC:
+        reader, data = PcapngReader(note, secrets), magic
+        while not (taken := reader.take(data)).used:  # a file without a first block is refused when it is opened
+            if taken.damage or not (more := _exactly(source.stream, taken.missing)):
+                raise damaged
+            data += more
+        return reader, data
+    unknown = f"not a pcap or pcapng file (starts with {magic.hex(' ')})" if magic else "is empty"
+    raise UnknownCapture(source.name, source.feed.trouble or unknown)
+
+
+def packets_of(
+    stream: io.BufferedReader, reader: FormatReader, data: bytes, is_silent: Callable[[], bool] = lambda: False
+) -> Iterator[Batch]:
+    """Yield the packets of `data` and of the stream behind it, as `open_packets` says.
+
+    `is_silent` is asked before the source is waited on; if it is, a batch without packets is yielded first.
+    """
+    while True:
+        packets, used, missing, damage = reader.take(data)
+        if packets:
+            yield data, packets
+        if damage:
+            raise Damaged(damage)
+        data = data[used:]
+        if is_silent():
+            yield b"", []
+        pieces, wanted = [], missing if data else 1
+        while wanted > 0 and (piece := stream.read1(CHUNK)):  # with what else has come
+            pieces.append(piece)
+            wanted -= len(piece)
+        if not pieces:
+            break
+        data = b"".join([data, *pieces] if data else pieces)
+    if data:
+        raise Damaged(reader.cut)
+
+
+def _exactly(stream: io.BufferedReader, size: int) -> bytes:
+    """Read so many bytes, fewer at the end of the stream; memory is taken as they come."""
+    pieces = []
+    while size > 0 and (piece := stream.read(min(size, CHUNK))):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)

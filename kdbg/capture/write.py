@@ -168,12 +168,13 @@ class MadeUp:
     in the order of the calls. `number` is whatever its owner numbers connections by.
     """
 
-    number: int
-
     def __init__(self, client: Endpoint, broker: Endpoint, *, first: int, number: int = 0, plain: bool = False) -> None:
-        self.number, self._plain = number, plain
-        addresses = _alike(client[0], broker[0])
-        self._ends = tuple(zip(addresses, (client[1], broker[1]), strict=True))
+        self.number: int = number
+        self._plain = plain
+        pair = [ip_address(address.partition("%")[0]) for address, _ in (client, broker)]  # zones are left out
+        if pair[0].version != pair[1].version:
+            pair = [IPv6Address(f"::ffff:{one}") if isinstance(one, IPv4Address) else one for one in pair]
+        self._ends = (pair[0].packed, client[1]), (pair[1].packed, broker[1])
         self._used = [first & MASK, first + APART & MASK]
 
     def opening(self) -> Iterator[bytes]:
@@ -216,28 +217,13 @@ class MadeUp:
         if not self._plain:
             pseudo_header = source + target + struct.pack(">II", length, TCP)
             head = head[:16] + struct.pack(">H", checksum(pseudo_header + head + payload)) + head[18:]
-        return _ip_header(source, target, length) + head
-
-
-def _alike(one: str, other: str) -> tuple[bytes, bytes]:
-    """Return two addresses as bytes, both of the same IP version; zones (fe80::1%eth0) are left out."""
-    pair = [ip_address(text.partition("%")[0]) for text in (one, other)]
-    if {address.version for address in pair} == {4, 6}:
-        pair = [_mapped(address) for address in pair]
-    return pair[0].packed, pair[1].packed
-
-
-def _mapped(address: IPv4Address | IPv6Address) -> IPv6Address:
-    return IPv6Address(f"::ffff:{address}") if isinstance(address, IPv4Address) else address
-
-
-def _ip_header(source: bytes, target: bytes, length: int) -> bytes:
-    """Return the IP header, of version 4 or 6 as the addresses are, for a TCP segment of `length` bytes."""
-    if len(source) == 16:
-        return struct.pack(">IHBB", 6 << 28, length if length <= LONGEST else 0, TCP, 64) + source + target
-    total = 20 + length if 20 + length <= LONGEST else 0
-    head = struct.pack(">BBHHHBB", 0x45, 0, total, 0, 0x4000, 64, TCP)
-    return head + struct.pack(">H", checksum(head + source + target)) + source + target
+        if len(source) == 16:
+            front = struct.pack(">IHBB", 6 << 28, length if length <= LONGEST else 0, TCP, 64)
+        else:
+            total = 20 + length if 20 + length <= LONGEST else 0
+            front = struct.pack(">BBHHHBB", 0x45, 0, total, 0, 0x4000, 64, TCP)
+            front += struct.pack(">H", checksum(front + source + target))
+        return front + source + target + head
 
 
 def checksum(data: bytes) -> int:

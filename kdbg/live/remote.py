@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from subprocess import PIPE
 from typing import IO
 
-from kdbg.capture.formats import Damaged, open_reader, packets_of
-from kdbg.capture.source import open_source
+from kdbg.capture.source import Damaged, open_reader, open_source, packets_of
 from kdbg.errors import CaptureError, InputError, KdbgError
 from kdbg.live.bounded_pipe import Outflow
 from kdbg.live.files import Files

@@ -12,11 +12,10 @@ from scapy.layers.inet import IPOption_NOP
 from scapy.packet import Packet as Scapy
 
 from kdbg.capture import segments
-from kdbg.capture.formats import Damaged, open_packets
 from kdbg.capture.links import Fragment, dissector
 from kdbg.capture.packet import Packet, Segment
 from kdbg.capture.pcap import RawPacket
-from kdbg.capture.source import open_source
+from kdbg.capture.source import Damaged, open_packets, open_source
 
 from ..cases import for_each
 from .files import CAPTURES, ROOT

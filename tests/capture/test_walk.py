@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scapy.utils import RawPcapNgReader, RawPcapReader
 
-from kdbg.capture.formats import Damaged, open_packets
-from kdbg.capture.source import open_source
+from kdbg.capture.source import Damaged, open_packets, open_source
 from kdbg.errors import CaptureError
 
 from .files import CAPTURES, PACKETS, RAW, ROOT, START, block, enhanced, interface, option, pcap, pcapng, section

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from ....capture.formats import Damaged, open_packets
 from ....capture.pcap import HEADER, PACKET_HEADER
-from ....capture.source import open_source
+from ....capture.source import Damaged, open_packets, open_source
 from ....protocol.findings import Finding, unpack
 from ....views.tables.cells import TableRow, moment
 from ....views.tables.rows import NO_ENDS, NO_EXCHANGE, problem_columns

@@ -12,9 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ....capture.formats import Batch, Damaged, open_packets
 from ....capture.pcap import HEADER, PACKET_HEADER, Layout
-from ....capture.source import natural, open_source
+from ....capture.source import Batch, Damaged, natural, open_packets, open_source
 from ....errors import CaptureError, CaptureRefused
 from ....protocol.findings.amounts import count
 from .cuts import cuttable, guess

@@ -369,9 +369,9 @@ def segment(data: bytes) -> None:
 
 def value(data: bytes) -> None:
     """Read a key or value by a reader, which the first byte stands for, with its schema if it wants one."""
-    from kdbg.payloads.schemas.sources import ForTopic, TopicSchemas
+    from kdbg.payloads.schemas import ForTopic, TopicSchemas
     from kdbg.payloads.values.chosen import Choice, ReaderChoice, unasked
-    from kdbg.payloads.values.table import READERS
+    from kdbg.payloads.values.readers import READERS
     from kdbg.payloads.values.value import ValueContext
 
     from ..values.test_readers import ORDER, PARCEL, PROTO

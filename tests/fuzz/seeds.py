@@ -237,7 +237,7 @@ def segments() -> Iterator[bytes]:
 
 def values() -> Iterator[bytes]:
     """A byte that stands for a reader, and what it reads."""
-    from kdbg.payloads.values.table import READERS
+    from kdbg.payloads.values.readers import READERS
 
     from ..values.test_readers import GOOD
 

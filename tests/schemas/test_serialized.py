@@ -14,7 +14,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.type_pb2 import Type
 
-from kdbg.payloads.schemas.sources import TopicSchemas
+from kdbg.payloads.schemas import TopicSchemas
 from kdbg.payloads.values.chosen import ReaderChoice
 from kdbg.payloads.values.framing import Reference, Schema
 from kdbg.payloads.values.value import Unread, ValueContext

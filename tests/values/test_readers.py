@@ -11,10 +11,10 @@ import fastavro
 import msgpack
 import pytest
 
-from kdbg.payloads.schemas.sources import ForTopic, TopicSchemas
+from kdbg.payloads.schemas import ForTopic, TopicSchemas
 from kdbg.payloads.values.chosen import Choice, ReaderChoice
 from kdbg.payloads.values.framing import Reference, Schema
-from kdbg.payloads.values.table import READERS
+from kdbg.payloads.values.readers import READERS
 from kdbg.payloads.values.value import Value, ValueContext
 
 from ..cases import for_each

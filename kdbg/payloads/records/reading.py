@@ -62,8 +62,8 @@ def placed_records(grammar: WireStruct, body: Any, topics: Topics, *, paths: boo
     found = [(part.topic, part.value) for part in parts(grammar)(body)] or [(body.get("topic"), body)]
     for topic, value in found:
         topic_id = as_id(topic)
-        read_value = topic if isinstance(topic, str) else None
-        named = read_value if topic_id is None else topics.get(topic_id) or str(topic_id)
+        said = topic if isinstance(topic, str) else None
+        named = said if topic_id is None else topics.get(topic_id) or str(topic_id)
         for name in names & value.keys():
             path = join(path_to(value, body) or "", name) if paths else ""
             yield from _of(value[name] or (), path, named or None)

@@ -96,13 +96,6 @@ SEQUENCES = 0x7FFFFFFF
 """Sequence numbers wrap to 0 behind it (KIP-98)."""
 
 
-class RecordSetSource(NamedTuple):
-    """Where a record set stands: its topic by name or id, and its partition."""
-
-    topic: Any
-    partition: int | None
-
-
 @cache
 def record_sets(grammar: Node) -> frozenset[str]:
     """Return the names of the fields that are record sets, wherever in a grammar; empty for most."""
@@ -119,23 +112,23 @@ class Shown(NamedTuple):
 
 
 def records_in(
-    entries: Sequence[dict[str, Any]], place: RecordSetSource, origin: Origin, shown: Shown,
-    wrong: frozenset[str] = frozenset(),
-    path: str = "",
+    entries: Sequence[dict[str, Any]], topic: Any, partition: int | None, origin: Origin, shown: Shown,
+    wrong: frozenset[str] = frozenset(), path: str = "",
 ) -> Iterator[CapturedRecord]:  # fmt: skip
     """Yield the records of a record set, with the offsets that stand in it.
 
-    `wrong` are the paths of entries whose checksum does not match, `path` is that of the set.
+    The topic is a name or an id. `wrong` are the paths of entries whose checksum does not match, `path` is that of the
+    set.
     """
-    topic_id = as_id(place.topic)
-    said = place.topic if isinstance(place.topic, str) else ""
+    topic_id = as_id(topic)
+    said = topic if isinstance(topic, str) else ""
     name = shown.topics.get(topic_id) if topic_id is not None else said or None
     for i, entry in enumerate(entries):
         if "magic" not in entry:
             continue
         here = f"{path}[{i}]"
         sound = not any(each == here or each.startswith((f"{here}.", f"{here}[")) for each in wrong)
-        base = CapturedRecord(origin, name, topic_id, place.partition, None, None, None, None, (), "", sound=sound)
+        base = CapturedRecord(origin, name, topic_id, partition, None, None, None, None, (), "", sound=sound)
         if entry["magic"] == 2:
             yield from _of_batch(entry, base, shown)
         else:

@@ -16,17 +16,7 @@ from ...protocol.wire.nodes import join
 from ...protocol.wire.readings.layout import path_to
 from ...protocol.wire.readings.outline import PartitionContext, Topics, parts
 from ..segments import File
-from .record import (
-    CapturedRecord,
-    Event,
-    Origin,
-    Outcome,
-    RecordSetSource,
-    Shown,
-    TransactionEnd,
-    record_sets,
-    records_in,
-)
+from .record import CapturedRecord, Event, Origin, Outcome, Shown, TransactionEnd, record_sets, records_in
 
 MOST, MOST_MARKERS = 10_000, 1000
 """Producers in partitions that are remembered, and markers of one."""
@@ -149,10 +139,10 @@ class Records:
     def _records(self, message: Message, part: PartitionContext, origin: Origin) -> Iterator[CapturedRecord]:
         """Yield the records of one partition in a message, with the offsets that stand in them."""
         wrong = frozenset(finding.path for finding in message.findings if finding.kind is Kind.CRC_MISMATCH)
-        place = RecordSetSource(part.topic, part.partition)
         for name in record_sets(message.grammar) & part.value.keys():
             path = join(path_to(part.value, message.body) or "", name) if wrong else ""
-            yield from records_in(part.value[name] or (), place, origin, self.shown, wrong, path)
+            entries = part.value[name] or ()
+            yield from records_in(entries, part.topic, part.partition, origin, self.shown, wrong, path)
 
     def _end(self, exchange: Exchange) -> Iterator[TransactionEnd]:
         """Yield the end of a transaction, if the broker has accepted it."""
@@ -188,5 +178,5 @@ STORED = Origin("stored")
 def records_of_piece(file: File, message: Message, *, secrets: bool = False) -> Iterator[CapturedRecord]:
     """Yield the records of a piece of a log segment; topic and partition are those in the file's path."""
     wrong = frozenset(f"[0].{finding.path}" for finding in message.findings if finding.kind is Kind.CRC_MISMATCH)
-    place = RecordSetSource(file.place.topic, file.place.partition)
-    yield from records_in(message.body.get("records") or (), place, STORED, Shown({}, secrets), wrong)
+    entries, place = message.body.get("records") or (), file.place
+    yield from records_in(entries, place.topic, place.partition, STORED, Shown({}, secrets), wrong)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.readings.secrets import Hidden
 from .framing import Framed, Schema, Schemas, framed, likely
-from .table import BY_TYPE, needed
+from .readers import BY_TYPE, needed
 from .value import NULL, Part, Unread, Value, ValueContext
 
 INTERNAL = "__"
@@ -25,16 +25,11 @@ def unasked(data: bytes | None, asked: ValueContext) -> Value:
     if isinstance(data, Hidden):
         return Value("bytes", data)
     framing = None if (asked.topic or "").startswith(INTERNAL) else likely(data, asked.part, asked.headers)
-    value = as_text(data)
-    return value if framing is None else value._replace(about=framing.text, schema_id=framing.plain_id)
-
-
-def as_text(data: bytes) -> Value:
-    """Return bytes as text if they are UTF-8, else as they are."""
     try:
-        return Value("text", data.decode())
+        value = Value("text", data.decode())
     except UnicodeDecodeError:
-        return Value("bytes", data)
+        value = Value("bytes", data)
+    return value if framing is None else value._replace(about=framing.text, schema_id=framing.plain_id)
 
 
 ReadBytes: TypeAlias = Callable[[bytes | None, ValueContext], Value]
@@ -61,9 +56,10 @@ class ReaderChoice:
         """Return what a key or a value says."""
         if data is None or isinstance(data, (OpenedPayload, Hidden)):
             return unasked(data, asked)
-        choice = next(
-            (one for one in reversed(self.choices) if one.part == asked.part and _fits(one, asked.topic)), None
-        )
+        choice = None
+        for one in self.choices:
+            fits = one.topics == "*" or (asked.topic is not None and fnmatchcase(asked.topic, one.topics))
+            choice = one if fits and one.part == asked.part else choice
         try:
             return self._asked(data, asked, choice) if choice is not None else self._unasked(data, asked)
         except Unread as error:
@@ -114,22 +110,16 @@ class ReaderChoice:
 
     def _by_given(self, data: bytes, asked: ValueContext, schema: Schema) -> Value:
         """Read by a schema that was named; an id in front of the data is passed over if it is one."""
-        wrong: Unread | None = None
-        for framing in self._frames(data, asked):
-            try:
-                return self._by(schema, framing.data if framing is not None else data, framing)
-            except Unread as error:
-                wrong = wrong or error
-        assert wrong is not None
-        raise wrong
-
-    def _frames(self, data: bytes, asked: ValueContext) -> Iterator[Framed | None]:
-        """Yield what may stand in front of data: an id if there is one, then nothing."""
         framing = framed(data, asked.part, asked.headers)
-        if framing is not None:
-            yield framing
-        if framing is None or not framing.in_header:
-            yield None
+        try:
+            return self._by(schema, framing.data if framing is not None else data, framing)
+        except Unread as wrong:
+            if framing is None or framing.in_header:
+                raise
+            try:
+                return self._by(schema, data, None)
+            except Unread:
+                raise wrong from None
 
     def _by(self, schema: Schema, data: bytes, framing: Framed | None) -> Value:
         read = needed(BY_TYPE[schema.type]).by_schema
@@ -141,7 +131,3 @@ class ReaderChoice:
         if framing is None:
             return value
         return value._replace(about=f"{value.about}, {framing.text}", schema_id=framing.plain_id)
-
-
-def _fits(choice: Choice, topic: str | None) -> bool:
-    return choice.topics == "*" or (topic is not None and fnmatchcase(topic, choice.topics))

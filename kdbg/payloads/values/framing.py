@@ -33,20 +33,13 @@ class Schema(NamedTuple):
 
 
 class Schemas(Protocol):
-    """Where schemas come from. What it does not have it says by `Unread`, in one line."""
-
-    def by_id(self, schema_id: SchemaId) -> Schema:
-        """Return the schema with this id or GUID."""
-
-    def of(self, topic: str | None, part: Part) -> Schema | None:
-        """Return the schema that was named for the keys or values of a topic; None where none was."""
-
-    def descriptors(self, schema: Schema) -> bytes:
-        """Return a Protobuf schema as a serialized FileDescriptorSet, the file itself last."""
+    """Where schemas come from (`TopicSchemas`). What it does not have it says by `Unread`, in one line."""
 
     @property
-    def has_ids(self) -> bool:
-        """Whether schemas can be had by their ids."""
+    def has_ids(self) -> bool: ...
+    def by_id(self, schema_id: SchemaId) -> Schema: ...
+    def of(self, topic: str | None, part: Part) -> Schema | None: ...
+    def descriptors(self, schema: Schema) -> bytes: ...
 
 
 ID, GUID = 0, 1
@@ -80,9 +73,15 @@ class Framed(NamedTuple):
         return self.id if isinstance(self.id, int) else str(self.id)
 
     def message(self) -> tuple[tuple[int, ...], bytes]:
-        """Return Protobuf's indexes and its data; raise `Unread` where no indexes stand."""
-        indexes, end = indexes_of(self.behind)
-        return indexes, self.data if self.in_header else self.behind[end:]
+        """Return Protobuf's indexes of a message in its file, and its data; raise `Unread` where no indexes stand."""
+        count, end = _varint(self.behind, 0)
+        if not 0 <= count <= MOST_INDEXES:
+            raise Unread(f"invalid number of message indexes: {count}")
+        indexes = []
+        for _ in range(count):
+            index, end = _varint(self.behind, end)
+            indexes.append(index)
+        return tuple(indexes) or FIRST_MESSAGE, self.data if self.in_header else self.behind[end:]
 
 
 def framed(data: bytes, part: Part, headers: Headers) -> Framed | None:
@@ -112,18 +111,6 @@ def _id(data: bytes) -> int | UUID | None:
     if size is None or len(data) < size:
         return None
     return UUID(bytes=data[1:size]) if data[0] == GUID else int.from_bytes(data[1:size], "big") or None
-
-
-def indexes_of(data: bytes) -> tuple[tuple[int, ...], int]:
-    """Return the indexes of a message in its file, and where they end; raise `Unread` where they break off."""
-    count, end = _varint(data, 0)
-    if not 0 <= count <= MOST_INDEXES:
-        raise Unread(f"invalid number of message indexes: {count}")
-    found = []
-    for _ in range(count):
-        index, end = _varint(data, end)
-        found.append(index)
-    return tuple(found) or FIRST_MESSAGE, end
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

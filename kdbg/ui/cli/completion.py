@@ -213,7 +213,7 @@ def capture_connections(context: click.Context, typed: str) -> Found:
 @completer
 def value_readers(context: click.Context, typed: str) -> Found:
     """Return the readers of keys and values."""
-    from ...payloads.values.table import READERS
+    from ...payloads.values.readers import READERS
 
     return [(name, reader.about) for name, reader in READERS.items()]
 

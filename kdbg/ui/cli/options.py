@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from ...live.files import Rotation
-    from ...payloads.schemas.sources import ForTopic, Ids
+    from ...payloads.schemas import ForTopic, Ids
     from ...payloads.values.chosen import Choice, ReadBytes
     from ...payloads.values.value import Part
 
@@ -269,7 +269,7 @@ def take_readers(options: dict[str, Any]) -> ReadBytes | None:
     given = {name: options.pop(name) for name in NAMES}
     if not any(given.values()):
         return None
-    from ...payloads.schemas.sources import TopicSchemas
+    from ...payloads.schemas import TopicSchemas
     from ...payloads.values.chosen import ReaderChoice
 
     choices = [choice("value", text) for text in given["value"]] + [choice("key", text) for text in given["key_as"]]
@@ -292,7 +292,7 @@ def take_view_readers(options: dict[str, Any], format: str, others: str = "") ->
 def choice(part: Part, text: str) -> Choice:
     """Return what `[TOPIC=]READER[:MESSAGE]` asks for."""
     from ...payloads.values.chosen import Choice
-    from ...payloads.values.table import READERS
+    from ...payloads.values.readers import READERS
 
     topics, _, named = text.rpartition("=")
     name, _, message = named.partition(":")
@@ -309,8 +309,8 @@ def choice(part: Part, text: str) -> Choice:
 
 def for_topics(text: str) -> Iterator[ForTopic]:
     """Yield whose schema `[TOPIC=]FILE[:MESSAGE]` is; a topic that ends in -key or -value is named as a subject is."""
-    from ...payloads.schemas.sources import ForTopic, schema_in
-    from ...payloads.values.table import BY_TYPE, READERS
+    from ...payloads.schemas import ForTopic, schema_in
+    from ...payloads.values.readers import BY_TYPE, READERS
 
     topic, file = ("", text) if Path(text).exists() else text.split("=", 1) if "=" in text else ("", text)
     message = ""
@@ -337,7 +337,7 @@ def registry(place: str | None, config: str | None) -> Ids | None:
         from ...live.client.settings import parse
 
         return SchemaRegistry(place, dict(parse(read_text(config))) if config is not None else {})
-    from ...payloads.schemas.sources import SchemaDump
+    from ...payloads.schemas import SchemaDump
 
     if not Path(place).exists():
         raise InputError(f"{place}: not a file, folder or URL")
@@ -346,7 +346,7 @@ def registry(place: str | None, config: str | None) -> Ids | None:
 
 def check(choices: list[Choice], schemas: Any) -> None:
     """Raise `InputError` for a reader that needs a schema where neither a schema nor a registry was named."""
-    from ...payloads.values.table import READERS
+    from ...payloads.values.readers import READERS
 
     for one in choices:
         if READERS[one.reader].schema and not schemas.topics and not schemas.has_ids:

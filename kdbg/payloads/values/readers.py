@@ -1,4 +1,8 @@
-"""Keys and values read by packages: Avro by `fastavro`, Protobuf, JSON Schema and MessagePack by those of their names.
+"""Every reader of keys and values, declared once in `READERS`: `--value`, `--key-as` and the guide take it from there.
+
+Text, JSON and numbers are read here, Avro by `fastavro`, Protobuf, JSON Schema and MessagePack by packages of their
+names. To add a reader, add an entry to the table: what it reads, the package that it needs, and the function that reads
+bytes by a schema or without one.
 
 Captured bytes are hostile: an Avro schema that holds itself is read by fastavro's plain Python, whose recursion ends in
 an error where that of its compiled code ends the process; an array whose items take no bytes is not read at all.
@@ -7,23 +11,69 @@ Nothing is fetched for a `$ref` of a JSON Schema.
 
 from __future__ import annotations
 
+import base64
 import io
+import struct
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any
+from uuid import UUID
 
 import orjson
 
+from ...extras import install
 from ...protocol.findings.amounts import count
-from .framing import Schema
-from .simple import json
+from .framing import Framed, Schema, Schemas, SchemaType
 from .value import Unread, Value, key_text, plain
 
-Read = Callable[[io.BytesIO], Any]
+ReadData = Callable[[bytes], Value]
+BySchema = Callable[[bytes, Schema, Schemas, Framed | None], Value]
+"""Reads data by a schema; what stands around the data is given where there was something."""
 LONGEST_PROBLEM = 160
 
 
-def avro(data: bytes, schema: Schema) -> Value:
+def string(data: bytes) -> Value:
+    """Read text in UTF-8."""
+    try:
+        return Value("text", data.decode())
+    except UnicodeDecodeError as error:
+        raise Unread(f"not valid UTF-8 at byte {error.start}") from None
+
+
+def json(data: bytes) -> Value:
+    """Read JSON, and keep it to the letter but for line ends."""
+    try:
+        value = orjson.loads(data)
+        text = data.decode().translate({10: " ", 13: " "}).strip()
+    except (orjson.JSONDecodeError, UnicodeDecodeError) as error:
+        raise Unread(str(error)) from None
+    return Value("data", value, json=text)
+
+
+def uuid(data: bytes) -> Value:
+    """Read a UUID: 16 bytes, or the text that Kafka's own serializer writes."""
+    try:
+        return Value("text", str(UUID(bytes=data) if len(data) == 16 else UUID(data.decode())))
+    except (ValueError, UnicodeDecodeError):
+        raise Unread(f"{count(len(data), 'byte')}: neither a UUID nor its text") from None
+
+
+def number(code: str) -> ReadData:
+    """Return the reader of numbers of this format of `struct`, most significant byte first."""
+    form = struct.Struct(f">{code}")
+
+    def read(data: bytes) -> Value:
+        if len(data) != form.size:
+            raise Unread(f"{count(len(data), 'byte')}, expected {form.size}")
+        return Value("data", form.unpack(data)[0])
+
+    return read
+
+
+def avro(data: bytes, schema: Schema, *_: object) -> Value:
     """Read one value, to the last byte."""
     name, read = _avro_reader(schema)
     stream = io.BytesIO(data)
@@ -40,14 +90,12 @@ def avro(data: bytes, schema: Schema) -> Value:
 def _avro_problem(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deep"
-    said = str(error).strip().split("\n")[0]
-    return (
-        said if said and not isinstance(error, (IndexError, KeyError)) else "truncated, or encoded with another schema"
-    )
+    said = "" if isinstance(error, (IndexError, KeyError)) else str(error).strip().split("\n")[0]
+    return said or "truncated, or encoded with another schema"
 
 
 @lru_cache(maxsize=256)
-def _avro_reader(schema: Schema) -> tuple[str, Read]:
+def _avro_reader(schema: Schema) -> tuple[str, Callable[[io.BytesIO], Any]]:
     """Return the name of a schema's type and what reads its values; raise `Unread` for what is no schema."""
     import fastavro
     from fastavro import _read_py as in_python
@@ -62,12 +110,10 @@ def _avro_reader(schema: Schema) -> tuple[str, Read]:
     if shape.empty_items:
         raise Unread("the schema has an array of zero-length items: a few bytes could encode billions")
     library = in_python if shape.recursive else fastavro
-    name = parsed.get("name") or str(parsed.get("type")) if isinstance(parsed, dict) else _avro_name(parsed)
+    name = parsed if isinstance(parsed, str) else "union"
+    if isinstance(parsed, dict):
+        name = parsed.get("name") or str(parsed.get("type"))
     return name, lambda stream: library.schemaless_reader(stream, parsed, None)
-
-
-def _avro_name(parsed: Any) -> str:
-    return parsed if isinstance(parsed, str) else "union"
 
 
 def _parse_avro(schema: Schema, named: dict[str, Any]) -> Any:
@@ -95,10 +141,19 @@ class AvroShape:
                 self.look(branch)
             return False  # the number of the branch stands in front
         if isinstance(schema, str):
-            return self._named(schema) if schema in self.named else schema == "null"
+            if schema not in self.named:
+                return schema == "null"
+            if schema in self._inside:
+                self.recursive = True
+                return False
+            return self._seen[schema] if schema in self._seen else self.look(self.named[schema])
         kind = schema.get("type")
         if kind in ("record", "error"):
-            return self._record(schema)
+            self._inside.append(schema["name"])
+            sizes = [self.look(field["type"]) for field in schema["fields"]]
+            self._inside.pop()
+            self._seen[schema["name"]] = all(sizes)
+            return all(sizes)
         if kind == "array":
             self.empty_items = self.look(schema["items"]) or self.empty_items
             return False
@@ -109,33 +164,20 @@ class AvroShape:
             return not schema.get("size")
         return False if kind == "enum" else self.look(kind)
 
-    def _named(self, name: str) -> bool:
-        if name in self._inside:
-            self.recursive = True
-            return False
-        return self._seen[name] if name in self._seen else self.look(self.named[name])
 
-    def _record(self, schema: Mapping[str, Any]) -> bool:
-        name = schema["name"]
-        self._inside.append(name)
-        sizes = [self.look(field["type"]) for field in schema["fields"]]
-        self._inside.pop()
-        self._seen[name] = all(sizes)
-        return all(sizes)
-
-
-def protobuf(data: bytes, descriptors: bytes, message: str = "", indexes: tuple[int, ...] = (0,)) -> Value:
-    """Read one message, of this name, or else at these indexes of the file.
+def protobuf(data: bytes, schema: Schema, schemas: Schemas, framed: Framed | None) -> Value:
+    """Read one message, of the name that the schema tells, or else at the indexes in front of the data.
 
     Bytes of which the message knows no field are of something else; single fields that it does not know are told of.
     """
     from google.protobuf.json_format import MessageToDict
     from google.protobuf.unknown_fields import UnknownFieldSet
 
-    made = _message_class(descriptors, message, indexes)()
+    indexes, own = framed.message() if framed is not None else ((0,), data)
+    made = _message_class(schema.descriptors or schemas.descriptors(schema), schema.message, indexes)()
     name = made.DESCRIPTOR.full_name
     try:
-        made.ParseFromString(data)
+        made.ParseFromString(own)
         unknown = len(UnknownFieldSet(made))
         found = MessageToDict(made, preserving_proto_field_name=True)
     except Exception as error:
@@ -161,8 +203,12 @@ def _message_class(descriptors: bytes, message: str, indexes: tuple[int, ...]) -
         own = pool.FindFileByName(files[-1].name)
     except Exception as error:
         raise Unread(f"invalid descriptors: {str(error).splitlines()[0]}") from None
+    for name in (message, f"{own.package}.{message}") if message else ():
+        with suppress(KeyError):
+            return GetMessageClass(pool.FindMessageTypeByName(name))
     if message:
-        return GetMessageClass(_message_by_name(pool, own, message))
+        known = ", ".join(each.full_name for each in own.message_types_by_name.values())
+        raise Unread(f"the schema has no message {message!r}; use {known}")
     try:
         found = list(own.message_types_by_name.values())[indexes[0]]
         for index in indexes[1:]:
@@ -172,17 +218,7 @@ def _message_class(descriptors: bytes, message: str, indexes: tuple[int, ...]) -
     return GetMessageClass(found)
 
 
-def _message_by_name(pool: Any, own: Any, message: str) -> Any:
-    for name in (message, f"{own.package}.{message}"):
-        try:
-            return pool.FindMessageTypeByName(name)
-        except KeyError:
-            continue
-    known = ", ".join(each.full_name for each in own.message_types_by_name.values())
-    raise Unread(f"the schema has no message {message!r}; use {known}")
-
-
-def json_schema(data: bytes, schema: Schema) -> Value:
+def json_schema(data: bytes, schema: Schema, *_: object) -> Value:
     """Read JSON; where it does not follow the schema, what is wrong with it is told beside."""
     name, validator = _json_validator(schema)
     value = json(data)
@@ -246,3 +282,58 @@ def _plain_msgpack(value: Any, extension: type) -> Any:
     if isinstance(value, list):
         return [_plain_msgpack(each, extension) for each in value]
     return plain(value)
+
+
+@dataclass(frozen=True)
+class ValueReader:
+    """One reader: `read` reads bytes by themselves, or `by_schema` by a schema of this `schema` type.
+
+    `package` is what it needs of the extra `schemas`, "" for nothing.
+    """
+
+    about: str
+    read: ReadData | None = None
+    by_schema: BySchema | None = None
+    schema: SchemaType | None = None
+    package: str = ""
+
+    @property
+    def missing(self) -> str:
+        """What must be installed for it, in one line; "" where nothing must."""
+        with suppress(ModuleNotFoundError):
+            if not self.package or find_spec(self.package) is not None:
+                return ""
+        return f"needs the package {self.package.partition('.')[0]}; {install('schemas')}"
+
+
+NUMBERS = {
+    "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q",
+    "float32": "f", "float64": "d",
+}  # fmt: skip
+READERS: dict[str, ValueReader] = {
+    "string": ValueReader("text in UTF-8", string),
+    "json": ValueReader("JSON", json),
+    "hex": ValueReader("bytes in hex", lambda data: Value("bytes", data)),
+    "base64": ValueReader("bytes in base64", lambda data: Value("text", base64.b64encode(data).decode())),
+    "uuid": ValueReader("a UUID of 16 bytes, or as text", uuid),
+    **{
+        name: ValueReader(f"a number, {name}, most significant byte first", number(code))
+        for name, code in NUMBERS.items()
+    },
+    "boolean": ValueReader("one byte, 0 or 1", number("?")),
+    "msgpack": ValueReader("MessagePack", msgpack, package="msgpack"),
+    "avro": ValueReader("Avro, by a schema", None, avro, "AVRO", "fastavro"),
+    "protobuf": ValueReader("Protobuf, by a schema", None, protobuf, "PROTOBUF", "google.protobuf"),
+    "json-schema": ValueReader("JSON, validated by a schema", None, json_schema, "JSON", "jsonschema"),
+}
+"""The readers by their names."""
+BY_TYPE: dict[SchemaType, str] = {reader.schema: name for name, reader in READERS.items() if reader.schema is not None}
+"""The names of the readers that read by a type of schema."""
+
+
+def needed(name: str) -> ValueReader:
+    """Return a reader by its name; raise `Unread` where something must be installed for it."""
+    reader = READERS[name]
+    if reader.missing:
+        raise Unread(reader.missing)
+    return reader

@@ -12,7 +12,8 @@ import shutil
 import signal
 import stat
 import threading
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from tempfile import mkstemp
 from types import FrameType, TracebackType
 from typing import BinaryIO
@@ -49,7 +50,7 @@ class AtomicFile:
 
     def __enter__(self) -> AtomicFile:
         with ExitStack() as undo:
-            undo.enter_context(_Terminated())
+            undo.enter_context(_terminated())
             try:
                 self._file = undo.enter_context(self._open())
             except OSError as error:
@@ -89,7 +90,9 @@ class AtomicFile:
 
     def _open(self) -> BinaryIO:
         """Open the file that takes the bytes; keep its name as `partial`, and what that is renamed to as `_target`."""
-        older = _found(self.name)
+        older: os.stat_result | None = None
+        with suppress(FileNotFoundError):
+            older = os.stat(self.name)  # noqa: PTH116
         if (older is not None and not stat.S_ISREG(older.st_mode)) or _is_descriptor(self.name):
             self.partial = self.name
             if not self._staged:
@@ -104,8 +107,12 @@ class AtomicFile:
         self.partial = os.path.join(folder, f".{name}.{os.getpid()}-{secrets.token_hex(3)}{SUFFIX}")  # noqa: PTH118
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         descriptor = os.open(self.partial, flags, 0o600 if self._private or older is not None else 0o666)
-        if older is not None:
-            _dress(descriptor, older, self._private)
+        if older is not None:  # the owner and the mode of that, as far as it is allowed
+            mode = stat.S_IMODE(older.st_mode)
+            with suppress(OSError):
+                os.fchown(descriptor, older.st_uid, older.st_gid)
+            with suppress(OSError):
+                os.fchmod(descriptor, 0o600 if self._private and mode & 0o077 else mode)
         return os.fdopen(descriptor, "wb")
 
     def _commit(self) -> None:
@@ -135,35 +142,25 @@ def private(path: str, flags: int) -> int:
     return found
 
 
-class _Terminated:
-    """A context in which SIGTERM and SIGHUP raise `SystemExit`, unless the process hears or ignores them already."""
-
-    def __enter__(self) -> None:
-        self._before: list[signal.Signals] = []
-        if threading.current_thread() is not threading.main_thread():
-            return
-        for name in SIGNALS:
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, _end)
-                self._before.append(number)
-
-    def __exit__(self, *error: object) -> None:
-        for number in self._before:
+@contextmanager
+def _terminated() -> Iterator[None]:
+    """In the context SIGTERM and SIGHUP raise `SystemExit`, unless the process hears or ignores them already."""
+    numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    heard = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in heard:
+        signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number in heard:
             signal.signal(number, signal.SIG_DFL)
 
 
 def _end(number: int, frame: FrameType | None) -> None:
     """End the process with the exit status of shells for a signal."""
     raise SystemExit(128 + number)
-
-
-def _found(name: str) -> os.stat_result | None:
-    """Return what is known of a file; None where there is none."""
-    try:
-        return os.stat(name)  # noqa: PTH116
-    except FileNotFoundError:
-        return None
 
 
 def _is_descriptor(name: str) -> bool:
@@ -177,12 +174,3 @@ def _is_descriptor(name: str) -> bool:
             return False
         name = os.path.join(folder, os.readlink(name))  # noqa: PTH118, PTH115
     return False
-
-
-def _dress(descriptor: int, older: os.stat_result, private: bool) -> None:
-    """Give a new file the owner and the mode of the one that it replaces, as far as that is allowed."""
-    mode = stat.S_IMODE(older.st_mode)
-    with suppress(OSError):
-        os.fchown(descriptor, older.st_uid, older.st_gid)
-    with suppress(OSError):
-        os.fchmod(descriptor, 0o600 if private and mode & 0o077 else mode)

@@ -34,20 +34,17 @@ class Memory:
     """
 
     __slots__ = ("_plenty", "connections", "heavy", "left", "limit", "message")
-    connections: int
-    heavy: int
-    left: int
-    limit: int
-    message: int
 
     def __init__(self, limit: int = DEFAULT) -> None:
         self.allow(limit)
 
     def allow(self, limit: int) -> None:
         """Let kdbg take so many bytes."""
-        self.limit = limit
-        self.message = self.left = limit // 2
-        self.connections, self.heavy = limit // 4, limit >> 10
+        self.limit: int = limit
+        self.message: int = limit // 2
+        self.left: int = self.message
+        self.connections: int = limit // 4
+        self.heavy: int = limit >> 10
         self._plenty = self.message - self.message // 32
 
     def begin(self) -> None:
@@ -101,25 +98,14 @@ def size_of(text: str, least: int = LEAST) -> int:
     except (ValueError, OverflowError):
         size = -1
     if size < least:
-        raise InputError(f"invalid size {text!r}: use a value such as 512MB or 4GB, at least {_size_text(least)}")
+        units = (("GB", 30), ("MB", 20), ("KB", 10), ("", 0))
+        shown = next(f"{least >> power}{unit}" for unit, power in units if not least % 2**power)
+        raise InputError(f"invalid size {text!r}: use a value such as 512MB or 4GB, at least {shown}")
     return size
 
 
-def _size_text(size: int) -> str:
-    """Return a size in the largest unit that it is a whole number of."""
-    unit, power = next(
-        (unit, power) for unit, power in (("GB", 30), ("MB", 20), ("KB", 10), ("", 0)) if not size % 2**power
-    )
-    return f"{size >> power}{unit}"
-
-
-def _from_environment() -> int:
-    """Return what the environment says that kdbg may take."""
-    told = os.environ.get(VARIABLE)
-    return size_of(told) if told else DEFAULT
-
-
-MEMORY: Final = Memory(_from_environment())
+_FROM_ENVIRONMENT = os.environ.get(VARIABLE)
+MEMORY: Final = Memory(size_of(_FROM_ENVIRONMENT) if _FROM_ENVIRONMENT else DEFAULT)
 """What this process may take."""
 
 
@@ -134,10 +120,9 @@ class Held:
     """What all holders hold together: whoever holds most gives it up where that is more than they may."""
 
     __slots__ = ("_amounts", "left")
-    left: int
 
     def __init__(self, most: int | None = None) -> None:
-        self.left = MEMORY.connections if most is None else most
+        self.left: int = MEMORY.connections if most is None else most
         self._amounts: dict[Holder, int] = {}
 
     def hold(self, holder: Holder, size: int) -> None:

@@ -6,8 +6,9 @@
       |   + CaptureRefused    missing, a directory, no permission
       + WriteError          a file cannot be written: full disk, no permission
       + GrammarError        a question the grammars cannot answer
-      |   + UnknownApi
-      |   + UnknownPayload
+      |   + UnknownName
+      |   |   + UnknownApi
+      |   |   + UnknownPayload
       |   + UnknownVersion
       + DefinitionError     a message definition, given as a file, that cannot be used
       + WireError           the bytes of one message do not follow its grammar
@@ -44,13 +45,11 @@ class KdbgError(Exception):
 class CaptureError(KdbgError):
     """Packets cannot be read: `source` is the file's name as the user gave it."""
 
-    source: str
-    problem: str
-    remedy: str
-
     def __init__(self, source: str, problem: str, remedy: str = "") -> None:
         super().__init__(source, problem, remedy)
-        self.source, self.problem, self.remedy = source, problem, remedy
+        self.source: str = source
+        self.problem: str = problem
+        self.remedy: str = remedy
 
     def __str__(self) -> str:
         return f"{self.source}: {self.problem}" + (f"; {self.remedy}" if self.remedy else "")
@@ -63,19 +62,14 @@ class UnknownCapture(CaptureError, ValueError):
 class CaptureRefused(CaptureError, OSError):
     """The operating system would not open it."""
 
-    def __str__(self) -> str:
-        return CaptureError.__str__(self)
-
 
 class WriteError(KdbgError, OSError):
     """The operating system does not let kdbg write the file `target`; nothing of that name is new or changed."""
 
-    target: str
-    problem: str
-
     def __init__(self, target: str, problem: str) -> None:
         super().__init__(target, problem)
-        self.target, self.problem = target, problem
+        self.target: str = target
+        self.problem: str = problem
 
     def __str__(self) -> str:
         return f"{self.target}: cannot be written: {self.problem}"
@@ -85,47 +79,42 @@ class GrammarError(KdbgError, LookupError):
     """Asked for a grammar that kdbg does not have."""
 
 
-class UnknownApi(GrammarError):
-    """No API of that name or key: `near` holds names that look alike."""
+class UnknownName(GrammarError):
+    """Nothing has that `name` (or key): `near` holds names that look alike."""
 
-    api: object
-    near: tuple[str, ...]
+    what, see = "name", "kdbg grammar"
 
-    def __init__(self, api: object, near: tuple[str, ...] = ()) -> None:
-        super().__init__(api, near)
-        self.api, self.near = api, near
-
-    def __str__(self) -> str:
-        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else "; see kdbg apis"
-        return f"unknown API {self.api!r}{hint}"
-
-
-class UnknownPayload(GrammarError):
-    """No payload of that name: `near` holds names that look alike."""
-
-    name: str
-    near: tuple[str, ...]
-
-    def __init__(self, name: str, near: tuple[str, ...] = ()) -> None:
+    def __init__(self, name: object, near: tuple[str, ...] = ()) -> None:
         super().__init__(name, near)
-        self.name, self.near = name, near
+        self.name: object = name
+        self.near: tuple[str, ...] = near
 
     def __str__(self) -> str:
-        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else "; see kdbg grammar payloads"
-        return f"unknown payload {self.name!r}{hint}"
+        hint = f"did you mean {' or '.join(self.near)}?" if self.near else f"see {self.see}"
+        return f"unknown {self.what} {self.name!r}; {hint}"
+
+
+class UnknownApi(UnknownName):
+    """No API of that name or key."""
+
+    what, see = "API", "kdbg apis"
+
+
+class UnknownPayload(UnknownName):
+    """No payload of that name."""
+
+    what, see = "payload", "kdbg grammar payloads"
 
 
 class UnknownVersion(GrammarError):
     """The API is known, this version of it is not."""
 
-    api: str
-    version: int
-    lowest: int
-    highest: int
-
     def __init__(self, api: str, version: int, lowest: int, highest: int) -> None:
         super().__init__(api, version, lowest, highest)
-        self.api, self.version, self.lowest, self.highest = api, version, lowest, highest
+        self.api: str = api
+        self.version: int = version
+        self.lowest: int = lowest
+        self.highest: int = highest
 
     def __str__(self) -> str:
         return f"{self.api} has no version {self.version}; supported: {self.lowest} to {self.highest}"
@@ -134,14 +123,12 @@ class UnknownVersion(GrammarError):
 class DefinitionError(KdbgError, ValueError):
     """A definition `file` is wrong on `line`: `field` is the path of the field by Kafka's names, "" outside of any."""
 
-    file: str
-    line: int
-    field: str
-    problem: str
-
     def __init__(self, file: str, line: int, field: str, problem: str) -> None:
         super().__init__(file, line, field, problem)
-        self.file, self.line, self.field, self.problem = file, line, field, problem
+        self.file: str = file
+        self.line: int = line
+        self.field: str = field
+        self.problem: str = problem
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.field}{': ' * bool(self.field)}{self.problem}"
@@ -183,13 +170,12 @@ class Truncated(WireError):
     """A field of `type` wants `wanted` bytes at `start`, `left` are there."""
 
     kind = Kind.TRUNCATED
-    wanted: int
-    left: int
 
     def __init__(self, path: str, start: int, type: str, wanted: int, left: int) -> None:
         super().__init__(path, start, TooFewBytes(type, wanted, left), type)
         self.args = (path, start, type, wanted, left)  # what it is made again of in another process
-        self.wanted, self.left = wanted, left
+        self.wanted: int = wanted
+        self.left: int = left
 
 
 class BadLength(WireError):
@@ -216,12 +202,10 @@ class Leftover(WireError):
 class BuildError(KdbgError, ValueError):
     """A value given for `path` cannot be written: `problem` says why."""
 
-    path: str
-    problem: str
-
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem)
-        self.path, self.problem = path, problem
+        self.path: str = path
+        self.problem: str = problem
 
     def inside(self, path: str) -> BuildError:
         """Return the same for a value that is itself a part of the value at `path`."""
@@ -235,13 +219,11 @@ class BuildError(KdbgError, ValueError):
 class ClientError(KdbgError):
     """A session with the broker at `address` failed: `problem` says how, `remedy` what to try."""
 
-    address: str
-    problem: str
-    remedy: str
-
     def __init__(self, address: str, problem: str, remedy: str = "") -> None:
         super().__init__(address, problem, remedy)
-        self.address, self.problem, self.remedy = address, problem, remedy
+        self.address: str = address
+        self.problem: str = problem
+        self.remedy: str = remedy
 
     def __str__(self) -> str:
         return f"{self.address}: {self.problem}" + (f"; {self.remedy}" if self.remedy else "")
@@ -250,22 +232,13 @@ class ClientError(KdbgError):
 class CannotConnect(ClientError, ConnectionError):
     """No session could be opened."""
 
-    def __str__(self) -> str:
-        return ClientError.__str__(self)
-
 
 class Closed(ClientError, ConnectionError):
     """The broker closed the connection while something was expected of it."""
 
-    def __str__(self) -> str:
-        return ClientError.__str__(self)
-
 
 class TimedOut(ClientError, TimeoutError):
     """Nothing came within the time allowed."""
-
-    def __str__(self) -> str:
-        return ClientError.__str__(self)
 
 
 class WrongAnswer(ClientError):
@@ -287,12 +260,10 @@ class NotAuthenticated(ClientError):
 class SparkError(KdbgError):
     """Spark is not installed, does not start, or gave a job up: `problem` says what, `remedy` what to try."""
 
-    problem: str
-    remedy: str
-
     def __init__(self, problem: str, remedy: str = "") -> None:
         super().__init__(problem, remedy)
-        self.problem, self.remedy = problem, remedy
+        self.problem: str = problem
+        self.remedy: str = remedy
 
     def __str__(self) -> str:
         return f"spark: {self.problem}" + (f"; {self.remedy}" if self.remedy else "")

@@ -192,8 +192,7 @@ RECURSIONS = {
     frozenset(f"views.render.tree.{name}" for name in ("metrics", "records", "tree")): "a branch is a tree",
     frozenset(
         f"protocol.wire.{name}"
-        for name in ("language.duplicates", "language.payload", "language.types", "nodes", "nodes.composite",
-                     "nodes.leaves")
+        for name in ("language.payload", "language.types", "nodes", "nodes.leaves")
     ): "bytes, which are a leaf, may hold payloads, which have a grammar of their own",
 }  # fmt: skip
 """Files that import one another, even if only for types or when called: the format itself goes round there."""

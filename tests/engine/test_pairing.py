@@ -16,15 +16,7 @@ from kdbg.exchanges.engine.pairing import Pairing
 from kdbg.exchanges.engine.requests import RequestHeader
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.protocol.findings.facts import (
-    AnsweredTooLate,
-    AnsweredUnasked,
-    AnsweredUnaskedLate,
-    Answers,
-    PassedOver,
-    PassedOverMany,
-    ResponsesLost,
-)  # fmt: skip
+from kdbg.protocol.findings.facts import Answers, PassedOver, PassedOverMany, PlainFact  # fmt: skip
 from kdbg.protocol.grammars import by_key
 
 from .damage import Line
@@ -454,7 +446,7 @@ def test_an_answer_that_comes_after_all_that_is_read_and_said() -> None:
     playbook >> request(999) << response(999)
     assert playbook.close().count("1>") == 1
     (late,) = [one for one in playbook.exchanges if told(one) == "<1"]
-    assert [finding.facts for finding in late.findings] == [AnsweredTooLate()]
+    assert [finding.facts for finding in late.findings] == [PlainFact.ANSWERED_TOO_LATE]
     assert late.messages()[0].body["brokers"], "it can be read as its"
 
 
@@ -483,7 +475,7 @@ def test_what_was_lost_explains_what_is_missing() -> None:
 def test_a_hole_gives_up_what_was_passed_over() -> None:
     line = asked(1, 2, 3, 4).feed(False, response(2), 9, response(3))
     assert list(map(told, line.exchanges)) == ["2><", "1>", "3><"]
-    assert ResponsesLost() in [finding.facts for finding in line.exchanges[1].findings]
+    assert PlainFact.RESPONSES_LOST in [finding.facts for finding in line.exchanges[1].findings]
     line.feed(False, response(4)).end()
     assert list(map(told, line.exchanges)) == ["2><", "1>", "3><", "4><"]
 
@@ -498,7 +490,7 @@ def test_requests_after_a_hole_may_be_answered_late() -> None:
 def test_an_answer_to_no_acks_pairs_and_it_is_said(playbook: Playbook) -> None:
     playbook >> produce(5, 0) << response(5, 0, 9) >> request(6) << response(6)
     assert playbook.close() == ["5>!<", "6><"]
-    assert [finding.facts for finding in playbook.findings] == [AnsweredUnasked()]
+    assert [finding.facts for finding in playbook.findings] == [PlainFact.ANSWERED_UNASKED]
     assert len(playbook.exchanges[0].messages()) == 2
 
 
@@ -523,7 +515,7 @@ def test_an_answer_to_no_acks_that_was_told(playbook: Playbook) -> None:
     playbook >> request(6) << response(6)
     assert playbook.close() == ["5>!", "<5", "6><"]
     (finding,) = playbook.findings
-    assert (str(finding.kind), finding.facts) == ("unsolicited-response", AnsweredUnaskedLate())
+    assert (str(finding.kind), finding.facts) == ("unsolicited-response", PlainFact.ANSWERED_UNASKED_LATE)
     assert playbook.exchanges[1].messages()[0].body["responses"] == []
 
 

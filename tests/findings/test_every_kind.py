@@ -38,7 +38,7 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
     for kind, severity, place, facts, text in [
         ("tcp-gap", ERROR, ("request", "", None, 100), of.BytesMissing(5),
             "the capture lacks 100 bytes from the client, before packet 5"),
-        ("undecoded-bytes", ERROR, ("request", "", None, 120), of.BytesUnproved(),
+        ("undecoded-bytes", ERROR, ("request", "", None, 120), of.PlainFact.BYTES_UNPROVED,
             "120 bytes from the client skipped: no Kafka frame recognised"),
         ("truncated", ERROR, ("request", TOPIC, 20, 0), of.Stopped(20, faults.TooFewBytes("STRING", 6, 5)),
             "topics[0].name: STRING needs 6 bytes, only 5 left (byte 24 of the frame, 0x0018)"),
@@ -72,7 +72,8 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             "batch: stored CRC-32C 0x00000001, computed 0xdc16b1e2"),
         ("decompression-failed", ERROR, ("request", f"{BATCH}.compressed_records", 102, 0),
             faults.CodecFault("gzip", faults.LibraryRefused("incorrect header check")), "gzip: incorrect header check"),
-        ("malformed-record-set", ERROR, ("request", BATCH, 41, 30), faults.NoEntry(), "not a record batch or message"),
+        ("malformed-record-set", ERROR, ("request", BATCH, 41, 30), faults.PlainFault.NO_ENTRY,
+            "not a record batch or message"),
         ("malformed-payload", ERROR, ("request", "protocols[0].metadata.topics", 55, 0),
             of.InPayload("ConsumerProtocolSubscription", of.Stopped(2, faults.TooFewBytes("INT32", 4, 0)), False),
             "protocols[0].metadata.topics: invalid ConsumerProtocolSubscription: INT32 needs 4 bytes, only 0"
@@ -81,7 +82,7 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             "decoded as the v0 layout, with which brokers reject versions they do not support (KIP-511)"),
         ("known-quirk", NOTE, ("response", "", None, 0), of.KnownQuirk(FALLBACK, (), "certain"),
             "the broker does not support this version and responds with v0, as KIP-511 requires"),
-        ("midstream", NOTE, ("response", "", None, 40), of.BeforeFirst(),
+        ("midstream", NOTE, ("response", "", None, 40), of.PlainFact.BEFORE_FIRST,
             "40 bytes from the broker skipped: the tail of a message sent before the capture"),
         ("request-too-large", ERROR, ("request", "", 0, 0),
             of.RequestTooLarge("Produce", 3, (100 << 20) + 1, 100 << 20),

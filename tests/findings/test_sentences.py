@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import string
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -19,6 +20,7 @@ from ..cases import for_each
 ROOT = Path(kdbg.__file__).parent
 FILES = sorted(path for path in ROOT.rglob("*.py") if not path.is_relative_to(ROOT / "protocol" / "findings"))
 FACTS = get_args(of.Facts)
+PLAIN = (of.PlainFact, faults.PlainFault)
 OF_A_FINDING = {"length", "side", "sender"}
 SHOWING = [ROOT / place for place in (
     "errors.py", "live/client", "live/mocking", "scale/query", "scale/signals", "scale/spark", "ui/cli", "views/render",
@@ -70,7 +72,7 @@ def is_text(node: ast.expr) -> bool:
 
 
 def test_every_fact_has_a_sentence_and_every_sentence_its_facts() -> None:
-    assert set(FACTS) == SENTENCES.keys() | {of.Stopped, of.InPayload, of.MessageMistake}
+    assert set(FACTS) == SENTENCES.keys() | {of.Stopped, of.InPayload, of.MessageMistake, *PLAIN}
     assert len({facts.__name__ for facts in FACTS}) == len(FACTS), "they are told apart by their names"
 
 
@@ -97,9 +99,23 @@ def example(kind: Any) -> Any:
     return {int: 7, str: "x", bool: True}.get(kind, faults.NoBoolean(2))
 
 
-@for_each("facts", FACTS, ids=lambda facts: facts.__name__)
+@for_each("facts", [each for kind in PLAIN for each in kind], ids=str)
+def test_a_plain_sentence_is_made_of_the_values_of_a_finding(facts: of.PlainFact | faults.PlainFault) -> None:
+    used = {name for _, name, _, _ in string.Formatter().parse(facts.value) if name is not None}
+    assert used <= (OF_A_FINDING if isinstance(facts, of.PlainFact) else set())
+    said = sentence(facts, length=3, side="request", sender="client")
+    assert said == said.strip()
+    assert said[-1] not in ".:;,"
+
+
+@for_each("facts", [*FACTS, *(each for kind in PLAIN for each in kind)], ids=str)
 def test_every_fact_is_found_somewhere(facts: Any) -> None:
-    assert facts.__name__ in called()
+    if isinstance(facts, Enum):
+        assert any(
+            isinstance(node, ast.Attribute) and node.attr == facts.name for path in FILES for node in nodes(path)
+        )
+    elif facts not in PLAIN:
+        assert facts.__name__ in called()
 
 
 @for_each("path", FILES, ids=lambda path: path.relative_to(ROOT))

@@ -18,10 +18,7 @@ CODE_WRITERS = tuple(
 """Their texts are source code, which is compiled."""
 PAGES_LEFT = {"changelog.md"}
 """Old words are the subject of the changelog."""
-FINDINGS = {
-    "kdbg/protocol/findings/text.py",
-    "kdbg/protocol/findings/quirks.py",
-}
+FINDINGS = {f"kdbg/protocol/findings/{name}.py" for name in ("facts", "faults", "quirks", "text")}
 PHRASES = "kdbg/analysis/pasted/phrases.py"
 COUNTING = {"count", "counted", "many", "_many", "number", "plural", "times", "_times"}
 """Functions that write a number with its noun."""

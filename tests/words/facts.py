@@ -7,6 +7,8 @@ from enum import Enum
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from kdbg.protocol.findings.facts import PlainFact
+from kdbg.protocol.findings.faults import PlainFault
 from kdbg.protocol.findings.text import SENTENCES
 
 NAME = "orders"
@@ -16,6 +18,7 @@ def facts(number: int) -> Iterator[Any]:
     """Return facts of every kind that has a sentence, with this number wherever they have one."""
     for made in SENTENCES:
         yield made(**{name: value(hint, number) for name, hint in get_type_hints(made).items() if name in made._fields})
+    yield from (*PlainFact, *PlainFault)
 
 
 def value(hint: Any, number: int) -> Any:

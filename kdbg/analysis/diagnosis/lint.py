@@ -15,7 +15,7 @@ from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.mistakes import INDEX
 from ...exchanges.messages.peers import endpoint
 from ...protocol.findings import Finding, Kind, Severity
-from ...protocol.findings.facts import AnsweredUnasked, AnsweredUnaskedLate, MessageMistake
+from ...protocol.findings.facts import MessageMistake, PlainFact
 from ...protocol.grammars import name_of, releases
 from ..ledgers import Ledgers
 from ..ledgers.evidence import Bounded, Mark, Occurrences
@@ -201,7 +201,7 @@ class Linter:
 
     def _found(self, finding: Finding, mark: Mark, about: str) -> None:
         """Take a finding of the decoding."""
-        if isinstance(finding.facts, (AnsweredUnasked, AnsweredUnaskedLate)):
+        if finding.facts in (PlainFact.ANSWERED_UNASKED, PlainFact.ANSWERED_UNASKED_LATE):
             self._note("acks0-response", mark, broker=True)
             return
         lint = BY_FINDING.get(finding.kind)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import Foreign, NoRequest, NothingWhole
+from ...protocol.findings.facts import Foreign, PlainFact
 from ...streams.tcp.stream import Receiver
 from . import identify, requests
 from .foreign import LONGEST_BEGINNING, Read, begins, is_tls, looks_like
@@ -315,9 +315,9 @@ class Classifier:
         if what:
             finding = Finding(Kind.NOT_KAFKA, length=size, facts=Foreign(what))
         elif alone and not self.certain and 0 < size <= self._patience:
-            finding = Finding(Kind.MIDSTREAM, length=size, facts=NothingWhole())
+            finding = Finding(Kind.MIDSTREAM, length=size, facts=PlainFact.NOTHING_WHOLE)
         elif size:
-            finding = Finding(Kind.NOT_KAFKA, length=size, facts=NoRequest())
+            finding = Finding(Kind.NOT_KAFKA, length=size, facts=PlainFact.NO_REQUEST)
         self._other(finding)
         del self.sides
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import BeforeFirst, BytesMissing, BytesUnproved, SizeCoversOthers
+from ...protocol.findings.facts import BytesMissing, PlainFact
 from ...protocol.wire.language import Direction
 from ..messages.exchange import CapturedMessage, Exchange, GivenUp
 from .pairing import Pairing
@@ -124,14 +124,14 @@ class FramedDirection(Seeker):
         half = (exchange.request if self.direction == "request" else exchange.response) if exchange else None
         if half is not None:
             half.excess = excess
-        found.append(Finding(Kind.INVALID_LENGTH, self.direction, length=excess, facts=SizeCoversOthers()))
+        found.append(Finding(Kind.INVALID_LENGTH, self.direction, length=excess, facts=PlainFact.SIZE_COVERS_OTHERS))
 
     def skipped(self, length: int, beginning: bytes) -> None:
         """Take note that `length` bytes belong to no frame; `beginning` are the first of them."""
         if self._midstream and not self._heard:
-            found = Finding(Kind.MIDSTREAM, self.direction, length=length, facts=BeforeFirst())
+            found = Finding(Kind.MIDSTREAM, self.direction, length=length, facts=PlainFact.BEFORE_FIRST)
         else:
-            found = Finding(Kind.UNDECODED_BYTES, self.direction, length=length, facts=BytesUnproved())
+            found = Finding(Kind.UNDECODED_BYTES, self.direction, length=length, facts=PlainFact.BYTES_UNPROVED)
         self.pairing.findings.append(found)
 
     @property

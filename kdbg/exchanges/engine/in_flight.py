@@ -143,7 +143,7 @@ class Stragglers:
             return Straggler(exchange, Finding(Kind.OUT_OF_ORDER, "response", facts=facts.AnsweredAfter(by)), False)
         if correlation_id in self._silent:
             del self._silent[correlation_id]
-            unasked = Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=facts.AnsweredUnasked())
+            unasked = Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=facts.PlainFact.ANSWERED_UNASKED)
             return Straggler(exchange, unasked, True)
         return self._told.pop(correlation_id)
 
@@ -190,7 +190,9 @@ class Stragglers:
         """Let go a request that wants no response: its exchange is final without one."""
         if self.may_be_answered(exchange):
             del self._silent[exchange.correlation_id]
-            self.remember(exchange, Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=facts.AnsweredUnaskedLate()))
+            self.remember(
+                exchange, Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=facts.PlainFact.ANSWERED_UNASKED_LATE)
+            )
 
     def pass_silent(self, answered: int) -> None:
         """Let go the acks=0 requests before the `answered`-th that wants a response: responses come in order."""

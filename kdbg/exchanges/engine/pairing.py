@@ -17,7 +17,7 @@ from itertools import chain
 from ...budget import MEMORY, SMALL, Held
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings import facts as of
-from ...protocol.findings.facts import AnsweredTooLate, InFlightFull, MessageMistake, ResponsesLost, WaitedTooMuch
+from ...protocol.findings.facts import InFlightFull, MessageMistake, PlainFact, WaitedTooMuch
 from ...protocol.findings.quirks import Sure
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
@@ -175,7 +175,9 @@ class Pairing:
             half = exchange.request
             if half is not None and (large := too_large(half.data, half.size - 4)) is not None:
                 exchange.findings.append(large)
-            self.stragglers.remember(exchange, Finding(Kind.OUT_OF_ORDER, "response", facts=AnsweredTooLate()))
+            self.stragglers.remember(
+                exchange, Finding(Kind.OUT_OF_ORDER, "response", facts=PlainFact.ANSWERED_TOO_LATE)
+            )
         note_rejection(exchange)
         self._hand_over(exchange)
 
@@ -316,7 +318,7 @@ class Pairing:
     def responses_lost(self) -> None:
         """Take note that bytes of the broker are missing or unreadable: they may have answered what is in flight."""
         for exchange in self.stragglers.give_up():
-            self.give_up(exchange, ResponsesLost())
+            self.give_up(exchange, PlainFact.RESPONSES_LOST)
         self._lost_until = self.in_flight[-1] if self.in_flight else None
 
     def end(self) -> None:
@@ -338,7 +340,7 @@ class Pairing:
         self.deliver = _ignore  # whom it led to leads back here: now they are freed without a search
 
 
-NotAwaited = of.WaitedTooMuch | of.InFlightFull | of.PassedOver | of.PassedOverMany | of.ResponsesLost
+NotAwaited = of.WaitedTooMuch | of.InFlightFull | of.PassedOver | of.PassedOverMany | of.PlainFact
 """Why a response is waited for no longer."""
 
 
@@ -346,7 +348,7 @@ def broken_off(half: CapturedMessage) -> Finding:
     """Make the finding for a message whose end is missing."""
     place = half.direction, "", len(half.data), half.missing
     if half.held:
-        return Finding(Kind.TRUNCATED, *place, of.BrokenOff())
+        return Finding(Kind.TRUNCATED, *place, of.PlainFact.BROKEN_OFF)
     return Finding(Kind.MEMORY_LIMIT, *place, of.NotHeld(MEMORY.connections))
 
 
@@ -369,7 +371,7 @@ def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *
     `size` is that of its body in bytes; `waiting` is how many others it was given up for, else 0; `candidates` are what
     it may be by its bytes, and `read` says that it is read as the first.
     """
-    facts: of.Answers | of.RequestUnseen | of.RequestUnseenSoLong
+    facts: of.Answers | of.PlainFact | of.RequestUnseenSoLong
     if candidates:
         named = (
             (one.api.key, one.api.name, (one.version, *(other for other in one.versions if other != one.version)))
@@ -377,7 +379,7 @@ def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *
         )
         facts = of.Answers(tuple(named), len(candidates) < 2 or candidates[1].bits - candidates[0].bits >= LIKELY, read)
     else:
-        facts = of.RequestUnseenSoLong(waiting) if waiting else of.RequestUnseen()
+        facts = of.RequestUnseenSoLong(waiting) if waiting else of.PlainFact.REQUEST_UNSEEN
     return Finding(Kind.UNSOLICITED_RESPONSE, "response", "body", 4, size, facts)
 
 

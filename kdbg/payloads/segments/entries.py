@@ -7,7 +7,7 @@ ends in zeros.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
@@ -22,7 +22,7 @@ from ...protocol.grammars.payloads.producer_snapshot import producer_snapshot
 from ...protocol.wire import Api, Struct
 from ...protocol.wire.readings.annotate import Inspection
 from ...protocol.wire.records.sets import crc32c
-from .piece import CHUNK, LARGEST, Read, SegmentPiece, ends_inside, of_file, read_at_most, zeros_between
+from .piece import CHUNK, LARGEST, FileKind, Read, SegmentPiece, ends_inside, of_file, read_at_most, zeros_between
 
 VERSION = 1
 """The only version of a producer snapshot that there is."""
@@ -34,9 +34,6 @@ PRODUCER_SIZE = 46
 MOST_PRODUCERS = 1 << 48
 """Producer ids are given out one by one: no cluster comes this far."""
 FixedEntry = dict[str, Any]
-Odd = Behind | EndsBehind | None
-Follows = Callable[[FixedEntry, FixedEntry], Odd]
-"""What is wrong about an entry behind another one, None for nothing."""
 
 
 def alone(name: str, structure: Struct) -> Api:
@@ -44,30 +41,7 @@ def alone(name: str, structure: Struct) -> Api:
     return Api(-1, name, structure, structure, range(1), headerless=True)
 
 
-def offsets_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
-    """Compare entries of an offset index: both numbers must grow."""
-    for name, growing in (("relative_offset", "offsets"), ("position", "positions")):
-        if entry[name] <= before[name]:
-            return Behind(name, entry[name], before[name], growing)
-    return None
-
-
-def times_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
-    """Compare entries of a time index: neither number may fall, for each entry is the newest record so far."""
-    for name, growing in (("timestamp", "times"), ("relative_offset", "offsets")):
-        if entry[name] < before[name]:
-            return Behind(name, entry[name], before[name], growing)
-    return None
-
-
-def ends_grow(entry: FixedEntry, before: FixedEntry) -> Odd:
-    """Compare entries of the index of aborted transactions: they come in the order in which they ended."""
-    if entry["last_offset"] <= before["last_offset"]:
-        return EndsBehind(entry["last_offset"], before["last_offset"])
-    return None
-
-
-class _Structured:
+class _Structured(FileKind):
     """A kind of file whose pieces are structures of one declaration."""
 
     api: Api
@@ -98,27 +72,38 @@ class _Structured:
 
 @dataclass(frozen=True)
 class Entries(_Structured):
-    """A file that is nothing but entries. `follows` compares neighbours, `sane` judges one entry by itself."""
+    """A file that is nothing but entries; `sane` judges one entry by itself.
+
+    `growing` are the fields that must be greater than in the entry before, or (`repeats`) at least not smaller, each
+    with the word for its values; "" for the ends of transactions.
+    """
 
     name: str
     title: str
     api: Api
     size: int
-    follows: Follows
+    growing: Mapping[str, str]
     sane: Callable[[FixedEntry], bool]
+    repeats: bool = False
 
     def begins(self, head: bytes) -> bool:
         """Whether the first entries are sane and in order. Zeros may be any index: they are none by content."""
-        found = [self._value(head, at) for at in range(0, len(head) - self.size + 1, self.size)]
+        starts = range(0, len(head) - self.size + 1, self.size)
+        found = [self.message(SegmentPiece(at, head[at : at + self.size])).body for at in starts]
         ends = next((i for i, entry in enumerate(found) if not any(entry.values())), len(found))
         entries, rest = found[:ends], head[ends * self.size :]
         if not entries or (any(rest) and (len(head) % self.size or ends < len(found))):
             return False
-        in_order = not any(self.follows(b, a) for a, b in pairwise(entries))
+        in_order = not any(self._disorder(b, a) for a, b in pairwise(entries))
         return in_order and all(map(self.sane, entries))
 
-    def _value(self, data: bytes, at: int) -> FixedEntry:
-        return self.message(SegmentPiece(at, data[at : at + self.size])).body
+    def _disorder(self, entry: FixedEntry, before: FixedEntry) -> Behind | EndsBehind | None:
+        """Return what is wrong about an entry behind another one, None for nothing."""
+        for name, growing in self.growing.items():
+            number, least = entry[name], before[name] + (not self.repeats)
+            if number < least:
+                return Behind(name, number, before[name], growing) if growing else EndsBehind(number, before[name])
+        return None
 
     def pieces(self, read: Read) -> Iterator[SegmentPiece]:
         data, position, zeros = b"", 0, 0
@@ -138,11 +123,10 @@ class Entries(_Structured):
                         yield zeros_between(piece.position - zeros, zeros)
                         zeros = 0
                     entry = self.message(piece).body
-                    odd = self.follows(entry, before) if before else None
+                    odd = self._disorder(entry, before) if before else None
                     before = entry
-                    yield SegmentPiece(
-                        piece.position, piece.data, (Finding(Kind.OUT_OF_ORDER, start=0, facts=odd),) if odd else ()
-                    )
+                    findings = (Finding(Kind.OUT_OF_ORDER, start=0, facts=odd),) if odd else ()
+                    yield SegmentPiece(piece.position, piece.data, findings)
             data, position = data[whole:], position + whole
         if zeros:
             yield SegmentPiece(position - zeros, b"", zeros=zeros)
@@ -179,16 +163,19 @@ class Snapshot(_Structured):
 
 
 offset_index: Final = Entries(
-    "index", "segment offset index", alone("OffsetIndexEntry", log_files.offset_index_entry), 8, offsets_grow,
+    "index", "segment offset index", alone("OffsetIndexEntry", log_files.offset_index_entry), 8,
+    {"relative_offset": "offsets", "position": "positions"},
     lambda entry: entry["relative_offset"] >= 0 and entry["position"] > 0,
 )  # fmt: skip
 time_index: Final = Entries(
-    "timeindex", "time index", alone("TimeIndexEntry", log_files.time_index_entry), 12, times_grow,
+    "timeindex", "time index", alone("TimeIndexEntry", log_files.time_index_entry), 12,
+    {"timestamp": "times", "relative_offset": "offsets"},
     lambda entry: entry["timestamp"] in YEARS and entry["relative_offset"] >= 0,
+    repeats=True,  # each entry is of the newest record so far
 )  # fmt: skip
 transaction_index: Final = Entries(
     "txnindex", "transaction index", alone("AbortedTransaction", log_files.aborted_transaction), 34,
-    ends_grow,
+    {"last_offset": ""},
     lambda entry: (
         entry["version"] == 0 and 0 <= entry["producer_id"] < MOST_PRODUCERS
         and 0 <= entry["first_offset"] <= entry["last_offset"]

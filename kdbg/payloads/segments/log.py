@@ -11,6 +11,7 @@ import io
 import re
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from ...budget import MEMORY
@@ -19,7 +20,7 @@ from ...exchanges.messages.message import Message, explain, read_slowly
 from ...exchanges.messages.payloads import open_inspection, open_payloads, tells_metadata
 from ...exchanges.messages.secrets import is_metadata
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import Behind, NoLogEntry
+from ...protocol.findings.facts import Behind, PlainFact
 from ...protocol.grammars.payloads import TOPICS
 from ...protocol.grammars.records import record_format
 from ...protocol.wire import TopicName
@@ -29,7 +30,7 @@ from ...protocol.wire.nodes import Field, WireStruct
 from ...protocol.wire.readings.annotate import Inspection
 from ...protocol.wire.readings.compiled import UNREADABLE, record_readers
 from ...protocol.wire.records.sets import CODEC_MASK, CONTROL, PREAMBLE, crc32, crc32c, decode
-from .piece import CHUNK, LARGEST, METADATA_TOPIC, Read, SegmentPiece, ends_inside, of_file, zeros_between
+from .piece import CHUNK, LARGEST, METADATA_TOPIC, FileKind, Read, SegmentPiece, ends_inside, of_file, zeros_between
 
 HEADER = record_format.header_size
 """Bytes that an entry is judged by: the header of a batch, the longest there is."""
@@ -57,16 +58,15 @@ def entry_size(data: bytes | bytearray, at: int) -> int | None:
     offset, length, _, magic, attributes = MESSAGE.unpack_from(data, at)
     if offset < 0 or not 14 <= length <= LARGEST - PREAMBLE.size:
         return None
-    sound = _is_batch(data, at, length) if magic == 2 else _is_message(data, at, length, magic, attributes)
+    if magic != 2:
+        sound = _is_message(data, at, length, magic, attributes)
+    elif length < HEADER - PREAMBLE.size or len(data) - at < HEADER:
+        sound = False
+    else:
+        attributes, last_delta = BATCH_TAIL.unpack_from(data, at + record_format.crc_at + 4)
+        count = _int32(data, at + HEADER - 4)
+        sound = 0 <= attributes < 0x80 and attributes & CODEC_MASK <= 4 and 0 <= count <= last_delta + 1
     return PREAMBLE.size + length if sound else None
-
-
-def _is_batch(data: bytes | bytearray, at: int, length: int) -> bool:
-    if length < HEADER - PREAMBLE.size or len(data) - at < HEADER:
-        return False
-    attributes, last_delta = BATCH_TAIL.unpack_from(data, at + record_format.crc_at + 4)
-    count = _int32(data, at + HEADER - 4)
-    return 0 <= attributes < 0x80 and attributes & CODEC_MASK <= 4 and bool(0 <= count <= last_delta + 1)
 
 
 def _is_message(data: bytes | bytearray, at: int, length: int, magic: int, attributes: int) -> bool:
@@ -106,19 +106,18 @@ class LogWalk:
     `last` is the last offset that a checksum has proved; `credit` how many bytes may still be summed up in vain.
     """
 
-    read: Read
-    data: bytearray
-    position: int
-    credit: int
-    last: int
-
     def __init__(self, read: Read) -> None:
-        self.read, self.data, self.position = read, bytearray(), 0
-        self.last, self.credit = -1, CREDIT
+        self.read: Read = read
+        self.data: bytearray = bytearray()
+        self.position: int = 0
+        self.last: int = -1
+        self.credit: int = CREDIT
 
     def pieces(self) -> Iterator[SegmentPiece]:
         while self.has(1):
-            yield self.dropped(self.entry() or self.damage())
+            piece = self.entry() or self.damage()
+            self.drop(piece.position + piece.size - self.position)
+            yield piece
 
     def has(self, size: int) -> bool:
         """Read until so many bytes are there; return whether they are."""
@@ -128,11 +127,6 @@ class LogWalk:
                 return False
             self.data += more
         return True
-
-    def dropped(self, piece: SegmentPiece) -> SegmentPiece:
-        """Drop the bytes of a piece, and return the piece."""
-        self.drop(piece.position + piece.size - self.position)
-        return piece
 
     def drop(self, size: int) -> None:
         del self.data[:size]
@@ -146,8 +140,13 @@ class LogWalk:
         if data is None:
             return None
         if not is_proved(data):
-            self.credit -= len(data)
-            return SegmentPiece(self.position, data) if self.is_followed(len(data)) else None
+            size = len(data)
+            self.credit -= size
+            # Another entry, or the beginning of one, zeros, or nothing at all must stand behind it.
+            followed = (not self.has(size + HEADER) and self.is_cut(size)) or (
+                not any(self.data[size : size + HEADER]) or entry_size(self.data, size) is not None
+            )
+            return SegmentPiece(self.position, data) if followed else None
         first, last = offsets(data)
         odd = Finding(Kind.OUT_OF_ORDER, "", "", 0, 8, Behind("offset", first, self.last, "offsets"))
         found = SegmentPiece(self.position, data, (odd,) if first <= self.last else ())
@@ -160,12 +159,6 @@ class LogWalk:
         if size is None or size > self.credit or not self.has(at + size):
             return None
         return bytes(self.data[at : at + size])
-
-    def is_followed(self, size: int) -> bool:
-        """Whether another entry, or the beginning of one, zeros, or nothing at all stands behind so many bytes."""
-        if not self.has(size + HEADER) and self.is_cut(size):
-            return True
-        return not any(self.data[size : size + HEADER]) or entry_size(self.data, size) is not None
 
     def is_cut(self, at: int) -> bool:
         """Whether the last bytes, too few to be judged, may begin an entry: their offset is further on."""
@@ -183,7 +176,7 @@ class LogWalk:
         if size < claimed and not self.has(size + 1):
             return ends_inside("an entry", self.position, data, claimed)
         return SegmentPiece(
-            self.position, data, (Finding(Kind.UNDECODED_BYTES, "", "", 0, size, NoLogEntry()),), whole=False
+            self.position, data, (Finding(Kind.UNDECODED_BYTES, "", "", 0, size, PlainFact.NO_LOG_ENTRY),), whole=False
         )
 
     def zeros(self) -> SegmentPiece:
@@ -230,11 +223,11 @@ IN_FRONT = "records[0]."
 """The path of the one entry of a piece, which says nothing to a reader."""
 
 
-class Log:
+class Log(FileKind):
     """The kind of file that is a log; by its topic's name the records of Kafka's own topics are opened."""
 
-    name: str = "log"
-    title: str = "log segment"
+    name = "log"
+    title = "log segment"
     timed = True
 
     def __init__(self, topic: str | None = None, head: bytes = b"") -> None:
@@ -298,9 +291,6 @@ class Log:
         found.findings = [shortened(finding) for finding in found.findings]
         return found
 
-    def facts(self, message: Message, base_offset: int | None) -> dict[str, Any]:
-        return {}
-
     def times(self, message: Message) -> tuple[int, int] | None:
         (entry,) = message.body["records"]
         first = entry.get("base_timestamp", entry.get("timestamp", -1))
@@ -312,15 +302,10 @@ class Log:
 
 def is_metadata_log(head: bytes) -> bool:
     """Return whether a file that begins so is of the KRaft log, by its records, wherever it was copied to."""
-    stream = io.BytesIO(head)
-    pieces = [piece for piece in LogWalk(stream.read).pieces() if piece.whole]
-    for piece in pieces:
-        try:
-            entries = decode(piece.data, record_format, record_readers(), cut=False)
-        except UNREADABLE:
-            continue
-        if any(tells_metadata(entry) for entry in entries):
-            return True
+    for piece in LogWalk(io.BytesIO(head).read).pieces():
+        with suppress(*UNREADABLE):
+            if piece.whole and any(map(tells_metadata, decode(piece.data, record_format, record_readers(), cut=False))):
+                return True
     return False
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ...exchanges.messages.message import Message
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import EntryCut, Zeros
+from ...protocol.findings.facts import EntryCut, PlainFact
 from ...protocol.wire.readings.annotate import Inspection
 
 Read = Callable[[int], bytes]
@@ -68,39 +69,45 @@ def ends_inside(what: str, position: int, data: bytes, size: int) -> SegmentPiec
 
 def zeros_between(position: int, zeros: int) -> SegmentPiece:
     """Make the piece for bytes of zero that something follows."""
-    return SegmentPiece(position, b"", (Finding(Kind.UNDECODED_BYTES, "", "", 0, zeros, Zeros()),), False, zeros)
+    return SegmentPiece(
+        position, b"", (Finding(Kind.UNDECODED_BYTES, "", "", 0, zeros, PlainFact.ZEROS),), False, zeros
+    )
 
 
-class FileKind(Protocol):
+class FileKind(ABC):
     """A kind of file. `name` is a word for it, `title` says what it is."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
+    name: str
+    title: str
 
     @property
     def timed(self) -> bool:
         """Whether pieces have a time."""
+        return False
 
+    @abstractmethod
     def begins(self, head: bytes) -> bool:
         """Whether a file that begins so may be of this kind; `head` is all of it if it is short."""
 
+    @abstractmethod
     def pieces(self, read: Read) -> Iterator[SegmentPiece]:
         """Yield the pieces of a file that `read` gives from its start; never raise for what it holds."""
 
+    @abstractmethod
     def message(self, piece: SegmentPiece, *, shallow: bool = False) -> Message:
         """Read a piece; `shallow` leaves the records of batches unread."""
 
+    @abstractmethod
     def inspection(self, piece: SegmentPiece) -> Inspection:
         """Read a piece with the place of every byte, counted from the piece's first one."""
 
     def facts(self, message: Message, base_offset: int | None) -> dict[str, Any]:
         """Return what a piece means with the offset in the file's name: the offset that an index entry is for."""
+        return {}
 
     def times(self, message: Message) -> tuple[int, int] | None:
         """Return the earliest and the latest time in a piece, in milliseconds since 1970; None without times."""
+        return None
 
 
 METADATA_TOPIC = "__cluster_metadata"

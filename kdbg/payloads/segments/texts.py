@@ -17,16 +17,14 @@ from ...protocol.findings.facts import CountWrong, NoLine
 from ...protocol.wire import Api, Int32, Int64, String, Struct, TopicName
 from ...protocol.wire.nodes import Node, Sized, WireStruct
 from ...protocol.wire.readings.annotate import Buffer, Inspection, Span
-from .piece import LARGEST, Read, SegmentPiece, read_at_most
+from .piece import LARGEST, FileKind, Read, SegmentPiece, read_at_most
 
 
 class LineForm:
     """How a line may look: the groups of `pattern` are the fields of `layout`."""
 
-    pattern: re.Pattern[bytes]
-
     def __init__(self, pattern: str, *fields: Any) -> None:
-        self.pattern = re.compile(pattern.encode(), re.DOTALL)
+        self.pattern: re.Pattern[bytes] = re.compile(pattern.encode(), re.DOTALL)
         self.api: Api = Api(-1, "Text", Struct(*fields), Struct(*fields), range(1), headerless=True)
         self.grammar: WireStruct = self.api.at("response", 0)
 
@@ -56,7 +54,7 @@ MEMBERS = re.compile(rb'.+?,(?=\s*")|.+', re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(FileKind):
     """A kind of text: how it begins, what its pieces are, and how they may look."""
 
     name: str
@@ -66,7 +64,6 @@ class Text:
     parts: re.Pattern[bytes] = LINES
     counted: bool = False
     """Whether the second line says how many follow."""
-    timed: bool = False
 
     def begins(self, head: bytes) -> bool:
         return self.beginning.match(head) is not None
@@ -97,12 +94,6 @@ class Text:
             found.spans.append(Span(name, start, end, "TEXT", value, None if isinstance(value, int) else node))
             start = end
         return found
-
-    def facts(self, message: Message, base_offset: int | None) -> dict[str, Any]:
-        return {}
-
-    def times(self, message: Message) -> tuple[int, int] | None:
-        return None
 
     def _form(self, piece: SegmentPiece) -> LineForm:
         """Return the form that a line has; the first of a checkpoint is its version, the second its count."""

@@ -9,7 +9,7 @@
     history([definition, changed, ...])             # the same over all releases, oldest first
 
 Text becomes objects that know their lines (text), these a model (parse, model), this the very declarations that kdbg's
-own grammars are (declaration, primitives), and those APIs (apis). MessageData stands in message_data, the rules on
+own grammars are (declaration), and those APIs (apis). MessageData stands in message_data, the rules on
 compatible change in compatible. No I/O: `kdbg.using_definitions` and `kdbg.library.read_definitions` read the files.
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -27,24 +27,21 @@ class Joined(Struct):
     """The fields of several declarations, each in its versions alone; bodies of all other versions stay bytes."""
 
     def __init__(self, *parts: Part, secret: bool) -> None:
-        super().__init__(
-            *(form for of, versions in parts for field in of.declared for form in _within(field, versions))
-        )
+        forms = list[Renamed]()
+        for of, versions in parts:
+            runs = joined(Versions(version, version) for version in versions)
+            for field in of.declared:
+                rules, type = rules_of(field)
+                for both in (run & Versions(rules.first, min(rules.last, NEWEST)) for run in runs):
+                    if both:
+                        word = Word(type, **rules._asdict() | {"first": both.first, "last": both.last})
+                        forms.append(Renamed(word, newname=field.name, newdocs=field.docs))
+        super().__init__(*forms)
         self.defined: set[int] = {version for _, versions in parts for version in versions}
         self.unread: Unread = Unread(secret=secret)
 
     def structure(self, at: At) -> WireStruct:
         return super().structure(at) if at.version in self.defined else self.unread.structure(at)
-
-
-def _within(field: Renamed, versions: Iterable[int]) -> Iterator[Renamed]:
-    """Yield a declared field in those of its versions that are among these, one form for each run of them."""
-    rules, of = rules_of(field)
-    here = Versions(rules.first, min(rules.last, NEWEST))
-    for run in joined(Versions(version, version) for version in versions):
-        if both := run & here:
-            word = Word(of, **rules._asdict() | {"first": both.first, "last": both.last})
-            yield Renamed(word, newname=field.name, newdocs=field.docs)
 
 
 class DefinedApis(NamedTuple):
@@ -92,12 +89,10 @@ def _wrong(message: MessageDefinition, problem: str) -> DefinitionError:
 class Pair:
     """The request and the response of one API key, or one of the two."""
 
-    key: int
-    sides: Mapping[Direction, MessageDefinition]
-    first: MessageDefinition
-
     def __init__(self, key: int, sides: Mapping[Direction, MessageDefinition]) -> None:
-        self.key, self.sides = key, sides
+        self.key: int = key
+        self.sides: Mapping[Direction, MessageDefinition] = sides
+        self.first: MessageDefinition
         self.first, *others = sides.values()
         self.files: tuple[str, ...] = tuple(message.file for message in sides.values())
         for other in others:
@@ -150,9 +145,9 @@ class Pair:
                     f"{self.sides[direction].file}: {where}: differs from kdbg's own definition; the file is used"
                 )
             uses += [(own, mine - theirs), (given, theirs)]
-            structs[direction] = Joined(
-                (_side(own, direction), mine - theirs), (_side(given, direction), theirs), secret=_any_secret(own)
-            )
+            secret = any(has_secrets(own.at(side, own.versions[-1])) for side in DIRECTIONS)
+            parts = (_side(own, direction), mine - theirs), (_side(given, direction), theirs)
+            structs[direction] = Joined(*parts, secret=secret)
         if not any(used for api, used in uses if api is given):
             return own, []
         return replace(
@@ -179,10 +174,6 @@ class Pair:
 
 def _side(api: Api, direction: Direction) -> Struct:
     return api.request if direction == "request" else api.response
-
-
-def _any_secret(api: Api) -> bool:
-    return any(has_secrets(api.at(direction, api.versions[-1])) for direction in DIRECTIONS)
 
 
 def _alike(own: Api, given: Api, direction: Direction, version: int) -> bool:

@@ -133,32 +133,23 @@ class _Comparing:
         before = {names.get(field.name, field.name): field for field in old.fields}
         after = {field.name: field for field in new.fields}
         for name, known in before.items():
+            lost = listed(plain(known, where))
             if name in after:
                 self.field(known, after[name], f"{path}{name}", where)
-            else:
-                self.gone(known, f"{path}{known.name}", where)
+            elif lost:
+                self.miss("fields", f"{path}{known.name}", f"removed from {lost}", known.line)
+            elif not known.tagged:
+                text = f"removed; it was in {listed([known.versions])}"
+                self.miss("", f"{path}{known.name}", text, known.line)
         for name, found in after.items():
-            if name not in before:
-                self.came(found, f"{path}{name}", where)
+            gained = listed(plain(found, where))
+            if name not in before and gained:
+                self.say("fields", f"{path}{name}", f"added to {gained}", found.line)
+            elif name not in before and not found.tagged:
+                self.say("", f"{path}{name}", f"new in {listed([found.versions])}", found.line)
         self.order(before, after, path, where)
         self.tags(old.fields, new.fields, path, where)
         self.tags(old.optional_fields, new.optional_fields, path, where)
-
-    def gone(self, old: FieldDefinition, path: str, where: Versions) -> None:
-        """Note a field that the new definition lacks; that breaks a rule where a version had it untagged."""
-        lost = listed(plain(old, where))
-        if lost:
-            self.miss("fields", path, f"removed from {lost}", old.line)
-        elif not old.tagged:
-            self.miss("", path, f"removed; it was in {listed([old.versions])}", old.line)
-
-    def came(self, new: FieldDefinition, path: str, where: Versions) -> None:
-        """Note a field that the old definition lacks; that breaks a rule where an existing version gets it untagged."""
-        gained = listed(plain(new, where))
-        if gained:
-            self.say("fields", path, f"added to {gained}", new.line)
-        elif not new.tagged:
-            self.say("", path, f"new in {listed([new.versions])}", new.line)
 
     def field(self, old: FieldDefinition, new: FieldDefinition, path: str, where: Versions) -> None:
         """Compare a field that both definitions have, under its name or a new one."""
@@ -188,7 +179,9 @@ class _Comparing:
             versions = listed(minus([one], [other]))
             if versions:
                 self.say("null", path, f"{words} be null in {versions}", new.line)
-        compact = listed(difference(self.compact(old, where), self.compact(new, where)))
+        # In which versions each is in the compact form of a flexible message.
+        forms = [(ALL_VERSIONS if each.flexible is None else each.flexible) & self.old.flexible for each in (old, new)]
+        compact = listed(difference(forms[0] & where, forms[1] & where))
         if compact:
             self.say("flexible", path, f"its own flexibleVersions now differ for {compact}", new.line)
         if default(old) != default(new):
@@ -196,10 +189,6 @@ class _Comparing:
             self.say("", path, text, new.line)
         if old.struct is not None and new.struct is not None:
             self.structure(old.struct, new.struct, f"{path}.", where)
-
-    def compact(self, field: FieldDefinition, where: Versions) -> Versions:
-        """Return the versions among `where` in which a field is in the compact form of a flexible message."""
-        return (ALL_VERSIONS if field.flexible is None else field.flexible) & self.old.flexible & where
 
     def order(
         self, before: dict[str, FieldDefinition], after: dict[str, FieldDefinition], path: str, where: Versions
@@ -266,17 +255,17 @@ def renamed(old: Fields, new: Fields, where: Versions) -> dict[str, str]:
     before = ""  # the former name of the field in front
     for found in new:
         known = follower.get(before)
-        if known is not None and known.name not in kept and alike(known, found, where):
+        if (
+            known is not None
+            and known.name not in kept
+            and form(known) == form(found)
+            and plain(known, where) == plain(found, where) != []
+        ):
             names[known.name] = found.name
             before = known.name
         else:
             before = found.name
     return names
-
-
-def alike(old: FieldDefinition, new: FieldDefinition, where: Versions) -> bool:
-    """Return whether two fields look the same on the wire: type, array or not, and the versions with it untagged."""
-    return form(old) == form(new) and plain(old, where) == plain(new, where) != []
 
 
 def form(field: FieldDefinition) -> tuple[bool, str]:
@@ -294,10 +283,6 @@ def tagged(field: FieldDefinition) -> str:
     return f"optional field 0x{field.tag:04x}" if field.optional else f"tag {field.tag}"
 
 
-Break = tuple[str, str]
-"""A rule, and the field that breaks it."""
-
-
 def history(definitions: Sequence[MessageDefinition]) -> list[DefinitionDiff]:
     """Compare each of the definitions, oldest first, with those before it.
 
@@ -305,17 +290,13 @@ def history(definitions: Sequence[MessageDefinition]) -> list[DefinitionDiff]:
     a rule at a field where no pair of those between them breaks it, with these breaks alone.
     """
     steps = [compare(old, new) for old, new in pairwise(definitions)]
-    told = {(place, place + 1): _breaks(step) for place, step in enumerate(steps)}
+    told = {(place, place + 1): {(it.rule, it.path) for it in step.broken} for place, step in enumerate(steps)}
     farther: list[DefinitionDiff] = []
     for newest in range(2, len(definitions)):
         for oldest in range(newest - 2, -1, -1):
             found = compare(definitions[oldest], definitions[newest])
-            between = set[Break]().union(*(told[pair] for pair in told if oldest <= pair[0] and pair[1] <= newest))
+            between = {it for pair in told for it in told[pair] if oldest <= pair[0] and pair[1] <= newest}
             found.differences = [it for it in found.broken if (it.rule, it.path) not in between]
-            told[oldest, newest] = _breaks(found)
+            told[oldest, newest] = {(it.rule, it.path) for it in found.differences}
             farther += [found] if found.differences else []
     return steps + farther
-
-
-def _breaks(found: DefinitionDiff) -> set[Break]:
-    return {(it.rule, it.path) for it in found.broken}

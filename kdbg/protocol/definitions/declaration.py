@@ -31,9 +31,8 @@ from ..wire.language import snake_case
 from ..wire.language.types import At, Text, Word, rules_of
 from ..wire.nodes import WireStruct, join
 from ..wire.nodes.base import Renamed
-from .model import FieldDefinition, MessageDefinition, StructDefinition, Versions
+from .model import PRIMITIVES, FieldDefinition, MessageDefinition, StructDefinition
 from .parse import read
-from .primitives import PRIMITIVES
 
 ENTITIES = {"topicName": TopicName, "groupId": GroupId}
 NAMES = {
@@ -69,25 +68,16 @@ def meant(wire: Any, item: str, path: str, entity: str, own: Known) -> Any:
 
     `item` is the type's name in the definition, `path` the field's in snake_case.
     """
-    same = own.get(path)
-    if same is not None and _alike(same, wire):
+    same, name = own.get(path), path.rpartition(".")[2]
+    if type(same) is type(wire) and getattr(same, "bnf", "") == getattr(wire, "bnf", ""):  # the same on the wire
         return same
-    name = path.rpartition(".")[2]
-    if isinstance(wire, Text) and (SECRET.fullmatch(name) or name in _secret_names(own)):
+    # What kdbg's own grammar has as secrets is secret anywhere in the API.
+    secrets = {one.rpartition(".")[2] for one, of in own.items() if isinstance(of, Text) and of.kind == "secret"}
+    if isinstance(wire, Text) and (SECRET.fullmatch(name) or name in secrets):
         return Secret(wire)
     if entity in ENTITIES:
         return ENTITIES[entity]
     return next((of for pattern, of in NAMES.get(item, ()) if re.fullmatch(pattern, name)), wire)
-
-
-def _alike(one: Any, other: Any) -> bool:
-    """Return whether two types are the same on the wire."""
-    return type(one) is type(other) and getattr(one, "bnf", "") == getattr(other, "bnf", "")
-
-
-def _secret_names(own: Known) -> set[str]:
-    """Return the names of fields that kdbg's own grammar has as secrets: they are secret anywhere in the API."""
-    return {path.rpartition(".")[2] for path, of in own.items() if isinstance(of, Text) and of.kind == "secret"}
 
 
 class Declared(NamedTuple):
@@ -111,10 +101,8 @@ class Declared(NamedTuple):
 def declare(message: MessageDefinition, own: Known = NOTHING) -> Declared:
     """Return the declaration of a message; `own` are the fields of kdbg's own grammar for it (meanings.known)."""
     flexible = message.flexible.first if message.flexible else FOREVER
-    struct = _Declaring(message, own).struct(message.body, "")
-    return Declared(
-        message.name, struct, message.valid.closed(), flexible, (message.with_optional & message.valid).closed()
-    )
+    optional = (message.with_optional & message.valid).closed()
+    return Declared(message.name, _struct(message.body, "", own), message.valid.closed(), flexible, optional)
 
 
 def declared(text: str, file: str) -> Declared:
@@ -122,44 +110,31 @@ def declared(text: str, file: str) -> Declared:
     return declare(read(text, file))
 
 
-class _Declaring:
-    """One message being declared."""
+def _struct(struct: StructDefinition, path: str, own: Known) -> Struct:
+    fields = (*struct.optional_fields, *struct.fields)
+    return Struct(*(form for field in fields for form in _forms(field, join(path, snake_case(field.name)), own)))
 
-    def __init__(self, message: MessageDefinition, own: Known) -> None:
-        self.message, self.own = message, own
 
-    def struct(self, struct: StructDefinition, path: str) -> Struct:
-        fields = (*struct.optional_fields, *struct.fields)
-        return Struct(*(form for field in fields for form in self.forms(field, join(path, snake_case(field.name)))))
+def _forms(field: FieldDefinition, path: str, own: Known) -> Iterator[Renamed]:
+    """Yield the field in each form that it has on the wire, with the versions that have it in that form.
 
-    def forms(self, field: FieldDefinition, path: str) -> Iterator[Renamed]:
-        """Yield the field in each form that it has on the wire, with the versions that have it in that form."""
-        of = self.type(field, path)
-        for versions in field.versions.without(field.tagged):
-            tag = {"tag": field.tag, "optional": True} if field.optional else {}
-            yield from self.compact_or_not(field, of, versions, tag)
-        yield from self.compact_or_not(field, of, field.tagged, {"tag": field.tag})
-
-    def compact_or_not(
-        self, field: FieldDefinition, of: Any, versions: Versions, tag: dict[str, Any]
-    ) -> Iterator[Renamed]:
-        """Yield the field in these versions: classic in those that its own `flexibleVersions` leave out."""
+    It is classic in the versions that its own `flexibleVersions` leave out.
+    """
+    of: Any = (
+        meant(PRIMITIVES[field.item].wire, field.item, path, field.entity, own)
+        if field.struct is None
+        else _struct(field.struct, path, own)
+    )
+    of = Array(of) if field.array else of
+    tag = {"tag": field.tag, "optional": True} if field.optional else {}
+    parts = [(versions, tag) for versions in field.versions.without(field.tagged)]
+    for versions, tagged in (*parts, (field.tagged, {"tag": field.tag})):
         flexible = versions if field.flexible is None else field.flexible
-        if versions & flexible:
-            yield self.field(field, of, versions & flexible, tag)
-        for classic in versions.without(flexible):
-            yield self.field(field, Classic(of), classic, tag)
-
-    def field(self, field: FieldDefinition, of: Any, versions: Versions, tag: dict[str, Any]) -> Renamed:
-        """Return the field with everything that stands in front of its type."""
-        rules = {"first": versions.first, "last": versions.last, "initial": field.default, "ignorable": field.ignorable}
-        if field.nullable:
-            rules |= {"nullable_from": field.nullable.first, "nullable_until": field.nullable.last}
-        return Renamed(Word(of, **rules, **tag), newname=snake_case(field.name), newdocs=field.about)
-
-    def type(self, field: FieldDefinition, path: str) -> Any:
-        if field.struct is not None:
-            struct = self.struct(field.struct, path)
-            return Array(struct) if field.array else struct
-        of = meant(PRIMITIVES[field.item].wire, field.item, path, field.entity, self.own)
-        return Array(of) if field.array else of
+        forms = [(versions & flexible, of), *((classic, Classic(of)) for classic in versions.without(flexible))]
+        for part, type in forms:
+            if part:
+                rules = {"first": part.first, "last": part.last, "initial": field.default} | tagged
+                if field.nullable:
+                    rules |= {"nullable_from": field.nullable.first, "nullable_until": field.nullable.last}
+                word = Word(type, ignorable=field.ignorable, **rules)
+                yield Renamed(word, newname=snake_case(field.name), newdocs=field.about)

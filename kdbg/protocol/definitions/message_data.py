@@ -75,10 +75,12 @@ class Members:
         for name, member in self.fields.items():
             here = join(path, name)
             rules = member.at(at)
-            if rules is None:
-                member.check_lost(value[name], at, here)
-            elif rules.tag is None or member.is_set(value[name]):
+            if rules is not None and (rules.tag is None or value[name] != member.default):
                 narrowed[name] = member.narrow(value[name], rules, at, here)
+            elif rules is None and value[name] != member.default and not member.ignorable:
+                versions = listed(Versions(each.first, min(each.last, NEWEST)) for each, _ in member.forms)
+                problem = f"set, but version {at.version} lacks it: a field of {versions}, and not ignorable"
+                raise BuildError(here, problem)
         if TAGGED in value:
             if not at.flexible and not at.optional:
                 raise BuildError(join(path, TAGGED), f"set, but version {at.version} has no tagged fields")
@@ -94,13 +96,11 @@ class Members:
 class Member:
     """One field, in every form that it has in some version."""
 
-    name: str
-    forms: list[Form]
-    rules: FieldRules
-    type: Any
-
     def __init__(self, name: str, forms: list[Form]) -> None:
-        self.name, self.forms = name, forms
+        self.name: str = name
+        self.forms: list[Form] = forms
+        self.rules: FieldRules
+        self.type: Any
         self.rules, self.type = forms[-1]
         self.ignorable: bool = any(rules.ignorable for rules, _ in forms)
         self.array: bool = isinstance(self.type, Array)
@@ -127,10 +127,6 @@ class Member:
         """Return the rules of the form that a version has, None where it does not have the field."""
         return next((rules for rules, _ in self.forms if rules.has(at)), None)
 
-    def is_set(self, value: Any) -> bool:
-        """Return whether a complete value differs from the default."""
-        return bool(value != self.default)
-
     def complete(self, value: Any, path: str) -> Any:
         if value is None or self.inner is None:
             return deepcopy(value)
@@ -141,32 +137,18 @@ class Member:
         return [self.inner.complete(item, f"{path}[{i}]") for i, item in enumerate(value)]
 
     def narrow(self, value: Any, rules: FieldRules, at: At, path: str) -> Any:
-        if value is None:
-            self.check_null(rules, at, path)
-            return None
-        if self.inner is None:
-            return value
-        if not self.array:
-            return self.inner.narrow(value, at, path)
-        return [self.inner.narrow(item, at, f"{path}[{i}]") for i, item in enumerate(value)]
-
-    def check_lost(self, value: Any, at: At, path: str) -> None:
-        """Refuse to leave out a field that was set, unless it is ignorable."""
-        if self.is_set(value) and not self.ignorable:
-            versions = listed(Versions(rules.first, min(rules.last, NEWEST)) for rules, _ in self.forms)
-            problem = f"set, but version {at.version} lacks it: a field of {versions}, and not ignorable"
-            raise BuildError(path, problem)
-
-    def check_null(self, rules: FieldRules, at: At, path: str) -> None:
-        """Refuse a null where the version has none."""
-        if not rules.nullable(at.version):
+        if value is None and not rules.nullable(at.version):
             nulls = listed(
                 Versions(max(rules.first, rules.nullable_from), min(rules.last, rules.nullable_until, NEWEST))
                 for rules, _ in self.forms
             )
-            raise BuildError(
-                path, f"null, which version {at.version} does not allow" + (f", only {nulls}" if nulls else "")
-            )
+            only = f", only {nulls}" if nulls else ""
+            raise BuildError(path, f"null, which version {at.version} does not allow{only}")
+        if value is None or self.inner is None:
+            return value
+        if not self.array:
+            return self.inner.narrow(value, at, path)
+        return [self.inner.narrow(item, at, f"{path}[{i}]") for i, item in enumerate(value)]
 
 
 @cache

@@ -1,13 +1,20 @@
-"""Several ranges of versions at once: one taken out of the others, and in words."""
+"""What a definition says: messages, structures and fields with their ranges of versions, and the primitive types.
+
+A default is a string in most files ("-1", "0x7fffffff", "true", "null"), a number or a boolean in some.
+"""
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Iterable, Iterator
+import uuid
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+from ..grammars.records import Records
+from ..wire import Boolean, Bytes, Float64, Int8, Int16, Int32, Int64, String, UInt16, UInt32, Uuid
 from ..wire.nodes import NO_DEFAULT
 
 
@@ -182,3 +189,82 @@ class MessageDefinition:
         """The name without `Request` or `Response`."""
         suffix = {"request": "Request", "response": "Response"}.get(self.kind, "")
         return self.name.removesuffix(suffix)
+
+
+def whole(text: str) -> int | None:
+    """Return the whole number that a string says, decimal or hex; None for anything else."""
+    found = re.fullmatch(r"-?(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})", text, re.ASCII)
+    return int(text, 16 if "x" in text.lower() else 10) if found else None
+
+
+class Primitive(NamedTuple):
+    """`parse` turns a default into a value of the type; ValueError, in words for the user, if it is none."""
+
+    wire: Any
+    nullable: bool
+    parse: Callable[[Any], Any]
+
+
+def _whole(bits: int, *, signed: bool = True) -> Callable[[Any], int]:
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+
+    def parse(given: Any) -> int:
+        number = whole(given) if isinstance(given, str) else given
+        if type(number) is not int or not low <= number <= high:
+            raise ValueError(f"expected an integer from {low} to {high}")
+        return number
+
+    return parse
+
+
+def _truth(given: Any) -> bool:
+    if str(given).lower() not in ("true", "false"):
+        raise ValueError("expected true or false")
+    return str(given).lower() == "true"
+
+
+def _float(given: Any) -> float:
+    try:
+        return float(given)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("expected a number") from None
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise ValueError("expected a string")
+    return given
+
+
+def _uuid(given: Any) -> uuid.UUID:
+    """Parse a UUID in base64 (URL-safe, without padding), as Kafka writes it, or in hex."""
+    try:
+        return uuid.UUID(given) if len(given) > 22 else uuid.UUID(bytes=base64.urlsafe_b64decode(given + "=="))
+    except (TypeError, ValueError, AttributeError):
+        raise ValueError("expected a UUID, as Kafka writes them (22 letters) or in hex") from None
+
+
+def _nothing(given: Any) -> Any:
+    raise ValueError('the only default of this type is "null"')
+
+
+PRIMITIVES = {
+    "bool": Primitive(Boolean, False, _truth),
+    "boolean": Primitive(Boolean, False, _truth),
+    "int8": Primitive(Int8, False, _whole(8)),
+    "int16": Primitive(Int16, False, _whole(16)),
+    "uint16": Primitive(UInt16, False, _whole(16, signed=False)),
+    "int32": Primitive(Int32, False, _whole(32)),
+    "uint32": Primitive(UInt32, False, _whole(32, signed=False)),
+    "int64": Primitive(Int64, False, _whole(64)),
+    "float64": Primitive(Float64, False, _float),
+    "string": Primitive(String, True, _text),
+    "uuid": Primitive(Uuid, False, _uuid),
+    "bytes": Primitive(Bytes, True, _nothing),
+    "records": Primitive(Records, True, _nothing),
+}
+"""By the names that definitions use; "boolean" is an early one."""
+ENTITIES = {
+    "topicName": "string", "groupId": "string", "transactionalId": "string", "brokerId": "int32", "producerId": "int64",
+}  # fmt: skip
+"""What `entityType` may say a field stands for, and the type that such a field has."""

@@ -11,15 +11,16 @@ from ..wire.language import snake_case
 from ..wire.nodes import NO_DEFAULT, TAGGED, join
 from .model import (
     ALL_VERSIONS,
+    ENTITIES,
     NEWEST,
     NO_VERSIONS,
+    PRIMITIVES,
     FieldDefinition,
     Kind,
     MessageDefinition,
     StructDefinition,
     Versions,
 )
-from .primitives import ENTITIES, PRIMITIVES
 from .text import Keys, parse, shown, suggestion
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
@@ -74,8 +75,10 @@ def plain_field(keys: Keys, around: Around, resolve: Resolve) -> FieldDefinition
     return FieldDefinition(
         name(keys), keys.entries.line, type.item, type.array, versions, type.struct, nullable,
         _default(keys, type, here.within(nullable)), _tag(keys, around, versions, nullable), tagged,
-        flexible=_override(keys, around, type), ignorable=keys.flag("ignorable"), map_key=_map_key(keys, around),
-        zero_copy=_zero_copy(keys, type), entity=_entity(keys, type), about=_about(keys),
+        flexible=_override(keys, around, type), ignorable=keys.flag("ignorable"),
+        map_key=_flag(keys, "mapKey", around.in_array, "mapKey is only allowed in a structure in an array"),
+        zero_copy=_flag(keys, "zeroCopy", str(type) == "bytes", 'only "bytes" can be zeroCopy'),
+        entity=_entity(keys, type), about=_about(keys),
     )  # fmt: skip
 
 
@@ -185,16 +188,10 @@ def _override(keys: Keys, around: Around, type: Type) -> Versions | None:
     return flexible
 
 
-def _map_key(keys: Keys, around: Around) -> bool:
-    if keys.flag("mapKey") and not around.in_array:
-        raise keys.error("mapKey is only allowed in a structure in an array", "mapKey")
-    return keys.flag("mapKey")
-
-
-def _zero_copy(keys: Keys, type: Type) -> bool:
-    if keys.flag("zeroCopy") and str(type) != "bytes":
-        raise keys.error('only "bytes" can be zeroCopy', "zeroCopy")
-    return keys.flag("zeroCopy")
+def _flag(keys: Keys, key: str, allowed: bool, problem: str) -> bool:
+    if keys.flag(key) and not allowed:
+        raise keys.error(problem, key)
+    return keys.flag(key)
 
 
 def _entity(keys: Keys, type: Type) -> str:
@@ -234,15 +231,23 @@ class _Reading:
         self.open: list[str] = []
 
     def message(self) -> MessageDefinition:
-        keys, kind = self.keys, self.kind()
+        keys, given = self.keys, self.keys.text("type")
+        kind: Kind | None = next((one for one in get_args(Kind) if one == given), None)
+        if kind is None:
+            raise keys.error(f"unknown message type {shown(given)}{suggestion(given, get_args(Kind))}", "type")
         title = name(keys)
         api_key = keys.number("apiKey", NEWEST)
         if api_key is None and kind in ("request", "response"):
             raise keys.error(f'"apiKey" is missing: a {kind} has one')
         self.check_versions()
-        self.find_common()
-        for common in self.common:
-            self.shared(common)
+        for i, entries in enumerate(keys.list("commonStructs")):
+            common = self.keys_of(keys, "commonStructs", i, entries, STRUCT)
+            named = name(common)
+            if named in self.common:
+                raise common.error(f'there is another structure "{named}" on line {self.common[named].entries.line}')
+            self.common[named] = common
+        for named in self.common:
+            self.shared(named)
         listeners = keys.list("listeners")
         if not all(isinstance(listener, str) for listener in listeners):
             raise keys.error("listeners are strings", "listeners")
@@ -254,13 +259,6 @@ class _Reading:
             self.with_optional, keys.versions("deprecatedVersions", NO_VERSIONS), keys.flag("latestVersionUnstable"),
             tuple(listeners),
         )  # fmt: skip
-
-    def kind(self) -> Kind:
-        given = self.keys.text("type")
-        for kind in get_args(Kind):
-            if kind == given:
-                return kind  # type: ignore[no-any-return]
-        raise self.keys.error(f"unknown message type {shown(given)}{suggestion(given, get_args(Kind))}", "type")
 
     def check_versions(self) -> None:
         """Refuse ranges of the message that contradict Kafka's rules, or a message without fields."""
@@ -278,14 +276,6 @@ class _Reading:
             )
         if self.valid and not keys.has("fields"):
             raise keys.error('"fields" is missing')
-
-    def find_common(self) -> None:
-        for i, entries in enumerate(self.keys.list("commonStructs")):
-            keys = self.keys_of(self.keys, "commonStructs", i, entries, STRUCT)
-            title = name(keys)
-            if title in self.common:
-                raise keys.error(f'there is another structure "{title}" on line {self.common[title].entries.line}')
-            self.common[title] = keys
 
     def shared(self, title: str) -> StructDefinition:
         """Return a structure of `commonStructs`, read when first named; `DefinitionError` if it holds itself."""
@@ -319,11 +309,18 @@ class _Reading:
         """Read the "fields" and "optionalFields" of an object into a structure, and check it as a whole."""
         if keys.has("optionalFields") and not self.with_optional:
             raise keys.error('optionalFields need "versionsWithOptional" at the top', "optionalFields")
-        fields = self.fields(keys, "fields", PLAIN, lambda inner: plain_field(inner, around, self.resolve))
-        optional = self.fields(
-            keys, "optionalFields", OPTIONAL, lambda inner: optional_field(inner, around, self.resolve)
+        fields, optional = (
+            tuple(
+                read_field(self.keys_of(keys, key, i, entries, known), around, self.resolve)
+                for i, entries in enumerate(keys.list(key))
+            )
+            for key, known, read_field in (("fields", PLAIN, plain_field), ("optionalFields", OPTIONAL, optional_field))
         )
-        self.check_names(keys, *fields, *optional)
+        seen: dict[str, FieldDefinition] = {}
+        for field in (*fields, *optional):
+            other = seen.setdefault(snake_case(field.name), field)
+            if other is not field:
+                raise self.wrong(keys, field, f"line {other.line} already has a field of this name")
         self.check_tags(keys, fields)
         self.check_tags(keys, optional)
         struct = StructDefinition(title, keys.entries.line, around.versions, fields, optional)
@@ -333,25 +330,12 @@ class _Reading:
             raise keys.error(f"structures nested more than {DEEPEST} deep")
         return struct
 
-    def fields(
-        self, keys: Keys, key: str, known: frozenset[str], make: Callable[[Keys], FieldDefinition]
-    ) -> tuple[FieldDefinition, ...]:
-        return tuple(make(self.keys_of(keys, key, i, entries, known)) for i, entries in enumerate(keys.list(key)))
-
     def keys_of(self, around: Keys, key: str, index: int, entries: Any, known: frozenset[str]) -> Keys:
         """Return the keys of an object in a list; its path has its name, or its index where it has none."""
         given = entries.get("name") if isinstance(entries, dict) else None
         named = isinstance(given, str) and NAME.fullmatch(given)
         path = join(around.path, str(given) if named else f"{key}[{index}]")
         return Keys(entries, self.file, path, around.entries.lines[key], known)
-
-    def check_names(self, keys: Keys, *fields: FieldDefinition) -> None:
-        """Refuse two fields of a structure with the same name in snake_case."""
-        seen: dict[str, FieldDefinition] = {}
-        for field in fields:
-            other = seen.setdefault(snake_case(field.name), field)
-            if other is not field:
-                raise self.wrong(keys, field, f"line {other.line} already has a field of this name")
 
     def check_tags(self, keys: Keys, fields: tuple[FieldDefinition, ...]) -> None:
         """Refuse a tag used twice; tagged fields also need tags from 0 on without gaps, optional ones do not."""

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ...errors import DefinitionError
-from .model import NEWEST, Versions
+from .model import NEWEST, Versions, whole
 
 LARGEST = 4 << 20
 """Characters of a file; Kafka's largest definition has 20,000."""
@@ -28,7 +28,7 @@ _TOKEN = re.compile(
       | (?P<sign> [][{}:,] )""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
-_WORDS = {"true": True, "false": False, "null": None}
+_WORDS = ("true", "false", "null")
 _UNENDED = {'"': "the string that begins here is not closed on this line", "/": "unclosed comment"}
 _END = "the end of the file"
 
@@ -98,19 +98,11 @@ class _TextReader:
             return self.object(depth)
         if self.token == "[":
             return self.array(depth)
-        value = self.scalar()
+        if self.kind not in ("string", "number") and self.token not in _WORDS:
+            raise self.error(f"expected a value, found {self.here}")
+        value: Any = self.string() if self.kind == "string" else json.loads(self.token)
         self.advance()
         return value
-
-    def scalar(self) -> Any:
-        """Return the token as a string, a number, true, false or null, without going past it."""
-        if self.kind == "string":
-            return self.string()
-        if self.kind == "number":
-            return json.loads(self.token)
-        if self.token in _WORDS:
-            return _WORDS[self.token]
-        raise self.error(f"expected a value, found {self.here}")
 
     def string(self) -> str:
         """Return the string that the token is, without quotes and escapes."""
@@ -153,12 +145,6 @@ class _TextReader:
 _FLAGS = {True: True, False: False, "true": True, "false": False}
 
 
-def whole(text: str) -> int | None:
-    """Return the whole number that a string says, decimal or hex; None for anything else."""
-    found = re.fullmatch(r"-?(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})", text, re.ASCII)
-    return int(text, 16 if "x" in text.lower() else 10) if found else None
-
-
 def suggestion(word: str, known: Collection[str]) -> str:
     """Return `; did you mean "int32"?` if something known looks like the word, else ""."""
     near = difflib.get_close_matches(word[:60], known, n=1)
@@ -168,11 +154,9 @@ def suggestion(word: str, known: Collection[str]) -> str:
 class Keys:
     """Asks an object for values of the right type. `path` is the field it describes, "" for the message."""
 
-    file: str
-    path: str
-
     def __init__(self, entries: Any, file: str, path: str, line: int, known: Collection[str]) -> None:
-        self.file, self.path = file, path
+        self.file: str = file
+        self.path: str = path
         self.entries: Entries = entries if isinstance(entries, Entries) else Entries(line)
         if self.entries is not entries:
             raise self.error("expected an object { … } here")

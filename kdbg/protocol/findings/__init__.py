@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Flag, StrEnum, auto
+from enum import Enum, Flag, StrEnum, auto
 from typing import Any, Literal, NamedTuple, get_args
 
 from .facts import Facts
@@ -65,11 +65,8 @@ class Kind(StrEnum):
     DECOMPRESSION_FAILED = "decompression-failed", "a compressed batch cannot be decompressed"
     OUT_OF_ORDER = "out-of-order", "responses, or entries of a file, are out of order"
     MALFORMED_RECORD_SET = (
-        "malformed-record-set",
-        "a record set has bytes that are not a batch or message",
-        _ERROR,
-        _CUT,
-    )
+        "malformed-record-set", "a record set has bytes that are not a batch or message", _ERROR, _CUT
+    )  # fmt: skip
     MALFORMED_PAYLOAD = "malformed-payload", "a payload in a field or record is malformed", _ERROR, _HARMLESS
     KNOWN_VARIANT = "known-variant", "the message uses a known variant of the version's layout", _NOTE, _HARMLESS
     KNOWN_QUIRK = "known-quirk", "a known client or broker deviation that peers tolerate", _NOTE, _HARMLESS
@@ -149,6 +146,7 @@ _FORMER = {kind: name for name, kind in OLD_NAMES.items()}
 Side = Literal["request", "response", ""]
 """The message of an exchange that a finding is of, or the direction; "" where it is of a connection or a file."""
 FACTS: dict[str, Any] = {facts.__name__: facts for facts in get_args(Facts)}
+"""The classes of facts by their names."""
 
 
 class Finding(NamedTuple):
@@ -195,10 +193,12 @@ def pack(finding: Finding) -> list[Any]:
     return [*finding[:5], _pack_facts(finding.facts)]
 
 
-def _pack_facts(facts: Any) -> list[Any] | None:
-    if facts is None:
-        return None
-    return [type(facts).__name__, *(_pack_facts(value) if isinstance(value, tuple) else value for value in facts)]
+def _pack_facts(facts: Any) -> Any:
+    if isinstance(facts, Enum) and type(facts).__name__ in FACTS:
+        return [type(facts).__name__, facts.value]
+    if not isinstance(facts, tuple):
+        return facts
+    return [type(facts).__name__, *map(_pack_facts, facts)]
 
 
 def unpack(packed: list[Any]) -> Finding:
@@ -207,10 +207,9 @@ def unpack(packed: list[Any]) -> Finding:
     return Finding(Kind(kind), side, path, start, length, _unpack_facts(facts))
 
 
-def _unpack_facts(packed: list[Any] | None) -> Any:
-    if packed is None:
-        return None
+def _unpack_facts(packed: Any) -> Any:
+    if not isinstance(packed, list):
+        return packed
     name, *values = packed
-    if name == "tuple":
-        return tuple(_unpack_facts(value) if isinstance(value, list) else value for value in values)
-    return FACTS[name](*(_unpack_facts(value) if isinstance(value, list) else value for value in values))
+    values = [_unpack_facts(value) for value in values]
+    return tuple(values) if name == "tuple" else FACTS[name](*values)

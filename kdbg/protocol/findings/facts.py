@@ -6,9 +6,29 @@ repeated here. Those about bytes that do not follow their grammar stand in fault
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from .faults import Fault
+
+
+class PlainFact(Enum):
+    """A fact that its sentence says in full: what text.py takes words from, as its value."""
+
+    BYTES_UNPROVED = "{length:byte} from the {sender} skipped: no Kafka frame recognised"
+    BEFORE_FIRST = "{length:byte} from the {sender} skipped: the tail of a message sent before the capture"
+    NOTHING_WHOLE = "no complete message in {length:byte}: the connection is older than the capture"
+    SIZE_COVERS_OTHERS = "a size field from the {sender} is wrong: its {length:byte} include other messages"
+    BROKEN_OFF = "incomplete {side}: the capture lacks its last {length:byte} (connection closed, or gap)"
+    REQUEST_UNSEEN = "the request is not in the capture; {length:body byte} not decoded without it"
+    RESPONSES_LOST = "no response found: bytes from the broker are missing or could not be decoded"
+    ANSWERED_TOO_LATE = "response too late to be paired: its request is already shown without a response"
+    ANSWERED_UNASKED = "unexpected response to a Produce with acks=0 (acks=0 expects none)"
+    ANSWERED_UNASKED_LATE = "unexpected response to a Produce with acks=0, received after the exchange was shown"
+    NO_REQUEST = "no Kafka request in the first {length:byte}"
+    ZEROS = "{length:zero byte} (preallocated or damaged)"
+    NO_LOG_ENTRY = "{length:byte} skipped: not a record batch or message"
+
 
 # Of a connection: what is missing, or belongs to nobody
 
@@ -17,18 +37,6 @@ class BytesMissing(NamedTuple):
     """Bytes of one direction are not in the capture; `packet` is the number of the first one behind them."""
 
     packet: int
-
-
-class BytesUnproved(NamedTuple):
-    """Bytes of one direction belong to no frame that proves itself."""
-
-
-class BeforeFirst(NamedTuple):
-    """Bytes stand in front of the first whole message of a connection that was open before the capture began."""
-
-
-class NothingWhole(NamedTuple):
-    """Of a connection that was open before the capture began, the capture has no whole message."""
 
 
 class TurnedDown(NamedTuple):
@@ -53,14 +61,6 @@ class ForeignAnswer(NamedTuple):
     protocol: str
 
 
-class SizeCoversOthers(NamedTuple):
-    """The size of a message covers bytes that are messages themselves."""
-
-
-class BrokenOff(NamedTuple):
-    """The end of a message is not in the capture, or was never sent."""
-
-
 class NotHeld(NamedTuple):
     """The end of a message was not kept: all connections together may hold `most` bytes until they are complete."""
 
@@ -80,10 +80,6 @@ class RequestTooLarge(NamedTuple):
     version: int
     size: int
     most: int
-
-
-class RequestUnseen(NamedTuple):
-    """The request of a response is not in the capture."""
 
 
 class Answers(NamedTuple):
@@ -123,26 +119,10 @@ class PassedOverMany(NamedTuple):
     requests: int
 
 
-class ResponsesLost(NamedTuple):
-    """A response is waited for no longer: bytes of the broker are missing from the capture, or could not be read."""
-
-
 class AnsweredAfter(NamedTuple):
     """A response came after the one to a later request, with this correlation id."""
 
     correlation_id: int
-
-
-class AnsweredTooLate(NamedTuple):
-    """A response came when its request had been told as unanswered."""
-
-
-class AnsweredUnasked(NamedTuple):
-    """A response came to a request that wants none (acks=0)."""
-
-
-class AnsweredUnaskedLate(NamedTuple):
-    """The same, when its request had been told."""
 
 
 class Foreign(NamedTuple):
@@ -166,10 +146,6 @@ class Encrypted(NamedTuple):
     client_alerts: tuple[str, ...]
     broker_alerts: tuple[str, ...]
     why: str
-
-
-class NoRequest(NamedTuple):
-    """No request of Kafka stands at the beginning of a connection."""
 
 
 # Of a message
@@ -247,14 +223,6 @@ class EntryCut(NamedTuple):
     size: int
 
 
-class Zeros(NamedTuple):
-    """Bytes of zero stand where something should."""
-
-
-class NoLogEntry(NamedTuple):
-    """Bytes of a log are neither a batch nor a message."""
-
-
 class CountWrong(NamedTuple):
     """A file announces `says` lines, and `follow` follow."""
 
@@ -304,11 +272,8 @@ class CaptureTrouble(NamedTuple):
 
 
 Facts: TypeAlias = (
-    Fault | BytesMissing | BytesUnproved | BeforeFirst | NothingWhole | TurnedDown | NobodyThere | ForeignAnswer
-    | SizeCoversOthers | BrokenOff | NotHeld | WaitedTooMuch | RequestTooLarge | RequestUnseen | Answers
-    | RequestUnseenSoLong | InFlightFull | PassedOver | PassedOverMany | ResponsesLost | AnsweredAfter | AnsweredTooLate
-    | AnsweredUnasked | AnsweredUnaskedLate | Foreign | Encrypted | NoRequest | SizeWrong | KnownForm | KnownQuirk
-    | MessageMistake | SearchLimit
-    | Stopped | InPayload | EntryCut | Zeros | NoLogEntry | CountWrong | NoLine | Behind | EndsBehind | FaultDone
-    | CaptureTrouble
+    PlainFact | Fault | BytesMissing | TurnedDown | NobodyThere | ForeignAnswer | NotHeld | WaitedTooMuch
+    | RequestTooLarge | Answers | RequestUnseenSoLong | InFlightFull | PassedOver | PassedOverMany | AnsweredAfter
+    | Foreign | Encrypted | SizeWrong | KnownForm | KnownQuirk | MessageMistake | SearchLimit | Stopped | InPayload
+    | EntryCut | CountWrong | NoLine | Behind | EndsBehind | FaultDone | CaptureTrouble
 )  # fmt: skip

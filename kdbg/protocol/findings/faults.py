@@ -5,7 +5,25 @@ A class stands for one sentence (text.py). Where the bytes are, the finding or t
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import NamedTuple, TypeAlias
+
+
+class PlainFault(Enum):
+    """A fault that its sentence says in full: what text.py takes words from, as its value."""
+
+    NO_OBJECT_ID = "expected an object identifier here"
+    ZEROS_IN_OBJECT_ID = "an object identifier component has leading zeros"
+    ENDS_IN_BATCH = "the record set ends in the middle of a batch"
+    NO_ENTRY = "not a record batch or message"
+    NO_MESSAGE_INSIDE = "a compressed message does not contain messages"
+    BATCH_UNFILLED = "the records end before the batch does"
+    MESSAGE_UNFILLED = "the message ends before its size does"
+    STREAM_EMPTY = "the stream is empty"
+    STREAM_CUT = "the compressed stream is cut short"
+    STREAM_CUT_IN_HEADER = "the compressed stream ends in its header"
+    NO_METRICS = "not OpenTelemetry metrics"
+
 
 # Of a whole message
 
@@ -128,14 +146,6 @@ class LongLengthOfLength(NamedTuple):
     size: int
 
 
-class NoObjectId(NamedTuple):
-    """No object identifier begins here."""
-
-
-class ZerosInObjectId(NamedTuple):
-    """A number of an object identifier begins with zeros."""
-
-
 # Of tagged fields
 
 
@@ -179,30 +189,10 @@ class ChecksumWrong(NamedTuple):
     gives: int
 
 
-class EndsInBatch(NamedTuple):
-    """A record set ends inside a batch."""
-
-
-class NoEntry(NamedTuple):
-    """Bytes of a record set are neither a batch nor a message."""
-
-
-class NoMessageInside(NamedTuple):
-    """A compressed message holds something that is no message."""
-
-
 class NestedTooDeep(NamedTuple):
     """Compressed messages stand inside one another more than `most` deep."""
 
     most: int
-
-
-class BatchUnfilled(NamedTuple):
-    """The records of a batch do not end where it does."""
-
-
-class MessageUnfilled(NamedTuple):
-    """The fields of a message do not end where its size says."""
 
 
 # Of compression
@@ -219,18 +209,6 @@ class CodecFault(NamedTuple):
 
     codec: str
     fault: Fault
-
-
-class StreamEmpty(NamedTuple):
-    """There is nothing to decompress."""
-
-
-class StreamCut(NamedTuple):
-    """The compressed stream ends early."""
-
-
-class StreamCutInHeader(NamedTuple):
-    """The compressed stream ends in its header."""
 
 
 class StreamTooShort(NamedTuple):
@@ -293,10 +271,6 @@ class NoTelemetry(NamedTuple):
     reason: str
 
 
-class NoMetrics(NamedTuple):
-    """Bytes are no metrics of OpenTelemetry."""
-
-
 class NoToken(NamedTuple):
     """No token of this SASL mechanism looks like this."""
 
@@ -349,14 +323,10 @@ class MemorySpent(NamedTuple):
 
 
 Fault: TypeAlias = (
-    NoApi | NoVersion | NoSide | Leftover
-    | TooFewBytes | NoBoolean | BitsSet | LongVarint | EndlessVarint | WideVarint | NegativeLength | NullForbidden
-    | NotUtf8
-    | NoMarker | LengthUnfilled | MarkMissing | LongLengthOfLength | NoObjectId | ZerosInObjectId
-    | TagBehind | TagUnknown | TagUnfilled | NegativeFieldLength
-    | ChecksumWrong | EndsInBatch | NoEntry | NoMessageInside | NestedTooDeep | BatchUnfilled | MessageUnfilled
-    | UnknownCodec | CodecFault | StreamEmpty | StreamCut | StreamCutInHeader | StreamTooShort | TooMuchInside
-    | BlockCut | BlockTooLarge | BlockImplausible | NoFrame | Lz4Refused | LibraryRefused
-    | NoTelemetry | NoMetrics | NoToken | UnknownRecord | UnknownControl | UnknownPayloadVersion | UnknownRequest
-    | NothingNear | MemorySpent
+    PlainFault | NoApi | NoVersion | NoSide | Leftover | TooFewBytes | NoBoolean | BitsSet | LongVarint
+    | EndlessVarint | WideVarint | NegativeLength | NullForbidden | NotUtf8 | NoMarker | LengthUnfilled | MarkMissing
+    | LongLengthOfLength | TagBehind | TagUnknown | TagUnfilled | NegativeFieldLength | ChecksumWrong | NestedTooDeep
+    | UnknownCodec | CodecFault | StreamTooShort | TooMuchInside | BlockCut | BlockTooLarge | BlockImplausible
+    | NoFrame | Lz4Refused | LibraryRefused | NoTelemetry | NoToken | UnknownRecord | UnknownControl
+    | UnknownPayloadVersion | UnknownRequest | NothingNear | MemorySpent
 )  # fmt: skip

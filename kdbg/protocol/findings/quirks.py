@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from .facts import Facts, InPayload, KnownQuirk
 
@@ -80,20 +80,30 @@ QUIRKS: Final[dict[str, Quirk]] = {
 }  # fmt: skip
 
 
-class QuirkSubject(Protocol):
-    """What of a finding tells whether it is of a quirk."""
+class FindingSubject(Protocol):
+    """What of a finding its words are made of; its `kind` has an `explanation`."""
 
+    @property
+    def kind(self) -> Any: ...
+    @property
+    def side(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def start(self) -> int | None: ...
+    @property
+    def length(self) -> int: ...
     @property
     def facts(self) -> Facts | None: ...
 
 
-def quirk_of(finding: QuirkSubject) -> KnownQuirk | None:
+def quirk_of(finding: FindingSubject) -> KnownQuirk | None:
     """Return the facts of a finding that is of a known quirk, in a message or in a payload; None for any other."""
     facts = finding.facts.fault if isinstance(finding.facts, InPayload) else finding.facts
     return facts if isinstance(facts, KnownQuirk) else None
 
 
-def is_spare(finding: QuirkSubject) -> bool:
+def is_spare(finding: FindingSubject) -> bool:
     """Return whether a finding is of bytes behind a message's last field that follow a known pattern."""
     known = quirk_of(finding)
     return known is not None and known.code in QUIRKS and bool(QUIRKS[known.code].spare)

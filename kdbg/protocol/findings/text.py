@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import facts as of
 from . import faults
 from .amounts import Amounts, count, times
-from .facts import Facts, InPayload, MessageMistake, Stopped
-from .quirks import QUIRKS, Sure, mistake_sentence
+from .facts import Facts, InPayload, MessageMistake, PlainFact, Stopped
+from .faults import PlainFault
+from .quirks import QUIRKS, FindingSubject, Sure, mistake_sentence
 
 if TYPE_CHECKING:
     from .faults import Fault
@@ -40,22 +41,14 @@ def _bits_set(facts: faults.BitsSet) -> str:
     return f"reserved bits {', '.join(others)} and {last} are set"
 
 
-def _trouble(facts: of.CaptureTrouble) -> str:
-    return facts.problem + (f" ({times(facts.times)})" if facts.times > 1 else "")
-
-
 def _more(what: str, most: int) -> str:
     return f"over {most >> 20:,} MiB of {what}; raise --max-memory"
 
 
-def _payload_version(facts: faults.UnknownPayloadVersion) -> str:
-    return f"unsupported version {facts.version} of {facts.name} (kdbg supports {facts.lowest} to {facts.highest})"
-
-
 def _answers(facts: of.Answers) -> str:
     first, *others = [f"{name} v{versions[0]}" for _, name, versions in facts.candidates]
-    same = facts.candidates[0][2][1:]
-    words = f"{first}{f' (or v{_listed(same)}, which have the same layout)' if same else ''}"
+    same = ", ".join(map(str, sorted(facts.candidates[0][2][1:])))
+    words = f"{first}{f' (or v{same}, which have the same layout)' if same else ''}"
     if others:
         words += f", or {', '.join(others)}"
     sure = "probably" if facts.likely else "possibly"
@@ -68,10 +61,6 @@ def _quirk(facts: of.KnownQuirk) -> str:
     names = f"{', '.join(others)} or {last}" if others else last
     says = QUIRKS[facts.code].says if facts.code in QUIRKS else facts.code
     return says + (f"; {BY.get(facts.sure, BY[Sure.GUESS])} {names}" if names else "")
-
-
-def _listed(versions: tuple[int, ...]) -> str:
-    return ", ".join(map(str, sorted(versions)))
 
 
 NOT_DECRYPTED = {
@@ -105,18 +94,12 @@ def _encrypted(facts: of.Encrypted) -> str:
 
 SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.BytesMissing: "the capture lacks {length:byte} from the {sender}, before packet {packet}",
-    of.BytesUnproved: "{length:byte} from the {sender} skipped: no Kafka frame recognised",
-    of.BeforeFirst: "{length:byte} from the {sender} skipped: the tail of a message sent before the capture",
-    of.NothingWhole: "no complete message in {length:byte}: the connection is older than the capture",
     of.TurnedDown: lambda facts: "connection refused: nothing listens on that address and port",
     of.NobodyThere: lambda facts: f"no reply to {count(facts.tries, 'connection attempt')} (SYN)",
     of.ForeignAnswer: "{protocol} from the {sender} ({length:byte}), not Kafka",
-    of.SizeCoversOthers: "a size field from the {sender} is wrong: its {length:byte} include other messages",
-    of.BrokenOff: "incomplete {side}: the capture lacks its last {length:byte} (connection closed, or gap)",
     of.NotHeld: lambda facts: f"end of the message dropped: {_more('incomplete messages', facts.most)}",
     of.WaitedTooMuch: lambda facts: f"no response before memory ran out: {_more('pending data', facts.most)}",
     of.RequestTooLarge: "{api} v{version} of {size:byte} exceeds socket.request.max.bytes (default {most:,})",
-    of.RequestUnseen: "the request is not in the capture; {length:body byte} not decoded without it",
     of.Answers: _answers,
     of.RequestUnseenSoLong: (
         "no request in the capture (limit: {responses:waiting response}); {length:body byte} not decoded"
@@ -124,14 +107,9 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.InFlightFull: "no response before the in-flight limit ({requests:request} or {bytes:byte})",
     of.PassedOver: "no response, although {responses:later request} got theirs",
     of.PassedOverMany: "no response: more than {requests:request} overtaken by responses to later requests",
-    of.ResponsesLost: "no response found: bytes from the broker are missing or could not be decoded",
     of.AnsweredAfter: "the response to a later request (correlation id {correlation_id}) arrived before this one",
-    of.AnsweredTooLate: "response too late to be paired: its request is already shown without a response",
-    of.AnsweredUnasked: "unexpected response to a Produce with acks=0 (acks=0 expects none)",
-    of.AnsweredUnaskedLate: "unexpected response to a Produce with acks=0, received after the exchange was shown",
     of.Foreign: "{protocol}; not decoded",
     of.Encrypted: _encrypted,
-    of.NoRequest: "no Kafka request in the first {length:byte}",
     of.SizeWrong: _size_wrong,
     faults.NoApi: "unknown API key {key}; {left:body byte} not decoded",
     faults.NoVersion: "unknown version {version} of {api}; {left:body byte} not decoded",
@@ -144,14 +122,12 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     ),
     faults.Leftover: "{length:trailing byte} after the last field",
     of.EntryCut: "the file ends in the middle of {what}: {left:,} of {size:byte} present",
-    of.Zeros: "{length:zero byte} (preallocated or damaged)",
-    of.NoLogEntry: "{length:byte} skipped: not a record batch or message",
     of.CountWrong: "the file has {follow:line}, but declares {says}",
     of.NoLine: "not a valid line of a {title}",
     of.Behind: "{name} {number} follows {before}, but {growing} must increase",
     of.EndsBehind: "last_offset {offset} follows {before}, but transactions must end in offset order",
     of.FaultDone: "kdbg proxy applied the fault rule: {rule}",
-    of.CaptureTrouble: _trouble,
+    of.CaptureTrouble: lambda facts: facts.problem + (f" ({times(facts.times)})" if facts.times > 1 else ""),
     faults.TooFewBytes: "{type} needs {wanted:byte}, only {left:,} left",
     faults.NoBoolean: "BOOLEAN must be 0 or 1, found {value}",
     faults.BitsSet: _bits_set,
@@ -165,24 +141,14 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     faults.LengthUnfilled: "the length is {length}, but the content is shorter",
     faults.MarkMissing: "expected {mark!r} here",
     faults.LongLengthOfLength: "the DER length field has {size:byte}, too many",
-    faults.NoObjectId: "expected an object identifier here",
-    faults.ZerosInObjectId: "an object identifier component has leading zeros",
     faults.TagBehind: "tag {tag} follows tag {last}; tags must be unique and ascending",
     faults.TagUnknown: "unknown tag {tag}, {size:byte}",
     faults.TagUnfilled: "tag {tag} declares {size:byte}, but its value has {taken:,}",
     faults.NegativeFieldLength: "an optional field has the invalid length {length}",
     faults.ChecksumWrong: "{of}: stored {algorithm} 0x{says:08x}, computed 0x{gives:08x}",
-    faults.EndsInBatch: "the record set ends in the middle of a batch",
-    faults.NoEntry: "not a record batch or message",
-    faults.NoMessageInside: "a compressed message does not contain messages",
     faults.NestedTooDeep: "compressed messages nested more than {most} deep",
-    faults.BatchUnfilled: "the records end before the batch does",
-    faults.MessageUnfilled: "the message ends before its size does",
     faults.UnknownCodec: "unknown compression codec {number}",
     faults.CodecFault: lambda facts: f"{facts.codec}: {sentence(facts.fault)}",
-    faults.StreamEmpty: "the stream is empty",
-    faults.StreamCut: "the compressed stream is cut short",
-    faults.StreamCutInHeader: "the compressed stream ends in its header",
     faults.StreamTooShort: "{left:trailing byte} after the end of the compressed stream",
     faults.TooMuchInside: "decompresses to more than {most:byte}",
     faults.BlockCut: "a block declares {size:byte}, only {left:,} left",
@@ -192,11 +158,10 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     faults.Lz4Refused: lambda facts: LZ4_WORDS.get(facts.code, facts.code),
     faults.LibraryRefused: "{reason}",
     faults.NoTelemetry: "not OpenTelemetry protobuf: {reason}",
-    faults.NoMetrics: "not OpenTelemetry metrics",
     faults.NoToken: "not a valid {mechanism} token",
     faults.UnknownRecord: "unknown {what} {number} of topic {topic}",
     faults.UnknownControl: "unknown control record type {number}",
-    faults.UnknownPayloadVersion: _payload_version,
+    faults.UnknownPayloadVersion: "unsupported version {version} of {name} (kdbg supports {lowest} to {highest})",
     faults.UnknownRequest: "unknown version {version} of API key {key}",
     faults.MemorySpent: lambda facts: f"not decoded further: {_more('decoded data in one message', facts.most)}",
     faults.NothingNear: lambda facts: f"unknown format: no {' or '.join(facts.names)} field nearby",
@@ -209,32 +174,10 @@ A pattern of findings alone may have `length`, `side` and `sender` of the findin
 
 def sentence(facts: Any, **place: object) -> str:
     """Return the sentence for facts; `place` gives `length`, `side` and `sender` where facts of a finding need them."""
+    if isinstance(facts, (PlainFact, PlainFault)):
+        return AMOUNTS.format(facts.value, **place)
     words = SENTENCES[type(facts)]
     return words(facts) if callable(words) else AMOUNTS.format(words, **{**place, **facts._asdict()})
-
-
-class ExplainedKind(Protocol):
-    """What of a kind of finding its words are made of."""
-
-    @property
-    def explanation(self) -> str: ...
-
-
-class FindingSubject(Protocol):
-    """What of a finding its words are made of."""
-
-    @property
-    def kind(self) -> ExplainedKind: ...
-    @property
-    def side(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def start(self) -> int | None: ...
-    @property
-    def length(self) -> int: ...
-    @property
-    def facts(self) -> Facts | None: ...
 
 
 class Origin(NamedTuple):
@@ -274,7 +217,10 @@ def beside(finding: FindingSubject) -> str:
     if isinstance(facts, Stopped):
         return f"{path or 'message'}: {sentence(facts.fault)}"
     if isinstance(facts, InPayload):
-        return f"{path}: {f'invalid {facts.name}: ' if facts.name else ''}{_in_payload(facts)}"
+        fault: Facts = facts.fault
+        said = sentence(fault.fault if isinstance(fault, Stopped) else fault)
+        whole = "message: " if facts.whole and isinstance(fault, Stopped) else ""
+        return f"{path}: {f'invalid {facts.name}: ' if facts.name else ''}{whole}{said}"
     if isinstance(facts, MessageMistake):
         return mistake_sentence(**facts._asdict(), path=path or "the message", direction=finding.side)
     return f"{path}: {_text(finding)}" if path else _text(finding)
@@ -291,15 +237,8 @@ def at_byte(start: int, origin: Origin) -> str:
     return f" (byte {byte} of the {origin.of}, 0x{byte:04x})"
 
 
-def _in_payload(facts: InPayload) -> str:
-    fault: Facts = facts.fault
-    if isinstance(fault, Stopped):
-        return ("message: " if facts.whole else "") + sentence(fault.fault)
-    return sentence(fault)
-
-
 def _text(finding: FindingSubject) -> str:
     if finding.facts is None:
-        return finding.kind.explanation
+        return str(finding.kind.explanation)
     side = finding.side
     return sentence(finding.facts, length=finding.length, side=side, sender=SENDERS[side])

@@ -30,21 +30,8 @@ from .language.types import (
     Text,
     Until,
 )
-from .nodes import (
-    BOOLEAN,
-    FLOAT64,
-    INT8,
-    INT16,
-    INT32,
-    INT64,
-    UINT16,
-    UINT32,
-    UVARINT,
-    VARINT,
-    VARLONG,
-    RemainingBytes,
-    UuidNode,
-)
+from .nodes import BOOLEAN, FLOAT64, INT8, INT16, INT32, INT64, UINT16, UINT32, UVARINT, VARINT, VARLONG
+from .nodes.leaves import RemainingBytes, UuidNode
 
 __all__ = [
     "FOREVER", "Api", "ApiKey", "Array", "BeforeRelease", "Between", "Bits", "Boolean", "Bytes", "Classic", "Default",

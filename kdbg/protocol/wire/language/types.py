@@ -18,8 +18,9 @@ A declaration holds no bytes and reads none: `specialise` turns it into nodes (w
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....errors import GrammarError
@@ -42,15 +43,12 @@ from ..nodes import (
     WireStruct,
 )
 from ..nodes.base import AnyConstruct, AnySubconstruct, DocumentedConstruct, Renamed
-from .duplicates import refuse_duplicates
 
 if TYPE_CHECKING:
     from .payload import Holding
 
 FOREVER = 1 << 15
 """One more than any version: API versions are INT16."""
-
-
 Release = tuple[int, int]
 """A release of Kafka, as (3, 6)."""
 NEWEST: Release = (FOREVER, 0)
@@ -152,7 +150,7 @@ class Struct(Declaration):
     def __init__(self, *fields: Renamed) -> None:
         self.declared = fields
         self._said = [(field.name or "", *rules_of(field)) for field in fields]
-        refuse_duplicates([(name, rules) for name, rules, _ in self._said])
+        _refuse_duplicates(self._said)
 
     def at(self, at: At, *, nullable: bool = False) -> Node:
         struct = self.structure(at)
@@ -164,12 +162,36 @@ class Struct(Declaration):
         for name, rules, type in self._said:
             if not rules.has(at):
                 continue
-            field = specialise_field(name, rules, type, at)
+            node = specialise(type, at, nullable=rules.nullable(at.version))
+            if rules.tag is not None and not rules.optional and isinstance(node, NullableStruct):
+                node = NullableStruct(node.struct, null=0)
+            field = Field(name, node, rules.initial, rules.tag, rules.about)
             if field.tag is None:
                 fields.append(field)
             else:
                 tags[field.tag] = field
         return WireStruct(tuple(fields), tags if at.flexible or at.optional else None, front=at.optional)
+
+
+def _refuse_duplicates(fields: Sequence[tuple[str, FieldRules, AnyConstruct]]) -> None:
+    """Raise `TypeError`, naming both, where two fields of a structure have one name or one tag in the same version."""
+    groups: dict[object, list[tuple[int, str, FieldRules]]] = {}
+    for place, (name, rules, _) in enumerate(fields, 1):
+        groups.setdefault(name, []).append((place, name, rules))
+        if rules.tag is not None:
+            groups.setdefault((rules.tag, rules.optional), []).append((place, name, rules))
+    pairs = ((key, *pair) for key, group in groups.items() if len(group) > 1 for pair in combinations(group, 2))
+    for key, (place, name, one), (other_place, other_name, other) in pairs:
+        first, last = max(one.first, other.first), min(one.last, other.last)
+        releases = max(one.since_release, other.since_release) < min(one.before_release, other.before_release)
+        forms = one.tag is None or other.tag is None or one.optional == other.optional
+        if first > last or not releases or not forms:
+            continue  # no version has both
+        where = f"from version {first} on" if last >= FOREVER else f"in versions {first} to {last}"
+        where = f"in version {first}" if first == last else where
+        if key == name:
+            raise TypeError(f"fields {place} and {other_place} are both called {name!r} {where}")
+        raise TypeError(f"{name!r} and {other_name!r} both have tag {one.tag} {where}")
 
 
 class Unread(Struct):
@@ -261,14 +283,6 @@ def rules_of(declared: Renamed) -> tuple[FieldRules, AnyConstruct]:
             said.update(subcon.rules)
         subcon = subcon.subcon
     return FieldRules(**said | {"about": about or subcon.docs}), subcon
-
-
-def specialise_field(name: str, rules: FieldRules, type: AnyConstruct, at: At) -> Field:
-    """Return the field as it is at one version, which must have it."""
-    node = specialise(type, at, nullable=rules.nullable(at.version))
-    if rules.tag is not None and not rules.optional and isinstance(node, NullableStruct):
-        node = NullableStruct(node.struct, null=0)
-    return Field(name, node, rules.initial, rules.tag, rules.about)
 
 
 def Since(first: int, of: AnyConstruct) -> Word:

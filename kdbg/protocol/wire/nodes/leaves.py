@@ -152,15 +152,6 @@ class Fixed(Node):
             raise BuildError(path, f"{value!r} is not a valid {self.bnf}: {error}") from None
         return value
 
-    def pack_all(self, values: Any) -> bytes | None:
-        """Return the bytes of several integers; None for booleans, and where one is no integer or does not fit."""
-        if self.boolean or not values or {*map(type, values)} != {int}:
-            return None
-        try:
-            return struct.pack(f">{len(values)}{self.code}", *values)
-        except (struct.error, OverflowError):
-            return None
-
 
 SMALL = [bytes([number]) for number in range(0x80)]
 """Numbers that take one byte as a varint, written."""

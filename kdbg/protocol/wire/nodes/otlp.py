@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ....errors import BadValue, BuildError
-from ...findings.faults import NoMetrics, NoTelemetry
+from ...findings.faults import NoTelemetry, PlainFault
 from ..records.compression import compress, decompress
 from .leaves import Node, Stream
 
@@ -49,7 +49,7 @@ class ResourceMetrics(Node):
         except (DecodeError, Error, RecursionError) as error:
             raise BadValue(path, start, NoTelemetry(str(error)), self.bnf) from None
         if len(UnknownFieldSet(message)) or not value:
-            raise BadValue(path, start, NoMetrics(), self.bnf)
+            raise BadValue(path, start, PlainFault.NO_METRICS, self.bnf)
         return list(value["resource_metrics"])
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....errors import BadLength, BadValue, BuildError
-from ...findings.faults import LongLengthOfLength, LongVarint, MarkMissing, NoObjectId, ZerosInObjectId
+from ...findings.faults import LongLengthOfLength, LongVarint, MarkMissing, PlainFault
 from ..language.types import At, Declaration, Struct
 from . import WireArray
 from .leaves import Length, Node, Sized, Stream, take, to_bytes
@@ -26,17 +26,13 @@ class Mark(Node):
 
     def _parse(self, stream: Stream, context: Any, path: str) -> int:
         start = stream.tell()
-        if stream.read(len(self.mark)) == self.mark:
-            return self._extent(stream)
-        stream.seek(start)
-        if self.absent is None or stream.read(len(self.absent)) != self.absent:
-            raise BadValue(path, start, MarkMissing(self.mark.decode()), "TEXT")
-        return -1
-
-    def _extent(self, stream: Stream) -> int:
-        """Return the number of bytes up to the stop, which is one byte, or up to the end; read none of them."""
+        if stream.read(len(self.mark)) != self.mark:
+            stream.seek(start)
+            if self.absent is None or stream.read(len(self.absent)) != self.absent:
+                raise BadValue(path, start, MarkMissing(self.mark.decode()), "TEXT")
+            return -1
         start = stream.tell()
-        while piece := stream.read(STEP):
+        while piece := stream.read(STEP):  # up to the stop, which is one byte, or to the end
             found = piece.find(self.stop) if self.stop else -1
             if found >= 0:
                 stream.seek(found - len(piece), 1)
@@ -88,11 +84,9 @@ class Ahead(Node):
 class Each(Declaration):
     """As many structures as there are marks ahead that begin one."""
 
-    mark: bytes
-    of: Struct
-
     def __init__(self, mark: str, *fields: Any) -> None:
-        self.mark, self.of = mark.encode(), Struct(*fields)
+        self.mark: bytes = mark.encode()
+        self.of: Struct = Struct(*fields)
 
     def at(self, at: At, *, nullable: bool = False) -> WireArray:
         return WireArray("ARRAY", Length(Ahead(self.mark), 0), self.of.structure(at), nullable=False)
@@ -144,11 +138,11 @@ class ObjectId(Node):
         tag, size = take(stream, 2, path, self.bnf)
         data = take(stream, size, path, self.bnf)
         if tag != self.TAG or not data or size >= 0x80 or data[-1] >= 0x80:
-            raise BadValue(path, start, NoObjectId(), self.bnf)
+            raise BadValue(path, start, PlainFault.NO_OBJECT_ID, self.bnf)
         numbers, number = [], 0
         for byte in data:
             if not number and byte == 0x80:
-                raise BadValue(path, start, ZerosInObjectId(), self.bnf)
+                raise BadValue(path, start, PlainFault.ZEROS_IN_OBJECT_ID, self.bnf)
             number = number << 7 | byte & 0x7F
             if byte < 0x80:
                 numbers.append(number)

@@ -14,19 +14,7 @@ from typing import Any, TypeVar
 
 from ....budget import MEMORY
 from ....errors import BadLength, Truncated, WireError
-from ...findings import Kind, Side
-from ...findings.faults import (
-    BitsSet,
-    LengthUnfilled,
-    LongVarint,
-    NegativeLength,
-    NoBoolean,
-    NotUtf8,
-    NullForbidden,
-    TagBehind,
-    TagUnfilled,
-    TagUnknown,
-)
+from ...findings import Kind, Side, faults
 from ..nodes import (
     INT8,
     TAGGED,
@@ -41,12 +29,13 @@ from ..nodes import (
     NullableStruct,
     Sized,
     Stream,
+    TagPosition,
     Varint,
     WireArray,
     WireStruct,
+    front_size,
     join,
 )
-from ..nodes.composite import TagPosition, front_size
 from ..records import RecordsNode
 from .inspection import Buffer, Claims, Inspection, Span, sound_part
 from .measure import cost_of
@@ -125,10 +114,10 @@ class Walker(Claims):
         value = self.number(node, path)
         if node.boolean:
             if value > 1:
-                self.finding(Kind.INVALID_VALUE, NoBoolean(value), path, start, 1)
+                self.finding(Kind.INVALID_VALUE, faults.NoBoolean(value), path, start, 1)
             value = value != 0
         elif node.unused and value & node.unused:
-            self.finding(Kind.RESERVED_BITS, BitsSet(value & node.unused), path, start, node.size)
+            self.finding(Kind.RESERVED_BITS, faults.BitsSet(value & node.unused), path, start, node.size)
         holder[key] = value
         self.ends.append(self.pos)
         if self.spans is not None:
@@ -155,7 +144,7 @@ class Walker(Claims):
         value, minimal = self.streamed(lambda stream: node.measure(stream, path))
         if not minimal:
             size = self.pos - start
-            self.finding(Kind.NON_MINIMAL_VARINT, LongVarint(value, size), path, start, size)
+            self.finding(Kind.NON_MINIMAL_VARINT, faults.LongVarint(value, size), path, start, size)
         return value
 
     def length(self, length: Length, path: str, node: Node, nullable: bool) -> int:
@@ -169,9 +158,9 @@ class Walker(Claims):
             number = self.streamed(lambda stream: length.parse(stream, path, node.bnf))
         if number < 0:
             if number < -1:
-                raise BadLength(path, start, NegativeLength(node.bnf, number), node.bnf)
+                raise BadLength(path, start, faults.NegativeLength(node.bnf, number), node.bnf)
             if not nullable:
-                self.finding(Kind.UNEXPECTED_NULL, NullForbidden(node.bnf), path, start, self.pos - start)
+                self.finding(Kind.UNEXPECTED_NULL, faults.NullForbidden(node.bnf), path, start, self.pos - start)
         return number
 
     def sized(self, node: Sized, path: str, holder: Any, key: Any) -> None:
@@ -194,7 +183,7 @@ class Walker(Claims):
         try:
             return data.decode()
         except UnicodeDecodeError:
-            self.finding(Kind.INVALID_UTF8, NotUtf8(node.bnf), path, self.pos - len(data), len(data))
+            self.finding(Kind.INVALID_UTF8, faults.NotUtf8(node.bnf), path, self.pos - len(data), len(data))
             return data.decode("utf-8", "surrogateescape")
 
     def array(self, node: WireArray, path: str, holder: Any, key: Any) -> None:
@@ -212,21 +201,17 @@ class Walker(Claims):
         for i in range(count):
             if i > len(self.data):  # an item takes a byte at least, unless a definition leaves it without fields
                 raise Truncated(f"{path}[{i}]", self.pos, item.bnf, count - i, 0)
+            try:
+                MEMORY.take(cost)
+            except WireError as error:
+                raise WireError(path, self.pos, error.fault, kind=error.kind) from None
             items.append(PENDING)
             try:
-                self.reckon(cost, path)
                 read(item, f"{path}[{i}]", items, i)
             except WireError:
                 if items[-1] is PENDING:
                     items.pop()
                 raise
-
-    def reckon(self, cost: int, path: str) -> None:
-        """Take memory for a part; raise the error with its place where it is spent."""
-        try:
-            MEMORY.take(cost)
-        except WireError as error:
-            raise WireError(path, self.pos, error.fault, kind=error.kind) from None
 
     def structure(self, node: WireStruct, path: str, holder: Any, key: Any) -> None:
         holder[key] = {}
@@ -250,7 +235,7 @@ class Walker(Claims):
         for tag, start, size in self.front_entries(node, here) if node.front else self.entries(node, here):
             self.span(here, start, "TAG", (tag, size), node, "tag")
             if tag <= last:
-                self.finding(Kind.TAG_ORDER, TagBehind(tag, last), here, start)
+                self.finding(Kind.TAG_ORDER, faults.TagBehind(tag, last), here, start)
             last = max(last, tag)
             self.tag(node, path, value, tag, size)
 
@@ -283,12 +268,12 @@ class Walker(Claims):
                 raise Truncated(here, start, "BYTES", size, len(data))
             value.setdefault(TAGGED, {})[tag] = data
             self.unclaimed(f"{here}.{tag}", start, start + size)
-            self.finding(Kind.UNKNOWN_TAG, TagUnknown(tag, size), here, start, size)
+            self.finding(Kind.UNKNOWN_TAG, faults.TagUnknown(tag, size), here, start, size)
             return
         self.read(known.node, join(path, known.name), value, known.name)
         if self.pos != start + size:
             taken = self.pos - start
-            raise BadLength(join(path, known.name), start, TagUnfilled(tag, size, taken))
+            raise BadLength(join(path, known.name), start, faults.TagUnfilled(tag, size, taken))
 
     def nullable_struct(self, node: NullableStruct, path: str, holder: Any, key: Any) -> None:
         start = self.pos
@@ -305,7 +290,7 @@ class Walker(Claims):
         end = self.pos + length
         self.read(node.item, path, holder, key)
         if self.pos != end:
-            raise BadLength(path, start, LengthUnfilled(length), node.bnf)
+            raise BadLength(path, start, faults.LengthUnfilled(length), node.bnf)
 
     def records(self, node: RecordsNode, path: str, holder: Any, key: Any) -> None:
         from ..records.spans import read_records

@@ -360,15 +360,12 @@ class CodeGenerator:
 
     def tags(self, node: WireStruct, value: str, depth: int) -> None:
         """Write what reads tagged fields into `value`; mostly there are none, which one byte says in both forms."""
-        read = "front_tags" if node.front else "tags"
+        read, tags = "front_tags" if node.front else "tags", node.tags or {}
+        known = self.named("known", {tag: (each.name, self.tag_reader(each.node)) for tag, each in tags.items()})
         self.line(depth, "if data[pos]:")
-        self.line(depth + 1, f"pos = {read}(data, pos, {value}, {self.known_tags(node.tags or {})})")
+        self.line(depth + 1, f"pos = {read}(data, pos, {value}, {known})")
         self.line(depth, "else:")
         self.line(depth + 1, "pos += 1")
-
-    def known_tags(self, tags: dict[int, Field]) -> str:
-        """Return the name of the table of tagged fields: tag -> (name, reader of the value)."""
-        return self.named("known", {tag: (field.name, self.tag_reader(field.node)) for tag, field in tags.items()})
 
     def tag_reader(self, node: Node) -> Callable[[bytes, int], tuple[Any, int]]:
         """Return what reads a tagged field: (what this reading makes of it, where it ends)."""

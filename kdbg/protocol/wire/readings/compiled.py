@@ -26,9 +26,12 @@ Reader = Callable[[bytes, int], tuple[Any, int]]
 
 
 @cache
-def reader(node: Node, *, shallow: bool = False) -> Reader:
-    """Return the compiled reader of a node, made on first use; `shallow` leaves the records of batches unread."""
-    walk = Values(shallow)
+def reader(node: Node, *, shallow: bool = False, raw: bool = False) -> Reader:
+    """Return the compiled reader of a node, made on first use.
+
+    `shallow` leaves the records of batches unread; `raw` leaves record sets as bytes.
+    """
+    walk = Values(shallow, raw=raw)
     result = walk.read(node, 1)
     walk.flush(1)
     return walk.define("read(data, pos=0)", f"{result}, pos")  # type: ignore[no-any-return]
@@ -50,9 +53,9 @@ def items_reader(node: Node) -> Callable[[bytes, int, int], tuple[list[Any], int
 
 
 @cache
-def message_reader(header: Node, body: Node, *, shallow: bool = False) -> Reader:
+def message_reader(header: Node, body: Node, *, shallow: bool = False, raw: bool = False) -> Reader:
     """Return the compiled reader of a header and the body behind it; its value is the pair of both."""
-    walk = Values(shallow)
+    walk = Values(shallow, raw=raw)
     begin(walk, header, body)
     pair = f"({walk.read(header, 1)}, {walk.read(body, 1)})"
     walk.flush(1)
@@ -83,9 +86,9 @@ class Values(CodeGenerator):
     `absolute` names fields that are deltas to a base, an argument of the function, and what the sum is called.
     """
 
-    def __init__(self, shallow: bool, absolute: Mapping[str, str] = NOTHING) -> None:
+    def __init__(self, shallow: bool, absolute: Mapping[str, str] = NOTHING, *, raw: bool = False) -> None:
         super().__init__()
-        self.shallow, self.absolute = shallow, absolute
+        self.shallow, self.absolute, self.raw = shallow, absolute, raw
 
     def items_function(self, node: Node) -> Any:
         items = self.items(node, "count", 1)
@@ -127,7 +130,7 @@ class Values(CodeGenerator):
         return f"{field.name!r}: {value}" if name is None else f"{name!r}: base_{name} + {value}"
 
     def tag_reader(self, node: Node) -> Reader:
-        return reader(node, shallow=self.shallow)
+        return reader(node, shallow=self.shallow, raw=self.raw)
 
     def array(self, node: WireArray, depth: int) -> str:
         value = self.fresh()
@@ -218,6 +221,8 @@ class Values(CodeGenerator):
         return value
 
     def records(self, node: RecordsNode, depth: int) -> str:
+        if self.raw:
+            return self.sized(node.sized(), depth, keep=True)
         from ..records.sets import decode
 
         readers, value = record_readers(), self.fresh()

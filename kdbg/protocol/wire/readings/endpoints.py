@@ -10,20 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from ..nodes import (
-    Field,
-    Fixed,
-    LengthPrefixed,
-    Node,
-    NullableStruct,
-    Varint,
-    WireArray,
-    WireStruct,
-    build,
-    children,
-    contains,
-)
-from ..records import RecordsNode
+from ..nodes import Node, WireStruct, build, children, contains
 from .compiled import message_reader
 from .runtime import Unreadable
 
@@ -44,14 +31,13 @@ def endpoints_reader(header: Node, body: WireStruct) -> EndpointsReader | None:
     """Return what finds the endpoints in messages of this header and body; None for a layout that has none."""
     if not contains(body, is_host):
         return None
-    plain = without_records(body)
-    read_both = message_reader(header, plain)
+    read_both = message_reader(header, body, raw=True)
 
     def hosts(data: bytes) -> list[str]:
         (_, value), end = read_both(data, 0)
         if end > len(data):
             raise Unreadable
-        return list(_hosts(plain, value))
+        return list(_hosts(body, value))
 
     return hosts
 
@@ -71,10 +57,9 @@ def with_endpoints(header: Node, body: WireStruct, data: bytes, change: Change) 
 
     All else is as it was, down to tagged fields that nobody knows and bytes behind the message.
     """
-    plain = without_records(body)
-    (head, value), end = message_reader(header, plain)(data, 0)
-    _change(plain, value, change)
-    return build(header, head, "header") + build(plain, value) + data[end:]
+    (head, value), end = message_reader(header, body, raw=True)(data, 0)
+    _change(body, value, change)
+    return build(header, head, "header") + build(body, value) + data[end:]
 
 
 def _change(node: Node, value: Any, change: Change) -> None:
@@ -89,26 +74,3 @@ def _change(node: Node, value: Any, change: Change) -> None:
     for child in children(node):
         for inner in child.values(value):
             _change(child.node, inner, change)
-
-
-@cache
-def without_records(node: Node) -> Any:
-    """Return the same layout with record sets as plain bytes."""
-    if isinstance(node, RecordsNode):
-        return node.sized()
-    if not contains(node, lambda each: isinstance(each, RecordsNode)):
-        return node
-    if isinstance(node, WireStruct):
-        tags = None if node.tags is None else {tag: _without(field) for tag, field in node.tags.items()}
-        return WireStruct(tuple(map(_without, node.fields)), tags, front=node.front)
-    if isinstance(node, WireArray):
-        return WireArray(node.bnf, node.length, without_records(node.item), nullable=node.nullable)
-    if isinstance(node, NullableStruct):
-        return NullableStruct(without_records(node.struct), null=node.null)
-    assert isinstance(node, LengthPrefixed)
-    assert isinstance(node.length.number, (Fixed, Varint))
-    return LengthPrefixed(node.length.number, without_records(node.item))
-
-
-def _without(field: Field) -> Field:
-    return field._replace(node=without_records(field.node))

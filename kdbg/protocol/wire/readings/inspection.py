@@ -77,22 +77,18 @@ class Claims:
     `spans`, which is None where nobody wants spans.
     """
 
-    data: bytes
-    pos: int
-    limit: int
-    """Bytes from here on belong to no part that is read at once: they are another entry's."""
-    buffer: int
-    opaque: bool
-    ends: list[int]
-    spans: list[Span] | None
-    factor: int
-    """How much more memory is taken than by values alone."""
-
     def __init__(self, data: bytes, start: int, opaque: bool, side: Side, spans: bool) -> None:
         self.result: Inspection = Inspection([Buffer("", data)], side)
-        self.data, self.pos, self.limit, self.buffer, self.opaque = data, start, len(data), 0, opaque
-        self.ends, self.spans = [], self.result.spans if spans else None
-        self.factor = SPANS if spans else 1
+        self.data: bytes = data
+        self.pos: int = start
+        self.limit: int = len(data)
+        """Bytes from here on belong to no part that is read at once: they are another entry's."""
+        self.buffer: int = 0
+        self.opaque: bool = opaque
+        self.ends: list[int] = []
+        self.spans: list[Span] | None = self.result.spans if spans else None
+        self.factor: int = SPANS if spans else 1
+        """How much more memory is taken than by values alone."""
         self.body_at = 0
 
     def span(self, path: str, start: int, type: str, value: Any, node: Node | None = None, role: str = "value") -> None:

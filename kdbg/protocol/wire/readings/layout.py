@@ -65,18 +65,10 @@ def _tagged(struct: WireStruct, path: str, sign: str, type: str) -> Iterator[Lay
 
 def _rows(node: Node, path: str) -> Iterator[LayoutRow]:
     yield LayoutRow(path, node.bnf.lower())
-    if isinstance(node, WireArray):
-        item = node.item
-        if isinstance(item, WireStruct):
-            yield from layout(item, f"{path}[]")
-        else:
-            yield from _rows(item, f"{path}[]")
-    elif isinstance(node, WireStruct):
-        yield from layout(node, path)
-    elif isinstance(node, NullableStruct):
-        yield from layout(node.struct, path)
-    elif isinstance(node, LengthPrefixed):
-        yield from layout(node.item, path)
+    if isinstance(node, WireArray) and not isinstance(node.item, WireStruct):
+        yield from _rows(node.item, f"{path}[]")
+    elif (inner := structure(node)) is not None:
+        yield from layout(inner, f"{path}[]" if isinstance(node, WireArray) else path)
 
 
 class Change(NamedTuple):
@@ -110,18 +102,14 @@ def head(struct: WireStruct) -> str:
 
     Tagged or optional fields stand in it as one word: `_tagged_fields` or `_optional_fields`.
     """
-    words = [word for field in struct.fields for word in _words(field)]
-    if struct.front:
-        words.insert(0, "_optional_fields")
-    elif struct.tags is not None:
+    words = ["_optional_fields"] if struct.front else []
+    for field in struct.fields:
+        if isinstance(field.node, LengthPrefixed):
+            words.append(f"{field.name}_size")
+        words.append(f"[{field.name}]" if isinstance(field.node, WireArray) else field.name)
+    if struct.tags is not None and not struct.front:
         words.append("_tagged_fields")
     return " ".join(words)
-
-
-def _words(field: Field) -> list[str]:
-    if isinstance(field.node, WireArray):
-        return [f"[{field.name}]"]
-    return [f"{field.name}_size", field.name] if isinstance(field.node, LengthPrefixed) else [field.name]
 
 
 def productions(struct: WireStruct, indent: str) -> Iterator[str]:
@@ -129,21 +117,17 @@ def productions(struct: WireStruct, indent: str) -> Iterator[str]:
     for field in struct.members:
         if isinstance(field.node, LengthPrefixed):
             yield f"{indent}{field.name}_size => {field.node.length.number.bnf}"
-        tag = "" if field.tag is None else f"<tag: {field.tag}>"
-        yield from _production(field, indent, f"{field.name}{tag}")
-
-
-def _production(field: Field, indent: str, name: str) -> Iterator[str]:
-    inner = structure(field.node)
-    if inner is None:
-        yield f"{indent}{name} => {word(field.node)}"
-        return
-    item = field.node.item if isinstance(field.node, WireArray) else None
-    length = item.length.number.bnf if isinstance(item, LengthPrefixed) else ""
-    yield f"{indent}{name} => {'length ' if length else ''}{head(inner)}".rstrip()
-    if length:
-        yield f"{indent}  length => {length}"
-    yield from productions(inner, indent + "  ")
+        name = f"{indent}{field.name}{'' if field.tag is None else f'<tag: {field.tag}>'}"
+        inner = structure(field.node)
+        if inner is None:
+            yield f"{name} => {word(field.node)}"
+            continue
+        item = field.node.item if isinstance(field.node, WireArray) else None
+        length = item.length.number.bnf if isinstance(item, LengthPrefixed) else ""
+        yield f"{name} => {'length ' if length else ''}{head(inner)}".rstrip()
+        if length:
+            yield f"{indent}  length => {length}"
+        yield from productions(inner, indent + "  ")
 
 
 def word(node: Node) -> str:

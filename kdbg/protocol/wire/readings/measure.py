@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ....budget import ESCAPE, ESCAPED, MEMORY
@@ -24,8 +24,8 @@ from ..nodes import (
     WireStruct,
     children,
     contains,
+    read_tags,
 )
-from ..nodes.composite import read_tags
 from ..records import RecordsNode
 from .codegen import CodeGenerator, fixed_size
 from .runtime import Unreadable
@@ -50,18 +50,33 @@ def _end(node: Node, data: bytes, pos: int) -> int:
     if isinstance(node, Fixed):
         return pos + node.size
     if isinstance(node, WireStruct):
-        return _struct(node, data, pos)
+        pos = _tags(node, data, pos) if node.front else pos
+        for field in node.fields:
+            pos = _end(field.node, data, pos)
+        return _tags(node, data, pos) if node.tags is not None and not node.front else pos
     if isinstance(node, (Sized, RecordsNode)):
         size, pos = _length(node.length, data, pos)
         return pos + max(size, 0)
     if isinstance(node, WireArray):
-        return _array(node, data, pos)
+        count, pos = _length(node.length, data, pos)
+        if isinstance(node.item, Fixed):
+            return pos + max(count, 0) * node.item.size
+        for _ in range(count):
+            if pos > len(data):
+                raise Unreadable
+            pos = _end(node.item, data, pos)
+        return pos
     if isinstance(node, UuidNode):
         return pos + 16
     if isinstance(node, NullableStruct):
-        return _nullable_struct(node, data, pos)
+        if data[pos] not in (1, node.null & 0xFF):
+            raise Unreadable
+        return _end(node.struct, data, pos + 1) if data[pos] == 1 else pos + 1
     if isinstance(node, LengthPrefixed):
-        return _prefixed(node, data, pos)
+        size, pos = _length(node.length, data, pos)
+        if _end(node.item, data, pos) != pos + size:
+            raise Unreadable
+        return pos + size
     return max(pos, len(data)) if isinstance(node, RemainingBytes) else _number(node, data, pos)[1]
 
 
@@ -86,14 +101,6 @@ def _length(length: Length, data: bytes, pos: int) -> tuple[int, int]:
     return number - length.bias, pos
 
 
-def _struct(node: WireStruct, data: bytes, pos: int) -> int:
-    if node.front:
-        pos = _tags(node, data, pos)
-    for field in node.fields:
-        pos = _end(field.node, data, pos)
-    return _tags(node, data, pos) if node.tags is not None and not node.front else pos
-
-
 def _tags(node: WireStruct, data: bytes, pos: int) -> int:
     if data[pos] == 0:
         return pos + 1
@@ -105,32 +112,6 @@ def _tags(node: WireStruct, data: bytes, pos: int) -> int:
             raise Unreadable
         stream.seek(pos + size)
     return stream.tell()
-
-
-def _array(node: WireArray, data: bytes, pos: int) -> int:
-    count, pos = _length(node.length, data, pos)
-    if isinstance(node.item, Fixed):
-        return pos + max(count, 0) * node.item.size
-    for _ in range(count):
-        if pos > len(data):
-            raise Unreadable
-        pos = _end(node.item, data, pos)
-    return pos
-
-
-def _nullable_struct(node: NullableStruct, data: bytes, pos: int) -> int:
-    if data[pos] == 1:
-        return _struct(node.struct, data, pos + 1)
-    if data[pos] != node.null & 0xFF:
-        raise Unreadable
-    return pos + 1
-
-
-def _prefixed(node: LengthPrefixed, data: bytes, pos: int) -> int:
-    size, pos = _length(node.length, data, pos)
-    if _end(node.item, data, pos) != pos + size:
-        raise Unreadable
-    return pos + size
 
 
 LEAF = 120
@@ -161,15 +142,15 @@ def weigher(header: Node, body: Node) -> Callable[[bytes, int], None]:
 
 def begin(walk: CodeGenerator, header: Node, body: Node) -> None:
     """Write how a reading of whole messages begins: what may take too much memory is weighed, and all of it is left."""
-    walk.names |= {"memory": MEMORY, "weigh": partial(_weigh, header, body, walk.factor)}
+
+    def weigh(data: bytes) -> None:
+        """Raise `WireError` for a message of which the reading would make more than memory allows."""
+        weigher(header, body)(data, int(MEMORY.message / walk.factor))
+
+    walk.names |= {"memory": MEMORY, "weigh": weigh}
     walk.line(1, "if len(data) > memory.heavy: weigh(data)")
     if contains(body, lambda node: isinstance(node, RecordsNode)):
         walk.line(1, "memory.left = memory.message")
-
-
-def _weigh(header: Node, body: Node, factor: float, data: bytes) -> None:
-    """Raise `WireError` for a message of which a reading of this factor would make more than memory allows."""
-    weigher(header, body)(data, int(MEMORY.message / factor))
 
 
 class Weigher(CodeGenerator):
@@ -180,7 +161,8 @@ class Weigher(CodeGenerator):
 
         def inside(count: str, depth: int) -> None:
             self.line(depth, f"if {count} * {size or 1} > len(data) - pos: raise Unreadable")
-            self.add(f"{count} * {cost}", depth)
+            self.line(depth, f"weight += {count} * {cost}")
+            self.line(depth, "if weight > most: raise spent()")
             if size:
                 self.line(depth, f"pos += {count} * {size}")
             else:
@@ -194,16 +176,12 @@ class Weigher(CodeGenerator):
 
         def inside(size: str, depth: int) -> None:
             self.line(depth, f"if {size} > len(data) - pos: raise Unreadable")
-            self.add(f"weight_of_set(data, pos, pos + {size}, {format})", depth)
+            self.line(depth, f"weight += weight_of_set(data, pos, pos + {size}, {format})")
+            self.line(depth, "if weight > most: raise spent()")
             self.line(depth, f"pos += {size}")
 
         self.counted(node.length, node.nullable, depth, inside)
         return ""
-
-    def add(self, weight: str, depth: int) -> None:
-        """Write what adds to the weight."""
-        self.line(depth, f"weight += {weight}")
-        self.line(depth, "if weight > most: raise spent()")
 
 
 def text_weight(data: bytes) -> int:

@@ -8,6 +8,7 @@ only in part gives what is in that part. The names of topic ids (KIP-516) are fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -37,14 +38,13 @@ Outline: TypeAlias = "tuple[Sequence[PartitionOutline], Sequence[str], Sequence[
 
 
 def count_records(entries: Any) -> int:
-    """Return how many records a record set holds, decoded or not."""
-    return sum(_records_of(entry) for entry in entries or () if "magic" in entry)
-
-
-def _records_of(entry: Any) -> int:
-    """Return how many records an entry holds: of a batch whose end is missing, those that are there."""
-    records = entry.get("records")
-    return len(records) if records is not None else entry.get("records_count", 1)
+    """Return how many records a record set holds, decoded or not: of a batch that is cut off, those that are there."""
+    count = 0
+    for entry in entries or ():
+        if "magic" in entry:
+            records = entry.get("records")
+            count += len(records) if records is not None else entry.get("records_count", 1)
+    return count
 
 
 def best_name(one: Any, other: Any) -> Any:
@@ -63,10 +63,8 @@ def outline(grammar: WireStruct) -> Callable[[Any], Outline]:
 
     def read(value: Any) -> Outline:
         found: Outline = ([], [], [])
-        try:
+        with suppress(*UNFINISHED):
             walk(value, *found)
-        except UNFINISHED:
-            return found
         return found
 
     return read
@@ -79,10 +77,8 @@ def parts(grammar: WireStruct) -> Callable[[Any], list[PartitionContext]]:
 
     def read(value: Any) -> list[PartitionContext]:
         found: list[PartitionContext] = []
-        try:
+        with suppress(*UNFINISHED):
             walk(value, found)
-        except UNFINISHED:
-            return found
         return found
 
     return read
@@ -109,11 +105,7 @@ class _Writer:
     def compiled(self, grammar: WireStruct) -> Callable[..., None]:
         self.struct(grammar, "value", {}, 1)
         source = "\n".join([f"def walk(value, {self.found}):", "    pass", *self.lines])
-        names: dict[str, Any] = {
-            "Part": PartitionContext,
-            "count_records": count_records,
-            "best_name": best_name,
-        }
+        names: dict[str, Any] = {"Part": PartitionContext, "count_records": count_records, "best_name": best_name}
         exec(compile(source, "<compiled outline>", "exec"), names)
         return cast(Callable[..., None], names["walk"])
 

@@ -8,6 +8,7 @@ those of what it notes in `odd` (see runtime.py).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Protocol, cast
@@ -69,8 +70,9 @@ class Facts(CodeGenerator):
     def function(self, header: Node, body: WireStruct) -> FactsReader:
         """Return the reader of messages of this header and body."""
         self.gather(header, body)
-        lists = [f"tuple({name})" if self.adds_to(name) else "()" for name in ("rows", "groups", "errors")]
-        return self.define("read(data, odd=None, pos=0)", f"({', '.join(lists)})")  # type: ignore[no-any-return]
+        source, lists = "".join(self.lines), ("rows", "groups", "errors")
+        added = [f"tuple({name})" if re.search(rf"{name}\.(append|insert)\(", source) else "()" for name in lists]
+        return self.define("read(data, odd=None, pos=0)", f"({', '.join(added)})")  # type: ignore[no-any-return]
 
     def gather(self, header: Node, body: WireStruct) -> None:
         """Write what gathers rows, groups and errors, and proves all bytes."""
@@ -81,10 +83,6 @@ class Facts(CodeGenerator):
         self.about(body, {}, 1)
         self.flush(1)
         self.end(1)
-
-    def adds_to(self, name: str) -> bool:
-        """Return whether anything that was written adds to a list."""
-        return any(f"{name}.append(" in line or f"{name}.insert(" in line for line in self.lines)
 
     def about(self, node: WireStruct, around: Around, depth: int) -> None:
         """Write what reads a structure that says something; `around` is what it stands in."""
@@ -194,8 +192,13 @@ class Facts(CodeGenerator):
             return empty
         found = self.fresh("f")
         if isinstance(node, NullableStruct):
+
+            def there(depth: int) -> None:
+                self.line(depth, f"{found} = 1")
+                self.inside(node.struct, around, depth)
+
             self.line(depth, f"{found} = 0")
-            self.marked(node, depth, lambda depth: None, lambda depth: self.there(node.struct, found, around, depth))
+            self.marked(node, depth, lambda depth: None, there)
             return f"not {found}"
         assert isinstance(node, WireArray)
 
@@ -205,11 +208,6 @@ class Facts(CodeGenerator):
 
         self.counted(node.length, node.nullable, depth, items, lambda depth: self.line(depth, f"{found} = 0"))
         return f"not {found}"
-
-    def there(self, node: WireStruct, found: str, around: Around, depth: int) -> None:
-        """Write what reads a structure that is not null, and takes note of that in `found`."""
-        self.line(depth, f"{found} = 1")
-        self.inside(node, around, depth)
 
     def one(self, node: Node, around: Around, depth: int) -> None:
         """Write what reads an item of an array: a structure, or a leaf that is no field of one."""

@@ -23,18 +23,14 @@ def lay_open(inspection: Inspection, payloads: Mapping[str, bytes], sealed: Set[
     """
     places: Places = {}
     spans = [inner for span in inspection.spans for inner in _inside(inspection, span, payloads, places)]
-    inspection.spans = [_hidden(span) if sealed and _is_below(span.path, sealed) else span for span in spans]
+    for i, span in enumerate(spans if sealed else ()):
+        path = span.path
+        while path and path not in sealed:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        if path and (span.role == "raw" or isinstance(span.node, Sized)):
+            spans[i] = span._replace(secret=True)
+    inspection.spans = spans
     return places
-
-
-def _hidden(span: Span) -> Span:
-    return span._replace(secret=span.secret or span.role == "raw" or isinstance(span.node, Sized))
-
-
-def _is_below(path: str, sealed: Set[str]) -> bool:
-    while path and path not in sealed:
-        path = path[: max(path.rfind("."), path.rfind("["), 0)]
-    return bool(path)
 
 
 def _inside(inspection: Inspection, span: Span, payloads: Mapping[str, bytes], places: Places) -> Iterator[Span]:
@@ -91,16 +87,16 @@ class RecordPlaces(CodeGenerator):
     def array(self, node: WireArray, depth: int) -> str:
         if not contains(node.item, lambda inner: isinstance(inner, RecordsNode)):
             return super().array(node, depth)
-        self.counted(node.length, node.nullable, depth, lambda count, depth: self.numbered(node.item, count, depth))
-        return ""
 
-    def numbered(self, item: Node, count: str, depth: int) -> None:
-        """Write the loop over items that may hold record sets."""
-        index, outside = self.fresh("i"), self.path
-        self.path = f"{outside}[{{{index}}}]"
-        self.line(depth, f"for {index} in range({count}):")
-        self.item(item, depth + 1)
-        self.path = outside
+        def inside(count: str, depth: int) -> None:
+            index, outside = self.fresh("i"), self.path
+            self.path = f"{outside}[{{{index}}}]"
+            self.line(depth, f"for {index} in range({count}):")
+            self.item(node.item, depth + 1)
+            self.path = outside
+
+        self.counted(node.length, node.nullable, depth, inside)
+        return ""
 
     def records(self, node: RecordsNode, depth: int) -> str:
         def inside(size: str, depth: int) -> None:

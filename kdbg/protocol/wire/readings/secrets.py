@@ -12,7 +12,7 @@ from uuid import UUID
 
 from ...findings.amounts import count
 from ..language.payload import OpenedPayload, Sealed
-from ..nodes import TAGGED, Child, Node, RemainingBytes, Sized, WireStruct, children, contains
+from ..nodes import TAGGED, Node, RemainingBytes, Sized, WireStruct, children, contains
 
 LISTENER: Final = re.compile(r"listener\.name\.[\w-]+\.(?:(?:plain|gssapi|oauthbearer|scram-sha-256|scram-sha-512)\.)?")
 """What may stand in front of a broker's key: the listener that it is for, and the mechanism (KIP-103, KIP-226)."""
@@ -24,16 +24,8 @@ def public_names() -> frozenset[str]:
     return frozenset((pkgutil.get_data(__name__, "public_configs.txt") or b"").decode().split())
 
 
-def is_public(name: str) -> bool:
-    """Return whether a configuration key of this name is known to hold no secret."""
-    listener = LISTENER.match(name)
-    return name in public_names() or (listener is not None and name[listener.end() :] in public_names())
-
-
 LARGE: Final = 1 << 15
 """Numbers below it stay in broken messages, if they stand alone: they are no more than two bytes of a secret."""
-
-
 ERROR_CODE: Final = "error_code"
 
 
@@ -51,7 +43,10 @@ def is_secret(node: Node, siblings: Mapping[str, Any]) -> bool:
     if not node.when or node.when not in siblings:
         return True
     says = siblings[node.when]
-    return not is_public(says) if isinstance(says, str) else bool(says)
+    if not isinstance(says, str):
+        return bool(says)
+    listener = LISTENER.match(says)
+    return not public_names() & {says, says[listener.end() :] if listener else says}
 
 
 @cache
@@ -62,13 +57,9 @@ def has_secrets(node: Node) -> bool:
 
 def secret_members(node: WireStruct, value: Mapping[str, Any]) -> list[str]:
     """Return the names of a structure's fields that are secret, or whose items are, as its value decides it."""
-    return [child.key for child in _with_secrets(node) if _is_secret_below(child.node, value)]
-
-
-@cache
-def _with_secrets(node: WireStruct) -> tuple[Child, ...]:
-    """Return the fields of a structure that can hold a secret."""
-    return tuple(child for child in children(node) if has_secrets(child.node))
+    if not has_secrets(node):
+        return []
+    return [each.key for each in children(node) if has_secrets(each.node) and _is_secret_below(each.node, value)]
 
 
 def _is_secret_below(node: Node, siblings: Mapping[str, Any]) -> bool:
@@ -91,8 +82,8 @@ def _hide(node: Node, value: Any, siblings: Mapping[str, Any]) -> Any:
         return value
     if not has_secrets(node):
         return without_tags(value)
-    if is_secret(node, siblings):
-        return _hidden(value)
+    if is_secret(node, siblings):  # of an opened payload only its own secrets are hidden
+        return veil(value) if isinstance(value, OpenedPayload) else Hidden(len(value))
     inside: Mapping[str, Any] = value if isinstance(node, WireStruct) else siblings
     shown = copy(value)
     if isinstance(node, WireStruct) and TAGGED in shown:  # nobody knows what stands in those
@@ -116,11 +107,6 @@ def without_tags(value: Any) -> Any:
         items = [without_tags(item) for item in value]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     return value
-
-
-def _hidden(item: Any) -> bytes:
-    """Return what replaces a secret: an opened payload with only its own secrets hidden, else `Hidden`."""
-    return veil(item) if isinstance(item, OpenedPayload) else Hidden(len(item))
 
 
 def veil(data: Any) -> Any:
@@ -147,9 +133,7 @@ def hide_all(value: Any, listed: bool = False, numbers: bool = True) -> Any:
     """
     if isinstance(value, Mapping):
         numbers = numbers and "magic" not in value and "of" not in value
-        return {
-            key: item if key == ERROR_CODE else hide_all(item, listed, numbers) for key, item in value.items()
-        }  # fmt: skip
+        return {key: item if key == ERROR_CODE else hide_all(item, listed, numbers) for key, item in value.items()}
     if isinstance(value, list):
         return [hide_all(item, True, numbers) for item in value]
     if numbers and may_reveal(value, listed):

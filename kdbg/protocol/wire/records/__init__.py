@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -21,21 +22,19 @@ from .sets import CODEC_MASK, INTERPRETED, PREAMBLE, RecordFormat, crc32, crc32c
 def build_set(value: list[Any], format: RecordFormat, path: str) -> bytes:
     """Return the bytes of a record set's value; raise `BuildError` naming the field that does not fit."""
     MEMORY.begin()  # what is compressed already is compared
-    return b"".join(_build_entry(entry, format, f"{path}[{i}]") for i, entry in enumerate(value))
-
-
-def _build_entry(entry: Any, format: RecordFormat, path: str) -> bytes:
-    if not isinstance(entry, Mapping):
-        raise BuildError(path, f"{entry!r} is not a batch or message")
-    for key in ("partial", "raw"):
-        if key in entry:
-            return to_bytes(entry[key], f"{path}.{key}", "BYTES")
-    magic = entry.get("magic", 2)
-    if magic not in (0, 1, 2) or isinstance(magic, bool):
-        raise BuildError(f"{path}.magic", f"magic must be 0, 1 or 2, not {magic!r}")
-    if magic < 2:
-        return _build_message(dict(entry), format, path)
-    return _build_batch(dict(entry), format, path)
+    data = bytearray()
+    for i, entry in enumerate(value):
+        here = f"{path}[{i}]"
+        if not isinstance(entry, Mapping):
+            raise BuildError(here, f"{entry!r} is not a batch or message")
+        magic, raw = entry.get("magic", 2), next((key for key in ("partial", "raw") if key in entry), None)
+        if raw is not None:
+            data += to_bytes(entry[raw], f"{here}.{raw}", "BYTES")
+        elif magic not in (0, 1, 2) or isinstance(magic, bool):
+            raise BuildError(f"{here}.magic", f"magic must be 0, 1 or 2, not {magic!r}")
+        else:
+            data += (_build_message if magic < 2 else _build_batch)(dict(entry), format, here)
+    return bytes(data)
 
 
 def _integer(value: Any, path: str) -> int:
@@ -93,27 +92,18 @@ def _compressed(fields: Mapping[str, Any], raw: Any, compressed: Any, path: str)
 
     Otherwise compress `raw`. Raise `BuildError` for a codec that Kafka does not have.
     """
-    from .compression import CODECS, compress  # which readings do without
+    from .compression import CODECS, compress, decompress  # which readings do without
 
     codec = fields["attributes"] & CODEC_MASK
     if compressed is not None:
         given = to_bytes(compressed, f"{path}.compressed_records", "BYTES")
-        if raw is None or _unpacked(codec, given) == raw:
-            return given
+        with suppress(WireError):  # they do not decompress
+            if raw is None or decompress(codec, given) == raw:
+                return given
     data = b"" if raw is None else to_bytes(raw, f"{path}.raw_records", "BYTES")
     if codec and codec not in CODECS:
         raise BuildError(f"{path}.attributes", f"unknown compression codec {codec}")
     return compress(codec, data) if codec else data
-
-
-def _unpacked(codec: int, data: bytes) -> bytes | None:
-    """Return the decompressed bytes, None where they do not decompress."""
-    from .compression import decompress
-
-    try:
-        return decompress(codec, data)
-    except WireError:
-        return None
 
 
 _RECORD_FIELDS = {"offset", "timestamp", "timestamp_delta", "control", "attributes", "key", "value", "headers"}
@@ -148,7 +138,10 @@ def _build_message(message: dict[str, Any], format: RecordFormat, path: str) -> 
     if records is not None:
         if codec not in CODECS or not codec:
             raise BuildError(f"{path}.attributes", f"nested messages require a codec, but codec is {codec}")
-        inner = _inside(records, magic, f"{path}.records")
+        given = enumerate(_mappings(records, f"{path}.records", "message"))
+        inner = [{"magic": magic, "offset": i} | dict(record) for i, record in given]
+        for i, record in enumerate(inner):
+            _integer(record["offset"], f"{path}.records[{i}].offset")
         if fields["value"] is None or not _still_says(fields | {"offset": offset}, inner, format, path):
             base = inner[0]["offset"] if magic and inner else 0
             inner = [record | {"offset": record["offset"] - base} for record in inner]
@@ -157,17 +150,6 @@ def _build_message(message: dict[str, Any], format: RecordFormat, path: str) -> 
     checksum = crc32(data[4:]) if crc is None else _integer(crc, f"{path}.crc")
     place = build(INT64, offset, f"{path}.offset")
     return place + struct.pack(">iI", len(data), checksum & 0xFFFFFFFF) + data[4:]
-
-
-def _inside(records: Any, magic: int, path: str) -> list[dict[str, Any]]:
-    """Return the messages to put inside a compressed one; magic and offset (from 0) are set where they are missing.
-
-    Raise `BuildError` if they are no list of objects, or an offset is no whole number.
-    """
-    inner = [{"magic": magic, "offset": i} | dict(r) for i, r in enumerate(_mappings(records, path, "message"))]
-    for i, record in enumerate(inner):
-        _integer(record["offset"], f"{path}[{i}].offset")
-    return inner
 
 
 def _still_says(wrapper: dict[str, Any], records: list[Any], format: RecordFormat, path: str) -> bool:

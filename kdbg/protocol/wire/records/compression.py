@@ -8,26 +8,11 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ....budget import MEMORY
 from ....errors import BadValue, BuildError
-from ...findings.faults import (
-    BlockCut,
-    BlockImplausible,
-    BlockTooLarge,
-    CodecFault,
-    Fault,
-    LibraryRefused,
-    Lz4Refused,
-    NoFrame,
-    StreamCut,
-    StreamCutInHeader,
-    StreamEmpty,
-    StreamTooShort,
-    TooMuchInside,
-    UnknownCodec,
-)
+from ...findings import faults
 
 CODECS: dict[int, str] = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 """The codec number in a batch's or message's attributes, and the codec's name."""
@@ -43,7 +28,7 @@ XERIAL_HEADER = XERIAL + struct.pack(">ii", 1, 1)  # version, and the oldest ver
 XERIAL_BLOCK = 32 * 2**10  # snappy-java's default, which Java's producer keeps
 SNAPPY_RATIO = 22  # a copy of three bytes yields 64: snappy can't do better
 
-TooMuch = TooMuchInside | BlockTooLarge
+TooMuch = faults.TooMuchInside | faults.BlockTooLarge
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte of 50 to 5f
 ZSTD_RLE = 1
@@ -56,18 +41,18 @@ def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: i
     more than the message at hand may still take.
     """
     if codec not in CODECS:
-        raise BadValue("", 0, UnknownCodec(codec))
+        raise BadValue("", 0, faults.UnknownCodec(codec))
     data, parts, length, most = bytes(data), [], 0, min(limit, MEMORY.left)
     if not data and codec:
-        raise _bad(codec, StreamEmpty())
+        raise _bad(codec, faults.PlainFault.STREAM_EMPTY)
     try:
         for part in _READERS[codec](data, magic, most):
             length += len(part)
             if length > most:
-                raise _bad(codec, TooMuchInside(limit))
+                raise _bad(codec, faults.TooMuchInside(limit))
             parts.append(part)
     except BadValue as error:
-        if most < limit and isinstance(error.fault, CodecFault) and isinstance(error.fault.fault, TooMuch):
+        if most < limit and isinstance(error.fault, faults.CodecFault) and isinstance(error.fault.fault, TooMuch):
             raise MEMORY.refuse() from None
         raise
     plain = parts[0] if len(parts) == 1 else b"".join(parts)
@@ -89,16 +74,8 @@ def compress(codec: int, data: bytes | memoryview, *, magic: int = 2, level: int
         raise BuildError("", f"codec {CODECS[codec]} has no level {level}") from refused
 
 
-def _bad(codec: int, fault: Fault) -> BadValue:
-    return BadValue("", 0, CodecFault(CODECS[codec], fault))
-
-
-def _read_none(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
-    yield data
-
-
-def _write_none(data: bytes, magic: int, level: int | None) -> bytes:
-    return data
+def _bad(codec: int, fault: faults.Fault) -> BadValue:
+    return BadValue("", 0, faults.CodecFault(CODECS[codec], fault))
 
 
 def _read_gzip(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
@@ -111,13 +88,13 @@ def _read_gzip(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
             try:
                 part = member.decompress(piece, BLOCK)
             except zlib.error as error:
-                raise _bad(1, LibraryRefused(str(error).rpartition(": ")[2])) from None
+                raise _bad(1, faults.LibraryRefused(str(error).rpartition(": ")[2])) from None
             if not (part or piece or member.eof):
-                raise _bad(1, StreamCut())
+                raise _bad(1, faults.PlainFault.STREAM_CUT)
             start += len(piece) - len(member.unconsumed_tail) - len(member.unused_data)
             yield part
     if data[start:].strip(b"\x00"):
-        raise _bad(1, StreamTooShort(len(data) - start))
+        raise _bad(1, faults.StreamTooShort(len(data) - start))
 
 
 def _write_gzip(data: bytes, magic: int, level: int | None) -> bytes:
@@ -127,8 +104,19 @@ def _write_gzip(data: bytes, magic: int, level: int | None) -> bytes:
 
 def _read_snappy(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
     """Yield each block of snappy-java's framing, known by its first eight bytes, or one raw block (as librdkafka's)."""
+    from cramjam import DecompressionError, snappy
+
     for block in _xerial_blocks(data) if data.startswith(XERIAL) else [data]:
-        plain = _read_snappy_block(block, limit)
+        try:
+            length = snappy.decompress_raw_len(block)
+            if length > limit:
+                raise _bad(2, faults.BlockTooLarge(length, limit))
+            # The claim is not worth an allocation unless the block could hold that much.
+            if length > SNAPPY_RATIO * len(block):
+                raise _bad(2, faults.BlockImplausible(len(block), length))
+            plain = bytes(snappy.decompress_raw(block))
+        except DecompressionError as error:
+            raise _bad(2, faults.LibraryRefused(str(error).removeprefix("snappy: "))) from None
         limit -= len(plain)
         yield plain
 
@@ -143,26 +131,11 @@ def _xerial_blocks(data: bytes) -> Iterator[bytes]:
         length = int.from_bytes(data[start : start + 4], "big", signed=True)
         start += 4
         if length < 0 or start + length > len(data):
-            raise _bad(2, BlockCut(length, max(len(data) - start, 0)))
+            raise _bad(2, faults.BlockCut(length, max(len(data) - start, 0)))
         yield data[start : start + length]
         start += length
     if start > len(data):
-        raise _bad(2, StreamCutInHeader())
-
-
-def _read_snappy_block(block: bytes, limit: int) -> bytes:
-    from cramjam import DecompressionError, snappy
-
-    try:
-        length = snappy.decompress_raw_len(block)
-        if length > limit:
-            raise _bad(2, BlockTooLarge(length, limit))
-        # The claim is not worth an allocation unless the block could hold that much.
-        if length > SNAPPY_RATIO * len(block):
-            raise _bad(2, BlockImplausible(len(block), length))
-        return bytes(snappy.decompress_raw(block))
-    except DecompressionError as error:
-        raise _bad(2, LibraryRefused(str(error).removeprefix("snappy: "))) from None
+        raise _bad(2, faults.PlainFault.STREAM_CUT_IN_HEADER)
 
 
 def _write_snappy(data: bytes, magic: int, level: int | None) -> bytes:
@@ -182,28 +155,24 @@ def _read_lz4(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
 
     start = 0
     while start < len(data):
-        frame, piece = LZ4FrameDecompressor(), _lz4_first(data[start : start + SLICE], magic)
+        frame, piece = LZ4FrameDecompressor(), data[start : start + SLICE]
+        place = 14 if len(piece) > 4 and piece[4] & 8 else 6  # after the content's size, or where none is flagged
+        if magic == 0 and place < len(piece) and piece[place] == _lz4_checksum(piece[:place]):
+            # The header checksum of old Kafka covers too much (KAFKA-3160).
+            piece = piece[:place] + bytes([_lz4_checksum(piece[4:place])]) + piece[place + 1 :]
         while True:
             start += len(piece)
             try:
                 part = frame.decompress(piece, max_length=BLOCK)
             except (RuntimeError, MemoryError) as error:
-                raise _bad(3, Lz4Refused(str(error).rpartition("ERROR_")[2])) from None
+                raise _bad(3, faults.Lz4Refused(str(error).rpartition("ERROR_")[2])) from None
             yield part
             if frame.eof:
                 break
             piece = data[start : start + SLICE] if frame.needs_input else b""
             if frame.needs_input and not piece:
-                raise _bad(3, StreamCut())
+                raise _bad(3, faults.PlainFault.STREAM_CUT)
         start -= len(frame.unused_data or b"")
-
-
-def _lz4_first(piece: bytes, magic: int) -> bytes:
-    """Return a frame's first piece, its header checksum corrected where old Kafka's covers too much (KAFKA-3160)."""
-    place = 14 if len(piece) > 4 and piece[4] & 8 else 6  # after the content's size, or where none is flagged
-    if magic == 0 and place < len(piece) and piece[place] == _lz4_checksum(piece[:place]):
-        return piece[:place] + bytes([_lz4_checksum(piece[4:place])]) + piece[place + 1 :]
-    return piece
 
 
 def _lz4_checksum(header: bytes) -> int:
@@ -234,7 +203,7 @@ def _read_zstd(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
             while part := reader.read(BLOCK):
                 yield part
     except (ZstdError, MemoryError) as error:
-        raise _bad(4, LibraryRefused(str(error).rpartition(": ")[2])) from None
+        raise _bad(4, faults.LibraryRefused(str(error).rpartition(": ")[2])) from None
 
 
 def _check_zstd_frames(data: bytes) -> None:
@@ -249,9 +218,9 @@ def _check_zstd_frames(data: bytes) -> None:
         elif data.startswith(ZSTD_MAGIC, start):
             start = _zstd_frame_end(data, start)
         else:
-            raise _bad(4, NoFrame(start))
+            raise _bad(4, faults.NoFrame(start))
         if start > len(data):
-            raise _bad(4, StreamCut())
+            raise _bad(4, faults.PlainFault.STREAM_CUT)
 
 
 def _zstd_frame_end(data: bytes, start: int) -> int:
@@ -275,5 +244,9 @@ def _write_zstd(data: bytes, magic: int, level: int | None) -> bytes:
     return ZstdCompressor(level=3 if level is None else level).compress(data)
 
 
-_READERS = (_read_none, _read_gzip, _read_snappy, _read_lz4, _read_zstd)
-_WRITERS = (_write_none, _write_gzip, _write_snappy, _write_lz4, _write_zstd)
+_READERS: tuple[Callable[[bytes, int, int], Iterable[bytes]], ...] = (
+    lambda data, *_: [data], _read_gzip, _read_snappy, _read_lz4, _read_zstd,
+)  # fmt: skip
+_WRITERS: tuple[Callable[[bytes, int, int | None], bytes], ...] = (
+    lambda data, *_: data, _write_gzip, _write_snappy, _write_lz4, _write_zstd,
+)  # fmt: skip

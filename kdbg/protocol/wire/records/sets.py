@@ -1,4 +1,4 @@
-"""Bytes go in, one of Kafka's two checksums comes out as an unsigned 32-bit number; nothing is compared here."""
+"""Record sets read: their entries, batches with records of magic 2, messages of magic 0 and 1, and their checksums."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 
 from ....budget import MEMORY
 from ....errors import BadLength, BadValue
-from ...findings.faults import BatchUnfilled, ChecksumWrong, MessageUnfilled, NestedTooDeep, NoEntry, NoMessageInside
+from ...findings.faults import ChecksumWrong, NestedTooDeep, PlainFault
 from ..language.types import Array, At, Struct
 from ..nodes import INT32, Field, Node, WireArray, WireStruct
 
-
-def crc32(data: bytes | memoryview) -> int:
-    """Return the CRC-32 (IEEE 802.3, as in gzip) that messages of magic 0 and 1 carry, over magic to their end."""
-    return zlib.crc32(data)
+crc32: Callable[[bytes | memoryview], int] = zlib.crc32
+"""Returns the CRC-32 (IEEE 802.3, as in gzip) that messages of magic 0 and 1 carry, over magic to their end."""
 
 
 def crc32c(data: bytes | memoryview) -> int:
@@ -113,9 +111,9 @@ def entries(data: bytes, start: int, end: int, format: RecordFormat) -> Iterator
 class Readers(NamedTuple):
     """How the parts of a record set are read: interpreted or compiled, the walk is the same."""
 
-    struct: Callable[[WireStruct], Callable[[bytes, int], tuple[Any, int]]]
-    items: Callable[[Node], Callable[[bytes, int, int], tuple[list[Any], int]]]
-    records: Callable[[Node], Callable[[bytes, int, int, int, int], tuple[list[Any], int]]]
+    struct: Callable[[Node], Callable[[bytes, int], tuple[Any, int]]]
+    items: Callable[[Node], Callable[[bytes, int, int], tuple[list[Any], int]]] | None = None
+    records: Callable[[Node], Callable[[bytes, int, int, int, int], tuple[list[Any], int]]] | None = None
 
 
 def decode(
@@ -136,7 +134,7 @@ def decode(
         elif entry.partial and cut:
             found.append({"partial": data[entry.start :]})
         else:
-            raise BadValue("", entry.start, NoEntry())
+            raise BadValue("", entry.start, PlainFault.NO_ENTRY)
     return found
 
 
@@ -158,7 +156,7 @@ def _batch(data: bytes, entry: RecordSetEntry, format: RecordFormat, readers: Re
     MEMORY.take(records_weight(batch["records_count"], end - start))
     batch["records"], stop = records_of(batch, data, start, format, readers)
     if stop != end:
-        raise BadLength("records", stop, BatchUnfilled())
+        raise BadLength("records", stop, PlainFault.BATCH_UNFILLED)
     return batch  # type: ignore[no-any-return]
 
 
@@ -167,10 +165,16 @@ def records_of(
 ) -> tuple[list[dict[str, Any]], int]:
     """Return the records that begin at `start`, as many as the batch says, and where they end."""
     count, item = batch["records_count"], format.records.item
-    if batch["attributes"] & (APPEND_TIME | CONTROL):
+    if readers.records is not None and not batch["attributes"] & (APPEND_TIME | CONTROL):
+        return readers.records(item)(data, start, count, batch["base_offset"], batch["base_timestamp"])
+    if readers.items is not None:
         raw, stop = readers.items(item)(data, start, count)
         return absolute(batch, raw), stop
-    return readers.records(item)(data, start, count, batch["base_offset"], batch["base_timestamp"])
+    raw, stop = [], start
+    for _ in range(count):
+        record, stop = readers.struct(item)(data, stop)
+        raw.append(record)
+    return absolute(batch, raw), stop
 
 
 def absolute(batch: Mapping[str, Any], raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -220,7 +224,7 @@ def _message(
     start = entry.start + PREAMBLE.size
     fields, stop = readers.struct(format.messages[entry.magic])(data, start)
     if stop != entry.end:
-        raise BadLength("message_size", entry.start + 8, MessageUnfilled())
+        raise BadLength("message_size", entry.start + 8, PlainFault.MESSAGE_UNFILLED)
     if proved:
         says, gives = fields["crc"] & 0xFFFFFFFF, crc32(memoryview(data)[start + 4 : entry.end])
         if says != gives:
@@ -238,7 +242,7 @@ def inner_messages(
     data, messages = unwrap(wrapper, depth), []
     for part in entries(data, 0, len(data), format):
         if part.magic not in (0, 1):
-            raise BadValue("value", part.start, NoMessageInside())
+            raise BadValue("value", part.start, PlainFault.NO_MESSAGE_INSIDE)
         messages.append(_message(data, part, format, readers, depth + 1, proved=proved))
     return inherit(wrapper, messages)
 
@@ -250,22 +254,17 @@ def unwrap(message: Mapping[str, Any], depth: int) -> bytes:
     from .compression import decompress
 
     data = decompress(message["attributes"] & CODEC_MASK, message["value"], magic=message["magic"])
-    MEMORY.take(messages_weight(data))
+    count = at = 0
+    while at + LEAST_MESSAGE <= len(data):  # going by the sizes alone
+        count += 1
+        at += PREAMBLE.size + max(PREAMBLE.unpack_from(data, at)[1], LEAST_MESSAGE - PREAMBLE.size)
+    MEMORY.take(count * MESSAGE)
     return data
 
 
 def records_weight(count: int, size: int) -> int:
     """Return the memory that so many records in so many bytes take; a count that cannot be is not believed."""
     return RECORD * min(max(count, 0), size // LEAST_RECORD)
-
-
-def messages_weight(data: bytes) -> int:
-    """Return the memory that the messages of a message set take, going by their sizes alone."""
-    weight = at = 0
-    while at + LEAST_MESSAGE <= len(data):
-        weight += MESSAGE
-        at += PREAMBLE.size + max(PREAMBLE.unpack_from(data, at)[1], LEAST_MESSAGE - PREAMBLE.size)
-    return weight
 
 
 def inherit(wrapper: Mapping[str, Any], messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -295,23 +294,4 @@ def interpret(node: Node) -> Callable[[bytes, int], tuple[Any, int]]:
     return read
 
 
-def _interpret_items(node: Node) -> Callable[[bytes, int, int], tuple[list[Any], int]]:
-    def read(data: bytes, start: int, count: int) -> tuple[list[Any], int]:
-        stream = io.BytesIO(data)
-        stream.seek(start)
-        return [node._parse(stream, None, "") for _ in range(count)], stream.tell()
-
-    return read
-
-
-def _interpret_records(node: Node) -> Callable[[bytes, int, int, int, int], tuple[list[Any], int]]:
-    read_items = _interpret_items(node)
-
-    def read(data: bytes, start: int, count: int, base_offset: int, base_timestamp: int) -> tuple[list[Any], int]:
-        raw, end = read_items(data, start, count)
-        return absolute({"base_offset": base_offset, "base_timestamp": base_timestamp, "attributes": 0}, raw), end
-
-    return read
-
-
-INTERPRETED = Readers(interpret, _interpret_items, _interpret_records)
+INTERPRETED = Readers(interpret)

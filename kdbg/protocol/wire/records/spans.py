@@ -5,13 +5,15 @@ A batch or message that cannot be read is a finding of its own; the entries arou
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ....budget import MEMORY
 from ....errors import Truncated, WireError
 from ...findings import Kind
 from ...findings.facts import Stopped
-from ...findings.faults import BatchUnfilled, ChecksumWrong, EndsInBatch, MessageUnfilled, NoEntry
+from ...findings.faults import ChecksumWrong, PlainFault
 from ..nodes import INT32, INT64
 from ..readings.inspection import Buffer, sound_records
 from . import RecordsNode
@@ -51,7 +53,10 @@ def read_records(walker: Walker, node: RecordsNode, path: str, holder: Any, key:
     short = end < start + length
     _entries(walker, node.format, path, holder[key], (start, end), node.cut or short, short=short)
     if short:
-        _say_how_much(holder[key], end - start, length)
+        found = holder[key]
+        if not found or "partial" not in found[-1]:
+            found.append({"partial": b""})
+        found[-1] |= {"bytes": end - start, "of": length}
         raise Truncated(path, start, node.bnf, length, end - start)
 
 
@@ -64,16 +69,14 @@ def _entries(
         here = f"{path}[{i}]"
         if entry.partial and short:
             found += _partial_entry(walker, entry, path, i, format)
-        elif entry.magic is None:
+        elif entry.magic is None or (entry.magic == 2 and depth):
             found.append(_raw(walker, entry, here, cut))
-        elif entry.magic == 2 and depth == 0:
+        elif entry.magic == 2:
             found.append(_contained(walker, entry, here, _batch, format, depth))
-        elif entry.magic < 2:
+        else:
             if not depth or walker.spans is not None:
                 MEMORY.take(MESSAGE * walker.factor)
             found.append(_contained(walker, entry, here, _message, format, depth))
-        else:
-            found.append(_raw(walker, entry, here, cut))
 
 
 def _partial_entry(
@@ -117,13 +120,6 @@ def _whole_records(walker: Walker, path: str, batch: dict[str, Any], format: Rec
     return raw
 
 
-def _say_how_much(found: list[Any], held: int, length: int) -> None:
-    """Say of a record set, behind its entries, that so many of its bytes are there."""
-    if not found or "partial" not in found[-1]:
-        found.append({"partial": b""})
-    found[-1] |= {"bytes": held, "of": length}
-
-
 def _raw(walker: Walker, entry: RecordSetEntry, path: str, cut: bool) -> dict[str, bytes]:
     data = walker.data[entry.start : entry.end]
     if entry.partial and cut:
@@ -131,7 +127,7 @@ def _raw(walker: Walker, entry: RecordSetEntry, path: str, cut: bool) -> dict[st
         walker.span(path, entry.start, "BYTES", data, role="raw")
         return {"partial": data}
     walker.unclaimed(path, entry.start, entry.end)
-    facts = EndsInBatch() if entry.partial else NoEntry()
+    facts = PlainFault.ENDS_IN_BATCH if entry.partial else PlainFault.NO_ENTRY
     walker.finding(Kind.MALFORMED_RECORD_SET, facts, path, entry.start, len(data))
     return {"partial" if entry.partial else "raw": data}
 
@@ -194,7 +190,7 @@ def _batch(
 
     inside = _decompressed(walker, f"{path}.compressed_records", start, entry.end, unpack)
     if inside is not None:
-        with _Inside(walker, f"{path}.records", inside):
+        with _inside(walker, f"{path}.records", inside):
             _records(walker, path, batch, format, len(inside))
 
 
@@ -214,7 +210,7 @@ def _records(walker: Walker, path: str, batch: dict[str, Any], format: RecordFor
         MEMORY.take(weight * walker.factor)
         walker.items(format.records.item, batch["records_count"], f"{path}.records", raw, reckoned=True)
         if walker.pos != end:
-            raise WireError(f"{path}.records", walker.pos, BatchUnfilled())
+            raise WireError(f"{path}.records", walker.pos, PlainFault.BATCH_UNFILLED)
     except WireError as error:
         _claim_rest(walker, f"{path}.records", start, end)
         if error.kind is Kind.MEMORY_LIMIT:
@@ -236,7 +232,7 @@ def _message(
     start = walker.pos
     walker.struct(format.messages[entry.magic], path, message)
     if walker.pos != entry.end:
-        raise WireError(path, walker.pos, MessageUnfilled())
+        raise WireError(path, walker.pos, PlainFault.MESSAGE_UNFILLED)
     proved = crc32(memoryview(walker.data)[start + 4 : entry.end])
     if proved != message["crc"] & 0xFFFFFFFF:
         facts = ChecksumWrong("message", "CRC-32", message["crc"] & 0xFFFFFFFF, proved)
@@ -246,7 +242,7 @@ def _message(
         inside = _decompressed(walker, f"{path}.value", at, None, lambda: unwrap(message, depth))
         if inside is not None:
             inner: list[Any] = []
-            with _Inside(walker, f"{path}.records", inside):
+            with _inside(walker, f"{path}.records", inside):
                 _entries(walker, format, f"{path}.records", inner, (0, len(inside)), False, depth + 1)
             clean = all("raw" not in part and "partial" not in part for part in inner)
             message["records"] = inherit(message, inner) if clean else inner
@@ -267,18 +263,14 @@ def _decompressed(walker: Walker, path: str, start: int, end: int | None, unpack
         return None
 
 
-class _Inside:
-    """Lets a walker read in a decompressed buffer for a while."""
-
-    def __init__(self, walker: Walker, name: str, data: bytes) -> None:
-        self.walker = walker
-        self.outer = walker.data, walker.pos, walker.limit, walker.buffer, walker.ends
-        walker.result.buffers.append(Buffer(name, data))
-        walker.data, walker.pos, walker.limit = data, 0, len(data)
-        walker.buffer, walker.ends = len(walker.result.buffers) - 1, []
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None:
-        walker = self.walker
-        walker.data, walker.pos, walker.limit, walker.buffer, walker.ends = self.outer
+@contextmanager
+def _inside(walker: Walker, name: str, data: bytes) -> Iterator[None]:
+    """Let a walker read in a decompressed buffer for a while."""
+    outer = walker.data, walker.pos, walker.limit, walker.buffer, walker.ends
+    walker.result.buffers.append(Buffer(name, data))
+    walker.data, walker.pos, walker.limit = data, 0, len(data)
+    walker.buffer, walker.ends = len(walker.result.buffers) - 1, []
+    try:
+        yield
+    finally:
+        walker.data, walker.pos, walker.limit, walker.buffer, walker.ends = outer

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias
 
 from ....exchanges.messages.secrets import may_hold_secrets
 from ....protocol.wire.nodes import (
+    TAGGED,
     Field,
     Fixed,
     Length,
@@ -29,7 +30,6 @@ from ....protocol.wire.nodes import (
     WireStruct,
     contains,
 )
-from ....protocol.wire.nodes.composite import TAGGED
 from ....protocol.wire.nodes.leaves import INT8
 from ....protocol.wire.readings.batches import Batches
 from ....protocol.wire.readings.codegen import Unsuited

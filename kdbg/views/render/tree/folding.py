@@ -14,8 +14,7 @@ from uuid import UUID
 
 from ....protocol.findings import Finding, amounts
 from ....protocol.grammars.errors import error_name
-from ....protocol.wire.nodes import Field, Node, NullableStruct, WireArray, WireStruct, contains
-from ....protocol.wire.nodes.composite import NO_DEFAULT
+from ....protocol.wire.nodes import NO_DEFAULT, Field, Node, NullableStruct, WireArray, WireStruct, contains
 from ....protocol.wire.readings.outline import outline
 from ..style import Look
 from .tree import Codes, Draw, Topics, Tree

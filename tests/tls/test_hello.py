@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kdbg.streams.tls.hello import (
-    HandshakeReassembly,
-    Hello,
-    certificate_names,
-    encrypted_extensions,
-    hello,
-)
+from kdbg.streams.tls.hello import HandshakeReassembly, Hello, certificate_names, encrypted_extensions, hello
 
 from . import records
 from .records import OTHER, RANDOM, extensions, message, named, numbers, protocols, vector

@@ -15,22 +15,10 @@ from typing import BinaryIO, NamedTuple
 
 from ..atomic import AtomicFile
 from ..errors import CaptureError
+from . import pcapng
 from .links import RAW, Found, Fragment, Fragments, dissector
 from .packet import Packet
 from .pcap import SNAPLEN, file_header
-from .pcapng import (
-    ENHANCED,
-    IF_NAME,
-    IF_TSRESOL,
-    INTERFACE,
-    ISB_ACCEPTED,
-    ISB_DELIVERED,
-    ISB_SYSTEM_DROPPED,
-    SECTION,
-    STATISTICS,
-    Counted,
-    PcapngReader,
-)
 from .source import Damaged, Source, open_reader, open_source, packets_of
 
 
@@ -55,7 +43,7 @@ class Frames:
         except BaseException:
             self.source.close()
             raise
-        self.is_pcapng: bool = isinstance(self._reader, PcapngReader)
+        self.is_pcapng: bool = isinstance(self._reader, pcapng.PcapngReader)
 
     def __enter__(self) -> Frames:
         return self
@@ -139,14 +127,14 @@ PADDING = tuple(bytes(-length % 4) for length in range(4))
 
 def section() -> bytes:
     """Return the block that a file begins with; interfaces are numbered from 0 after it."""
-    return _block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    return _block(pcapng.SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
 
 
 def interface(link: int, name: str = "", snaplen: int = SNAPLEN) -> bytes:
     """Return the description of the next interface: its link type, its name if it has one."""
-    options = _option(IF_NAME, name.encode("utf-8", "replace")) if name else b""
-    options += _option(IF_TSRESOL, bytes([NANOSECONDS])) + bytes(4)
-    return _block(INTERFACE, struct.pack("<HHI", link, 0, snaplen) + options)
+    options = _option(pcapng.IF_NAME, name.encode("utf-8", "replace")) if name else b""
+    options += _option(pcapng.IF_TSRESOL, bytes([NANOSECONDS])) + bytes(4)
+    return _block(pcapng.INTERFACE, struct.pack("<HHI", link, 0, snaplen) + options)
 
 
 def enhanced(number: int, time: int, data: bytes, sent: int) -> bytes:
@@ -158,22 +146,22 @@ def enhanced(number: int, time: int, data: bytes, sent: int) -> bytes:
 def around(number: int, time: int, size: int, sent: int) -> tuple[bytes, bytes]:
     """Return what comes before and after a packet of `size` bytes in its block."""
     length = 32 + size + (-size & 3)
-    front = _head(ENHANCED, length, number, time >> 32, time & 0xFFFFFFFF, size, sent)
+    front = _head(pcapng.ENHANCED, length, number, time >> 32, time & 0xFFFFFFFF, size, sent)
     return front, PADDING[size & 3] + _length(length)
 
 
-def statistics(number: int, time: int, counted: Counted) -> bytes:
+def statistics(number: int, time: int, counted: pcapng.Counted) -> bytes:
     """Return what was counted at an interface since the capture began."""
     options = b"".join(
         _option(code, struct.pack("<Q", count))
         for code, count in (
-            (ISB_SYSTEM_DROPPED, counted.dropped),
-            (ISB_ACCEPTED, counted.accepted),
-            (ISB_DELIVERED, counted.delivered),
+            (pcapng.ISB_SYSTEM_DROPPED, counted.dropped),
+            (pcapng.ISB_ACCEPTED, counted.accepted),
+            (pcapng.ISB_DELIVERED, counted.delivered),
         )
         if count is not None
     )
-    return _block(STATISTICS, struct.pack("<III", number, time >> 32, time & 0xFFFFFFFF) + options + bytes(4))
+    return _block(pcapng.STATISTICS, struct.pack("<III", number, time >> 32, time & 0xFFFFFFFF) + options + bytes(4))
 
 
 def _option(code: int, value: bytes) -> bytes:

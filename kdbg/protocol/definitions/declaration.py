@@ -11,24 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ...errors import UnknownVersion
-from ..wire import (
-    FOREVER,
-    ApiKey,
-    Array,
-    Classic,
-    Duration,
-    Duration64,
-    ErrorCode,
-    GroupId,
-    Partition,
-    Secret,
-    Struct,
-    Timestamp,
-    TopicId,
-    TopicName,
-)
+from ..wire import ApiKey, Duration, Duration64, ErrorCode, GroupId, Partition, Timestamp, TopicId, TopicName
 from ..wire.language import snake_case
-from ..wire.language.types import At, Text, Word, rules_of
+from ..wire.language.types import FOREVER, Array, At, Classic, Secret, Struct, Text, Word, rules_of
 from ..wire.nodes import WireStruct, join
 from ..wire.nodes.base import Renamed
 from .model import PRIMITIVES, FieldDefinition, MessageDefinition, StructDefinition

@@ -24,25 +24,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....errors import GrammarError
-from ..nodes import (
-    COMPACT_LENGTH,
-    INT32,
-    NO_DEFAULT,
-    Field,
-    Fixed,
-    Length,
-    LengthPrefixed,
-    Node,
-    NullableStruct,
-    RemainingBytes,
-    Sized,
-    Stream,
-    UnreadStruct,
-    Varint,
-    WireArray,
-    WireStruct,
-)
+from ..nodes import NO_DEFAULT, Field, LengthPrefixed, NullableStruct, UnreadStruct, WireArray, WireStruct
 from ..nodes.base import AnyConstruct, AnySubconstruct, DocumentedConstruct, Renamed
+from ..nodes.leaves import COMPACT_LENGTH, INT32, Fixed, Length, Node, RemainingBytes, Sized, Stream, Varint
 
 if TYPE_CHECKING:
     from .payload import Holding

@@ -285,12 +285,12 @@ def build(node: Node, value: Any, path: str = "") -> bytes:
 TAGGED = "tagged_fields"
 """The key under which a structure's unknown tagged fields stand, tag -> bytes; absent where there are none."""
 
-TagPosition = tuple[int, int, int]
-"""(tag, where the entry starts, size of its value); whoever asks for entries reads the values in between."""
 
+def read_tags(stream: Stream, path: str, *, front: bool) -> Iterator[tuple[int, int, int]]:
+    """Yield (tag, start, size in bytes) of each tagged field of one structure; the caller reads the values.
 
-def read_tags(stream: Stream, path: str, *, front: bool) -> Iterator[TagPosition]:
-    """Yield the place of each tagged field of one structure; `front` reads the draft's form."""
+    `front` reads the draft's form.
+    """
     for _ in range(0 if front else UVARINT._parse(stream, None, path)):
         start = stream.tell()
         tag = UVARINT._parse(stream, None, path)

@@ -15,27 +15,8 @@ from typing import Any, TypeVar
 from ....budget import MEMORY
 from ....errors import BadLength, Truncated, WireError
 from ...findings import Kind, Side, faults
-from ..nodes import (
-    INT8,
-    TAGGED,
-    UINT16,
-    UVARINT,
-    VARINT,
-    ByClass,
-    Fixed,
-    Length,
-    LengthPrefixed,
-    Node,
-    NullableStruct,
-    Sized,
-    Stream,
-    TagPosition,
-    Varint,
-    WireArray,
-    WireStruct,
-    front_size,
-    join,
-)
+from ..nodes import TAGGED, ByClass, LengthPrefixed, NullableStruct, WireArray, WireStruct, front_size, join
+from ..nodes.leaves import INT8, UINT16, UVARINT, VARINT, Fixed, Length, Node, Sized, Stream, Varint
 from ..records import RecordsNode
 from .inspection import Buffer, Claims, Inspection, Span, sound_part
 from .measure import cost_of
@@ -239,7 +220,7 @@ class Walker(Claims):
             last = max(last, tag)
             self.tag(node, path, value, tag, size)
 
-    def entries(self, node: WireStruct, here: str) -> Iterator[TagPosition]:
+    def entries(self, node: WireStruct, here: str) -> Iterator[tuple[int, int, int]]:
         """Yield (tag, start, size in bytes) of each tagged field behind a structure; the caller reads the values."""
         start = self.pos
         count = self.varint(UVARINT, here)
@@ -248,7 +229,7 @@ class Walker(Claims):
             start = self.pos
             yield self.varint(UVARINT, here), start, self.varint(UVARINT, here)
 
-    def front_entries(self, node: WireStruct, here: str) -> Iterator[TagPosition]:
+    def front_entries(self, node: WireStruct, here: str) -> Iterator[tuple[int, int, int]]:
         """Yield (tag, start, size in bytes) of each optional field in front of a structure, as `entries` does."""
         while True:
             start = self.pos

@@ -24,21 +24,8 @@ from functools import cache
 from typing import Any
 
 from ....errors import WireError
-from ..nodes import (
-    ByClass,
-    Field,
-    Fixed,
-    Length,
-    LengthPrefixed,
-    Node,
-    NullableStruct,
-    RemainingBytes,
-    Sized,
-    UuidNode,
-    Varint,
-    WireArray,
-    WireStruct,
-)
+from ..nodes import ByClass, Field, LengthPrefixed, NullableStruct, WireArray, WireStruct
+from ..nodes.leaves import Fixed, Length, Node, RemainingBytes, Sized, UuidNode, Varint
 from ..records import RecordsNode
 from . import runtime
 

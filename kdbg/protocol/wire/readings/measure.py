@@ -9,23 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ....budget import ESCAPE, ESCAPED, MEMORY
-from ..nodes import (
-    TAGGED,
-    Fixed,
-    Length,
-    LengthPrefixed,
-    Node,
-    NullableStruct,
-    RemainingBytes,
-    Sized,
-    UuidNode,
-    Varint,
-    WireArray,
-    WireStruct,
-    children,
-    contains,
-    read_tags,
-)
+from ..nodes import TAGGED, LengthPrefixed, NullableStruct, WireArray, WireStruct, children, contains, read_tags
+from ..nodes.leaves import Fixed, Length, Node, RemainingBytes, Sized, UuidNode, Varint
 from ..records import RecordsNode
 from .codegen import CodeGenerator, fixed_size
 from .runtime import Unreadable

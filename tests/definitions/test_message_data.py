@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from kdbg.errors import BuildError, GrammarError, Leftover, UnknownVersion, WireError
 from kdbg.protocol import grammars
-from kdbg.protocol.definitions.apis import apis
-from kdbg.protocol.definitions.declaration import declare
+from kdbg.protocol.definitions.declaration import apis, declare
 from kdbg.protocol.definitions.message_data import MessageData, MessageType
 from kdbg.protocol.definitions.parse import read
 from kdbg.protocol.wire.nodes import TAGGED

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from . import entries, texts
+from . import files
 from .log import Log
 from .piece import FileKind, LogLocation, Read, SegmentPiece, place_of
 
@@ -21,18 +21,18 @@ __all__ = ["File", "FileKind", "LogLocation", "SegmentPiece", "more_wanted", "na
 HEAD = 1 << 14
 """Bytes that a file is recognised by."""
 log_kind: Final = Log()
-snapshot: Final = entries.Snapshot()
+snapshot: Final = files.Snapshot()
 KINDS: tuple[FileKind, ...] = (
-    log_kind, texts.checkpoint, texts.quorum_state, texts.properties, snapshot, entries.transaction_index,
-    entries.time_index, entries.offset_index,
+    log_kind, files.checkpoint, files.quorum_state, files.properties, snapshot, files.transaction_index,
+    files.time_index, files.offset_index,
 )  # fmt: skip
 """Those that their first bytes give away come first: four small numbers may be the entries of any index."""
 CHECKPOINTS = ("leader-epoch", "recovery-point-offset", "replication-offset", "log-start-offset", "cleaner-offset")
 SUFFIXES: dict[str, FileKind] = {
-    ".log": log_kind, ".checkpoint": log_kind, ".index": entries.offset_index, ".timeindex": entries.time_index,
-    ".txnindex": entries.transaction_index, ".snapshot": snapshot, "quorum-state": texts.quorum_state,
-    "meta.properties": texts.properties, "partition.metadata": texts.properties,
-    **{f"{name}-checkpoint": texts.checkpoint for name in CHECKPOINTS},
+    ".log": log_kind, ".checkpoint": log_kind, ".index": files.offset_index, ".timeindex": files.time_index,
+    ".txnindex": files.transaction_index, ".snapshot": snapshot, "quorum-state": files.quorum_state,
+    "meta.properties": files.properties, "partition.metadata": files.properties,
+    **{f"{name}-checkpoint": files.checkpoint for name in CHECKPOINTS},
 }  # fmt: skip
 """What a file is by its name, where it holds nothing, zeros, or damage at its very beginning."""
 

@@ -9,13 +9,12 @@
     history([definition, changed, ...])             # the same over all releases, oldest first
 
 Text becomes objects that know their lines (text), these a model (parse, model), this the very declarations that kdbg's
-own grammars are (declaration), and those APIs (apis). MessageData stands in message_data, the rules on
+own grammars are, and those APIs (declaration). MessageData stands in message_data, the rules on
 compatible change in compatible. No I/O: `kdbg.using_definitions` and `kdbg.library.read_definitions` read the files.
 """
 
-from .apis import DefinedApis, apis, pairs
 from .compatible import DefinitionDiff, compare, history
-from .declaration import Declared, declare, declared
+from .declaration import Declared, DefinedApis, apis, declare, declared, pairs
 from .message_data import MessageData, MessageStruct, MessageType
 from .model import FieldDefinition, MessageDefinition, StructDefinition, Versions
 from .parse import read

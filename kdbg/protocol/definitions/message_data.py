@@ -22,8 +22,7 @@ from ..wire.language import Direction
 from ..wire.language.types import NEWEST as NEWEST_RELEASE
 from ..wire.language.types import At, FieldRules, rules_of, specialise
 from ..wire.nodes import NO_DEFAULT, TAGGED, Field, UnreadStruct, WireArray, WireStruct, build, join
-from ..wire.nodes.base import AnyConstruct
-from ..wire.nodes.leaves import INT32, Length, Node
+from ..wire.nodes.leaves import INT32, AnyConstruct, Length, Node
 from ..wire.readings.secrets import hide
 from .declaration import declare
 from .model import NEWEST, MessageDefinition, Versions, listed

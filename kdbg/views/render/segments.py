@@ -61,7 +61,7 @@ class Trees(FileView):
             lines.append(head)
         elif self.file.is_log:
             if self.look.read is not None:
-                from ...payloads.records.reading import read_in_place
+                from ...payloads.records.sources import read_in_place
 
                 read_in_place(message.grammar, message.body, {}, self.look.read)
             entry = message.body["records"][0]

@@ -25,8 +25,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....errors import GrammarError
 from ..nodes import NO_DEFAULT, Field, LengthPrefixed, NullableStruct, UnreadStruct, WireArray, WireStruct
-from ..nodes.base import AnyConstruct, AnySubconstruct, DocumentedConstruct, Renamed
-from ..nodes.leaves import COMPACT_LENGTH, INT32, Fixed, Length, Node, RemainingBytes, Sized, Stream, Varint
+from ..nodes.leaves import (
+    COMPACT_LENGTH,
+    INT32,
+    AnyConstruct,
+    AnySubconstruct,
+    DocumentedConstruct,
+    Fixed,
+    Length,
+    Node,
+    RemainingBytes,
+    Renamed,
+    Sized,
+    Stream,
+    Varint,
+)
 
 if TYPE_CHECKING:
     from .payload import Holding

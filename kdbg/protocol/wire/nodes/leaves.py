@@ -1,6 +1,7 @@
-"""Names of values, back to the numbers that stand on the wire: `topic` for a resource type, `[read, write]` for bits.
+"""The leaves of grammars, which are construct's constructs: numbers, texts, bytes and ids, and the names of numbers.
 
-Case, dashes and underscores do not count. Readings give numbers, always: names are for whoever writes a body.
+construct has no types, and its classes cannot be subscripted: a type checker sees as much of its base classes as kdbg
+uses; a running program gets construct's own.
 """
 
 from __future__ import annotations
@@ -12,14 +13,71 @@ import struct
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from ....errors import BadLength, BadValue, BuildError, Truncated
 from ...findings.faults import EndlessVarint, NegativeLength, NoBoolean, NullForbidden, WideVarint
-from .base import DocumentedConstruct, documented
 
 if TYPE_CHECKING:
     from ..language.payload import Holding
+
+    class AnyConstruct:
+        """`construct.Construct`: what reads bytes into values and writes values as bytes."""
+
+        name: str | None
+        docs: str
+
+        def parse(self, data: bytes, **context: Any) -> Any:
+            """Read a value from bytes; `context` is what construct's context holds, such as `version`."""
+
+        def build(self, obj: Any, **context: Any) -> bytes:
+            """Return the bytes of a value."""
+
+        def __rtruediv__(self, name: str) -> Renamed:
+            """Return the field of that name: `"name" / construct`."""
+
+        def __mul__(self, text: str) -> Self:
+            """Return the same with a text that says what it means: `construct * "text"`."""
+
+    class AnySubconstruct(AnyConstruct):
+        """`construct.Subconstruct`: a construct around another."""
+
+        subcon: AnyConstruct
+
+        def __init__(self, subcon: AnyConstruct) -> None:
+            """Make a construct around `subcon`."""
+
+    class Renamed(AnySubconstruct):
+        """`construct.Renamed`: a field, with its name and what it means."""
+
+        def __init__(self, subcon: AnyConstruct, newname: str | None = None, newdocs: str | None = None) -> None:
+            """Make a field of `subcon` with a name and a text."""
+else:
+    from construct import Construct as AnyConstruct
+    from construct import Renamed
+    from construct import Subconstruct as AnySubconstruct
+
+Type = TypeVar("Type", bound=AnyConstruct)
+
+
+def documented(of: Type, text: str) -> Type:
+    """Return a copy of the type with a text: what fields of this type mean where they do not say it themselves."""
+    same = copy.copy(of)
+    same.docs = text
+    return same
+
+
+class DocumentedConstruct(AnyConstruct):
+    """A construct with the attributes that construct sets in `__init__` as the class's: subclasses are dataclasses."""
+
+    name: str | None = None
+    docs: str = ""
+    flagbuildnone: bool = False
+    parsed: None = None
+
+    def __mul__(self, text: str) -> Self:
+        """Return the type with a text that says what it means; construct's own `*` would make it a nameless field."""
+        return documented(self, text)
 
 
 KINDS: dict[str, Callable[[], Mapping[int, str]]] = {}
@@ -32,7 +90,7 @@ LISTED = 40
 def number_of(node: Fixed, given: Any, path: str) -> Any:
     """Return the number that a name, or for a bit set a list of names, stands for; what is neither comes back as it is.
 
-    Raise `BuildError` with the valid names for a name that is none of them.
+    Case, dashes and underscores do not count. Raise `BuildError` with the valid names for a name that is none of them.
     """
     names = node.names or KINDS.get(node.kind, dict)()
     if not names:

@@ -215,7 +215,7 @@ class Dump:
     def read(self, grammar: WireStruct, inspection: Inspection, front: str = "") -> None:
         """Have keys and values of records read, if the look wants that; `front` begins no path that is shown."""
         if self.look.read is not None and inspection.value:
-            from ....payloads.records.reading import read_values
+            from ....payloads.records.sources import read_values
 
             found = read_values(grammar, inspection.value, self.describe.topics, self.look.read)
             self.describe.said = {path.removeprefix(front): value for path, value in found.items()}

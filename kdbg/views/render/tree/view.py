@@ -91,7 +91,7 @@ class TreeView:
             return ""
         body = shown_body(message, self.look)
         if self.look.read is not None:
-            from ....payloads.records.reading import read_in_place
+            from ....payloads.records.sources import read_in_place
 
             read_in_place(message.grammar, body, self.tree.topics, self.look.read)
         self.drawn(half, message, body, below)

@@ -86,11 +86,11 @@ def test_the_library_has_it() -> None:
 
 def test_captured_names_are_escaped() -> None:
     from kdbg.exchanges.filters.filter import pattern
-    from kdbg.exchanges.filters.filter_set import FilterTally
+    from kdbg.exchanges.filters.filter_set import FilterTally, Tally
     from kdbg.ui.cli.filters import unmatched_lines
 
-    seen = FilterTally()
-    seen.tally("topic", [pattern("x\x1b[2J")], lambda value: True).note(["a\x1b[31m" + "b" * 100])
+    seen = FilterTally(topic=Tally([pattern("x\x1b[2J")], lambda value: True))
+    seen["topic"].note(["a\x1b[31m" + "b" * 100])
     (line,) = unmatched_lines(seen)
     assert "\x1b" not in line
     assert len(line) < 150

@@ -36,7 +36,7 @@ def tables() -> str:
 def filters() -> str:
     """Return the table of filters."""
     rows = [
-        f"| `{name}` | {one.form.value} | {one.help} | {YES[one.archives]} | {YES[one.pieces]} |"
+        f"| `{name}` | {one.form.name.lower()} | {one.help} | {YES[one.archives]} | {YES[one.pieces]} |"
         for name, one in FILTERS.items()
     ]
     return "\n".join(["| filter | value | chooses | archives | files |", "| --- | --- | --- | --- | --- |", *rows, ""])

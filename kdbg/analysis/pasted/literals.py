@@ -134,7 +134,7 @@ class Item(NamedTuple):
     little: bool = False
 
 
-def list_at(text: str, start: int, least: int = LEAST) -> Take | None:
+def list_at(text: str, start: int) -> Take | None:
     """Return the bytes of the list whose bracket opens here; None if this is no list of bytes."""
     opener = OPENER.match(text, start)
     if opener is None:
@@ -172,7 +172,7 @@ def list_at(text: str, start: int, least: int = LEAST) -> Take | None:
     if at >= len(text) and cut and items and items[-1].word and text[-1:].isalnum():
         items.pop()  # its digits may go on
     data = _bytes(items, pairs=opener[0] == "<Buffer")
-    if data is None or len(items) < (1 if opener[0] in ("<<", "<Buffer") else least):
+    if data is None or len(items) < (1 if opener[0] in ("<<", "<Buffer") else LEAST):
         return None
     if not any(item.word or item.length for item in items):  # strings are text, unless some have what no text has
         letters = all(byte in PRINTABLE for byte in data)

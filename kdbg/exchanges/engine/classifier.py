@@ -283,12 +283,9 @@ class Classifier:
 
         One whose first request is written wrong begins with one, too.
         """
-        if self.certain and self.sides[0].intact:
-            from .misframed import misframed_request  # which correct frames do without
-
-            if misframed_request(self.sides[0].beginning()) is not None:
-                self._decide(self.sides[0])
-                return
+        if self.sides[0].intact and requests.misframed_request(self.sides[0].beginning()) is not None:
+            self._decide(self.sides[0])
+            return
         for side in self.sides[: 1 if self.connection.handshake else 2]:
             if side.guess and not self._is_other(side):
                 self._decide(side)

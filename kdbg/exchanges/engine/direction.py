@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import BytesMissing, PlainFact
 from ...protocol.wire.language import Direction
 from ..messages.exchange import CapturedMessage, Exchange, GivenUp
 from .pairing import Pairing
-from .requests import excess, excess_of, extent
+from .requests import Misframed, excess, excess_of, extent
 from .search import Buffer, Seeker
-
-if TYPE_CHECKING:
-    from .misframed import Misframed
 
 HOLD = 50_000_000
 """Nanoseconds after its last byte, a frame is final, though no other has come behind it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import ForeignAnswer
@@ -21,11 +21,8 @@ from .direction import FramedDirection
 from .foreign import looks_like
 from .identify import AHEAD, FAR, FEW, beyond, find, fits_any, pattern, steps
 from .pairing import Pairing, too_large
-from .requests import RequestHeader, extent, fits, may_fit
+from .requests import Misframed, RequestHeader, extent, fits, may_fit
 from .search import MAX_FRAME, WEAK_FRAME, Buffer, size_at
-
-if TYPE_CHECKING:
-    from .misframed import Misframed
 
 MAX_TOKEN = 1 << 20
 _correlation_id = struct.Struct(">i").unpack_from
@@ -132,11 +129,9 @@ class RequestSide(requests.AnyRequest, FramedDirection):
             self._retry()
 
     def _misframed(self, data: Buffer) -> Misframed | None:
-        from .misframed import misframed_request  # which correct frames do without
-
         if self.pairing.tokens:
             return None
-        return misframed_request(data, token=bool(self.pairing.handshake))
+        return requests.misframed_request(data, token=bool(self.pairing.handshake))
 
     def take(self, payload: bytes, time: int, number: int) -> bool:
         pairing = self.pairing
@@ -224,10 +219,8 @@ class ResponseSide(FramedDirection):
         return ahead > 0 or (self.pairing.latest is None and fits_any(bytes(data[start:end])))
 
     def _misframed(self, data: Buffer) -> Misframed | None:
-        from .misframed import misframed_response  # which correct frames do without
-
         in_flight = self.pairing.in_flight
-        return misframed_response(data, in_flight[0]) if in_flight else None
+        return requests.misframed_response(data, in_flight[0]) if in_flight else None
 
     def take(self, payload: bytes, time: int, number: int) -> bool:
         pairing = self.pairing

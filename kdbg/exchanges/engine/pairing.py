@@ -10,15 +10,14 @@ After SaslHandshake v0 the frames are raw tokens (see messages/handshake.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import chain
 
 from ...budget import MEMORY, SMALL, Held
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings import facts as of
-from ...protocol.findings.facts import InFlightFull, MessageMistake, PlainFact, WaitedTooMuch
-from ...protocol.findings.quirks import Sure
+from ...protocol.findings.facts import InFlightFull, PlainFact, WaitedTooMuch
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages import handshake
@@ -28,7 +27,7 @@ from ..messages.peers import Peers
 from ..messages.rejection import note_rejection
 from .identify import API_VERSIONS, LIKELY, Before, Candidate, identify
 from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Stragglers, Unmatched, correlation_id_at, reads
-from .requests import Prefix, Prefixes, RequestHeader, fits, read_prefix
+from .requests import Prefix, Prefixes, RequestHeader, fits, of_sequence, read_prefix
 from .search import REFUSED
 
 HALF = 600
@@ -140,7 +139,12 @@ class Pairing:
         if exchange.answered:
             self.asked += 1
             if self.in_flight and self.whole and self._lost_until is None:
-                exchange.findings += reused(exchange, self.in_flight)
+                api, number = exchange.api, exchange.correlation_id
+                newest = self.in_flight[-4:]  # a client that reuses a correlation id does so at once
+                again = any(one.correlation_id == number and one.api is not SASL_TOKEN for one in newest)
+                if again and api is not None and api is not SASL_TOKEN:
+                    known = api.name, exchange.version, 4, 4, str(number)
+                    exchange.findings.append(of_sequence("reused-correlation-id", *known))
             self.in_flight.append(exchange)
             if not len(self.in_flight) % LOOK or len(half.data) > SMALL:
                 for oldest in self.in_flight.surplus():
@@ -381,19 +385,3 @@ def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *
     else:
         facts = of.RequestUnseenSoLong(waiting) if waiting else of.PlainFact.REQUEST_UNSEEN
     return Finding(Kind.UNSOLICITED_RESPONSE, "response", "body", 4, size, facts)
-
-
-def reused(exchange: Exchange, before: Sequence[Exchange]) -> Iterator[Finding]:
-    """Yield a finding for a request with the correlation id of one in flight; `before` are those."""
-    api, number = exchange.api, exchange.correlation_id
-    if api is None or api is SASL_TOKEN:
-        return
-    newest = before[-4:]  # a client that reuses a correlation id does so at once
-    if any(one.correlation_id == number and one.api is not SASL_TOKEN for one in newest):
-        yield of_sequence("reused-correlation-id", api.name, exchange.version, 4, 4, str(number))
-
-
-def of_sequence(kind: str, api: str, version: int, start: int, length: int, actual: str = "") -> Finding:
-    """Return the finding for a request that is out of place."""
-    facts = MessageMistake(kind, api, version, actual, "", Sure.CERTAIN.value)
-    return Finding(Kind.ENCODING_MISTAKE, "request", "", start, length, facts)

@@ -145,21 +145,20 @@ class Tally:
             if len(self.there) < MOST or value in self.there:
                 self.there[value] += 1
 
-    def offered(self) -> Counter[Any]:
-        """Return what there was and is worth being offered; all of it where nothing is."""
-        return Counter({value: count for value, count in self.there.items() if self.offers(value)}) or self.there
-
 
 class FilterTally(dict[str, Tally]):
     """The tallies of all filters by their names, over one capture or several."""
 
     def unmatched(self) -> list[Unmatched]:
         """Return what was asked for and never there; exchanges that an earlier filter refused do not count."""
-        return [
-            Unmatched(name, one.written, tuple(nearest(one.written.removeprefix("!"), tally.offered())))
-            for name, tally in self.items()
-            for one in sorted(tally.open, key=lambda one: one.written)
-        ]
+        found: list[Unmatched] = []
+        for name, tally in self.items():
+            worth = (
+                Counter({value: count for value, count in tally.there.items() if tally.offers(value)}) or tally.there
+            )
+            for one in sorted(tally.open, key=lambda one: one.written):
+                found.append(Unmatched(name, one.written, tuple(nearest(one.written.removeprefix("!"), worth))))
+        return found
 
 
 def nearest(wanted: str, there: Counter[Any]) -> list[Any]:
@@ -284,17 +283,6 @@ class Filters:
         if not checks:
             return None
         return checks[0] if len(checks) == 1 else lambda exchange: all(check(exchange) for check in checks)
-
-    def select(self, exchanges: Iterable[Exchange], topics: Topics = NO_TOPICS) -> Iterator[Exchange]:
-        """Yield those of `exchanges` that fit, no more than `limit`; `topics` tells the names of topic ids."""
-        fits, left = self.check(topics), self.limit
-        if left == 0:
-            return
-        for exchange in exchanges:
-            if fits is None or fits(exchange):
-                yield exchange
-                if left is not None and (left := left - 1) == 0:
-                    return
 
 
 def _check(name: str, one: Filter, value: Any, asked: CheckContext, seen: FilterTally | None) -> Check:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
+from ...protocol.wire.language import Direction
 from .message import UNTIMED
-
-if TYPE_CHECKING:
-    from ...protocol.wire.language import Direction
 
 
 class Half(NamedTuple):

@@ -17,7 +17,7 @@ from ...protocol.wire.readings.compiled import UNREADABLE
 from ...protocol.wire.readings.outline import ALWAYS, Outline, names_by_then, outline
 from ...protocol.wire.readings.runtime import Odd
 from .message import UNTIMED, Context, ErrorFound, Message, errors_in, facts_of, facts_of_both, front_of, read
-from .mistakes import OF_SEARCHES, Searches
+from .mistakes import OF_SEARCHES, Searches, anomalies_of
 from .peers import Peers
 
 if TYPE_CHECKING:
@@ -180,9 +180,7 @@ class CapturedMessage:
         """Return the findings of what a generated reading noted; raise `Unreadable` where it may not say."""
         if self.api is None:
             return ()
-        from .anomalies import findings_of  # which what is clean does without
-
-        return findings_of(self.api, self.version, self.direction, self.data, odd)
+        return anomalies_of(self.api, self.version, self.direction, self.data, odd)
 
     def prove(self, odd: Sequence[Odd]) -> tuple[Finding, ...]:
         """Take note that a generated reading read all of it, and of what it found odd, which is returned as findings.

@@ -54,8 +54,18 @@ class Context:
     mistakes: Callable[[Sequence[Finding]], tuple[Finding, ...]] = lambda findings: ()
 
     def judge(self, findings: Sequence[Finding], header: Mapping[str, Any] | None) -> tuple[Finding, ...]:
-        """Return findings of the message with what else tells of quirks, as `quirks.with_certainty`."""
-        return with_certainty(findings, header, self.software, refused=self.refused)
+        """Return findings of the message with the senders of quirks as sure as the connection makes them."""
+        client_id = (header or {}).get("client_id") or ""
+        found: list[Finding] = []
+        for one in findings:
+            known = quirk_of(one) if one.side == "request" else None  # what a response holds may be of other clients
+            if known is not None:
+                now, facts = quirk_facts(known.code, self.software, client_id), one.facts
+                one = one._replace(facts=facts._replace(fault=now) if isinstance(facts, InPayload) else now)
+            elif self.refused and one.kind is Kind.UNKNOWN_VERSION:
+                one = one._replace(kind=Kind.KNOWN_QUIRK, facts=quirk_facts(FALLBACK))
+            found.append(one)
+        return tuple(found)
 
 
 NO_HEADER = WireStruct((), None)
@@ -349,32 +359,6 @@ def left_over(api: Api, version: int, found: Finding, body: Any, data: bytes) ->
         return found
     code = spare(found.side, api.key, version, body, data[found.start :])
     return found._replace(kind=Kind.KNOWN_QUIRK, facts=quirk_facts(code)) if code else found
-
-
-def is_refusal(api: Api | None, response: bytes) -> bool:
-    """Return whether a broker refuses a version of ApiVersions, in version 0: then the request was an ordinary try."""
-    return api is not None and api.key == QUIRKS[FALLBACK].key and response[4:6] == b"\0\x23"  # UNSUPPORTED_VERSION
-
-
-def with_certainty(
-    findings: Sequence[Finding], header: Mapping[str, Any] | None, software: str, *, refused: bool
-) -> tuple[Finding, ...]:
-    """Return findings of a message with the senders of quirks as sure as the connection makes them.
-
-    `software` is what its client says that it is. `refused`: the broker does not know the request's version either, and
-    said so.
-    """
-    client_id = (header or {}).get("client_id") or ""
-    found: list[Finding] = []
-    for one in findings:
-        known = quirk_of(one) if one.side == "request" else None  # what a response holds may be of other clients
-        if known is not None:
-            now, facts = quirk_facts(known.code, software, client_id), one.facts
-            one = one._replace(facts=facts._replace(fault=now) if isinstance(facts, InPayload) else now)
-        elif refused and one.kind is Kind.UNKNOWN_VERSION:
-            one = one._replace(kind=Kind.KNOWN_QUIRK, facts=quirk_facts(FALLBACK))
-        found.append(one)
-    return tuple(found)
 
 
 def quirk_facts(code: str, software: str = "", client_id: str = "") -> KnownQuirk:

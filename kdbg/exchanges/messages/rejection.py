@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...protocol.findings import Kind
 from ...protocol.grammars.errors import error_name
-from .message import is_refusal
-
-if TYPE_CHECKING:
-    from ...protocol.wire import Api
-    from .exchange import Exchange
-
+from ...protocol.wire import Api
+from .exchange import Exchange
 
 EVERY: frozenset[int] = frozenset()
 NORMAL_STEPS: dict[int, frozenset[int]] = {
@@ -67,7 +63,8 @@ def note_rejection(exchange: Exchange) -> None:
     """Take note at its request of what the response, or none, says of it."""
     request, response = exchange.request, exchange.response
     if request is not None:
-        request.refused = response is not None and is_refusal(exchange.api, response.data)
+        tried = exchange.api is not None and exchange.api.key == API_VERSIONS  # in another version, which is no error
+        request.refused = tried and response is not None and response.data[4:6] == b"\0\x23"  # UNSUPPORTED_VERSION
         request.rejected = rejection(exchange)
 
 

@@ -8,10 +8,9 @@ only say for how long it *may* take: Produce with acks=all, CreateTopics. An ans
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from .exchange import Exchange
+from .exchange import Exchange
 
 
 class Wait(NamedTuple):

@@ -225,9 +225,9 @@ def batch_mistake(subject: Subject, sets: list[RecordSetAt], budget: Budget) -> 
         if found.corrected:
             length = length_bytes(one.node.length, len(found.corrected))
             corrected = sized(subject.frame[: one.length_at] + length + found.corrected + subject.frame[one.end :])
-        return subject.mistake(found.kind)._replace(
-            path=one.path + found.path, start=one.start + found.start, length=found.length, actual=found.actual,
-            expected=found.expected, sure=found.sure, corrected=corrected,
+        return subject.mistake(
+            found.kind, path=one.path + found.path, start=one.start + found.start, length=found.length,
+            actual=found.actual, expected=found.expected, sure=found.sure, corrected=corrected,
         )  # fmt: skip
     return None
 

@@ -55,10 +55,8 @@ def find_missing_size(data: bytes) -> Mistake | None:
         return None
     api, version = known
     frame = data[:end]
-    return (
-        Subject(frame, api, version, "request")
-        .mistake("size-missing")
-        ._replace(path="size", start=0, length=0, expected=str(end), sure=Sure.LIKELY, corrected=sized(frame))
+    return Subject(frame, api, version, "request").mistake(
+        "size-missing", path="size", start=0, length=0, expected=str(end), sure=Sure.LIKELY, corrected=sized(frame)
     )
 
 
@@ -126,8 +124,9 @@ class RequestOrder:
         found = None
         if before == 0 and api.key == SASL_AUTHENTICATE:
             token = read(api, version, "request", frame).body.get("auth_bytes")
-            found = Subject(frame, api, version, "request").mistake("sasl-authenticate-after-v0")._replace(
-                path="api_key", start=0, length=2, sure=Sure.CERTAIN, corrected=sized(token) if token else b"",
+            found = Subject(frame, api, version, "request").mistake(
+                "sasl-authenticate-after-v0", path="api_key", start=0, length=2, sure=Sure.CERTAIN,
+                corrected=sized(token) if token else b"",
             )  # fmt: skip
         number = int.from_bytes(frame[4:8], "big", signed=True)
         if found is None and number in self._in_flight:
@@ -153,8 +152,6 @@ class RequestOrder:
         first = plain or token.startswith((b"n,,", b"y,,", b"p=", b"n,a=", b"\x60"))  # SCRAM, OAUTHBEARER, GSSAPI
         if before is None or before == 0 or not first:
             return None
-        return (
-            Subject(token, authenticate, 0, "request")
-            .mistake("raw-sasl-token")
-            ._replace(path="", start=0, length=len(token), sure=Sure.CERTAIN)
+        return Subject(token, authenticate, 0, "request").mistake(
+            "raw-sasl-token", path="", start=0, length=len(token), sure=Sure.CERTAIN
         )

@@ -43,8 +43,8 @@ def unused_values(subject: Subject, search: Search) -> Iterator[Mistake]:
     sure = Sure.CERTAIN if search.valid and search.strict.odd <= len(found) else Sure.LIKELY
     for place, value in found:
         *first, last = map(str, sorted(place.node.names))
-        yield subject.mistake("unused-value")._replace(
-            path=path_text(place.path), start=place.at, length=place.node.size, sure=sure,
+        yield subject.mistake(
+            "unused-value", path=path_text(place.path), start=place.at, length=place.node.size, sure=sure,
             actual=str(value), expected=" or ".join([", ".join(first), last]),
         )  # fmt: skip
 
@@ -64,18 +64,11 @@ class Examination(NamedTuple):
         return self.mistakes[0] if self.mistakes else None
 
 
-def find_mistake(
-    frame: bytes, *, api: Api, version: int, direction: Direction, size: int | None = None
-) -> Mistake | None:
-    """Return the mistake that explains best why a message is not valid; None for a valid one, or where none does.
+def examine(frame: bytes, *, api: Api, version: int, direction: Direction, size: int | None = None) -> Examination:
+    """Return all mistakes of a message, none for a valid one, and whether the search was complete.
 
     `frame` begins at the header and is complete; `size` is the INT32 before it, None where there is none.
     """
-    return examine(frame, api=api, version=version, direction=direction, size=size).mistake
-
-
-def examine(frame: bytes, *, api: Api, version: int, direction: Direction, size: int | None = None) -> Examination:
-    """Return all mistakes of a message, and whether the search was complete: it may be too long for that."""
     if not api.reads(direction, version):
         return Examination()
     if len(frame) > LONGEST:
@@ -127,9 +120,9 @@ def _mistake(subject: Subject, search: Search, size: int | None) -> Mistake | No
         little = int.from_bytes(size.to_bytes(4, "big", signed=True), "little", signed=True)
         kind = "size-counts-itself" if size == length + 4 else "wrong-size"
         kind = "little-endian-size" if little in (length, length + 4) else kind
-        return subject.mistake(kind)._replace(
-            path="size", start=-4, length=4, actual=str(size), expected=str(length), corrected=sized(subject.frame),
-            sure=Sure.LIKELY if kind == "wrong-size" else Sure.CERTAIN,
+        return subject.mistake(
+            kind, path="size", start=-4, length=4, actual=str(size), expected=str(length),
+            corrected=sized(subject.frame), sure=Sure.LIKELY if kind == "wrong-size" else Sure.CERTAIN,
         )  # fmt: skip
     if search.ended and (found := batch_mistake(subject, search.strict.record_sets, search.budget)) is not None:
         return found
@@ -139,9 +132,9 @@ def _mistake(subject: Subject, search: Search, size: int | None) -> Mistake | No
         for place, change in tried:
             if change.data is not None:  # it makes sense only with its bytes in the other order, or one was damaged
                 corrected = subject.frame[: place.at] + change.data + subject.frame[change.end :]
-                return subject.mistake(change.kind)._replace(
-                    path=path_text(place.path), start=place.at, length=change.end - place.at, actual=change.actual,
-                    expected=change.expected, corrected=sized(corrected),
+                return subject.mistake(
+                    change.kind, path=path_text(place.path), start=place.at, length=change.end - place.at,
+                    actual=change.actual, expected=change.expected, corrected=sized(corrected),
                     sure=Sure.LIKELY if sum(map(bool, change.data)) > 1 else Sure.GUESS,
                 )  # fmt: skip
         if search.strict.odd <= len(list(unused_values(subject, search))):
@@ -180,8 +173,13 @@ def _header_alone(subject: Subject) -> Mistake | None:
     if not name or subject.frame[at] != len(name) + 1 or not name.isascii() or not name.decode().isprintable():
         return None
     corrected = subject.frame[:CLIENT_ID_AT] + len(name).to_bytes(2, "big") + name + b"\0"
-    return subject.mistake("compact-client-id-without-body")._replace(
-        path="client_id", start=CLIENT_ID_AT, length=len(subject.frame) - CLIENT_ID_AT, corrected=sized(corrected)
+    length = len(subject.frame) - CLIENT_ID_AT
+    return subject.mistake(
+        "compact-client-id-without-body",
+        path="client_id",
+        start=CLIENT_ID_AT,
+        length=length,
+        corrected=sized(corrected),
     )
 
 
@@ -285,9 +283,9 @@ class Candidate(NamedTuple):
         """Return the mistake that they undo."""
         first = self.found.edits[0]
         change = first.change
-        return subject.mistake(change.kind)._replace(
-            path=path_text(first.path), start=first.start, length=change.end - first.start, actual=change.actual,
-            expected=change.expected, others=len(self.found.edits) - 1,
+        return subject.mistake(
+            change.kind, path=path_text(first.path), start=first.start, length=change.end - first.start,
+            actual=change.actual, expected=change.expected, others=len(self.found.edits) - 1,
             corrected=sized(self.corrected) if self.corrected else b"",
         )  # fmt: skip
 

@@ -300,9 +300,9 @@ class Subject(NamedTuple):
         body = grammar_of(self.api, self.version, self.direction)
         return (body,) if self.api.headerless else (header_grammar(self.api, self.version, self.direction), body)
 
-    def mistake(self, kind: str) -> Mistake:
-        """Return a mistake of this message, of which the kind is known."""
-        return Mistake(kind, self.api.name, self.version, self.direction)
+    def mistake(self, kind: str, **fields: Any) -> Mistake:
+        """Return a mistake of this message; `fields` are the others of `Mistake`."""
+        return Mistake(kind, self.api.name, self.version, self.direction, **fields)
 
 
 def sized(frame: bytes) -> bytes:

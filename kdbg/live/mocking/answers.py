@@ -17,7 +17,7 @@ from ...exchanges.messages.exchange import CapturedMessage, Known
 from ...exchanges.messages.message import Message, header_grammar
 from ...exchanges.messages.reshape import Reshaper
 from ...exchanges.mistakes.connection import find_frame_mistake
-from ...exchanges.mistakes.finder import find_mistake
+from ...exchanges.mistakes.finder import examine
 from ...library import encode
 from ...protocol.findings.amounts import count
 from ...protocol.grammars import by_key
@@ -316,7 +316,7 @@ class Answers:
         size, header = int.from_bytes(data[:4], signed=True), header_of(data[4:])
         found = find_frame_mistake(data)
         if found is None and header is not None:
-            found = find_mistake(data[4:], api=header.api, version=header.version, direction="request", size=size)
+            found = examine(data[4:], api=header.api, version=header.version, direction="request", size=size).mistake
         what = f"{header.api.name} v{header.version}: " if header is not None else ""
         said = found.text if found is not None else f"the size is {size:,}, followed by {count(len(data) - 4, 'byte')}"
         self.tell(f"{what}{said}; a broker waits for the rest")
@@ -325,7 +325,7 @@ class Answers:
         """Return a rejection with the sentence of the mistake finder, where it finds what was meant."""
         if not one.finding or one.end is Reaction.ACCEPT:
             return one
-        found = find_mistake(frame, api=header.api, version=header.version, direction="request", size=len(frame))
+        found = examine(frame, api=header.api, version=header.version, direction="request", size=len(frame)).mistake
         return one._replace(text=found.text) if found is not None else one
 
     def _reject(self, header: RequestHeader, one: Rejection) -> None:

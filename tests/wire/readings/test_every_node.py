@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
+from uuid import UUID
 
 import orjson
 
@@ -190,6 +191,10 @@ def test_the_plain_readings_agree(place: str, what: str) -> None:
     assert_facts(place, node, body)
 
 
+def fits(filters: Filters, one: Exchange, topics: dict[UUID, str] | None = None) -> bool:
+    return all(check(one) for check in filters.checks(topics or {}))
+
+
 def assert_facts(place: str, node: WireStruct, body: dict[str, Any]) -> None:
     """Straight from the bytes comes what the value tells, except of what only a value tells: tagged fields."""
     read = facts_reader(WireStruct((), None), node)
@@ -216,7 +221,7 @@ def test_what_is_absent_is_passed_over_by_every_reading(place: str, what: str) -
     lamp = exchange_of(place, of, body)
     for format in ("tree", "hex", "summary", "json"):
         assert shown(format, lamp)
-    assert list(Filters(errors=True).select([lamp])) == []
+    assert not fits(Filters(errors=True), lamp)
 
 
 @every_place
@@ -224,8 +229,8 @@ def test_an_error_is_an_error_wherever_it_stands(place: str) -> None:
     assert outline(grammar(place, ErrorCode))(value(place, 6))[2] == [6]
     assert outline(grammar(place, ErrorCode))(value(place, 0))[2] == []
     one = exchange(place, ErrorCode, 6)
-    assert list(Filters(errors=True).select([one])) == [one]
-    assert list(Filters(errors=True).select([exchange(place, ErrorCode, 0)])) == []
+    assert fits(Filters(errors=True), one)
+    assert not fits(Filters(errors=True), exchange(place, ErrorCode, 0))
     assert "NOT_LEADER_OR_FOLLOWER" in shown("tree", one)
     assert "NOT_LEADER_OR_FOLLOWER" in shown("hex", one)
     assert "NOT_LEADER_OR_FOLLOWER" in shown("summary", one)
@@ -253,8 +258,8 @@ def test_a_secret_is_hidden_wherever_it_stands(place: str, of: Any) -> None:
 @every_place
 def test_a_group_is_found_wherever_it_stands(place: str) -> None:
     one = exchange(place, GroupId, "billing")
-    assert list(Filters(group="billing").select([one])) == [one]
-    assert list(Filters(group="other").select([one])) == []
+    assert fits(Filters(group="billing"), one)
+    assert not fits(Filters(group="other"), one)
 
 
 @every_place
@@ -271,10 +276,10 @@ def test_an_endpoint_is_found_and_changed_wherever_it_stands(place: str) -> None
 @every_place
 def test_a_topic_is_found_wherever_it_stands(place: str) -> None:
     one = exchange(place, TopicName, "orders")
-    assert list(Filters(topic="orders").select([one])) == [one]
+    assert fits(Filters(topic="orders"), one)
     assert "orders" in shown("summary", one)
     by_id = exchange(place, TopicId, ID)
-    assert list(Filters(topic="orders").select([by_id], {ID: "orders"})) == [by_id]
+    assert fits(Filters(topic="orders"), by_id, {ID: "orders"})
 
 
 @every_place

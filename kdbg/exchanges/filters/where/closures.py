@@ -6,19 +6,15 @@ Regular expressions need no bound of their own: the library's take time in propo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ....errors import InputError
-from ...messages.exchange import CapturedMessage
+from ...messages.exchange import CapturedMessage, Exchange
+from ..filter import Topics
 from . import library, semantics
 from .library import Call, Constant, Items, Loop, Name, Node, Select, children, walk
 from .semantics import BINARY, Undecided, truth
 from .vocabulary import HALVES, OWN, TERMS, null_test, utc
-
-if TYPE_CHECKING:
-    from ...messages.exchange import Exchange
-    from ..filter import Topics
-
 
 LONGEST, LONGEST_TEXT, LONGEST_PATTERN = 4000, 1000, 200
 """Characters of an expression, of a text in it, and of a regular expression."""

@@ -6,20 +6,18 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ....errors import InputError, UnknownApi
 from ....protocol import grammars
 from ....protocol.findings import OLD_NAMES, Kind
 from ....protocol.grammars.errors import ERRORS
+from ...messages.exchange import Exchange
+from ..filter import Topics
 from .closures import LONGEST, MOST_STEPS, Asking, bound, reads_bodies, written
 from .library import BOOL, LIST, MAP, NUMBER, Call, Constant, Items, Loop, Name, Node, Select, compiled, decoded, walk
 from .semantics import Undecided
 from .vocabulary import HALVES, OPEN, OWN, TERMS, TIMED, Shape, half, null_test
-
-if TYPE_CHECKING:
-    from ...messages.exchange import Exchange
-    from ..filter import Topics
 
 Scope: TypeAlias = Mapping[str, Shape]
 Found: TypeAlias = "tuple[Node, Shape]"

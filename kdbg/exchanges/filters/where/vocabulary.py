@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ....protocol.grammars import apis, headers, kept
@@ -20,10 +20,8 @@ from ...messages.exchange import CapturedMessage, Exchange
 from ...messages.message import grammar_of
 from ...messages.peers import connection_object, endpoint
 from ...messages.requested_wait import asked_to_wait, beyond_wait
+from ..filter import Topics
 from .library import BOOL, BYTES, LIST, MAP, NUMBER, TEXT, TIME, Call, Constant, Name, Node
-
-if TYPE_CHECKING:
-    from ..filter import Topics
 
 Words = Literal["", "api", "error", "code", "finding"]
 
@@ -41,10 +39,6 @@ class Shape:
     items: Shape | None = None
     open: bool = False
     words: Words = ""
-
-    def below(self, name: str) -> Shape:
-        """Return the shape of a field, which is made if there is none."""
-        return self.fields.setdefault(name, Shape())
 
 
 OPEN = Shape(open=True)
@@ -73,7 +67,7 @@ def add(shape: Shape, node: nodes.Node) -> None:
         case nodes.WireStruct():
             shape.kinds.add(MAP)
             for member in node.members:
-                add(shape.below(member.name), member.node)
+                add(shape.fields.setdefault(member.name, Shape()), member.node)
             if node.tags is not None:
                 shape.fields[nodes.TAGGED] = OPEN
         case nodes.NullableStruct():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import pytest
 from kdbg.protocol.grammars.error_history import CHANGES
 from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.ui.cli import run
-from kdbg.views.render.errortext import error_object, several, table
+from kdbg.views.render.errortext import error_object, several
 from kdbg.views.render.style import Look
 
 NOT_LEADER = """\
@@ -85,30 +84,6 @@ def test_the_whole_table_in_a_pipe_is_no_wider_than_80_columns() -> None:
     assert max(map(len, lines)) <= 80
     assert [int(line[:4]) for line in lines if line[:4].strip()] == list(ERRORS)
     assert "   6  NOT_LEADER_OR_FOLLOWER  retriable" in lines
-
-
-def test_the_table_of_a_terminal_holds_the_same_words_and_fits() -> None:
-    drawn = table(ERRORS.values(), Look(width=80))
-    assert max(map(len, drawn.splitlines())) <= 80
-    cells = " ".join("".join(" " if letter in "┏┃┡│└┴┘━┳┓╇┩─" else letter for letter in drawn).split())
-    for error in ERRORS.values():
-        assert error.name in cells
-        assert error.text.split()[0] in cells
-    assert "\x1b" not in drawn
-    assert "\x1b[" in table(ERRORS.values(), Look("STANDARD", 80))
-
-
-def test_a_terminal_gets_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.TextIOWrapper):
-        def isatty(self) -> bool:
-            return True
-
-    screen = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", Terminal(screen, encoding="utf-8"))
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "80")
-    assert run(["errors"]) == 0
-    assert screen.getvalue().decode() == table(ERRORS.values(), Look("", 80))
 
 
 def test_narrow_terminals_wrap() -> None:

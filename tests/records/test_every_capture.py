@@ -16,7 +16,7 @@ from kdbg.payloads.records.sources import Records
 from kdbg.payloads.values.chosen import PLAIN
 from kdbg.views.reading import open_any
 from kdbg.views.render.jsonlines import json_line
-from kdbg.views.render.record_views import JsonRecords
+from kdbg.views.render.record_views import json_record
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = sorted(
@@ -65,7 +65,7 @@ def test_the_records_are_those_of_the_json(path: Path) -> None:
     expected, found, made = [], [], None
     for exchange, engine in exchanges(path):
         made = made or Records(engine.names_then)
-        shown = [orjson.loads(JsonRecords(PLAIN)(record)) for record in made.of(exchange)
+        shown = [orjson.loads(json_record(record, PLAIN)) for record in made.of(exchange)
                  if isinstance(record, CapturedRecord)]  # fmt: skip
         line = orjson.loads(json_line(exchange, engine.names_then))
         for half in ("request", "response"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -44,15 +43,10 @@ def command(errors: tuple[str, ...], format: str, color: str) -> None:
 
 
 def text(found: list[Error], look: Look, *, whole: bool, exact: bool) -> str:
-    """Return errors as text: all of them (`whole`), each at full length (`exact`), or as a list.
-
-    On a terminal, all of them come as a table.
-    """
+    """Return errors as text: all of them (`whole`) as a list, each at full length (`exact`), or each of them once."""
     from ...views.render import errortext
 
-    if whole:
-        return (errortext.table if sys.stdout.isatty() else errortext.several)(found, look)
-    if exact:
+    if exact and not whole:
         return "\n".join(errortext.one(error, look) for error in found)
     return errortext.several(dict.fromkeys(found), look)
 

@@ -264,8 +264,8 @@ def _bytes(given: PastedInput, told: Hints, named: Structure | None, format: str
     """Explain the exchanges, the bytes and the phrases in what was given; raise `InputError` where there are none."""
     from ...analysis.pasted.hex_text import NoBytes
     from ...analysis.pasted.search import takes_of
+    from ...views.render.explanation import alone
     from ...views.render.phrases import statements, unrecognised
-    from ...views.render.recognised_input import alone
 
     bare, shown, told_lines = given.bare, False, ""
     if bare is not None:
@@ -297,7 +297,7 @@ def _takes(
     """Explain bytes that were taken from a text, one piece after the other; return whether all of them could be."""
     from ...exchanges.guess.hints import words_of
     from ...exchanges.guess.pieces import pieces_of
-    from ...views.render.recognised_input import alone, input_line
+    from ...views.render.explanation import alone, input_line
 
     shown, plainly, clean = view(format), alone(takes, bare), True
     assert shown.explained is not None, "--format offers no other"

@@ -18,8 +18,7 @@ from ...analysis.stats.tally import Tally
 from ...exchanges.jobs import ExchangePool, Show
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count
-from ...views.render.stats_screen import screen
-from ...views.render.stats_table import ANY_WIDTH, lines
+from ...views.render.stats_table import ANY_WIDTH, lines, screen
 from ...views.render.style import Look
 from . import INTERRUPTED
 from .counts import CountedFindings, FindingCounts

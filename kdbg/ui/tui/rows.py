@@ -13,7 +13,7 @@ from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import endpoint
 from ...exchanges.messages.rejection import went_wrong
 from ...protocol.wire.readings.outline import NamesThen, Outline, parts
-from ...views.render.stats_screen import screen
+from ...views.render.stats_table import screen
 from ...views.render.style import Look
 from .index import HALF, LONGEST, NOTHING, WRONG, Batch, BatchBuilder, Start, Who
 from .spool import Chunk, SpoolWalk, SpoolWriter

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 from ...capture import Capture, Lost, Packet
@@ -143,8 +143,7 @@ class Merged(Capture):
         self.name = " + ".join(self.files)
         self.source = self._captures[0].source
         self.first_time = self.last_time = None
-        self._blocks_of: list[Iterator[list[Packet]]] = [self._read(capture) for capture in self._captures]
-        self.merger: Merger = Merger(together.feeds(self._blocks_of))
+        self.merger: Merger = Merger(together.feeds([capture.blocks() for capture in self._captures]))
 
     def __str__(self) -> str:
         return self.name
@@ -185,9 +184,6 @@ class Merged(Capture):
                 self.first_time = block[0][1]
             self.last_time = block[-1][1]
             yield block
-
-    def _read(self, capture: Capture) -> Iterator[list[Packet]]:
-        yield from capture.blocks()
 
     def engine(self, **given: Any) -> Engine:
         """Return what makes exchanges of its packets, given what any `Engine` is given."""
@@ -262,23 +258,18 @@ def _compared(files: Sequence[str], most: int | None) -> list[Together]:
     from ...exchanges.multipoint.common import PacketMatcher
 
     comparison = PacketMatcher(len(files))
+    turns = []
     with ExitStack() as opened:
-        turns = [(at, turn) for at, file in enumerate(files) if (turn := _turns(opened, file, most)) is not None]
+        for at, file in enumerate(files):
+            with suppress(CaptureError):  # which is told when the file is read
+                turns.append((at, _first(opened.enter_context(Capture(open_source(file))), most)))
         while turns and not comparison.enough():
             turns = [(at, turn) for at, turn in turns if _take(comparison, at, turn)]
     return comparison.together()
 
 
-def _turns(opened: ExitStack, file: str, most: int | None) -> Iterator[list[Packet]] | None:
-    """Return an iterator of so many packets of a file; None where it cannot be read, which is told when it is."""
-    try:
-        capture = opened.enter_context(Capture(open_source(file)))
-    except CaptureError:
-        return None
-    return _first(capture, most)
-
-
 def _first(capture: Capture, most: int | None) -> Iterator[list[Packet]]:
+    """Yield so many packets of a capture."""
     for block in capture.blocks():
         yield block
         if most is not None and capture.packets >= most:

@@ -46,18 +46,13 @@ def value_text(node: Node | None, value: Any, most: int) -> str:
         return octets(value, most) if isinstance(value, (OpenedPayload, Hidden)) else content(value, most)
     if isinstance(value, str):
         return quote(value, most)
-    if isinstance(value, (list, Mapping)):
-        return cut(_structure(value, most), most)
+    if isinstance(value, Mapping):
+        pairs = (f"{escape(str(name))} {value_text(None, item, most)}" for name, item in value.items())
+        return cut(f"{{{', '.join(pairs)}}}", most)
+    if isinstance(value, list):
+        return cut(f"[{', '.join(value_text(None, item, most) for item in value)}]", most)
     text = number(node) if node is not None else None
     return " ".join((text(value) if text is not None else str(value)).split())
-
-
-def _structure(value: Any, most: int) -> str:
-    if isinstance(value, Mapping):
-        return (
-            "{" + ", ".join(f"{escape(str(name))} {value_text(None, item, most)}" for name, item in value.items()) + "}"
-        )
-    return "[" + ", ".join(value_text(None, item, most) for item in value) + "]"
 
 
 def heading(mark: str, name: str, exchange: Exchange, look: Look) -> str:
@@ -95,44 +90,40 @@ def _fields(lines: Sequence[Sequence[str]], look: Look) -> str:
 
 
 def json_difference(one: Difference) -> bytes:
-    """Return one differing field as a line of JSON; a side that lacks the field has no member."""
-    sides = {name: value for name, value in (("a", one.a), ("b", one.b)) if value is not ABSENT}
-    return dump({"direction": one.direction, "path": one.path, **sides})
+    """Return one differing field as a line of JSON."""
+    return dump({"direction": one.direction, **_sides(one, "a", "b")})
+
+
+def _sides(one: Difference, a: str, b: str) -> dict[str, Any]:
+    """Return the path and both values of a field by the names of the sides; a side that lacks it has no member."""
+    return {"path": one.path, **{name: value for name, value in ((a, one.a), (b, one.b)) if value is not ABSENT}}
 
 
 def captures(rows: Sequence[ComparisonRow], look: Look, sides: Sequence[tuple[str, Profile]], same: int) -> str:
     """Return the rows as one table a section; `same` rows more are left out, and only counted."""
-    parts = [_side(mark, name, profile, look) for mark, (name, profile) in zip("AB", sides, strict=True)]
+    parts = []
+    for mark, (name, profile) in zip("AB", sides, strict=True):
+        seconds = (profile.last - (profile.first or 0)) / 1e9 if profile.exchanges else 0
+        holds = (
+            f"{count(profile.exchanges, 'exchange')} on {count(len(profile.connections), 'connection')} in "
+            f"{rounded(seconds)} s, {count(profile.bytes, 'byte')}"
+        )
+        unanswered = f", {count(profile.unanswered, 'request')} without a response" if profile.unanswered else ""
+        parts.append(look.paint("heading", f"{mark}  {escape(name)}") + f"  {holds}{unanswered}\n")
     for section, title in TITLES.items():
         chosen = [row for row in rows if row.section == section]
-        if chosen:
-            named = zip(_names(chosen), chosen, strict=True)
-            lines = [(name, counted(row.a, row), counted(row.b, row)) for name, row in named]
+        ends = Counter((row.api, end) for row in chosen for end in tails(row.name))
+        lines = []
+        for row in chosen:
+            # a setting is named by the shortest end of its path that is no other field's of the API
+            end = next((end for end in tails(row.name) if ends[row.api, end] == 1), row.name)
+            name = f"{row.api} {end}" if row.section == "settings" else escape(row.name) or '""'
+            lines.append((name, counted(row.a, row), counted(row.b, row)))
+        if lines:
             parts.append("\n" + look.paint("heading", title) + "\n" + table(["", "A", "B"], lines, look))
     left_out = f"{count(same, 'identical row')} (show with --all)" if same else ""
     words = left_out if len(parts) > 2 else f"no significant differences{' · ' * bool(left_out)}{left_out}"
     return "".join(parts) + (look.paint("dim", f"\n{words}\n") if words else "")
-
-
-def _side(mark: str, name: str, profile: Profile, look: Look) -> str:
-    """Return the line that says what a capture holds."""
-    seconds = (profile.last - (profile.first or 0)) / 1e9 if profile.exchanges else 0
-    amounts = (
-        f"{count(profile.exchanges, 'exchange')} on {count(len(profile.connections), 'connection')} in "
-        f"{rounded(seconds)} s, {count(profile.bytes, 'byte')}"
-    )
-    unanswered = f", {count(profile.unanswered, 'request')} without a response" if profile.unanswered else ""
-    return look.paint("heading", f"{mark}  {escape(name)}") + f"  {amounts}{unanswered}\n"
-
-
-def _names(rows: Sequence[ComparisonRow]) -> list[str]:
-    """Return how the rows are called: fields by the shortest end of their path that is no other field's of the API."""
-    ends = Counter((row.api, end) for row in rows for end in tails(row.name))
-    called = []
-    for row in rows:
-        end = next((end for end in tails(row.name) if ends[row.api, end] == 1), row.name)
-        called.append(f"{row.api} {end}" if row.section == "settings" else escape(row.name) or '""')
-    return called
 
 
 def counted(values: Mapping[Any, int] | None, row: ComparisonRow) -> str:
@@ -144,34 +135,25 @@ def counted(values: Mapping[Any, int] | None, row: ComparisonRow) -> str:
     if len(values) > MOST_VALUES and all(isinstance(value, int) for value in values):
         return f"{count(len(values), 'value')}, {min(values):,} to {max(values):,}"
     ordered = sorted(values.items(), key=lambda item: -item[1])
-    shown = [_once(value, row) + (f" ×{times:,}" if len(values) > 1 else "") for value, times in ordered[:MOST_VALUES]]
+    shown = []
+    for value, seen in ordered[:MOST_VALUES]:
+        text = value_text(row.node, value, LONGEST) if row.section == "settings" else escape(str(value))
+        shown.append("v" * (row.section == "versions") + text + (f" ×{seen:,}" if len(values) > 1 else ""))
     more = [f"{len(values) - MOST_VALUES:,} more"] if len(values) > MOST_VALUES else []
     return ", ".join(shown + more)
-
-
-def _once(value: Any, row: ComparisonRow) -> str:
-    if row.section == "versions":
-        return f"v{value}"
-    return escape(str(value)) if row.section != "settings" else value_text(row.node, value, LONGEST)
 
 
 def json_rows(rows: Sequence[ComparisonRow]) -> Iterator[bytes]:
     """Yield each row as a line of JSON: `a` and `b` are lists of value and count, or percentiles; null for none."""
     for row in rows:
-        front = {"section": row.section, "api": row.api, "name": row.name}
-        listed = _percentiles if row.section == "answers" else _listed
-        sides = {mark: listed(values) for mark, values in (("a", row.a), ("b", row.b))}
-        yield dump({**front, **sides, "same": row.same})
-
-
-def _percentiles(values: Mapping[Any, int] | None) -> dict[str, float]:
-    return {f"{percent}_ms": value / 1e6 for percent, value in (values or {}).items()}
-
-
-def _listed(values: Mapping[Any, int] | None) -> list[dict[str, Any]] | None:
-    if values is None:
-        return None
-    return [{"value": value, "count": times} for value, times in sorted(values.items(), key=lambda item: -item[1])]
+        sides: dict[str, Any] = {"a": None, "b": None}
+        for mark, values in (("a", row.a), ("b", row.b)):
+            if row.section == "answers":
+                sides[mark] = {f"{percent}_ms": value / 1e6 for percent, value in (values or {}).items()}
+            elif values is not None:
+                ordered = sorted(values.items(), key=lambda item: -item[1])
+                sides[mark] = [{"value": value, "count": seen} for value, seen in ordered]
+        yield dump({"section": row.section, "api": row.api, "name": row.name, **sides, "same": row.same})
 
 
 FEW = 3
@@ -199,31 +181,22 @@ def _lines(outcome: ReplayedRequest, name: str, look: Look, most: int | None) ->
     exchange = outcome.exchange
     api = f"{exchange.api.name} v{exchange.version}" if exchange.api is not None else "unknown API"
     verdict = look.paint(STYLES[outcome.verdict], f"{outcome.verdict:<{WIDEST_VERDICT}}")
-    head = f"{name}  {api:<{WIDEST_API}}  {verdict}  {_about(outcome)}".rstrip()
+    notes = [f"as v{outcome.version}"] if outcome.version != exchange.version else []
+    notes += [f"without {', '.join(map(escape, outcome.lost))}"] if outcome.lost else []
+    notes += [escape(outcome.why)] if outcome.why else []
+    notes += [f"sent {times(outcome.tries)}"] if outcome.tries > 1 else []
+    notes += ["succeeded at once, unlike in the capture"] if outcome.sooner else []
+    lines = [f"{name}  {api:<{WIDEST_API}}  {verdict}  {' · '.join(notes)}".rstrip()]
     differences = outcome.differences[:most]
-    lines = [head, *(_difference(one, look) for one in differences)]
+    for one in differences:
+        a, b = (value_text(one.node, side, look.max_text) for side in (one.a, one.b))
+        parts = [f"{'':8}{escape(one.path)}  {a} → {b}"]
+        if len(parts[0]) > look.max_line:
+            parts = [f"{'':8}{escape(one.path)}", f"{'':10}{a}", f"{'':8}→ {b}"]
+        lines += [part if look.full else cut(part, look.width) for part in parts]
     if more := len(outcome.differences) - len(differences):
         lines.append(look.paint("dim", f"{'':8}and {count(more, 'more field')} (-f tree)"))
     return "".join(f"{line}\n" for line in lines)
-
-
-def _about(outcome: ReplayedRequest) -> str:
-    """Return what is to be said beside the verdict."""
-    parts = [f"as v{outcome.version}"] if outcome.version != outcome.exchange.version else []
-    parts += [f"without {', '.join(map(escape, outcome.lost))}"] if outcome.lost else []
-    parts += [escape(outcome.why)] if outcome.why else []
-    parts += [f"sent {times(outcome.tries)}"] if outcome.tries > 1 else []
-    parts += ["succeeded at once, unlike in the capture"] if outcome.sooner else []
-    return " · ".join(parts)
-
-
-def _difference(one: Difference, look: Look) -> str:
-    """Return a field that differs, with its value in the capture and the one of now; below it where that is long."""
-    path, (a, b) = escape(one.path), (value_text(one.node, side, look.max_text) for side in (one.a, one.b))
-    line = f"{'':8}{path}  {a} → {b}"
-    if len(line) > look.max_line:
-        line = f"{'':8}{path}\n{'':10}{a}\n{'':8}→ {b}"
-    return "\n".join(part if look.full else cut(part, look.width) for part in line.split("\n"))
 
 
 def json_outcome(outcome: ReplayedRequest, name: str, look: Look) -> bytes:
@@ -242,14 +215,8 @@ def json_outcome(outcome: ReplayedRequest, name: str, look: Look) -> bytes:
         "sooner": outcome.sooner,
         "left_out": outcome.lost,
         "latency_ms": {"captured": exchange.latency_ms, "replayed": answer.latency_ms if answer is not None else None},
-        "differences": [_object(one) for one in outcome.differences],
+        "differences": [_sides(one, "captured", "replayed") for one in outcome.differences],
     }, show_secrets=look.show_secrets)  # fmt: skip
-
-
-def _object(one: Difference) -> dict[str, Any]:
-    """Return a difference; a side that has not got the field has no member."""
-    sides = {name: value for name, value in (("captured", one.a), ("replayed", one.b)) if value is not ABSENT}
-    return {"path": one.path, **sides}
 
 
 def closing(counts: Counter[Verdict], connections: int, seconds: float) -> str:

@@ -12,7 +12,6 @@ from ...protocol.grammars.generated import spans
 from ...protocol.grammars.proofs import BROKERS, of_api, of_brokers, of_payload, of_payloads
 from ...protocol.grammars.releases import since, until
 from ...protocol.wire.language import DIRECTIONS, Api, Direction
-from ...protocol.wire.language.payload import Payload
 from .columns import aligned, wrap
 from .style import Look
 
@@ -76,40 +75,31 @@ def lacking(api: Api, kind: str) -> dict[Direction, list[int]]:
 
 def overview(apis: Iterable[Api], look: Look) -> str:
     """Return a table with a line for each API, and the legend of its letters and marks."""
-    head = ("key", "name", "versions", "Kafka", " ".join(kind.letter for kind in KINDS))
-    rows = [
-        (str(api.key), api.name, _span(api.versions), _lifetime(api, api.versions), _marks(api))
-        for api in apis
-    ]  # fmt: skip
-    lines = aligned([head, *rows], look, ("dim", "name", "", "dim", "good"), right=(0,), widest=WIDEST)
+    rows = [("key", "name", "versions", "Kafka", " ".join(kind.letter for kind in KINDS))]
+    for api in apis:
+        marks = []
+        for kind in KINDS:
+            missing = sum(map(len, lacking(api, kind.name).values()))
+            marks.append(EVERY if not missing else NONE if missing == len(DIRECTIONS) * len(api.versions) else SOME)
+        rows.append((str(api.key), api.name, _span(api.versions), _lifetime(api, api.versions), " ".join(marks)))
+    lines = aligned(rows, look, ("dim", "name", "", "dim", "good"), right=(0,), widest=WIDEST)
     return "\n".join([*lines, "", *_legend(look, OF_APIS)]) + "\n"
-
-
-def _marks(api: Api) -> str:
-    lacks = {kind.name: sum(map(len, lacking(api, kind.name).values())) for kind in KINDS}
-    whole = len(DIRECTIONS) * len(api.versions)
-    return " ".join(EVERY if not missing else NONE if missing == whole else SOME for missing in lacks.values())
 
 
 def one(api: Api, look: Look) -> str:
     """Return a table of one API with a line for each version, with the releases of the brokers that responded."""
     shown = [kind for kind in KINDS if kind.name != BROKERS]
-    head = ("version", "Kafka", " ".join(kind.letter for kind in shown), "brokers that responded")
-    rows = [
-        (
-            str(version), _lifetime(api, [version]),
-            " ".join(_mark(kind, api.name, version) for kind in shown), " ".join(brokers(api.name, version)) or NONE,
-        )
-        for version in api.versions
-    ]  # fmt: skip
-    lines = aligned([head, *rows], look, ("", "dim", "good", ""), right=(0,))
+    rows = [("version", "Kafka", " ".join(kind.letter for kind in shown), "brokers that responded")]
+    for version in api.versions:
+        marks = []
+        for kind in shown:
+            sides = [direction for direction in DIRECTIONS if holds(kind.name, api.name, direction, version)]
+            marks.append(ONE_SIDE[sides[0]] if len(sides) == 1 else EVERY if sides else NONE)
+        responded = " ".join(brokers(api.name, version)) or NONE
+        rows.append((str(version), _lifetime(api, [version]), " ".join(marks), responded))
+    lines = aligned(rows, look, ("", "dim", "good", ""), right=(0,))
     heading = look.paint("heading", f"{api.name} (key {api.key})")
     return "\n".join([heading, "", *lines, "", *_legend(look, OF_VERSIONS)]) + "\n"
-
-
-def _mark(kind: ProofKind, api: str, version: int) -> str:
-    sides = [direction for direction in DIRECTIONS if holds(kind.name, api, direction, version)]
-    return ONE_SIDE[sides[0]] if len(sides) == 1 else EVERY if sides else NONE
 
 
 def missing(apis: Iterable[Api], kind: str, look: Look) -> str:
@@ -131,23 +121,19 @@ def payloads(look: Look) -> str:
     from ...protocol.grammars.payloads import payloads
 
     kinds = [kind for kind in KINDS if kind.name in of_payloads()]
-    rows = [
-        (found.name, _span(found.versions), " ".join(_payload_mark(kind, found) for kind in kinds))
-        for found in payloads()
-    ]  # fmt: skip
-    lines = aligned([("name", "versions", " ".join(kind.letter for kind in kinds)), *rows], look, ("name", "", "good"))
+    rows = [("name", "versions", " ".join(kind.letter for kind in kinds))]
+    for found in payloads():
+        marks = []
+        for kind in kinds:
+            proved = of_payload(found.name).get(kind.name, frozenset())
+            marks.append(
+                NONE if proved.isdisjoint(found.versions) else EVERY if proved.issuperset(found.versions) else SOME
+            )
+        rows.append((found.name, _span(found.versions), " ".join(marks)))
+    lines = aligned(rows, look, ("name", "", "good"))
     said = [(kind.letter, kind.meaning) for kind in kinds]
-    marks = {EVERY: "every version", SOME: "some versions", NONE: "none"}
-    return "\n".join([*lines, "", *aligned([*said, *marks.items()], look, ("name", "dim"))]) + "\n"
-
-
-def _payload_mark(kind: ProofKind, found: Payload) -> str:
-    holding = [version in _payload_versions(kind.name, found.name) for version in found.versions]
-    return EVERY if all(holding) else SOME if any(holding) else NONE
-
-
-def _payload_versions(kind: str, name: str) -> frozenset[int]:
-    return of_payload(name).get(kind, frozenset())
+    legend = {EVERY: "every version", SOME: "some versions", NONE: "none"}
+    return "\n".join([*lines, "", *aligned([*said, *legend.items()], look, ("name", "dim"))]) + "\n"
 
 
 def payload_objects() -> Iterator[dict[str, Any]]:
@@ -155,8 +141,9 @@ def payload_objects() -> Iterator[dict[str, Any]]:
     from ...protocol.grammars.payloads import payloads
 
     for found in payloads():
+        proved = of_payload(found.name)
         for version in found.versions:
-            kinds = [kind.name for kind in KINDS if version in _payload_versions(kind.name, found.name)]
+            kinds = [kind.name for kind in KINDS if version in proved.get(kind.name, ())]
             yield {"payload": found.name, "version": version, "proofs": kinds}
 
 
@@ -166,16 +153,12 @@ def objects(apis: Iterable[Api], kind: str | None) -> Iterator[dict[str, Any]]:
         lacks = lacking(api, kind) if kind else {}
         for version in api.versions:
             if kind is None or any(version in versions for versions in lacks.values()):
-                yield _object(api, version)
-
-
-def _object(api: Api, version: int) -> dict[str, Any]:
-    return {
-        "api": api.name, "api_key": api.key, "api_version": version, "since": since(api.name, version),
-        "until": until(api.name, version), "can": CAN,
-        "request": proofs(api.name, "request", version), "response": proofs(api.name, "response", version),
-        "brokers": brokers(api.name, version),
-    }  # fmt: skip
+                yield {
+                    "api": api.name, "api_key": api.key, "api_version": version, "since": since(api.name, version),
+                    "until": until(api.name, version), "can": CAN,
+                    "request": proofs(api.name, "request", version), "response": proofs(api.name, "response", version),
+                    "brokers": brokers(api.name, version),
+                }  # fmt: skip
 
 
 def _span(versions: range) -> str:

@@ -39,7 +39,9 @@ class CaseView:
             yield from self.one(case)
         for case in cases:
             if case.severity is Severity.NOTE:
-                yield from self._note(case)
+                mark, style = MARKS[case.severity]
+                after = f" (after-effect of {case.because})" if case.because else ""
+                yield from self._text("", f"{mark} {case.code}{after}: {sentence(case)}", style, indent="")
 
     def one(self, case: Case) -> Iterator[str]:
         """Yield the lines of a cause."""
@@ -55,11 +57,6 @@ class CaseView:
             yield from self._text("alternatively", "; ".join(others), "dim")
         yield from self._text("see", case.rule.document, "dim")
         yield "\n"
-
-    def _note(self, case: Case) -> Iterator[str]:
-        mark, style = MARKS[case.severity]
-        after = f" (after-effect of {case.because})" if case.because else ""
-        yield from self._text("", f"{mark} {case.code}{after}: {sentence(case)}", style, indent="")
 
     def _text(self, label: str, text: str, style: str, *, whole: bool = False, indent: str = INDENT) -> Iterator[str]:
         """Yield a text in lines that fit; `whole` is never broken."""
@@ -98,9 +95,6 @@ def case_line(case: Case, file: str | None = None) -> bytes:
     return orjson.dumps(found) + b"\n"
 
 
-REMARK_INDENT = "  "
-
-
 class LintView:
     """Writes remarks."""
 
@@ -115,20 +109,17 @@ class LintView:
         for party, some in groupby(remarks, key=lambda remark: remark.party):
             yield self.look.paint("heading", escape(named(party))) + "\n"
             for remark in some:
-                yield from self._remark(remark)
-
-    def _remark(self, remark: Remark) -> Iterator[str]:
-        mark, style = MARKS[remark.lint.severity]
-        times = amounts.times(remark.seen.count)
-        first = remark.first
-        at = ""
-        if first is not None:
-            at = f", first #{first.number}" + (f" at {self.clock.times[first.time // 1_000_000]}" if first.time else "")
-        about = f" ({escape(remark.about)})" if remark.about else ""
-        what = remark.lint.what if remark.mistake is None else escape(remark.mistake.text)
-        said = f"{mark} {remark.lint.code}: {what}{about}; {times}{at} · {remark.lint.document}"
-        for line in beside(said, self.look, REMARK_INDENT, hanging="  "):
-            yield f"{REMARK_INDENT}{self.look.paint(style, line)}\n"
+                mark, style = MARKS[remark.lint.severity]
+                first, at = remark.first, ""
+                if first is not None:
+                    when = f" at {self.clock.times[first.time // 1_000_000]}" if first.time else ""
+                    at = f", first #{first.number}{when}"
+                about = f" ({escape(remark.about)})" if remark.about else ""
+                what = remark.lint.what if remark.mistake is None else escape(remark.mistake.text)
+                times = amounts.times(remark.seen.count)
+                said = f"{mark} {remark.lint.code}: {what}{about}; {times}{at} · {remark.lint.document}"
+                for line in beside(said, self.look, "  ", hanging="  "):
+                    yield f"  {self.look.paint(style, line)}\n"
 
 
 def named(party: Party) -> str:
@@ -152,16 +143,12 @@ class StoryView:
 
         for event in events:
             at = self.clock.times[event.time // 1_000_000] if event.time > 0 else "            "
-            yield from self._event(at, event, escape(sentence(event)))
-
-    def _event(self, at: str, event: Event, text: str) -> Iterator[str]:
-        numbers = " ".join(f"#{number}" for number in event.exchanges[:1])
-        style = MARKS[event.case.severity][1] if event.case is not None else "bad" if event.kind == "error" else ""
-        whole = f"{text}  {numbers}" if numbers else text
-        indent = " " * (len(at) + 1)
-        for number, piece in enumerate(beside(whole, self.look, indent)):
-            head = self.look.paint("dim", at) + " " if not number else indent
-            yield f"{head}{self.look.paint(style, piece) if style else piece}\n"
+            style = MARKS[event.case.severity][1] if event.case is not None else "bad" if event.kind == "error" else ""
+            text = escape(sentence(event)) + "".join(f"  #{number}" for number in event.exchanges[:1])
+            indent = " " * (len(at) + 1)
+            for number, piece in enumerate(beside(text, self.look, indent)):
+                head = self.look.paint("dim", at) + " " if not number else indent
+                yield f"{head}{self.look.paint(style, piece) if style else piece}\n"
 
     def listing(self, subjects: Iterable[tuple[str, Subject]]) -> Iterator[str]:
         """Yield a line for everything there is a story of, as the option that tells it."""
@@ -202,11 +189,10 @@ class ReadinessView:
         text = self.look.paint(style, f"{mark} {escape(name)} {VERDICTS[client.verdict]}")
         yield f"{text}  {self.look.paint('dim', escape(f'{where} · {count}'))}\n"
         for one in client.missing:
-            for line in beside(self.missing_text(one), self.look, INDENT, hanging="  "):
+            for line in beside(self._missing(one), self.look, INDENT, hanging="  "):
                 yield f"{INDENT}{line}\n"
 
-    def missing_text(self, one: Missing) -> str:
-        """Return what is missing, in a line."""
+    def _missing(self, one: Missing) -> str:
         if one.lowest is None:
             has = f"Kafka {self.release} does not have {one.api}"
         elif one.lowest == one.highest:

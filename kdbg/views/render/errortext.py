@@ -1,10 +1,9 @@
-"""Error codes as a person reads them: one whole, several in a list, all of them in a table."""
+"""Error codes as a person reads them: one whole, or several in a list."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from io import StringIO
 from typing import Any
 
 from ...protocol.grammars.error_history import Change, changes
@@ -12,7 +11,6 @@ from ...protocol.grammars.errors import ERRORS, Error
 from .columns import aligned, wrap
 from .style import Look
 
-COLOR_SYSTEMS = {"STANDARD": "standard", "EIGHT_BIT": "256", "TRUECOLOR": "truecolor", "WINDOWS": "windows"}
 OLDEST = "0.8.2.2"
 """The first release of which the table knows: a code that it has may be older."""
 
@@ -51,27 +49,6 @@ def several(errors: Iterable[Error], look: Look) -> str:
     return "\n".join(lines) + "\n"
 
 
-def table(errors: Iterable[Error], look: Look) -> str:
-    """Return the errors as a table as wide as the look, for a terminal."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = Table(show_lines=False, header_style="bold" if look.colors else "")
-    shown.add_column("code", justify="right")
-    shown.add_column("name and meaning")
-    shown.add_column("retriable")
-    for error in errors:
-        meaning = Text.assemble((error.name, "cyan"), "\n", error.text)
-        shown.add_row(str(error.code), meaning, "yes" if error.retriable else "")
-    out = StringIO()
-    system: Any = COLOR_SYSTEMS.get(look.colors)
-    Console(
-        file=out, width=look.width, force_terminal=bool(system), color_system=system, no_color=not system, emoji=False
-    ).print(shown)
-    return out.getvalue()
-
-
 def error_object(error: Error) -> dict[str, Any]:
     """Return everything known of an error as a JSON object."""
     return {
@@ -91,14 +68,9 @@ def near(query: str) -> list[str]:
     names: dict[str, str] = {}
     for error in ERRORS.values():
         for name in (error.name, *error.former_names):
-            for beginning in _beginnings(name):
-                names.setdefault(beginning, error.name)
+            words = re.findall(r"[A-Z]+(?=_|$)|[A-Z][a-z]+", name)
+            for end in range(min(2, len(words)), len(words) + 1):  # the whole name, and its beginnings of two words on
+                names.setdefault("".join(words[:end]).lower(), error.name)
     word = "".join(letter for letter in query.lower() if letter.isalnum())
     close = difflib.get_close_matches(word, names, n=6, cutoff=0.75)
     return list(dict.fromkeys(names[found] for found in close))[:3]
-
-
-def _beginnings(name: str) -> list[str]:
-    """Return the name in lower case, whole and cut after each of its words but the first, to compare queries with."""
-    words = re.findall(r"[A-Z]+(?=_|$)|[A-Z][a-z]+", name)
-    return ["".join(words[:end]).lower() for end in range(min(2, len(words)), len(words) + 1)]

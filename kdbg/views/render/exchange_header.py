@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, LogLine, PointView, Split, Tcp
+from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, PointView, Split
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import UNTIMED, Message
 from ...exchanges.messages.peers import Peers, Via, endpoint
@@ -37,10 +37,23 @@ def _moment(second: int, local: bool) -> tuple[bytes, bytes]:
 
 
 def remarks(exchange: Exchange, look: Look) -> list[str]:
-    """Return the lines below the title of an exchange: its findings, what logs and other places tell, its times."""
+    """Return the lines below the title of an exchange: its findings, what logs and other places tell, its times.
+
+    Those of logs are on one line: `log of librdkafka: request line 12, response line 13 (+0.3 ms)`.
+    """
     found = [finding_line(finding, look) for finding in exchange.findings]
-    if exchange.lines:
-        found.append(look.paint("dim", lines_text(exchange)))
+    logs: dict[tuple[str, str], list[str]] = {}
+    for line in exchange.lines:
+        half = exchange.request if line.half == "request" else exchange.response
+        late = ""
+        if half is not None and half.data and line.time != UNTIMED:  # by how much it was written after the last byte
+            apart = line.time - half.last_time
+            late = f" ({'+' * (apart >= 0)}{latency(apart)})"
+        which = "" if line.half == "both" else f"{line.half} "
+        logs.setdefault((line.dialect, line.log), []).append(f"{which}line {line.number}{late}")
+    names = {key: " ".join(filter(None, ["log of", key[0], escape(key[1])])) for key in logs}
+    if logs:
+        found.append(look.paint("dim", " · ".join(f"{names[key]}: {', '.join(each)}" for key, each in logs.items())))
     return [*found, *places_lines(exchange, look), *timing_lines(exchange, look)]
 
 
@@ -89,30 +102,20 @@ class Headings:
     def half(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> bytes:
         """Return the heading of one half: size, time and packets, or why there is no such half."""
         if half is None:
-            return encode(self._missing(exchange, name))
-        if exchange.lines and not half.data:
-            return encode(self._logged_half(half, name))
+            style = "note" if name != "response" or exchange.answered else "dim"
+            return encode(f"{self.bold}{name}{self.plain}  {self.look.paint(style, why_missing(exchange, name))}")
         first, last, time = half.first_packet, half.last_packet, half.first_time
+        if exchange.lines and not half.data:  # only a log tells of it, and perhaps neither its size nor its time
+            said = [count(half.size, "byte")] if half.size else []
+            if time != UNTIMED:
+                when, zone = _moment(time // SECOND, self.look.local)
+                said.append(f"{when.decode()}.{time // 1000 % 1_000_000:06d}{zone.decode()}")
+            return encode(f"{self.bold}{name}{self.plain}" + "".join(f"  {self.dim}{one}{self.undim}" for one in said))
         packets = b""
         if first:
             packets = b"  packet %d" % first if first == last else b"  packets %d\xe2\x80\x93%d" % (first, last)
         when, zone = _moment(time // SECOND, self.look.local)
         return self.halves[name] % (_sizes[half.size], when, time // 1000 % 1_000_000, zone, packets)
-
-    def _logged_half(self, half: CapturedMessage, name: str) -> str:
-        """Return the heading of a half without bytes: its size and time, as far as a log tells."""
-        said = [count(half.size, "byte")] if half.size else []
-        if half.first_time != UNTIMED:
-            when, zone = _moment(half.first_time // SECOND, self.look.local)
-            said.append(f"{when.decode()}.{half.first_time // 1000 % 1_000_000:06d}{zone.decode()}")
-        return f"{self.bold}{name}{self.plain}" + "".join(f"  {self.dim}{one}{self.undim}" for one in said)
-
-    def _missing(self, exchange: Exchange, name: str) -> str:
-        """Return the heading of a half that there is not."""
-        expected = name != "response" or exchange.answered
-        text = why_missing(exchange, name)
-        text = self.look.paint("note", text) if expected else f"{self.dim}{text}{self.undim}"
-        return f"{self.bold}{name}{self.plain}  {text}"
 
 
 def why_missing(exchange: Exchange, name: str) -> str:
@@ -146,29 +149,8 @@ def findings_of(half: CapturedMessage, message: Message) -> list[Finding]:
     return [finding for finding in message.findings if not (half.missing and finding.kind.cut)]
 
 
-def lines_text(exchange: Exchange) -> str:
-    """Return the lines of an exchange in words: `log of librdkafka: request line 12, response line 13 (+0.3 ms)`.
-
-    Beside a captured message stands by how much later than its last byte the line was written.
-    """
-    found: dict[tuple[str, str], list[str]] = {}
-    for line in exchange.lines:
-        half = "" if line.half == "both" else f"{line.half} "
-        found.setdefault((line.dialect, line.log), []).append(f"{half}line {line.number}{_late(line, exchange)}")
-    names = {key: " ".join(filter(None, ["log of", key[0], escape(key[1])])) for key in found}
-    return " · ".join(f"{names[key]}: {', '.join(each)}" for key, each in found.items())
-
-
-def _late(line: LogLine, exchange: Exchange) -> str:
-    half = exchange.request if line.half == "request" else exchange.response
-    if half is None or not half.data or line.time == UNTIMED:
-        return ""
-    apart = line.time - half.last_time
-    return f" ({'+' * (apart >= 0)}{latency(apart)})"
-
-
 def line_words(exchange: Exchange) -> str:
-    """Return the same for a summary: `log 12,13`."""
+    """Return the lines of logs for a summary: `log 12,13`."""
     return f"log {','.join(str(line.number) for line in exchange.lines)}"
 
 
@@ -226,16 +208,12 @@ def _packets(half: Half) -> str:
 
 
 def _ahead(ahead: Bounds) -> str:
-    """Return how far a clock is ahead of another, or behind it, to what is known."""
-    words = "ahead of" if ahead.middle >= 0 else "behind"
-    return f"is {exact(abs(ahead.middle), ahead.slack)} ± {latency(ahead.slack)} {words}"
-
-
-def exact(nanoseconds: int, slack: int) -> str:
-    """Return a duration in seconds or milliseconds, to as many places as are known."""
+    """Return how far a clock is ahead of another, or behind it, to as many places as are known."""
+    nanoseconds, slack = abs(ahead.middle), ahead.slack
     unit, scale, name = (9, 1e9, "s") if nanoseconds >= 1_000_000_000 else (6, 1e6, "ms")
     places = max(0, min(unit, unit - len(str(max(slack, 1))) + 1))
-    return f"{nanoseconds / scale:,.{places}f} {name}"
+    words = "ahead of" if ahead.middle >= 0 else "behind"
+    return f"is {nanoseconds / scale:,.{places}f} {name} ± {latency(slack)} {words}"
 
 
 def places_words(exchange: Exchange) -> str:
@@ -258,14 +236,26 @@ ON_PURPOSE: Final = {
 
 
 def timing_lines(exchange: Exchange, look: Look) -> list[str]:
-    """Return a line on where the time went, and one on TCP; none where nobody asked."""
+    """Return a line on where the time went, and one on TCP; none where nobody asked.
+
+    That on TCP is `tcp: round trip 0.1 ms · retransmissions: 2 by the broker · closed by the client`.
+    """
     timing = exchange.timing
     if timing is None:
         return []
     key = exchange.api.key if exchange.api is not None else -1
     lines = [split_text(timing.split, key)] if timing.split.broker is not None else []
-    if timing.tcp is not None:
-        lines.append(f"tcp: {tcp_text(timing.tcp)}")
+    if (tcp := timing.tcp) is not None:
+        said = ["handshake not in the capture" if tcp.round_trip is None else f"round trip {latency(tcp.round_trip)}"]
+        if tcp.syns > 1:
+            said.append(f"{tcp.syns} SYNs")
+        for name, pair in (("retransmissions", tcp.resent), ("zero windows", tcp.shut)):
+            by = [f"{count} by the {end}" for count, end in zip(pair, ("client", "broker"), strict=True) if count]
+            if by:
+                said.append(f"{name}: {', '.join(by)}")
+        if tcp.closed is not None:
+            said.append(f"{'reset' if tcp.reset else 'closed'} by the {tcp.closed}")
+        lines.append(f"tcp: {' · '.join(said)}")
     return [look.paint("dim", line) for line in lines]
 
 
@@ -289,17 +279,3 @@ def split_text(split: Split, api_key: int) -> str:
     if split.acknowledged is not None:
         after.append(f"acknowledged after {latency(split.acknowledged)}")
     return "time: " + " · ".join(said) + (f"; {', '.join(after)}" if after else "")
-
-
-def tcp_text(tcp: Tcp) -> str:
-    """Return what TCP tells: `round trip 0.1 ms · sent again: 2 by the broker · closed by the client`."""
-    said = ["handshake not in the capture" if tcp.round_trip is None else f"round trip {latency(tcp.round_trip)}"]
-    if tcp.syns > 1:
-        said.append(f"{tcp.syns} SYNs")
-    for name, pair in (("retransmissions", tcp.resent), ("zero windows", tcp.shut)):
-        by = [f"{count} by the {end}" for count, end in zip(pair, ("client", "broker"), strict=True) if count]
-        if by:
-            said.append(f"{name}: {', '.join(by)}")
-    if tcp.closed is not None:
-        said.append(f"{'reset' if tcp.reset else 'closed'} by the {tcp.closed}")
-    return " · ".join(said)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...analysis.pasted.literals import Take
+from ...analysis.pasted.search import Bare
 from ...exchanges.engine.foreign import recognise
 from ...exchanges.guess.candidates import LARGEST
 from ...exchanges.guess.hints import Guess, Sure, sureness
@@ -43,12 +45,6 @@ INCOMPLETE = (
 )
 
 
-def intended(mistake: Mistake) -> str:
-    """Return the message that a mistake is in: `probably a Metadata request v1`."""
-    probably = "" if mistake.sure is MistakeSure.CERTAIN else "probably "
-    return f"{probably}a {mistake.api} {mistake.direction} v{mistake.version}"
-
-
 def offset_of(piece: GuessedSpan, mistake: Mistake) -> int:
     """Return the byte of a mistake, counted from the first one of the input, as `explain` counts them."""
     return piece.start + (piece.guesses[0].start if piece.guesses else 4) + mistake.start
@@ -62,16 +58,15 @@ def _corrected(mistake: Mistake, look: Look) -> bytes:
 
 def mistake_members(piece: GuessedSpan, look: Look) -> dict[str, Any]:
     """Return the members of a piece's JSON object for its mistakes: the first, and the others if there are any."""
-    objects = [_mistake_object(piece, one, look) for one in piece.mistakes]
+    objects = [
+        {
+            "kind": one.kind, "certainty": one.sure.value, "path": one.path, "offset": offset_of(piece, one),
+            "length": one.length, "actual": one.actual, "expected": one.expected, "text": one.text,
+            "corrected": _corrected(one, look) or None,
+        }
+        for one in piece.mistakes
+    ]  # fmt: skip
     return {**({"mistake": objects[0]} if objects else {}), **({"more_mistakes": objects[1:]} if objects[1:] else {})}
-
-
-def _mistake_object(piece: GuessedSpan, mistake: Mistake, look: Look) -> dict[str, Any]:
-    return {
-        "kind": mistake.kind, "certainty": mistake.sure.value, "path": mistake.path,
-        "offset": offset_of(piece, mistake), "length": mistake.length, "actual": mistake.actual,
-        "expected": mistake.expected, "text": mistake.text, "corrected": _corrected(mistake, look) or None,
-    }  # fmt: skip
 
 
 def mistake_lines(piece: GuessedSpan, look: Look) -> list[str]:
@@ -147,7 +142,7 @@ class Explained:
         return breaks[-1] if breaks and self.message.unexplained else None
 
     def heading(self, look: Look) -> str:
-        """Return the heading: what the message is, whose, and how many of its bytes are explained."""
+        """Return the heading: what the message is, whose, how much is explained; on a terminal in lines that fit it."""
         words = [look.paint("heading", name_of(self.guess))]
         words += [self.sure.value] if self.sure is not Sure.CERTAIN else []
         header = self.message.header or {}
@@ -158,7 +153,10 @@ class Explained:
         size = count(self.length, "byte")
         whole, guess_cut = self.explained == self.length, self.guess.cut
         if guess_cut:
-            words.append(self.cut())
+            more = whole_size(self.guess, self.frame)
+            words.append(
+                f"cut off after {size}" if more is None else f"cut off: {self.length:,} of {count(more, 'byte')}"
+            )
         elif whole and self.guess.faults:
             words.append(f"{size} decoded, {count(self.guess.faults, 'implausible value')}")
         else:
@@ -166,14 +164,11 @@ class Explained:
         problems = sum(finding.kind.is_error and not (guess_cut and finding.kind.cut) for finding in self.findings)
         if (whole or guess_cut) and problems:
             words.append(look.paint("bad", count(problems, "problem")))
-        return _in_lines(words, look)
-
-    def cut(self) -> str:
-        """Return how much of a message is there that was cut off."""
-        more = whole_size(self.guess, self.frame)
-        if more is None:
-            return f"cut off after {count(self.length, 'byte')}"
-        return f"cut off: {self.length:,} of {count(more, 'byte')}"
+        lines = words[:1]
+        for word in words[1:]:
+            longer = f"{lines[-1]} · {word}"
+            lines[-1:] = [longer] if look.full or len(COLOUR.sub("", longer)) <= look.width else [lines[-1], word]
+        return "\n".join(lines)
 
     def why(self) -> str:
         """Return why the bytes are taken for this message; "" where its header, or the user, says so."""
@@ -223,34 +218,21 @@ def whole_size(guess: Guess, frame: bytes) -> int | None:
     return None
 
 
-def _in_lines(words: Sequence[str], look: Look) -> str:
-    """Return words with dots between them, on a terminal in lines that fit it."""
-    lines = [words[0]]
-    for word in words[1:]:
-        longer = f"{lines[-1]} · {word}"
-        lines[-1:] = [longer] if look.full or len(COLOUR.sub("", longer)) <= look.width else [lines[-1], word]
-    return "\n".join(lines)
-
-
 def name_of(guess: Guess) -> str:
-    """Return API, direction and version of a guess, or all versions that read the same."""
-    title = guess.api.title if isinstance(guess.api, Alone) else ALONE.get(guess.api.name, "")
-    if title:
-        return title.format(versions=_versions(guess))
-    return f"{guess.api.name} {guess.direction} {_versions(guess)}" + ", body only" * (
-        not guess.header and guess.reason not in (Reason.GIVEN, Reason.GIVEN_API)
-    )
-
-
-def _versions(guess: Guess) -> str:
-    """Return the versions of a guess: `v1–v3, v5`."""
+    """Return API, direction and version of a guess, or all versions that read the same: `v1–v3, v5`."""
     runs: list[list[int]] = []
     for version in sorted(guess.versions or (guess.version,)):
         if runs and runs[-1][-1] == version - 1:
             runs[-1][1:] = [version]
         else:
             runs.append([version])
-    return ", ".join("–".join(f"v{version}" for version in run) for run in runs)
+    versions = ", ".join("–".join(f"v{version}" for version in run) for run in runs)
+    title = guess.api.title if isinstance(guess.api, Alone) else ALONE.get(guess.api.name, "")
+    if title:
+        return title.format(versions=versions)
+    return f"{guess.api.name} {guess.direction} {versions}" + ", body only" * (
+        not guess.header and guess.reason not in (Reason.GIVEN, Reason.GIVEN_API)
+    )
 
 
 def hex_text(data: bytes, piece: GuessedSpan, look: Look) -> tuple[str, bool]:
@@ -320,16 +302,13 @@ def json_line(data: bytes, piece: GuessedSpan, look: Look) -> tuple[bytes, bool]
         "header": message.header, "body": json_body(message, look),
         "confidence": found.sure.value,
         "notes": [*filter(None, [found.why()]), *(note(one, origin) for one in found.findings)],
-        "findings": [finding_object(one, origin) for one in found.findings], "fits": list(map(_fit, found.others)),
+        "findings": [finding_object(one, origin) for one in found.findings],
+        "fits": [{
+            "api": one.api.name, "versions": one.versions, "direction": one.direction,
+            "likelihood": float(f"{one.likelihood:.3g}"),
+        } for one in found.others],
         **mistake_members(piece, look),
     }, show_secrets=look.show_secrets), found.clean  # fmt: skip
-
-
-def _fit(guess: Guess) -> dict[str, Any]:
-    likelihood = float(f"{guess.likelihood:.3g}")
-    return {
-        "api": guess.api.name, "versions": guess.versions, "direction": guess.direction, "likelihood": likelihood,
-    }  # fmt: skip
 
 
 def _unknown(data: bytes, piece: GuessedSpan, look: Look) -> str:
@@ -339,7 +318,10 @@ def _unknown(data: bytes, piece: GuessedSpan, look: Look) -> str:
     if piece.empty:
         return look.paint("dim", f"{size} of zeros follow: {REST}") + "\n"
     if piece.mistake is not None:
-        said = [look.paint("heading", f"{size}, {intended(piece.mistake)} with a mistake")]
+        wrong = piece.mistake
+        probably = "" if wrong.sure is MistakeSure.CERTAIN else "probably "
+        message = f"{wrong.api} {wrong.direction} v{wrong.version}"
+        said = [look.paint("heading", f"{size}, {probably}a {message} with a mistake")]
     elif is_fill(inside) and len(inside) == len(data):
         said = [look.paint("heading", f"{size}, all {inside[0]:02x}: not a message"), *_wrapped(FILLED, look)]
     elif known:
@@ -359,3 +341,35 @@ def _wrapped(text: str, look: Look) -> list[str]:
 
 def _dim(text: str, look: Look) -> Sequence[str]:
     return [look.paint("dim", line) for line in _wrapped(text, look)]
+
+
+def alone(takes: Sequence[Take], bare: Bare | None) -> bool:
+    """Return whether what was given is bytes and nothing else, so that nobody need be told what was taken."""
+    (first, *others) = takes
+    return not others and not first.cut and not first.lost and first.odd < 0 and (
+        bare is None or (not bare.text[: first.start].strip() and not bare.text[first.end :].strip())
+    )  # fmt: skip
+
+
+def input_line(take: Take, bare: Bare, look: Look) -> str:
+    """Return what was taken: where it stands, in which form, how many bytes, and what is wrong with it."""
+    words = [
+        f"Taken from {bare.place(take.start)} to {bare.place(take.end)}",
+        take.form,
+        count(len(take.data), "byte"),
+    ]
+    if take.cut:
+        more = f", {take.more:,} more are missing" if take.more is not None else ""
+        words.append(f"truncated there{more}")
+    said = [look.paint("dim", " · ".join(words))]
+    if take.lost:
+        lost = f"✗ {count(take.lost, 'character')} U+FFFD: bytes were lost in a conversion to text; ff replaces each"
+        said.append(look.paint("bad", lost))
+    if take.odd >= 0:
+        byte = (take.odd - 1) // 2
+        odd = f"✗ an odd number of hex digits: one is missing at digit {take.odd}, byte 0x{byte:04x}; decoded as 0"
+        said.append(look.paint("bad", odd))
+    if take.parted >= 0:
+        parted = f"! a space inside a byte, after an odd number of hex digits ({take.parted}), was ignored"
+        said.append(look.paint("note", parted))
+    return "\n".join(said) + "\n"

@@ -8,7 +8,7 @@ none of them has a `=>`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -60,25 +60,16 @@ def message_sheets(api: Api, version: int) -> list[Sheet]:
         notes += _forms(struct)
         notes += [f"Also seen: {dialect.name}." for dialect, _ in api.dialects_of(direction, version)]
         title = f"{api.name} {direction.capitalize()} (Version: {version})"
-        sheet = Sheet(title, version, direction, struct, tuple(notes), header_version=number)
-        sheets += [_with_names(sheet, api.name), *_guide_sheets(api, sheet)]
+        names = GuideNames(api.name, direction, version, struct).of_fields
+        sheet = Sheet(title, version, direction, struct, tuple(notes), header_version=number, names=names)
+        sheets.append(sheet)
+        for guide, layout in api.guide_layouts(direction, version):
+            said = (f"The form in Kafka's protocol guide of {guide}, next to Kafka's own.", notes[0])
+            form = sheet._replace(title=f"{title} of the guide", struct=layout, notes=said, guide=guide)
+            names = GuideNames(api.name, direction, version, layout).of_fields
+            theirs = {path: [name for name in every if name[0] == guide] for path, every in names.items()}
+            sheets.append(form._replace(names={path: every for path, every in theirs.items() if every}))
     return sheets
-
-
-def _with_names(sheet: Sheet, api: str) -> Sheet:
-    """Return the sheet with the names that Kafka's guides use for its fields."""
-    names = GuideNames(api, "request" if sheet.direction == "request" else "response", sheet.version, sheet.struct)
-    return sheet._replace(names=names.of_fields)
-
-
-def _guide_sheets(api: Api, sheet: Sheet) -> Iterator[Sheet]:
-    """Yield the forms of the same version that only a guide shows."""
-    for guide, layout in api.guide_layouts("request" if sheet.direction == "request" else "response", sheet.version):
-        notes = (f"The form in Kafka's protocol guide of {guide}, next to Kafka's own.", *sheet.notes[:1])
-        other = sheet._replace(title=f"{sheet.title} of the guide", struct=layout, notes=notes, guide=guide)
-        named = _with_names(other, api.name)
-        theirs = {path: [name for name in names if name[0] == guide] for path, names in named.names.items()}
-        yield named._replace(names={path: names for path, names in theirs.items() if names})
 
 
 def message_sheet(name: str, version: int, struct: WireStruct) -> Sheet:
@@ -174,39 +165,30 @@ def sheet_text(sheet: Sheet, look: Look) -> str:
     notes = [look.paint("dim", line) for text in sheet.notes for line in wrap(text, narrow.width)]
     entries = aligned(legend(sheet.struct, sheet.names), narrow, ("name", "dim"))
     comments = [*entries, *([""] if entries and notes else []), *notes]
-    lines = [_painted(line, look) for line in bnf_lines(sheet)]
+    lines = []
+    for line in bnf_lines(sheet):
+        left, arrow, right = line.partition(" =>")
+        name = left.lstrip()
+        shown = look.paint("name" if len(name) < len(left) else "heading", name)
+        types = re.sub(r"\b[A-Z][A-Z0-9_]+\b", lambda word: look.paint("meaning", word[0]), right)
+        lines.append(f"{left[: len(left) - len(name)]}{shown}{arrow}{types}")
     lines += [""] * bool(comments) + [f"{look.paint('dim', '#')} {comment}".rstrip() for comment in comments]
     return "\n".join(lines) + "\n"
 
 
-def _painted(line: str, look: Look) -> str:
-    """Return a production with its title or name and its types in colour."""
-    left, arrow, right = line.partition(" =>")
-    name = left.lstrip()
-    shown = look.paint("name" if len(name) < len(left) else "heading", name)
-    words = re.sub(r"\b[A-Z][A-Z0-9_]+\b", lambda word: look.paint("meaning", word[0]), right)
-    return f"{left[: len(left) - len(name)]}{shown}{arrow}{words}"
-
-
 def legend(struct: WireStruct, names: Names) -> list[tuple[str, str]]:
-    """Return (name, text) for each field: what it means and what BNF leaves unsaid.
+    """Return (name, text) for each field: what it means, what BNF leaves unsaid, other names in Kafka's guides.
 
     Where fields of one name mean different things, the name is the end of the path that tells them apart.
     """
-    return named((path, "; ".join(filter(None, [field_text(field, around), called(names.get(path, ()))])))
-                 for path, field, around in walk(struct))  # fmt: skip
-
-
-def called(names: Iterable[tuple[str, str]]) -> str:
-    """Return the names that Kafka's guides use for a field where they differ; "" for none."""
-    listed = ", ".join(f"{name}\xa0({guide})" for guide, name in names)
-    return f"in the guides: {listed}" if listed else ""
-
-
-def field_text(field: Field, around: WireStruct) -> str:
-    """Return what a field means, and what its production in BNF leaves unsaid."""
-    noted = note(field, around)
-    return "; ".join(filter(None, [sentence(field), noted])) if noted else escape(field.about)
+    rows = []
+    for path, field, around in walk(struct):
+        noted = note(field, around)
+        said = [sentence(field), noted] if noted else [escape(field.about)]
+        if listed := ", ".join(f"{name}\xa0({guide})" for guide, name in names.get(path, ())):
+            said.append(f"in the guides: {listed}")
+        rows.append((path, "; ".join(filter(None, said))))
+    return named(rows)
 
 
 def note(field: Field, around: WireStruct) -> str:
@@ -218,9 +200,11 @@ def note(field: Field, around: WireStruct) -> str:
         parts.append(f"{'optional' if around.front else 'tagged'} field {field.tag}{', an array' if array else ''}")
     if isinstance(node, NullableStruct) or (array and nullable(node)):
         parts.append("may be null")
-    item = node.item if isinstance(node, WireArray) else node
-    parts += filter(None, [_kind(item, around, field.about), _default(field)])
-    return "; ".join(parts)
+    parts.append(_kind(node.item if isinstance(node, WireArray) else node, around, field.about))
+    if (value := field.initial) is not NO_DEFAULT:
+        said = "null" if value is None else str(value).lower() if isinstance(value, bool) else value
+        parts.append(f"default {said}")
+    return "; ".join(filter(None, parts))
 
 
 def nullable(node: Node) -> bool:
@@ -228,38 +212,21 @@ def nullable(node: Node) -> bool:
     return isinstance(node, NullableStruct) or bool(getattr(node, "nullable", False))
 
 
-def _default(field: Field) -> str:
-    if field.initial is NO_DEFAULT:
-        return ""
-    value = field.initial
-    return f"default {'null' if value is None else str(value).lower() if isinstance(value, bool) else value}"
-
-
 def _kind(node: Node, around: WireStruct, about: str) -> str:
     """Return what the values of a type stand for; without their unit if `about` names it."""
     if isinstance(node, RecordsNode):
         return "a record set: kdbg grammar records"
     if node.kind == "secret":
-        return _secret(str(getattr(node, "when", "")), around)
+        when = getattr(node, "when", "")
+        sibling = next((field.node for field in around.fields if field.name == when), None)
+        reason = "is true" if isinstance(sibling, Fixed) and sibling.boolean else "suggests a password"
+        return f"secret{f' if {when} {reason}' if when else ''}: shown only with --show-secrets"
     if isinstance(node, Sized) and node.holds:
         return "may contain a payload: kdbg grammar payloads"
     kind = "" if node.kind in _UNITS and UNIT.search(about) else _KINDS.get(node.kind, "")
-    return "; ".join(filter(None, [kind, values(node.kind, node.names or {})]))
-
-
-def _secret(when: str, around: WireStruct) -> str:
-    """Return the condition under which kdbg hides the field."""
-    if not when:
-        return "secret: shown only with --show-secrets"
-    sibling = next((field.node for field in around.fields if field.name == when), None)
-    boolean = isinstance(sibling, Fixed) and sibling.boolean
-    return f"secret if {when} {'is true' if boolean else 'suggests a password'}: shown only with --show-secrets"
-
-
-def values(kind: str, names: Mapping[int, str]) -> str:
-    """Return the named values, or bits, of a field, with a no-break space between value and name."""
-    bit = "bit\xa0" if kind == "bits" else ""
-    return ", ".join(f"{bit}{value}\xa0{name}" for value, name in names.items())
+    bit = "bit\xa0" if node.kind == "bits" else ""
+    values = ", ".join(f"{bit}{value}\xa0{name}" for value, name in (node.names or {}).items())
+    return "; ".join(filter(None, [kind, values]))
 
 
 _UNITS = ("timestamp", "duration")

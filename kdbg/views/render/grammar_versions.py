@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,20 +45,15 @@ class VersionStep(NamedTuple):
     changes: list[str]
 
 
-def steps(api: Api, direction: Direction) -> list[VersionStep]:
-    """Return what each version but the first changed against the one before it."""
-    return [_step(api, direction, version) for version in api.versions[1:]]
-
-
-def _step(api: Api, direction: Direction, version: int) -> VersionStep:
-    return step(version, api.at(direction, version - 1), api.at(direction, version))
-
-
-def step(version: int, old: WireStruct, new: WireStruct) -> VersionStep:
-    """Return what `version`, laid out as `new`, changed against the one before it, laid out as `old`."""
-    changes = [FLEXIBLE] if _flexible(new) and not _flexible(old) else []
-    changes += [OPTIONAL] if new.front and not old.front else []
-    return VersionStep(version, list(layout(old)) == list(layout(new)), changes + brief(old, new))
+def steps(versions: range, at: Callable[[int], WireStruct]) -> list[VersionStep]:
+    """Return what each version but the first changed against the one before it; `at` gives the layout of one."""
+    found = []
+    for version in versions[1:]:
+        old, new = at(version - 1), at(version)
+        changes = [FLEXIBLE] if _flexible(new) and not _flexible(old) else []
+        changes += [OPTIONAL] if new.front and not old.front else []
+        found.append(VersionStep(version, list(layout(old)) == list(layout(new)), changes + brief(old, new)))
+    return found
 
 
 def brief(old: WireStruct, new: WireStruct) -> list[str]:
@@ -67,25 +63,22 @@ def brief(old: WireStruct, new: WireStruct) -> list[str]:
     dropped.
     """
     shown: list[Change] = []
+    phrases = []
     for change in compare(old, new):
         inside = any(change.sign == it.sign and re.match(re.escape(it.path) + r"[.\[]", change.path) for it in shown)
-        form = change.type in TAGS or _classic(change.type) == _classic(change.former)
-        if not inside and not form:
-            shown.append(change)
-    return [f"{change.sign} {readable(change.path)}{_how(change)}" for change in shown]
-
-
-def _classic(type: str) -> str:
-    return type.removeprefix("compact_")
-
-
-def _how(change: Change) -> str:
-    if change.sign != "~":
-        return ""
-    old, new = _classic(change.former), _classic(change.type)
-    if new == f"nullable_{old}":
-        return " may be null"
-    return " never null" if old == f"nullable_{new}" else f" {change.former.upper()} → {change.type.upper()}"
+        before, after = change.former.removeprefix("compact_"), change.type.removeprefix("compact_")
+        if inside or change.type in TAGS or before == after:
+            continue
+        shown.append(change)
+        how = ""
+        if after == f"nullable_{before}":
+            how = " may be null"
+        elif before == f"nullable_{after}":
+            how = " never null"
+        elif change.sign == "~":
+            how = f" {change.former.upper()} → {change.type.upper()}"
+        phrases.append(f"{change.sign} {readable(change.path)}{how}")
+    return phrases
 
 
 def readable(path: str) -> str:
@@ -95,8 +88,18 @@ def readable(path: str) -> str:
 
 
 def overview(api: Api, directions: Sequence[Direction], look: Look) -> str:
-    """Return the page of an API: what it is for, its versions, and what each of them changed."""
-    rows = [row for version in api.versions for row in _rows(api, version, directions)]
+    """Return the page of an API: what it is for, its versions, and what each of them changed.
+
+    A version has a row for each direction; one if nothing changed, or it is the first.
+    """
+    rows = [(f"v{api.versions[0]}", "", "first version")]
+    for found in zip(*(steps(api.versions, partial(api.at, direction)) for direction in directions), strict=True):
+        version, unchanged = f"v{found[0].version}", f"= v{found[0].version - 1}"
+        if all(step.same for step in found):
+            rows.append((version, "", unchanged))
+            continue
+        texts = [changes_text(step) or unchanged for step in found]
+        rows += zip([version, ""], directions, texts, strict=False)
     return page(about(api), facts(api), rows, look)
 
 
@@ -136,18 +139,6 @@ def _headers(api: Api, direction: Direction) -> str:
     return "; ".join(words)
 
 
-def _rows(api: Api, version: int, directions: Sequence[Direction]) -> list[tuple[str, str, str]]:
-    """Return the rows of one version: one if both directions are unchanged or it is the first, else one a direction."""
-    if version == api.versions[0]:
-        return [(f"v{version}", "", "first version")]
-    found = [(direction, _step(api, direction, version)) for direction in directions]
-    if all(step.same for _, step in found):
-        return [(f"v{version}", "", f"= v{version - 1}")]
-    texts = [(d, changes_text(step)) for d, step in found]
-    rows = [(direction, text or f"= v{version - 1}") for direction, text in texts]
-    return [(f"v{version}" if i == 0 else "", *row) for i, row in enumerate(rows)]
-
-
 def changes_text(step: VersionStep) -> str:
     """Return the changes on one line, with no-break spaces so that none of them is split by wrapping."""
     return ", ".join(change.replace(" ", "\xa0") for change in step.changes)
@@ -160,7 +151,7 @@ def overview_object(api: Api, directions: Sequence[Direction]) -> dict[str, Any]
         "changes": [
             {"version": step.version, "direction": direction, "same_layout": step.same, "changes": step.changes}
             for direction in directions
-            for step in steps(api, direction)
+            for step in steps(api.versions, partial(api.at, direction))
         ],
     }
 
@@ -187,21 +178,26 @@ def diff_object(old: Sheet, new: Sheet) -> dict[str, Any]:
 
 
 def diff_text(old: Sheet, new: Sheet, look: Look) -> str:
-    """Return the differences of two versions as lines: + for what is new, - for what is gone, ~ for what changed."""
+    """Return the differences of two versions as lines: + for what is new, - for what is gone, ~ for what changed.
+
+    The heading is `Fetch Request (Version: 1 → 2)`, or both titles if they are of different messages.
+    """
     changes = [change for change in compare(old.struct, new.struct) if change.type not in TAGS]
-    rows = [*_frame(old, new), *map(_row, merged(changes))]
+    rows = _frame(old, new)
+    for change in merged(changes):
+        words = change.type.upper().replace(" OF ", " of ")
+        text = f"{change.former.upper()} → {words}" if change.former else words
+        rows.append((f"{change.sign} {readable(change.path)}", text))
     lines = aligned(rows, replace(look, colors=""), indent=2) if rows else ["  no difference"]
-    shown, style = [look.paint("heading", _title(old.title, new.title))], "dim"
+    one, other = old.title.rpartition(" "), new.title.rpartition(" ")
+    title = f"{old.title} → {new.title}"
+    if one[0] == other[0]:
+        title = f"{one[0]} {one[2].removesuffix(')')} → {other[2]}"
+    shown, style = [look.paint("heading", title)], "dim"
     for line in lines:
         style = SIGNS.get(line[2], style)
         shown.append(look.paint(style, line))
     return "\n".join(shown) + "\n"
-
-
-def _title(old: str, new: str) -> str:
-    """Return `Fetch Request (Version: 1 → 2)`, or both titles if they are of different messages."""
-    one, other = old.rpartition(" "), new.rpartition(" ")
-    return f"{one[0]} {one[2].removesuffix(')')} → {other[2]}" if one[0] == other[0] else f"{old} → {new}"
 
 
 def _frame(old: Sheet, new: Sheet) -> list[tuple[str, str]]:
@@ -235,12 +231,6 @@ def merged(changes: list[Change]) -> list[Change]:
     return shown
 
 
-def _row(change: Change) -> tuple[str, str]:
-    words = change.type.upper().replace(" OF ", " of ")
-    text = f"{change.former.upper()} → {words}" if change.former else words
-    return f"{change.sign} {readable(change.path)}", text
-
-
 def payload_sheet(found: Payload, version: int) -> Sheet:
     """Return the grammar of one version with what stands in front of it, and its older forms as notes.
 
@@ -249,26 +239,20 @@ def payload_sheet(found: Payload, version: int) -> Sheet:
     if version not in found.versions:
         raise UnknownVersion(found.name, version, found.versions[0], found.versions[-1])
     sheet = message_sheet(found.name, version, found.framed(version))
-    notes = [f"Also seen: {form.note}{_by(form.quirk)}." for form in found.reading(version).former]
+    notes = []
+    for form in found.reading(version).former:
+        names = [one.name for one in QUIRKS[form.quirk].senders] if form.quirk else []
+        by = f", by {', '.join(names[:-1])} or {names[-1]}" if names else ""
+        notes.append(f"Also seen: {form.note}{by}.")
     return sheet._replace(notes=(*sheet.notes, *notes))
-
-
-def _by(quirk: str) -> str:
-    """Return who is known for a quirk, as the end of a sentence; "" where it is none."""
-    names = [one.name for one in QUIRKS[quirk].senders] if quirk else []
-    return f", by {', '.join(names[:-1])} or {names[-1]}" if names else ""
-
-
-def payload_steps(found: Payload) -> list[VersionStep]:
-    """Return what each version but the first changed against the one before it."""
-    return [step(version, found.at(version - 1), found.at(version)) for version in found.versions[1:]]
 
 
 def payload_overview(found: Payload, look: Look) -> str:
     """Return the page of a payload: what its family is for, its versions, and what each of them changed."""
     rows = [(f"v{found.versions[0]}", "first version")]
     rows += [
-        (f"v{one.version}", f"= v{one.version - 1}" if one.same else changes_text(one)) for one in payload_steps(found)
+        (f"v{one.version}", f"= v{one.version - 1}" if one.same else changes_text(one))
+        for one in steps(found.versions, found.at)
     ]
     facts = [("name", found.name), ("versions", _versions(found))]
     if payload_aliases(found):
@@ -291,7 +275,9 @@ def payload_object(found: Payload) -> dict[str, Any]:
 
 def payload_overview_object(found: Payload) -> dict[str, Any]:
     """Return the page of a payload as a JSON object, changes included."""
-    changes = [{"version": it.version, "same_layout": it.same, "changes": it.changes} for it in payload_steps(found)]
+    changes = [
+        {"version": it.version, "same_layout": it.same, "changes": it.changes} for it in steps(found.versions, found.at)
+    ]
     return payload_object(found) | {"changes": changes}
 
 
@@ -314,7 +300,9 @@ def history_text(found: Sequence[DefinitionDiff], look: Look) -> str:
 def comparison_text(found: DefinitionDiff, look: Look, files: str = "") -> str:
     """Return the verdict, the broken rules with file, line and field, and the compatible changes."""
     broken, changes = found.broken, found.changes
-    verdict = f"not compatible: {rules(broken)} broken" if broken else "compatible"
+    names = list(dict.fromkeys(difference.rule for difference in broken))
+    rules = f"{count(len(names), 'rule')} ({', '.join(names)})"
+    verdict = f"not compatible: {rules} broken" if broken else "compatible"
     style = "bad" if broken else "good"
     lines = [f"{look.paint('heading', found.new.name)}{files} {look.paint(style, verdict)}"]
     if broken:
@@ -324,12 +312,6 @@ def comparison_text(found: DefinitionDiff, look: Look, files: str = "") -> str:
         lines += wrap("Changes that are compatible:" if broken else "Changed:", look.width)
         lines += aligned(map(_difference_row, changes), look, ("dim", "dim"), indent=2, widest=24)
     return "\n".join(lines) + "\n"
-
-
-def rules(broken: list[Difference]) -> str:
-    """Return how many rules are broken, and their names: `2 rules (…, …)`."""
-    names = list(dict.fromkeys(difference.rule for difference in broken))
-    return f"{count(len(names), 'rule')} ({', '.join(names)})"
 
 
 def _difference_row(it: Difference) -> tuple[str, str]:

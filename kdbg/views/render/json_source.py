@@ -17,7 +17,7 @@ from uuid import UUID
 from orjson import dumps, loads
 
 from ...protocol.grammars.payloads import SPECIAL
-from ...protocol.wire.nodes import Field, Fixed, Node, NullableStruct, Sized, UuidNode, Varint, WireArray, WireStruct
+from ...protocol.wire.nodes import Field, Fixed, Node, Sized, UuidNode, Varint, WireArray, WireStruct
 from ...protocol.wire.readings import runtime
 from ...protocol.wire.readings.batches import Batches
 from ...protocol.wire.readings.codegen import Unsuited
@@ -174,15 +174,11 @@ class Json(BlockSource):
             else:
                 self.items(count, depth, lambda depth: self.item(node.item, depth))
 
-        self.several(node, depth, inside)
+        self.counted(node.length, node.nullable, depth, inside)
         return ""
 
-    def several(self, node: WireArray | RecordsNode, depth: int, inside: Callable[[str, int], None]) -> None:
-        """Write what reads a count or size and, by `inside`, what comes behind it; null where that may be null."""
-        name = self.length(node.length, depth)
-        self.emit(depth)
-        self.guard_null(name, node.nullable, depth, lambda depth: self.line(depth, 'add(b"null")'))
-        inside(name, depth + 1)
+    def null(self, depth: int) -> None:
+        self.line(depth, 'add(b"null")')
 
     def items(self, count: str, depth: int, item: Callable[[int], None]) -> None:
         """Write the loop over items, with what stands around and between them."""
@@ -197,26 +193,8 @@ class Json(BlockSource):
         self.loop(count, depth, inside)
         self.line(depth, f'add(b"]" if {count} else b"[]")')
 
-    def item(self, node: Node, depth: int) -> None:
-        self.read(node, depth)
-        self.emit(depth)
-
-    def nullable_struct(self, node: NullableStruct, depth: int) -> str:
-        self.emit(depth)
-        self.marked(node, depth, lambda depth: self.line(depth, 'add(b"null")'),
-                    lambda depth: self.item(node.struct, depth))  # fmt: skip
-        return ""
-
-    def records(self, node: RecordsNode, depth: int) -> str:
-        write = self.named("records", record_set_writer(node))
-
-        def inside(size: str, depth: int) -> None:
-            self.line(depth, f"if pos + {size} > len(data): raise Unreadable")
-            self.line(depth, f"{write}(data, pos, pos + {size}, out, odd)")
-            self.line(depth, f"pos += {size}")
-
-        self.several(node, depth, inside)
-        return ""
+    def record_set(self, node: RecordsNode, end: str) -> str:
+        return f"{self.named('records', record_set_writer(node))}(data, pos, {end}, out, odd)"
 
 
 @cache

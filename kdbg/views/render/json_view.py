@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TypeAlias
 from uuid import UUID
 
 from orjson import Fragment
@@ -12,20 +12,15 @@ from ...exchanges.messages.message import NO_HEADER, grammar_of, header_grammar
 from ...protocol.findings import Finding
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
-from ...protocol.wire.language import Direction
+from ...protocol.wire.language import DIRECTIONS
 from ...protocol.wire.readings.codegen import UNREADABLE
 from ...protocol.wire.readings.runtime import Odd
 from .json_source import JsonWriter, json_writer
 from .jsonlines import Json, Topics, dump, errors_of, exchange_object, half_object, has_uuids, json_line, record_sets
 from .style import Look
 
-
-class Writers(NamedTuple):
-    """What writes the bodies of one API and version, and whether they name topics by ids."""
-
-    request: JsonWriter | None
-    response: JsonWriter | None
-    by_id: bool
+Writers: TypeAlias = tuple[JsonWriter | None, JsonWriter | None, bool]
+"""What writes requests and responses of one API and version, and whether they name topics by ids."""
 
 
 class JsonView:
@@ -45,18 +40,24 @@ class JsonView:
         request, response, api = exchange.request, exchange.response, exchange.api
         if request is None or request.missing or api is None or exchange.lines or (response and response.missing):
             return None
-        writers = self._writers.get((api, exchange.version)) or self._compiled(api, exchange.version)
-        if writers.request is None or (writers.response is None and response is not None):
+        write, write_response, by_id = self._writers.get((api, exchange.version)) or self._compiled(
+            api, exchange.version
+        )
+        if write is None or (write_response is None and response is not None):
             return None
-        names = self._names(exchange) if writers.by_id else {}
-        if names is None:
-            return None
+        names: dict[str, str] = {}
+        for rows, _, _ in exchange.outlines() if by_id else ():
+            for topic, *_ in rows:
+                if type(topic) is UUID and self.topics.get(topic, topic) in SPECIAL:
+                    return None  # payloads may be opened
+                if type(topic) is UUID and topic in self.topics:
+                    names[str(topic)] = self.topics[topic]
         answer: Json | None = None
         erring, more = False, tuple[Finding, ...]()
         try:
-            asked, failed, odd = _write(request, writers.request)
-            if response is not None and writers.response is not None:
-                answer, erring, more = _write(response, writers.response)
+            asked, failed, odd = _write(request, write)
+            if response is not None and write_response is not None:
+                answer, erring, more = _write(response, write_response)
         except UNREADABLE:
             return None
         errors = errors_of(exchange, self.topics) if failed or erring else []
@@ -65,30 +66,14 @@ class JsonView:
     def _compiled(self, api: Api, version: int) -> Writers:
         """Return the writers of an API's version, made on first use."""
         sides = grammar_of(api, version, "request"), grammar_of(api, version, "response")
-        if version not in api.versions or (self.look.hide_values and any(map(record_sets, sides))):
-            found = Writers(None, None, False)
-        else:
-            asks, answers = (self._writer(api, version, side) for side in ("request", "response"))
-            found = Writers(asks, answers, any(map(has_uuids, sides)))
-        self._writers[api, version] = found
+        writers: list[JsonWriter | None] = [None, None]
+        if version in api.versions and not (self.look.hide_values and any(map(record_sets, sides))):
+            for side, direction in enumerate(DIRECTIONS):
+                header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
+                writers[side] = json_writer(header, sides[side]) if api.reads(direction, version) else None
+        request, response = writers
+        found = self._writers[api, version] = request, response, any(map(has_uuids, sides))
         return found
-
-    def _writer(self, api: Api, version: int, direction: Direction) -> JsonWriter | None:
-        if not api.reads(direction, version):
-            return None
-        header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
-        return json_writer(header, grammar_of(api, version, direction))
-
-    def _names(self, exchange: Exchange) -> dict[str, str] | None:
-        """Return the names of topics that are named by id alone; None where payloads may be opened."""
-        known: dict[str, str] = {}
-        for rows, _, _ in exchange.outlines():
-            for topic, *_ in rows:
-                if type(topic) is UUID and self.topics.get(topic, topic) in SPECIAL:
-                    return None
-                if type(topic) is UUID and topic in self.topics:
-                    known[str(topic)] = self.topics[topic]
-        return known
 
 
 def _write(half: CapturedMessage, write: JsonWriter) -> tuple[Json, bool, tuple[Finding, ...]]:

@@ -18,7 +18,7 @@ from uuid import UUID
 
 import orjson
 
-from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, LogLine, PointView, split_object, tcp_object
+from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, LogLine, split_object, tcp_object
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import UNTIMED, Message, errors_in
 from ...exchanges.messages.peers import Attempts, connection_object, endpoint
@@ -32,7 +32,7 @@ from ...protocol.wire.records import RecordsNode
 from .exchange_header import findings_of
 from .findings import finding_object, note
 from .style import Look
-from .values import Escapes, iso
+from .values import Memo, iso
 from .without_values import shown_body
 
 Path = tuple[str, ...]
@@ -60,13 +60,14 @@ def exchange_object(
 ) -> Json:  # fmt: skip
     """Return an exchange as a JSON object around its halves; `names` are those of topics that it names only by id."""
     latency, api, timing = exchange.latency, exchange.api, exchange.timing
+    numbered = (api is None or api.key >= 0) and exchange.correlation_id != UNNUMBERED  # SASL tokens have no header
     return {
         "connection": connection_object(exchange.peers),
         "api": api.name if api is not None else None,
         "api_key": api.key if api is not None and api.key >= 0 else None,
         "api_version": exchange.version if api is not None and api.key >= 0 <= exchange.version else None,
         "number": exchange.number,
-        "correlation_id": _correlation_id(exchange),
+        "correlation_id": exchange.correlation_id if numbered else None,
         "client_id": exchange.client_id,
         "latency_ms": None if latency is None else latency / 1e6,
         **({"split": split_object(timing), "tcp": tcp_object(timing)} if timing is not None else {}),
@@ -75,7 +76,7 @@ def exchange_object(
         "findings": [*map(finding_object, findings)],
         **({"topic_names": names} if names else {}),
         **(dict.fromkeys(("capture_points", "places"), points_object(exchange)) if exchange.capture_points else {}),
-        **({"log": [*map(line_object, exchange.lines)]} if exchange.lines else {}),
+        **({"log": [*map(_line_object, exchange.lines)]} if exchange.lines else {}),
         "request": request,
         "response": response,
     }
@@ -83,11 +84,7 @@ def exchange_object(
 
 def attempts_json(found: Sequence[Attempts], look: Look = HIDDEN) -> bytes:
     """Return one object per line: as for exchanges, with `attempts` in place of the messages."""
-    return b"".join(dump(_attempts_object(one)) for one in found)
-
-
-def _attempts_object(one: Attempts) -> dict[str, Any]:
-    return {
+    return b"".join(dump({
         "connection": {"client": one.host, "broker": endpoint(one.broker), "id": one.number},
         "api": None, "api_key": None, "api_version": None, "number": None, "correlation_id": None, "client_id": None,
         "latency_ms": None, "errors": [], "notes": [note(one.finding)], "findings": [finding_object(one.finding)],
@@ -96,13 +93,7 @@ def _attempts_object(one: Attempts) -> dict[str, Any]:
             "tries": one.tries, "since": one.since / 1e9, "until": one.until / 1e9, "first_packet": one.first_packet,
         },
         "request": None, "response": None,
-    }  # fmt: skip
-
-
-def _correlation_id(exchange: Exchange) -> int | None:
-    """Return the correlation id; None of SASL tokens without header, and where nobody says."""
-    spoken = exchange.api is None or exchange.api.key >= 0
-    return exchange.correlation_id if spoken and exchange.correlation_id != UNNUMBERED else None
+    }) for one in found)  # fmt: skip
 
 
 def _half(
@@ -131,8 +122,7 @@ def half_object(half: CapturedMessage, body: Any) -> Json:
     }  # fmt: skip
 
 
-def line_object(line: LogLine) -> dict[str, Any]:
-    """Return a line as JSON has it."""
+def _line_object(line: LogLine) -> Json:
     when = iso(line.time) if line.time != UNTIMED else None
     said = {"dialect": line.dialect, "line": line.number, "half": line.half, "time_utc": when}
     return {"file": line.log, **said} if line.log else said
@@ -142,24 +132,20 @@ def points_object(exchange: Exchange) -> Json:
     """Return where an exchange was seen, and what became of its time; durations are milliseconds."""
     points = exchange.capture_points
     assert points is not None, "not merged"
-    there, back, ahead = points.there, points.back, points.ahead
+    times = []
+    for point in points.seen:
+        ends = {"client": point.client, "broker": point.broker} if point.client else {}
+        halves = {"request": _half_object(point.request), "response": _half_object(point.response)}
+        times.append({"file": point.file, **ends, "latency_ms": _ms(point.latency), **halves})
     return {
-        "times": [_point_object(point) for point in points.seen],
+        "times": times,
         "identity": "certain" if points.certain else "likely",
         "network_ms": _ms(points.network),
         "broker_ms": _ms(points.broker),
-        "there_ms": _bounds(there),
-        "back_ms": _bounds(back),
-        "clock_ahead_ms": _bounds(ahead),
+        "there_ms": _bounds(points.there),
+        "back_ms": _bounds(points.back),
+        "clock_ahead_ms": _bounds(points.ahead),
     }
-
-
-def _point_object(place: PointView) -> Json:
-    ends = {"client": place.client, "broker": place.broker} if place.client else {}
-    return {
-        "file": place.file, **ends, "latency_ms": _ms(place.latency),
-        "request": _half_object(place.request), "response": _half_object(place.response),
-    }  # fmt: skip
 
 
 def _half_object(half: Half | None) -> Json | None:
@@ -245,14 +231,15 @@ def printable(line: bytes) -> bytes:
     return text.translate(ESCAPED).encode()
 
 
-def _escaped(letter: str) -> str:
+def _escaped(code: int) -> str:
     """Return a character of JSON, as an escape unless it is printable."""
+    letter = chr(code)
     if letter.isprintable():
         return letter
     return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"
 
 
-ESCAPED: Final = Escapes(_escaped)
+ESCAPED: Final = Memo(_escaped)
 
 
 def _veiled(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...analysis.pasted.phrases import Match, code_of, matches
@@ -91,9 +91,11 @@ def _repeats(said: Statement, other: Statement) -> bool:
 
 def phrases_text(said: Sequence[Statement], look: Look) -> str:
     """Return statements as text."""
-    return "\n".join(
-        "\n".join([*_wrapped(one.head, look, "heading"), *_wrapped(one.advice, look, ""), ""]) for one in said
-    )
+    blocks = []
+    for one in said:
+        head = [look.paint("heading", line) for line in paragraph(one.head, look.width)]
+        blocks.append("\n".join([*head, *paragraph(one.advice, look.width), ""]))
+    return "\n".join(blocks)
 
 
 def _statement(match: Match, text: str) -> Statement | None:
@@ -110,9 +112,9 @@ def _statement(match: Match, text: str) -> Statement | None:
     shown = {name: _shown(name, value) for name, value in values.items()} | _derived(values, api)
     head, advice = _filled(phrase.sentence, shown), _filled(phrase.advice, shown)
     if "shown" in values:
-        advice = " ".join(
-            filter(None, map(_error_text, dict.fromkeys(re.findall(r"errorCode=(-?\d+)", values["shown"]))))
-        )
+        codes = dict.fromkeys(map(int, re.findall(r"errorCode=(-?\d+)", values["shown"])))
+        errors = [ERRORS[code] for code in codes if code and code in ERRORS]
+        advice = " ".join(f"errorCode {one.code} is {one.name}: {one.text}" for one in errors)
     number, meaning = _wire(values)
     if meaning is not None and number is not None:
         unsure = "id" in values
@@ -123,16 +125,15 @@ def _statement(match: Match, text: str) -> Statement | None:
 
 def _filled(sentence: str, shown: dict[str, str]) -> str:
     """Return a sentence with its values; without the parts in brackets that have none."""
-    text = re.sub(r"\[([^\]]*)\]", lambda part: part[1] if _has_all(part[1], shown) else "", sentence)
-    return VALUE.sub(lambda found: _with_noun(shown.get(found[1], ""), found[2]), text)
 
+    def part(found: re.Match[str]) -> str:
+        return found[1] if all(value[1] in shown for value in VALUE.finditer(found[1])) else ""
 
-def _has_all(part: str, shown: dict[str, str]) -> bool:
-    return all(found[1] in shown for found in VALUE.finditer(part))
+    def value(found: re.Match[str]) -> str:
+        text = shown.get(found[1], "")
+        return count(int(text.replace(",", "")), found[2]) if found[2] and text else text
 
-
-def _with_noun(value: str, noun: str | None) -> str:
-    return count(int(value.replace(",", "")), noun) if noun and value else value
+    return VALUE.sub(value, re.sub(r"\[([^\]]*)\]", part, sentence))
 
 
 def _shown(name: str, value: str) -> str:
@@ -171,12 +172,6 @@ def _error(values: dict[str, str]) -> Error | None:
         return None
     code = code_of(values["told"])
     return ERRORS[code] if code is not None else error_named(re.split(r"[.:(\"]", values["told"])[0])
-
-
-def _error_text(code: str) -> str:
-    """Return what an error code means; "" for none."""
-    error = ERRORS.get(int(code))
-    return f"errorCode {code} is {error.name}: {error.text}" if error is not None and error.code else ""
 
 
 def _size(match: Match, text: str) -> Statement:
@@ -235,14 +230,6 @@ def unrecognised(text: str) -> InputError | None:
 def names_in(text: str) -> list[str]:
     """Return the names of APIs and error codes that a text has in Kafka's spelling."""
     words = set(re.findall(r"\b(?:[A-Z][a-z]+){2,}\b|\b[A-Z]+(?:_[A-Z]+)+\b", text[: 1 << 20]))
-    return [*_api_names(words), *(error.name for error in ERRORS.values() if error.name in words)]
-
-
-def _api_names(words: set[str]) -> Iterator[str]:
-    for api in apis():
-        if {api.name, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", api.name).upper()} & words:
-            yield api.name
-
-
-def _wrapped(text: str, look: Look, style: str) -> list[str]:
-    return [look.paint(style, line) if style else line for line in paragraph(text, look.width)]
+    called = {api.name: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", api.name).upper() for api in apis()}
+    named = [name for name, constant in called.items() if name in words or constant in words]
+    return [*named, *(error.name for error in ERRORS.values() if error.name in words)]

@@ -31,8 +31,12 @@ def quoted(value: Value, most: int) -> str:
     if value.kind == "null":
         return "null"
     if value.kind == "bytes":
-        return _shortened_bytes(value.data, most)
-    shown = quote(value.data) if value.kind == "text" else escape_json(json_text(value))
+        whole = octets(value.data)
+        if len(whole) <= most or isinstance(value.data, Hidden):
+            return whole
+        head = f"{amounts.count(len(value.data), 'byte')}  "
+        return f"{head}{value.data[: max((most - len(head)) // 3, 1)].hex(' ')}…"
+    shown = quote(value.data) if value.kind == "text" else printable(json_text(value).encode()).decode()
     if 2 * len(shown) <= most or cells(shown) <= most:  # no letter is wider than two columns
         return shown
     whole = value.data if value.kind == "text" else json_text(value)
@@ -41,19 +45,6 @@ def quoted(value: Value, most: int) -> str:
     if cells(shown) <= len(length) + 1:
         return shown
     return f"{cut(shown, max(most - len(length) + 1, 2)).removesuffix('…')}{length}"
-
-
-def _shortened_bytes(data: bytes, most: int) -> str:
-    whole = octets(data)
-    if len(whole) <= most or isinstance(data, Hidden):
-        return whole
-    head = f"{amounts.count(len(data), 'byte')}  "
-    return f"{head}{data[: max((most - len(head)) // 3, 1)].hex(' ')}…"
-
-
-def escape_json(line: str) -> str:
-    """Return JSON with JSON's own escapes in place of what is not printable."""
-    return printable(line.encode()).decode()
 
 
 def plain_text(value: Value) -> str:
@@ -76,16 +67,14 @@ def json_form(value: Value) -> Any:
 
 def header_texts(headers: Any, null: str = "null") -> list[tuple[str, str]]:
     """Return keys and values of headers as text: values in hex where they are no UTF-8."""
-    return [(key or "", null if value is None else _header(value)) for key, value in headers]
-
-
-def _header(value: bytes) -> str:
-    if isinstance(value, Hidden):
-        return octets(value)
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value.hex()
+    found = []
+    for key, value in headers:
+        try:
+            shown = null if value is None else octets(value) if isinstance(value, Hidden) else value.decode()
+        except UnicodeDecodeError:
+            shown = value.hex()
+        found.append((key or "", shown))
+    return found
 
 
 def header_objects(headers: Any) -> list[dict[str, Any]]:

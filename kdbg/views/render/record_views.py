@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import InputError
@@ -54,7 +55,7 @@ class Lines:
         day, when = self._when(None if milliseconds is None else milliseconds * MILLISECOND)
         special = [(_style(mark), f"{mark}  ") for mark in marks(record)]
         if self.look.full:
-            return self._whole([("dim", when), *self._front(record, 0), *special, *self._content(record, self.most)])
+            return self._joined([("dim", when), *self._front(record, 0), *special, *self._content(record, self.most)])
         found: list[Piece] = [("dim", when), *self._front(record, _width(special) + len(when)), *special]
         return day + self._joined(found + self._content(record, self.most - _width(found)))
 
@@ -96,7 +97,7 @@ class Lines:
 
     def _content(self, record: CapturedRecord, room: int) -> list[Piece]:
         """Return key, value and headers, shortened to the room there is: the value gets most of it."""
-        headers = _headers(record)
+        headers = ", ".join(f"{escape(key)}={quote(value)}" for key, value in header_texts(record.headers))
         tail = f"  {headers}" if headers else ""
         key, value = value_column(record, "key", self.read), value_column(record, "value", self.read)
         left = room - _width([*self._reader_note(key), *self._reader_note(value)]) - 2
@@ -120,14 +121,10 @@ class Lines:
             width = self._widths[column] = min(wide, self.widest)
         return text + " " * (max(width - wide, 0) + 2)
 
-    def _whole(self, pieces: list[Piece]) -> str:
-        """Return the pieces painted."""
-        if not self.look.colors:
-            return "".join([text for _, text in pieces]).rstrip() + "\n"
-        return self._joined(pieces)
-
     def _joined(self, pieces: list[Piece]) -> str:
         """Return the pieces painted, cut at the width."""
+        if self.look.full and not self.look.colors:
+            return "".join([text for _, text in pieces]).rstrip() + "\n"
         out, room = [], self.most
         for style, text in pieces:
             if room <= 0:
@@ -136,10 +133,6 @@ class Lines:
             room -= cells(shown)
             out.append(self.look.paint(style, shown) if style else shown)
         return "".join(out).rstrip() + "\n"
-
-
-def _headers(record: CapturedRecord) -> str:
-    return ", ".join(f"{escape(key)}={quote(value)}" for key, value in header_texts(record.headers))
 
 
 def _width(pieces: list[Piece]) -> int:
@@ -227,6 +220,7 @@ def number(value: int | None) -> str:
     return NONE if value is None else str(value)
 
 
+PARTS: tuple[Part, Part] = ("key", "value")
 COLUMNS = (
     "time", "timestamp", "topic", "partition", "offset", "way", "client_id", "exchange", "connection", "key", "value",
     "headers", "codec", "producer_id", "producer_epoch", "sequence", "control", "transaction", "error",
@@ -235,42 +229,30 @@ OPEN = "open"
 """The state of a transaction whose outcome was not seen by then."""
 
 
-class JsonRecords:
-    """Renders records as JSON Lines; keys and values as `kdbg decode --format json` has them, or as they were read."""
-
-    def __init__(self, read: ReadBytes, *, secrets: bool = False) -> None:
-        self.read, self.secrets = read, secrets
-
-    def __call__(self, record: CapturedRecord) -> bytes:
-        """Return the line of a record, newline included."""
-        key, value = value_column(record, "key", self.read), value_column(record, "value", self.read)
-        found = columns(record) | {
-            "key": json_form(key), "value": json_form(value), "headers": header_objects(record.headers),
-        }  # fmt: skip
-        if record.topic_id is not None:
-            found["topic_id"] = str(record.topic_id)
-        for part, read in (("key", key), ("value", value)):
-            told = {"about": read.about, "schema_id": read.schema_id, "problem": read.problem}
-            found |= {f"{part}_{name}": item for name, item in told.items() if item}
-        if not record.sound:
-            found["checksum"] = "wrong"
-        return dump(found, show_secrets=self.secrets)
+def json_record(record: CapturedRecord, read: ReadBytes, *, secrets: bool = False) -> bytes:
+    """Return a record as a line of JSON; its key and value as `kdbg decode --format json` has them, or as read."""
+    key, value = value_column(record, "key", read), value_column(record, "value", read)
+    found = columns(record) | {
+        "key": json_form(key), "value": json_form(value), "headers": header_objects(record.headers),
+    }  # fmt: skip
+    if record.topic_id is not None:
+        found["topic_id"] = str(record.topic_id)
+    for part, shown in (("key", key), ("value", value)):
+        told = {"about": shown.about, "schema_id": shown.schema_id, "problem": shown.problem}
+        found |= {f"{part}_{name}": item for name, item in told.items() if item}
+    if not record.sound:
+        found["checksum"] = "wrong"
+    return dump(found, show_secrets=secrets)
 
 
-class CsvRecords:
-    """Renders records as CSV; what is no text in a key or value is hex, or JSON where a reader read it."""
-
-    def __init__(self, read: ReadBytes, *, raw: bool = False) -> None:
-        self.read, self.raw = read, raw
-
-    def __call__(self, record: CapturedRecord) -> str:
-        """Return the line of a record, newline included."""
-        key, value = (value_column(record, part, self.read) for part in ("key", "value"))
-        found = columns(record) | {
-            "key": _cell(key), "value": _cell(value),
-            "headers": header_objects(record.headers) if record.headers else None,
-        }  # fmt: skip
-        return csv_line([found[name] for name in COLUMNS], raw=self.raw)
+def csv_record(record: CapturedRecord, read: ReadBytes, *, raw: bool = False) -> str:
+    """Return the line of CSV of a record; what is no text in key or value is hex, or JSON where a reader read it."""
+    found = columns(record)
+    for part in PARTS:
+        value = value_column(record, part, read)
+        found[part] = None if value.kind == "null" else plain_text(value)
+    found["headers"] = header_objects(record.headers) if record.headers else None
+    return csv_line([found[name] for name in COLUMNS], raw=raw)
 
 
 def value_column(record: CapturedRecord, part: Part, read: ReadBytes) -> Value:
@@ -292,10 +274,6 @@ def columns(record: CapturedRecord) -> dict[str, Any]:
         "transaction": record.outcome or (OPEN if is_open(record) else None),
         "error": error_name(record.error) if record.error else None,
     }  # fmt: skip
-
-
-def _cell(value: Value) -> str | None:
-    return None if value.kind == "null" else plain_text(value)
 
 
 RecordView: TypeAlias = Callable[[Event], Text]
@@ -322,9 +300,9 @@ def record_view(format: str, look: Look, read: ReadBytes, *, watched: bool, raw:
             "", lambda event: lines.end(event) if isinstance(event, TransactionEnd) else lines(event), data=False
         )
     if format == "json":
-        return RecordsView("", _records(JsonRecords(read, secrets=look.show_secrets)), data=True)
+        return RecordsView("", _records(partial(json_record, read=read, secrets=look.show_secrets)), data=True)
     if format == "csv":
-        return RecordsView(csv_line(COLUMNS), _records(CsvRecords(read, raw=raw)), data=True)
+        return RecordsView(csv_line(COLUMNS), _records(partial(csv_record, read=read, raw=raw)), data=True)
     if "%" in format or "\\" in format:
         return RecordsView("", _records(Template(format, look, read, watched=watched)), data=True)
     known = ", ".join(FORMATS)

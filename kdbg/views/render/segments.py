@@ -155,19 +155,17 @@ class LogSummary(FileView):
         entry = message.body["records"][0] if message is not None and piece.whole else {}
         odd = piece.odd(message)
         bad = f"✗ {odd[0].kind}" if odd else ""
-        line = f"{piece.position:>9} {self._fields(entry, piece)} {size(piece.size):>5} "
+        fields = f"{'–':<13} {'–':<19} – {'–':<6} {'–':>4}"
+        if "magic" in entry:
+            codec = CODEC_NAMES[entry["attributes"] & CODEC_MASK] or "none"
+            first, last, newest, count = facts(entry)
+            offsets = f"{first}" if first == last else f"{first}–{last}"
+            time = dated(newest)[-27:-8] if newest >= 0 else "–"
+            fields = f"{offsets:<13} {time:<19} {entry['magic']} {codec:<6} {count:>4}"
+        line = f"{piece.position:>9} {fields} {size(piece.size):>5} "
         about = " ".join(filter(None, [bad, *_about(entry)]))
         about = about if self.look.full else cut(about, self.look.width - len(line))
         return f"{line}{self.look.paint('bad', about) if bad else about}".rstrip() + "\n"
-
-    def _fields(self, entry: dict[str, Any], piece: SegmentPiece) -> str:
-        if "magic" not in entry:
-            return f"{'–':<13} {'–':<19} – {'–':<6} {'–':>4}"
-        codec = CODEC_NAMES[entry["attributes"] & CODEC_MASK] or "none"
-        first, last, newest, count = facts(entry)
-        offsets = f"{first}" if first == last else f"{first}–{last}"
-        time = dated(newest)[-27:-8] if newest >= 0 else "–"
-        return f"{offsets:<13} {time:<19} {entry['magic']} {codec:<6} {count:>4}"
 
 
 def facts(entry: dict[str, Any]) -> tuple[int, int, int, int]:

@@ -1,4 +1,4 @@
-"""A table of numbers, on a screen, in a pipe, as JSON Lines and as CSV; and where the time of exchanges went.
+"""A table of numbers, on a screen, in a pipe, as JSON Lines and as CSV; and the first screen of `kdbg stats`.
 
 Text uses the width that it has, and leaves out what says nothing.
 
@@ -8,17 +8,20 @@ errors never are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...analysis.stats.dimensions import SECOND, Dimension, Key
-from ...analysis.stats.measures import MEASURES, ON, SPENT, Measure, Unit
+from ...analysis.stats.measures import MEASURES, ON, SPENT, Measure, Unit, named
+from ...analysis.stats.statistics import SECTIONS, Overview
 from ...analysis.stats.tally import PARTS, Tally
 from ...exchanges.messages.peers import endpoint
+from ...protocol.findings import Kind
+from ...protocol.findings.amounts import count, rounded
 from .columns import GAP
 from .style import Look
 from .summary import short, size
-from .values import cells, clocks, cut, escape, moment
+from .values import cells, clocks, cut, escape, latency, moment
 
 NONE = "–"
 
@@ -105,10 +108,6 @@ class Column(NamedTuple):
     def width(self) -> int:
         return max(map(cells, self.texts))
 
-    def within(self, width: int) -> Column:
-        """Return the column cut to a width."""
-        return self._replace(texts=[cut(text, width) for text in self.texts])
-
 
 def lines(
     by: Sequence[Dimension],
@@ -122,36 +121,25 @@ def lines(
     `measures` are those shown, in the order of their weight; all that say something, if not given, and which errors
     there were.
     """
-    heads = _dimensions(by, rows)
+    heads = []
+    for place, one in enumerate(by):
+        texts = [("" if place else key) if isinstance(key, str) else value_text(one, key[place]) for key, _ in rows]
+        styles = ["", *("bad" if tally.errors else "dim" for _, tally in rows)] if one.name == "error" else []
+        heads.append(Column([one.name, *texts], one.name == "partition", styles, one.name in CUT))
     wanted = [
         name for name in measures or WEIGHTS if name not in IF_ANY or any(MEASURES[name].of(tally) for _, tally in rows)
     ]
     if measures is None and "errors" in wanted and not any(one.name == "error" for one in by):
         wanted.append("error_names")
-    columns = {name: _measure(MEASURES[name], rows) for name in wanted}
+    columns = {}
+    for name in wanted:
+        measure = MEASURES[name]
+        texts = [measure.title, *(measure_text(measure, measure.of(tally)) for _, tally in rows)]
+        styles = ["", *["bad"] * len(rows)] if name in ("errors", "error_names") else []
+        columns[name] = Column(texts, measure.unit is not Unit.NAMES, styles)
     heads, shown = _fitted(heads, columns, width)
     ordered = [column for name, column in sorted(shown.items(), key=lambda item: list(MEASURES).index(item[0]))]
     return joined([*heads, *ordered], look, width)
-
-
-def _dimensions(by: Sequence[Dimension], rows: Sequence[tuple[Key | str, Tally]]) -> list[Column]:
-    heads = []
-    for place, one in enumerate(by):
-        texts = [one.name]
-        for key, _ in rows:
-            if isinstance(key, str):
-                texts.append("" if place else key)
-            else:
-                texts.append(value_text(one, key[place]))
-        styles = ["", *("bad" if tally.errors else "dim" for _, tally in rows)] if one.name == "error" else []
-        heads.append(Column(texts, one.name == "partition", styles, one.name in CUT))
-    return heads
-
-
-def _measure(one: Measure, rows: Sequence[tuple[Key | str, Tally]]) -> Column:
-    texts = [one.title, *(measure_text(one, one.of(tally)) for _, tally in rows)]
-    styles = ["", *["bad"] * len(rows)] if one.name in ("errors", "error_names") else []
-    return Column(texts, one.unit is not Unit.NAMES, styles)
 
 
 def _fitted(heads: list[Column], columns: dict[str, Column], width: int) -> tuple[list[Column], dict[str, Column]]:
@@ -159,13 +147,15 @@ def _fitted(heads: list[Column], columns: dict[str, Column], width: int) -> tupl
 
     def excess() -> int:
         shown = [*heads, *(column for name, column in columns.items() if name != "error_names")]
-        names = _longest(columns["error_names"]) + GAP if "error_names" in columns else 0
+        names = 0
+        if "error_names" in columns:  # which are wrapped
+            names = max(cells(part) + 1 for text in columns["error_names"].texts for part in text.split(", ")) + GAP
         return sum(column.width + GAP for column in shown) - GAP + names - width
 
     heads, columns = list(heads), dict(columns)
     _cut(heads, excess, COMFORT)
     for name in reversed(columns.copy()):
-        if excess() <= 0 or len(columns.keys() - {"error_names"}) <= FEWEST:
+        if excess() <= 0 or len(columns.keys() - {"error_names"}) <= 1:  # a measure stays, however narrow the screen is
             break
         if name not in ("errors", "error_names"):
             del columns[name]
@@ -180,11 +170,8 @@ def _cut(heads: list[Column], excess: Callable[[], int], least: int) -> None:
         if not places:
             return
         widest = max(places, key=lambda place: heads[place].width)
-        heads[widest] = heads[widest].within(max(heads[widest].width - left, least, heads[widest].width - 4))
-
-
-FEWEST = 1
-"""Measures that stay, however narrow the screen is; names of errors aside."""
+        width = max(heads[widest].width - left, least, heads[widest].width - 4)
+        heads[widest] = heads[widest]._replace(texts=[cut(text, width) for text in heads[widest].texts])
 
 
 def joined(columns: Sequence[Column], look: Look, width: int) -> Lines:
@@ -197,13 +184,22 @@ def joined(columns: Sequence[Column], look: Look, width: int) -> Lines:
             text.rjust(each - cells(text) + len(text)) if column.right else text.ljust(each - cells(text) + len(text))
             for text, each, column in zip(texts, widths, columns, strict=True)
         ]
-        last = [words[-1]] if columns[-1].right else _wrapped(texts[-1], width - start)
+        last = [words[-1]]
+        if not columns[-1].right:
+            last = [""]
+            for part in texts[-1].split(", ") if texts[-1] else []:  # lines break after commas
+                word = f"{last[-1]}, {part}" if last[-1] else part
+                if len(word) <= width - start or not last[-1]:
+                    last[-1] = word
+                else:
+                    last[-1] += ","
+                    last.append(part)
         pieces = []
-        for count, text in enumerate(last):
-            fronts = words[:-1] if not count else [" " * len(word) for word in words[:-1]]
+        for line, text in enumerate(last):
+            fronts = words[:-1] if not line else [" " * len(word) for word in words[:-1]]
             styled = [
                 look.paint(column.styles[number], word)
-                if number and column.styles and word.strip() not in QUIET
+                if number and column.styles and word.strip() not in ("", "0", NONE)
                 else word
                 for column, word in zip(columns, [*fronts, text], strict=True)
             ]
@@ -212,28 +208,6 @@ def joined(columns: Sequence[Column], look: Look, width: int) -> Lines:
     return Lines(look.paint("dim", made[0]), made[1:])
 
 
-QUIET = ("", "0", "–")
-
-
-def _longest(column: Column) -> int:
-    """Return how wide a column of lists must be, if they are wrapped."""
-    return max(cells(part) + 1 for text in column.texts for part in text.split(", "))
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Return the text in lines, broken behind commas."""
-    found = [""]
-    for part in text.split(", ") if text else []:
-        word = f"{found[-1]}, {part}" if found[-1] else part
-        if len(word) <= width or not found[-1]:
-            found[-1] = word
-        else:
-            found[-1] += ","
-            found.append(part)
-    return found
-
-
-HEADING = "where the time went"
 SHOWN = ("p50", "p95", "sum")
 
 
@@ -245,7 +219,7 @@ def spent_lines(
     The names of a row stand at its first line. Rows of which nothing is known have no line.
     """
     heads: list[list[str]] = [[one.name] for one in by]
-    parts = [HEADING]
+    parts = ["where the time went"]
     numbers: list[list[str]] = [[title] for title in SHOWN]
     for key, tally in rows:
         first = True
@@ -302,3 +276,117 @@ def csv_head(by: Sequence[Dimension], *, timed: bool = False) -> str:
     from .answers import csv_line
 
     return csv_line([*(one.name for one in by), *measures(timed=timed)])
+
+
+SECTION_MEASURES = {
+    "clients": ("exchanges", "errors", "request_bytes", "response_bytes", "connections", "no_response"),
+    "brokers": ("exchanges", "errors", "p50_ms", "p95_ms", "p99_ms", "request_bytes", "response_bytes", "connections"),
+    "apis": (
+        "exchanges",
+        "errors",
+        "p50_ms",
+        "p95_ms",
+        "p99_ms",
+        "request_bytes",
+        "response_bytes",
+        "max_ms",
+        "no_response",
+    ),
+    "errors": ("errors", "first_time", "last_time"),
+}
+"""Section by section the measures shown, those of the most weight first."""
+SECTION_WEIGHTS = {"errors": 0.6, "apis": 0.7}
+"""How readily rows of a section are left out where there is no room for all, 1 for most."""
+TIMES = "latencies (±1%) exclude the allowed wait, such as fetch.max.wait.ms"
+"""The note below."""
+
+
+def screen(
+    found: Overview,
+    findings: Mapping[str, int],
+    packets: int | None,
+    look: Look,
+    width: int = ANY_WIDTH,
+    height: int | None = None,
+) -> str:
+    """Return the screen; with a `height` no more lines than that, as far as every section keeps a row.
+
+    `findings` are all, with those that belong to no exchange; `packets` how many were read, None if unknown.
+    """
+    head, tail = _head(found.total, packets, look), _tail(found, findings, look)
+    sections = {}
+    for name, table in found.items():
+        if table.rows:
+            rows: list[tuple[Key | str, Tally]] = list(table.sorted("errors" if name == "errors" else None))
+            rows += [("others", table.others)] if table.others is not None else []
+            sections[name] = lines(table.by, rows, look, width, SECTION_MEASURES[name])
+    room = None if height is None else height - len(head) - len(tail)
+    airy = room is None or sum(2 + _many(part.rows) for part in sections.values()) + 1 <= room
+    if room is not None and not airy:
+        room -= len(sections)
+        _shorten(sections, room)
+    made = head
+    for name, part in sections.items():
+        left = len(found[name].rows) - len(part.rows)
+        more = [look.paint("dim", f"… {left:,} more: --by {','.join(SECTIONS[name])}")] if left else []
+        made = [*made, *([""] if airy else []), part.heading, *part.rows, *more]
+    return "\n".join([*made, *([""] if airy else []), *tail, ""])
+
+
+def _head(total: Tally, packets: int | None, look: Look) -> list[str]:
+    """Return the time span, and the totals."""
+    if not total.exchanges:
+        return [look.paint("heading", "no exchanges"), *([] if packets is None else [count(packets, "packet")])]
+    begin, end = moment(total.first)[:23], moment(total.last)[:23]
+    span = total.last - total.first
+    until = end[11:] if end[:10] == begin[:10] else end
+    rate = f" ({rounded(total.exchanges / span * 1e9)}/s)" if span > 0 else ""
+    parts = [
+        f"{count(total.exchanges, 'exchange')}{rate}",
+        count(len(total.connections), "connection"),
+        *([] if packets is None else [count(packets, "packet")]),
+        f"req {size(total.request_bytes)}B",
+        f"resp {size(total.response_bytes)}B",
+    ]
+    when = f"{begin} to {until} UTC · {latency(span)}" if span > 0 else f"{begin} UTC"
+    return [look.paint("heading", when), " · ".join(parts)]
+
+
+def _tail(found: Overview, findings: Mapping[str, int], look: Look) -> list[str]:
+    """Return what was not answered, what is odd, the normal steps, and what the times are."""
+    lines, total = [], found.total
+    if total.unanswered:
+        by_api = [(str(key[0] or "unknown"), tally.unanswered) for key, tally in found["apis"].sorted("no_response")]
+        listed = ", ".join(f"{name} {count:,}" for name, count in by_api if count)
+        lines.append(f"{look.paint('note', 'no response')}  {total.unanswered:,}: {listed}")
+    odd = sorted(
+        ((kind, count) for kind, count in findings.items() if kind != Kind.NO_RESPONSE), key=lambda item: -item[1]
+    )
+    if odd:
+        listed = ", ".join(f"{kind} {count:,}" for kind, count in odd)
+        lines.append(f"{look.paint('note', 'findings')}  {listed}  {look.paint('dim', f'kdbg explain {odd[0][0]}')}")
+    if total.steps:
+        listed = ", ".join(f"{name} {count:,}" for name, count in named(total.steps).items())
+        lines.append(look.paint("dim", f"expected errors  {listed}"))
+    if total.late.counts:
+        lines.append(look.paint("dim", TIMES))
+    return lines
+
+
+def _shorten(sections: dict[str, Lines], room: int) -> None:
+    """Leave out the last rows of the longest sections until all have room; each keeps one, and says what is missing."""
+    whole = {name: part.rows for name, part in sections.items()}
+
+    def used() -> int:
+        return sum(_many(part.rows) + (len(part.rows) < len(whole[name])) for name, part in sections.items())
+
+    while used() > room:
+        longest = max(sections, key=lambda name: _many(sections[name].rows) * SECTION_WEIGHTS.get(name, 1.0))
+        if len(sections[longest].rows) <= 1:
+            return
+        sections[longest] = sections[longest]._replace(rows=sections[longest].rows[:-1])
+
+
+def _many(rows: list[str]) -> int:
+    """Return how many lines rows take; some are wrapped."""
+    return sum(row.count("\n") + 1 for row in rows)

@@ -8,8 +8,8 @@ but never what went wrong: where that has no room, it has a line of its own. In 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ...exchanges.messages.exchange import Exchange
@@ -20,7 +20,7 @@ from ...protocol.findings import Finding
 from ...protocol.wire import Api
 from ...protocol.wire.readings.outline import Outline
 from .style import Look
-from .summary_subjects import SummarySubject, Topics, Wrong, about
+from .summary_subjects import SummarySubject, Topics, about
 from .values import MOST_KEPT, Clock, cells, cut, escape
 
 LONG_POLL = 10_000_000
@@ -30,30 +30,23 @@ EPOCHS = {"member_epoch": "epoch", "generation_id": "generation", "generation_id
 _MEMBER = "generation_id", "member_id", "group_instance_id"
 _TRANSACTION = ("transactional_id", "v3_and_below_transactional_id"), ()
 _OF_NEW_GROUPS = ("member_id", "member_epoch"), ("member_id", "member_epoch")
-
-
-class Fields(NamedTuple):
-    """The fields that are told of."""
-
-    request: tuple[str, ...]
-    response: tuple[str, ...]
-
-
-SAID = {
-    8: Fields(("generation_id_or_member_epoch", *_MEMBER), ()),  # OffsetCommit
-    10: Fields(("key", "key_type", "coordinator_keys"), ()),  # FindCoordinator
-    11: Fields(("member_id", "group_instance_id"), ("generation_id", "member_id")),  # JoinGroup
-    12: Fields(_MEMBER, ()),  # Heartbeat
-    13: Fields(("member_id", "members"), ()),  # LeaveGroup
-    14: Fields(_MEMBER, ()),  # SyncGroup
-    22: Fields(("transactional_id",), ("producer_id", "producer_epoch")),  # InitProducerId
-    24: Fields(*_TRANSACTION),  # AddPartitionsToTxn
-    25: Fields(*_TRANSACTION),  # AddOffsetsToTxn
-    26: Fields(("transactional_id", "committed"), ()),  # EndTxn
-    28: Fields(("transactional_id", "generation_id_or_member_epoch", *_MEMBER[1:]), ()),  # TxnOffsetCommit
-    68: Fields(*_OF_NEW_GROUPS),  # ConsumerGroupHeartbeat
-    76: Fields(*_OF_NEW_GROUPS),  # ShareGroupHeartbeat
-    88: Fields(*_OF_NEW_GROUPS),  # StreamsGroupHeartbeat
+Fields: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+"""The fields of a request, and of its response, that are told of."""
+SAID: dict[int, Fields] = {
+    8: (("generation_id_or_member_epoch", *_MEMBER), ()),  # OffsetCommit
+    10: (("key", "key_type", "coordinator_keys"), ()),  # FindCoordinator
+    11: (("member_id", "group_instance_id"), ("generation_id", "member_id")),  # JoinGroup
+    12: (_MEMBER, ()),  # Heartbeat
+    13: (("member_id", "members"), ()),  # LeaveGroup
+    14: (_MEMBER, ()),  # SyncGroup
+    22: (("transactional_id",), ("producer_id", "producer_epoch")),  # InitProducerId
+    24: _TRANSACTION,  # AddPartitionsToTxn
+    25: _TRANSACTION,  # AddOffsetsToTxn
+    26: (("transactional_id", "committed"), ()),  # EndTxn
+    28: (("transactional_id", "generation_id_or_member_epoch", *_MEMBER[1:]), ()),  # TxnOffsetCommit
+    68: _OF_NEW_GROUPS,  # ConsumerGroupHeartbeat
+    76: _OF_NEW_GROUPS,  # ShareGroupHeartbeat
+    88: _OF_NEW_GROUPS,  # StreamsGroupHeartbeat
 }
 """API key by API key, what is worth a word."""
 HELD = frozenset(key for key, wait in WAITS.items() if wait.held)
@@ -61,13 +54,25 @@ HELD = frozenset(key for key, wait in WAITS.items() if wait.held)
 
 
 def summary_text(exchange: Exchange, fields: Fields) -> list[str]:
-    """Return the words of an exchange; where request and response have a field, the response's counts if it is set."""
+    """Return the words of an exchange; where request and response have a field, the response's counts if it is set.
+
+    A message that broke off, or is odd, says less.
+    """
     found: dict[str, Any] = {}
-    for half, names in ((exchange.request, fields.request), (exchange.response, fields.response)):
+    for half, names in zip((exchange.request, exchange.response), fields, strict=True):
         if half is not None and names:
             told = half.fields(names)
             found |= {name: told[name] for name in names if told.get(name) not in (None, "", -1)}
-    return _words(found)
+    kind = KEY_TYPES.get(found.get("key_type", 0), "key")
+    words = _each(kind, [found.get("key"), *(found.get("coordinator_keys") or ())])
+    words += _each("transaction", [found.get("transactional_id"), found.get("v3_and_below_transactional_id")])
+    if "committed" in found:
+        words.append("commit" if found["committed"] else "abort")
+    if "producer_id" in found:
+        words.append(f"producer {found['producer_id']}/{found.get('producer_epoch', 0)}")
+    words += [f"{word} {found[name]}" for name, word in EPOCHS.items() if name in found]
+    members = [found.get("member_id"), *(member.get("member_id") for member in found.get("members") or ())]
+    return words + _each("member", members) + _each("instance", [found.get("group_instance_id")])
 
 
 def waited(exchange: Exchange) -> str:
@@ -84,20 +89,6 @@ def milliseconds(count: int) -> str:
     if count < 1000:
         return f"{count}ms"
     return f"{count / 1000:.4g}s" if count < 60_000 else f"{count / 60_000:.4g}min"
-
-
-def _words(found: Mapping[str, Any]) -> list[str]:
-    """Return what fields say; a message that broke off, or is odd, says less."""
-    kind = KEY_TYPES.get(found.get("key_type", 0), "key")
-    words = _each(kind, [found.get("key"), *(found.get("coordinator_keys") or ())])
-    words += _each("transaction", [found.get("transactional_id"), found.get("v3_and_below_transactional_id")])
-    if "committed" in found:
-        words.append("commit" if found["committed"] else "abort")
-    if "producer_id" in found:
-        words.append(f"producer {found['producer_id']}/{found.get('producer_epoch', 0)}")
-    words += [f"{word} {found[name]}" for name, word in EPOCHS.items() if name in found]
-    members = [found.get("member_id"), *(member.get("member_id") for member in found.get("members") or ())]
-    return words + _each("member", members) + _each("instance", [found.get("group_instance_id")])
 
 
 def _each(word: str, names: Iterable[str | None]) -> list[str]:
@@ -205,18 +196,17 @@ class Summary:
         if wide <= room + 1:
             painted = [self.look.paint(one.style, one.text) for one in told.wrong]
             return " ".join([*painted, *filter(None, [cut(told.others, room - wide)])])
-        return "".join([cut(told.subjects, room), *(f"\n{BELOW}{line}" for line in self._below(told.wrong))])
-
-    def _below(self, wrong: Sequence[Wrong]) -> list[str]:
-        """Return what went wrong in lines of their own, as much in each as there is room for; names are never cut."""
-        room, lines, wide = self.look.width - len(BELOW), list[str](), 0
-        for one in wrong:
+        lines, room, wide = [cut(told.subjects, room)], self.look.width - len(BELOW), 0
+        for one in told.wrong:  # as much in each line as there is room for; names are never cut
             text = one.name if room <= cells(one.name) else cut(one.text, room)
-            painted = self.look.paint(one.style, text)
-            fits = bool(lines) and wide + 1 + cells(text) <= room
-            lines[-1:] = [f"{lines[-1]} {painted}"] if fits else [*lines[-1:], painted]
-            wide = wide + 1 + cells(text) if fits else cells(text)
-        return lines
+            shown = self.look.paint(one.style, text)
+            if len(lines) > 1 and wide + 1 + cells(text) <= room:
+                lines[-1] += f" {shown}"
+                wide += 1 + cells(text)
+            else:
+                lines.append(f"\n{BELOW}{shown}")
+                wide = cells(text)
+        return "".join(lines)
 
     def _beginning(self, exchange: Exchange, kind: str) -> str:
         """Return the columns of a line in front of the last; nearly all have their numbers in them as they are."""
@@ -234,19 +224,18 @@ class Summary:
 
     def _met(self, exchange: Exchange) -> SummaryKind:
         """Return what exchanges have in common of which this is the first, and remember it."""
-        api = exchange.api
-        number = -1 if api is None else api.key
+        api, peers, client_id = exchange.api, exchange.peers, exchange.client_id
+        number, name = -1 if api is None else api.key, "?"
+        if api is not None:
+            version = f" v{exchange.version}" if number >= 0 <= exchange.version else ""
+            whole = self.look.full or number < 0
+            name = (api.name if whole else cut(api.name, self._columns.api - len(version))) + version
+        columns = self._columns.text(endpoint(peers.client), endpoint(peers.broker), escape(client_id or ""), name)
         if len(self._kinds) >= MOST_KEPT:
             self._kinds.clear()
-        found = SummaryKind(self._who(exchange), SAID.get(number), number in HELD)
-        self._kinds[exchange.peers.number, api, exchange.version, exchange.client_id] = found
+        found = SummaryKind(f"{'c' + str(peers.number):<4} {columns}", SAID.get(number), number in HELD)
+        self._kinds[peers.number, api, exchange.version, client_id] = found
         return found
-
-    def _who(self, exchange: Exchange) -> str:
-        peers, client_id = exchange.peers, exchange.client_id
-        api = _api(exchange, 1 << 30 if self.look.full else self._columns.api)
-        ends = endpoint(peers.client), endpoint(peers.broker)
-        return f"{'c' + str(peers.number):<4} {self._columns.text(*ends, escape(client_id or ''), api)}"
 
     def _about(self, exchange: Exchange, kind: SummaryKind) -> SummaryLine:
         """Return what an exchange was about, and what went wrong in it."""
@@ -255,52 +244,31 @@ class Summary:
         if kind.held and (wait := waited(exchange)):
             words.append(wait)
         if exchange.lines or exchange.capture_points:
-            words += self._seen(exchange)
-        if facts is not None:
-            key: tuple[Any, ...] = facts if not words else (*facts, *words)
-            known = self._lines.get(key)
-            return known if known is not None else self._clean(exchange.api, facts, words, key)
-        halves = [half for half in (exchange.request, exchange.response) if half is not None]
-        outlines = [found for half in halves if (found := half.open_outline()) is not None]
-        return self._line(exchange.api, outlines, exchange.all_findings(shallow=True), words)
+            from .exchange_header import line_words, places_words  # which one capture does without
 
-    def _seen(self, exchange: Exchange) -> list[str]:
-        """Return what logs, and captures of several places, tell of an exchange."""
-        from .exchange_header import line_words, places_words  # which one capture does without
-
-        found = [line_words(exchange)] if exchange.lines else []
-        return [*found, *filter(None, [places_words(exchange)])] if exchange.capture_points else found
-
-    def _clean(
-        self, api: Api | None, facts: tuple[Outline, Outline], words: list[str], key: tuple[Any, ...]
-    ) -> SummaryLine:
-        """Return the same of two messages without findings, and remember it where nothing may change it later.
-
-        What an error code means depends on the API; so does its colour.
-        """
-        found = self._line(api, list(facts), [], words)
-        rows = [row for part in facts for row in part[0]]
-        if not found.about.wrong and len(rows) <= FEW_ROWS and all(type(row[0]) is not UUID for row in rows):
-            if len(self._lines) >= MOST_KEPT:
-                self._lines.clear()
-            self._lines[key] = found
-        return found
+            words += [line_words(exchange)] if exchange.lines else []
+            words += filter(None, [places_words(exchange)])
+        if facts is None:
+            halves = [half for half in (exchange.request, exchange.response) if half is not None]
+            outlines = [found for half in halves if (found := half.open_outline()) is not None]
+            return self._line(exchange.api, outlines, exchange.all_findings(shallow=True), words)
+        key: tuple[Any, ...] = facts if not words else (*facts, *words)
+        line = self._lines.get(key)
+        if line is None:
+            line = self._line(exchange.api, list(facts), [], words)
+            rows = [row for part in facts for row in part[0]]
+            # remembered where nothing may change it later: the meaning of an error code depends on the API
+            if not line.about.wrong and len(rows) <= FEW_ROWS and all(type(row[0]) is not UUID for row in rows):
+                if len(self._lines) >= MOST_KEPT:
+                    self._lines.clear()
+                self._lines[key] = line
+        return line
 
     def _line(self, api: Api | None, outlines: list[Outline], findings: list[Finding], words: list[str]) -> SummaryLine:
         told = about(api, outlines, findings, self.topics, words, whole=self.look.full)
         text = " ".join(filter(None, [*(one.text for one in told.wrong), told.others]))
         painted = [self.look.paint(one.style, one.text) for one in told.wrong]
         return SummaryLine(" ".join(filter(None, [*painted, told.others])), cells(text), told)
-
-
-def _api(exchange: Exchange, room: int) -> str:
-    api = exchange.api
-    if api is None:
-        return "?"
-    if api.key < 0:
-        return api.name
-    version = f" v{exchange.version}" if exchange.version >= 0 else ""
-    return cut(api.name, room - len(version)) + version
 
 
 def size(count: int) -> str:

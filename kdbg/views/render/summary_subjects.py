@@ -51,7 +51,10 @@ def about(
 ) -> SummarySubject:  # fmt: skip
     """Return what outlines and findings say; `said` are more words. `whole`: everything is named, however much."""
     everywhere, failed, codes, groups, records = _gathered(outlines, topics, whole)
-    wrong = [_error(api, code, failed.get(code, {}), whole) for code in codes]
+    wrong = []
+    for code in codes:
+        painted = "dim" if is_normal_step(api, code) else "bad"
+        wrong.append(Wrong(painted, f"✗ {error_name(code)}", " ".join(_named(failed.get(code, {}), whole))))
     wrong.sort(key=lambda one: one.style == "dim")
     kinds = dict.fromkeys(finding.kind for finding in findings)
     wrong += [Wrong(style(kind), f"{mark(kind)} {kind}") for kind in sorted(kinds, key=lambda kind: not kind.is_error)]
@@ -60,7 +63,13 @@ def about(
     subjects = " ".join([*_named(everywhere, whole), *words])
     if not failed:
         return SummarySubject(tuple(wrong), subjects, subjects)
-    rest = _named(_without(everywhere, failed.values()), whole)
+    left = dict(everywhere)
+    for known in failed.values():
+        for name, partitions in known.items():
+            kept = {partition: None for partition in left.pop(name, {}) if partition not in partitions}
+            if kept:
+                left[name] = kept
+    rest = _named(left, whole)
     return SummarySubject(tuple(wrong), subjects, " ".join([*(["·", *rest] if rest else []), *words]))
 
 
@@ -78,7 +87,9 @@ def _gathered(
         codes.update(dict.fromkeys(errors))
         for topic, partition, code, count in rows:
             if topic is not None:
-                name = topic if type(topic) is str else topics.get(topic) or _id(topic, whole)
+                name = topic
+                if type(name) is not str:  # the beginning of an id says which one
+                    name = topics.get(name) or (str(name) if whole else f"{str(name)[:8]}…")
                 for places in (everywhere, failed.setdefault(code, {})) if code else (everywhere,):
                     partitions = places.setdefault(name, {})
                     if partition is not None:
@@ -86,27 +97,6 @@ def _gathered(
             if count:
                 records += count
     return everywhere, failed, codes, groups, records
-
-
-def _id(topic: uuid.UUID, whole: bool) -> str:
-    """Return a topic id; its beginning says which one where there is not room for all."""
-    return str(topic) if whole else f"{str(topic)[:8]}…"
-
-
-def _error(api: Api | None, code: int, places: Places, whole: bool) -> Wrong:
-    painted = "dim" if is_normal_step(api, code) else "bad"
-    return Wrong(painted, f"✗ {error_name(code)}", " ".join(_named(places, whole)))
-
-
-def _without(places: Places, told: Iterable[Places]) -> Places:
-    """Return the places that are not among those that were told."""
-    left = dict(places)
-    for known in told:
-        for name, partitions in known.items():
-            kept = {partition: None for partition in left.pop(name, {}) if partition not in partitions}
-            if kept:
-                left[name] = kept
-    return left
 
 
 def _named(places: Places, whole: bool) -> list[str]:
@@ -134,10 +124,7 @@ def ranges(numbers: Iterable[int]) -> list[str]:
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    return [text for run in runs for text in _run(*run)]
-
-
-def _run(first: int, last: int) -> list[str]:
-    if last - first < 2:
-        return [str(number) for number in range(first, last + 1)]
-    return [f"{first}-{last}"]
+    texts: list[str] = []
+    for first, last in runs:
+        texts += [f"{first}-{last}"] if last - first > 1 else map(str, range(first, last + 1))
+    return texts

@@ -13,10 +13,11 @@ from ...payloads.records.record import record_sets
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
-from ...protocol.wire.nodes import Node, Sized, UuidNode, WireStruct
+from ...protocol.wire.nodes import Length, Node, NullableStruct, Sized, UuidNode, WireStruct
 from ...protocol.wire.readings.codegen import CodeGenerator, Inside
 from ...protocol.wire.readings.outline import Topics
 from ...protocol.wire.readings.runtime import UUIDS, Unreadable
+from ...protocol.wire.records import RecordsNode
 from .style import Look
 from .values import Memo, topic_id
 
@@ -95,9 +96,54 @@ class BlockSource(CodeGenerator):
         self.held: list[Any] = []
         self._is_in_loop = False
 
+    # What a view says
+
     def emit(self, depth: int) -> None:
         """Write what adds the block at hand, if there is something in it; begin a new one."""
         raise NotImplementedError
+
+    def null(self, depth: int) -> None:
+        """Write what adds a null."""
+
+    def only(self, depth: int, write: Inside) -> None:
+        """Write what adds the only item of an array; `write` writes what adds one."""
+        raise NotImplementedError
+
+    def loop_numbered(self, count: str, depth: int, write: Inside) -> None:
+        """Write the loop over items."""
+        raise NotImplementedError
+
+    def record_set(self, node: RecordsNode, end: str) -> str:
+        """Return the call of what adds the record set from `pos` to `end`."""
+        raise NotImplementedError
+
+    # What all have in common
+
+    def counted(
+        self, length: Length, nullable: bool, depth: int, inside: Callable[[str, int], None], null: Inside | None = None
+    ) -> None:
+        name = self.length(length, depth)
+        self.emit(depth)
+        self.guard_null(name, nullable, depth, null or self.null)
+        inside(name, depth + 1)
+
+    def item(self, node: Node, depth: int) -> None:
+        self.read(node, depth)
+        self.emit(depth)
+
+    def nullable_struct(self, node: NullableStruct, depth: int) -> str:
+        self.emit(depth)
+        self.marked(node, depth, self.null, lambda depth: self.item(node.struct, depth))
+        return ""
+
+    def records(self, node: RecordsNode, depth: int) -> str:
+        def inside(size: str, depth: int) -> None:
+            self.line(depth, f"if pos + {size} > len(data): raise Unreadable")
+            self.line(depth, self.record_set(node, f"pos + {size}"))
+            self.line(depth, f"pos += {size}")
+
+        self.counted(node.length, node.nullable, depth, inside)
+        return ""
 
     def either(self, condition: str, depth: int, one: Inside, other: Inside | None = None) -> None:
         """Write a choice, and the block at hand at the beginning of both ways; behind it a new block begins."""
@@ -113,21 +159,21 @@ class BlockSource(CodeGenerator):
             if len(self.lines) == written:
                 self.line(depth + 1, "pass")
 
-    def one_or_loop(self, count: str, depth: int, one: Inside, loop: Inside) -> None:
+    def numbered(self, count: str, depth: int, write: Inside) -> None:
         """Write what adds the items of an array. Most have one item: it joins the block at hand, without a loop.
 
         Inside a loop there is no source of its own for one item, lest the source of nested arrays be too long.
         """
         if self._is_in_loop:
-            loop(depth)
+            self.loop_numbered(count, depth, write)
             return
 
         def several(depth: int) -> None:
             self._is_in_loop = True
-            loop(depth)
+            self.loop_numbered(count, depth, write)
             self._is_in_loop = False
 
-        self.either(f"{count} == 1", depth, one, several)
+        self.either(f"{count} == 1", depth, lambda depth: self.only(depth, write), several)
 
 
 class TextSource(BlockSource):

@@ -80,33 +80,18 @@ def escape(text: str) -> str:
     return text.translate(ESCAPED)
 
 
-class Escapes(dict[int, str]):
-    """How letters are shown, by their code points, for `translate`: the cheapest in memory; not many are remembered."""
-
-    def __init__(self, escape: Callable[[str], str]) -> None:
-        super().__init__()
-        self.escape: Callable[[str], str] = escape
-
-    def __missing__(self, code: int) -> str:
-        if len(self) >= MOST_KEPT:
-            self.clear()
-        found = self[code] = self.escape(chr(code))
-        return found
-
-
-def _escaped(letter: str) -> str:
-    if letter == "\\":
-        return "\\\\"
-    if letter.isprintable():
+def _escaped(code: int) -> str:
+    letter = chr(code)
+    if letter.isprintable() and letter != "\\":
         return letter
-    named = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(letter)
-    code = ord(letter)
     if 0xDC80 <= code <= 0xDCFF:
         code -= 0xDC00  # a byte that is not UTF-8, kept as a surrogate
+    named = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}.get(letter)
     return named or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
 
-ESCAPED: Final = Escapes(_escaped)
+ESCAPED: Final = Memo(_escaped)
+"""How letters are shown, by their code points, for `translate`."""
 
 
 def quote(text: str | None, most: int = 1 << 62) -> str:

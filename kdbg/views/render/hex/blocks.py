@@ -147,22 +147,17 @@ class Block(dict[int, "Placed"]):
         super().__init__()
         self.grid, self.inside = grid, inside
         self.rows: list[HexRow] = [row._replace(name=values.escape(row.name)) for row in rows]
-        meanings = list(self._meanings())
-        rows_at = list(zip(meanings, self.rows, strict=True))
-        self.said: Taking = _several([at for at, row in rows_at if row.said])
-        """What takes the meanings that count out of what is filled in."""
-        self.notes: list[tuple[int, int, int]] = [
-            (at + 1, len(row.name), len(row.type)) for at, row in rows_at if row.noted
-        ]
+        self.notes: list[tuple[int, int, int]] = []
         """Where notes are filled in, and the columns of names behind the path, and of types."""
-
-    def _meanings(self) -> Iterator[int]:
-        """Yield where the meaning of each row is filled in."""
-        at = 0
+        meanings, at = [], 0
         for row in self.rows:
-            at += 3 + self.inside
-            yield at
+            at += 3 + inside
+            meanings += [at] * row.said
+            self.notes += [(at + 1, len(row.name), len(row.type))] * row.noted
             at += 1 + row.noted + row.rest
+        one = meanings[0] if meanings else 0
+        self.said: Taking = itemgetter(*meanings) if len(meanings) > 1 else itemgetter(slice(one, one + len(meanings)))
+        """What takes the meanings that count out of what is filled in."""
 
     def __missing__(self, path: int) -> Placed:
         found = self[path] = Placed(self, path)
@@ -170,14 +165,14 @@ class Block(dict[int, "Placed"]):
 
     def template(self, path: int, names: int, meanings: int) -> bytes:
         """Return the template of the rows behind a path of so many columns, for columns of these widths."""
-        return "".join(self._line(row, path, names, meanings) for row in self.rows).encode()
-
-    def _line(self, row: HexRow, path: int, names: int, meanings: int) -> str:
-        name = "%s" * self.inside + row.name.replace("%", "%%")
-        type = row.type + "%s" * row.noted
-        beside = self.grid.beside(name, path + len(row.name), f"%-{meanings}s", type, names)
-        cell = self.grid.any_cell if row.size is None else self.grid.cell(row.size, "")
-        return f"{self.grid.line(cell, beside)}\n{'%s' * row.rest}"
+        lines = []
+        for row in self.rows:
+            name = "%s" * self.inside + row.name.replace("%", "%%")
+            type = row.type + "%s" * row.noted
+            beside = self.grid.beside(name, path + len(row.name), f"%-{meanings}s", type, names)
+            cell = self.grid.any_cell if row.size is None else self.grid.cell(row.size, "")
+            lines.append(f"{self.grid.line(cell, beside)}\n{'%s' * row.rest}")
+        return "".join(lines).encode()
 
 
 class Placed(dict[Widths, bytes]):
@@ -207,13 +202,6 @@ class Placed(dict[Widths, bytes]):
         return tuple(parts)
 
 
-def _several(places: Sequence[int]) -> Taking:
-    """Return what takes several parts out of a tuple."""
-    if len(places) > 1:
-        return itemgetter(*places)
-    return itemgetter(slice(places[0], places[0] + 1)) if places else itemgetter(slice(0))
-
-
 Filled: TypeAlias = "tuple[Placed, tuple[Filling, ...]]"
 """A block behind the path of its item, and what is filled in."""
 
@@ -235,19 +223,16 @@ class Buffer(NamedTuple):
         for one, filled in blocks:
             said += one.said(filled)
         ascii = b"".join(said).isascii()
-        meaning = width_of(said if ascii else [part.decode() for part in said])
+        lengths = [*map(len, said)] if ascii else [len(part.decode()) for part in said]
+        meaning = max(lengths, default=0)  # nearly always within the limit
+        if meaning > WIDEST_MEANING:
+            meaning = widest(lengths, WIDEST_MEANING)
         columns = max([one.widest for one, _ in blocks]), meaning
         templates = [one[columns] for one, _ in blocks]
         values = [filled for _, filled in blocks]
         if noted:
             values = [one.with_notes(filled, columns) for one, filled in blocks]
         return map(mod if ascii else by_letters, templates, values)
-
-
-def width_of(said: Sequence[bytes | str]) -> int:
-    """Return how wide the column of meanings is; nearly always the longest is within the limit."""
-    found = max(map(len, said), default=0)
-    return found if found <= WIDEST_MEANING else widest(map(len, said), WIDEST_MEANING)
 
 
 def by_letters(template: bytes, filled: tuple[Filling, ...]) -> bytes:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import textwrap
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ....errors import InputError
 from ....exchanges.messages.message import Context, Message, explain, header_grammar
@@ -70,30 +70,21 @@ def pieces(
     """
     for with_text in (True, False) if text is None else (text,):
         dump = Dump(look, topics, offset, tail, with_text)
-        _fill(dump, data, api, version, direction, size, header, context)
+        if api is None:
+            dump.message(data, unknown_spans(data), [], size)
+        else:
+            grammar, inspection = explain(api, version, direction, data, header=header)
+            open_inspection(grammar, inspection, context)
+            if look.hide_values:
+                conceal_values(inspection)
+            dump.read(grammar, inspection)
+            dump.inspection(inspection, size)
+            if look.meanings and not tail:
+                fields = [*([header_grammar(api, version, direction)] if header else []), grammar]
+                dump.lines += meanings(fields, inspection.spans, look)
         if dump.grid.fits and not dump.cut:
             break
     return spread(dump.lines)
-
-
-def _fill(
-    dump: Dump, data: bytes, api: Api | None, version: int, direction: Direction, size: int | None, header: bool,
-    context: Context | None,
-) -> None:  # fmt: skip
-    """Add the lines of one message."""
-    look = dump.look
-    if api is not None:
-        grammar, inspection = explain(api, version, direction, data, header=header)
-        open_inspection(grammar, inspection, context)
-        if look.hide_values:
-            conceal_values(inspection)
-        dump.read(grammar, inspection)
-        dump.inspection(inspection, size)
-        if look.meanings and not dump.tail:
-            fields = [*([header_grammar(api, version, direction)] if header else []), grammar]
-            dump.lines += meanings(fields, inspection.spans, look)
-        return
-    dump.message(data, unknown_spans(data), [], size)
 
 
 def unknown_spans(data: bytes) -> list[Span]:
@@ -150,12 +141,6 @@ def heading(look: Look, name: str, length: int) -> str:
     return look.paint("heading", name + what)
 
 
-def claim(row: ByteLine) -> int:
-    """Return how many columns a meaning wants where there is little room: of text and ids the beginning is enough."""
-    cuttable = row.meaning.startswith('"') or row.type == "UUID"
-    return min(len(row.essence), ENOUGH) if cuttable else len(row.essence.removesuffix(RETRIABLE))
-
-
 def shortened(path: str, room: int) -> str:
     """Return the path of a field in so many columns: the indices on the way to it are kept, and the end of its name."""
     if len(path) <= room:
@@ -182,11 +167,8 @@ PlacedLine: TypeAlias = tuple[int, "str | Block"]
 """Where a line of bytes ends, and the line, or all lines below the first of a huge field."""
 
 
-class Columns(NamedTuple):
-    """How wide the names and the meanings are."""
-
-    name: int
-    meaning: int
+Columns: TypeAlias = tuple[int, int]
+"""How wide the names and the meanings are."""
 
 
 class Dump:
@@ -267,11 +249,15 @@ class Dump:
         """
         if self.look.full:
             names, meanings = (len(row.name) for row in rows), (len(row.meaning) for row in rows)
-            return Columns(widest(names, WIDEST_NAME), widest(meanings, WIDEST_MEANING))
-        meaning = min(max(map(claim, rows), default=0), WIDEST_ESSENCE)
+            return widest(names, WIDEST_NAME), widest(meanings, WIDEST_MEANING)
+        meaning = 0
+        for row in rows:  # of text and ids the beginning is enough, and an error can do without its retry
+            wants = len(row.essence.removesuffix(RETRIABLE))
+            cuttable = row.meaning.startswith('"') or row.type == "UUID"
+            meaning = max(meaning, min(wants, ENOUGH if cuttable else WIDEST_ESSENCE))
         name = min(max((len(row.name) for row in rows), default=0), self.room - 2 - meaning)
         left = self.room - 2 - name
-        return Columns(name, max((len(row.meaning) for row in rows if len(row.meaning) <= left - 8), default=meaning))
+        return name, max((len(row.meaning) for row in rows if len(row.meaning) <= left - 8), default=meaning)
 
     def _lines(self, row: ByteLine, columns: Columns) -> list[PlacedLine]:
         """Return (end, line) for each line of a field; `end` is the place up to which the line shows bytes."""
@@ -295,20 +281,20 @@ class Dump:
 
     def _beside(self, row: ByteLine, columns: Columns) -> str:
         """Return name, meaning and type, aligned in their columns, shortened where they do not fit."""
-        name, meaning, look = row.name, row.meaning, self.look
+        name, meaning, look, (names, meanings) = row.name, row.meaning, self.look, columns
         if not look.full:
-            name = shortened(name, columns.name)
-            left = self.room - 2 - columns.name
+            name = shortened(name, names)
+            left = self.room - 2 - names
             meaning = meaning if len(meaning) <= left else row.essence
             meaning = meaning if len(meaning) <= left else meaning.removesuffix(RETRIABLE)
             meaning = meaning if len(meaning) <= left else f"{meaning[: max(left - 1, 0)]}…"
             self.cut = self.cut or name != row.name or meaning != row.meaning
-        left = self.grid.left(len(name), columns.name, len(meaning), columns.meaning)
+        left = self.grid.left(len(name), names, len(meaning), meanings)
         type, _, more = row.type.partition(":")
         if more and len(row.type) <= left:
             type = row.type
-        meaning = f"{meaning:<{columns.meaning}}"
-        return self.grid.beside(name, len(name), meaning, type if len(type) <= left or look.full else "", columns.name)
+        meaning = f"{meaning:<{meanings}}"
+        return self.grid.beside(name, len(name), meaning, type if len(type) <= left or look.full else "", names)
 
     def _insert(self, lines: list[PlacedLine], finding: Finding, row: ByteLine, above: int) -> None:
         """Put a finding below the line of `row` that shows its byte, or the place of the first byte that is missing."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import struct
 from binascii import hexlify
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from ....protocol.wire.readings.codegen import Inside
 from ..text_source import TextSource
 from .blocks import Block, HexRow, Texts
 from .grid import NEAR, PLACE, PLACES, PRINTABLE
@@ -61,15 +62,10 @@ class Rows(TextSource):
         self.texts, self.grid = texts, texts.grid
         self.path = self.inner = ""
         self.names |= {
-            "PLACE": PLACE,
-            "INDEX": INDEX,
-            "INDEXES": INDEXES,
-            "NUMBERS": NUMBERS,
-            "PLACES": PLACES,
-            "PRINTABLE": PRINTABLE,
-            "hexlify": hexlify,
-        }
-        self.names |= {"cells": texts.cells, "parts": texts.parts, "parts_of_string": texts.parts_of_string}
+            "PLACE": PLACE, "INDEX": INDEX, "INDEXES": INDEXES, "NUMBERS": NUMBERS, "PLACES": PLACES,
+            "PRINTABLE": PRINTABLE, "hexlify": hexlify,
+            "cells": texts.cells, "parts": texts.parts, "parts_of_string": texts.parts_of_string,
+        }  # fmt: skip
         self.held: list[Pending] = []
         self._place = ""
         self._places: list[tuple[str, int]] = []
@@ -122,19 +118,14 @@ class Rows(TextSource):
             self.line(depth, f"{text} = {place_text(f'({place} + {behind})' if behind else place)}")
         shown = [pending for pending in self.held if pending.run >= 0]
         if len(shown) == 1 and (shown[0].row.size or 0) <= SMALL:
-            self._look_up(shown[0], depth)
+            only, size = shown[0], shown[0].row.size or 0
+            only.cell, only.row = f"{self.fresh('h')}, {self.fresh('t')}", only.row._replace(size=None)
+            self.line(depth, f"{only.cell} = cells[data[pos + {only.run}:pos + {only.run + size}]]")
         elif shown:
             self._cut(shown, depth)
         for pending in shown:
             pending.run = -1
         super().flush(depth)
-
-    def _look_up(self, pending: Pending, depth: int) -> None:
-        """Write what looks for the cell of the only row of a run."""
-        pending.cell = f"{self.fresh('h')}, {self.fresh('t')}"
-        at, size = pending.run, pending.row.size or 0
-        pending.row = pending.row._replace(size=None)
-        self.line(depth, f"{pending.cell} = cells[data[pos + {at}:pos + {at + size}]]")
 
     def _cut(self, shown: list[Pending], depth: int) -> None:
         """Write what makes the hex digits and the text of all bytes of the run at once, and cuts them."""
@@ -163,23 +154,12 @@ class Rows(TextSource):
 
     # Paths
 
-    def below(self, name: str) -> str:
-        """Return the path of a field inside the one at hand, behind that of the item."""
-        return f"{self.inner}.{name}" if self.path or self.inner else name
-
     @contextmanager
     def at(self, name: str) -> Iterator[None]:
-        """Write rows at the path of a field inside the one at hand."""
-        outer, self.inner = self.inner, self.below(name)
+        """Write rows at the path of a field inside the one at hand, behind that of the item."""
+        outer, self.inner = self.inner, f"{self.inner}.{name}" if self.path or self.inner else name
         yield
         self.inner = outer
-
-    def in_item(self, path: str, write: Callable[[], None]) -> None:
-        """Write rows inside an item, whose path the variable `path` has."""
-        outer = self.path, self.inner
-        self.path, self.inner = path, ""
-        write()
-        self.path, self.inner = outer
 
     def keep_path(self, depth: int, index: str = "") -> str:
         """Write what keeps the path at hand in a variable, with the expression of an index behind it; return that."""
@@ -192,31 +172,19 @@ class Rows(TextSource):
         """Return the expression of an index behind a path."""
         return f"(INDEXES[{number}] if {number} < {len(INDEXES)} else INDEX % {number})"
 
-    def numbered(self, count: str, depth: int, write: Callable[[int], None]) -> None:
-        """Write what adds the rows of items; `write` writes the rows of one."""
-        self.one_or_loop(
-            count,
-            depth,
-            lambda depth: self.only(depth, write),
-            lambda depth: self.loop_numbered(count, depth, write),
-        )
-
-    def only(self, depth: int, write: Callable[[int], None]) -> None:
-        """Write what adds the rows of the only item of an array."""
+    def only(self, depth: int, write: Inside) -> None:
         outer, self.inner = self.inner, f"{self.inner}[0]"
         write(depth)
         self.inner = outer
 
-    def loop_numbered(self, count: str, depth: int, write: Callable[[int], None]) -> None:
-        """Write the loop over items."""
+    def loop_numbered(self, count: str, depth: int, write: Inside) -> None:
         self.emit(depth)
         index, array, path = self.fresh("i"), self.keep_path(depth), self.fresh("f")
         self.line(depth, f"if {count} > len(data): raise Unreadable")
         self.line(depth, f"for {index} in range({count}):")
         self.line(depth + 1, f"{path} = {array} + {self.index(index)}")
-
-        def inside() -> None:
-            write(depth + 1)
-            self.emit(depth + 1)
-
-        self.in_item(path, inside)
+        outer = self.path, self.inner
+        self.path, self.inner = path, ""
+        write(depth + 1)
+        self.emit(depth + 1)
+        self.path, self.inner = outer

@@ -50,23 +50,25 @@ class Structures(Rows):
 
     def leaf(self, node: Node, depth: int) -> str:
         if isinstance(node, Fixed):
-            return self.number(node)
+            value = self.fresh()
+            wrong = f"{value} > 1" if node.boolean else f"{value} & {node.unused}" if node.unused else ""
+            self.fixed(node.bnf, node.code, value, self.meaning(node, value), wrong)
+            return value
         if isinstance(node, Varint):
-            return self.varint_row(node, depth)
+            number = self.fresh()
+            self.varint_parts(node.bnf, Length(node, 0), number, self.meaning(node, number), depth)
+            return number
         if isinstance(node, UuidNode):
-            self.uuid(node, depth)
+            (place, text), raw = self.place_in_run(), self.take("16s", self.fresh())
+            self.flush(depth)
+            self.refuse_special(node, raw, depth)
+            cell, rest = self.pieces(raw, "0", "16", place, depth, 16)
+            self.varying(node.bnf, text, cell, self.text_of(self.texts.uuids(node), raw), rest)
         elif isinstance(node, Sized):
             self.sized_row(node, depth)
         else:
             raise Unsuited
         return ""
-
-    def number(self, node: Fixed) -> str:
-        """Add the row of a number of fixed width; return the variable with it."""
-        value = self.fresh()
-        wrong = f"{value} > 1" if node.boolean else f"{value} & {node.unused}" if node.unused else ""
-        self.fixed(node.bnf, node.code, value, self.meaning(node, value), wrong)
-        return value
 
     def meaning(self, node: Node, value: str) -> str:
         """Return the expression of what a number says."""
@@ -74,12 +76,6 @@ class Structures(Rows):
             return f"{self.named('crc', values.CHECKSUM.encode())} % ({value} & 0xFFFFFFFF)"
         texts = self.texts.number(node)
         return self.digits(value) if texts is None else self.text_of(texts, value)
-
-    def varint_row(self, node: Varint, depth: int) -> str:
-        """Write what reads a varint, and add its row; return the expression of the number."""
-        number = self.fresh()
-        self.varint_parts(node.bnf, Length(node, 0), number, self.meaning(node, number), depth)
-        return number
 
     def varint_parts(self, type: str, length: Length, number: str, meaning: str, depth: int) -> None:
         """Write what reads a varint into the variable `number`, and add its row; `meaning` is an expression of that."""
@@ -119,19 +115,17 @@ class Structures(Rows):
         cell, rest = self.pieces("data", "pos", end, place, depth)
         self.varying(type, text, cell, f"{self.named('counts', self.texts.counts)}[{end} - pos]", rest)
 
-    def uuid(self, node: UuidNode, depth: int) -> None:
-        """Write what reads a UUID, and add its row."""
-        (place, text), raw = self.place_in_run(), self.take("16s", self.fresh())
-        self.flush(depth)
-        self.refuse_special(node, raw, depth)
-        cell, rest = self.pieces(raw, "0", "16", place, depth, 16)
-        self.varying(node.bnf, text, cell, self.text_of(self.texts.uuids(node), raw), rest)
-
     def sized_row(self, node: Sized, depth: int) -> None:
         """Write what reads a string or bytes, and add its row."""
         if node.text and node.kind == "address":
             raise Unsuited
-        place, text = self.before_length(node.length, depth)
+        if isinstance(node.length.number, Fixed):
+            place, text = self.place_in_run()
+        elif isinstance(node.length.number, Varint):
+            self.flush(depth)
+            place, text = self.place_now(depth)
+        else:
+            raise Unsuited
         length, start = self.length(node.length, depth), f"{place} - shift"
         (meaning, rest), cell = (self.fresh(prefix) for prefix in "mx"), self.fresh_cell()
 
@@ -155,27 +149,17 @@ class Structures(Rows):
         note = f"{self.named('notes', self.texts.note(node))}[{length}]" if self.texts.noted else ""
         self.varying(node.bnf, text, cell, meaning, rest, note, said=node.text)
 
-    def before_length(self, length: Length, depth: int) -> tuple[str, str]:
-        """Return the expressions of the place of a length, and of its text."""
-        if isinstance(length.number, Fixed):
-            return self.place_in_run()
-        if not isinstance(length.number, Varint):
-            raise Unsuited
-        self.flush(depth)
-        return self.place_now(depth)
-
     def size_row(self, type: str, node: Node, length: Length, depth: int, *, nullable: bool) -> str:
         """Write what reads a length or a count, and add its row; return the variable with it, -1 for null."""
-        least, texts = -1 if nullable else 0, self.named("sizes", self.texts.size(node))
+        least, count = -1 if nullable else 0, self.fresh("n")
+        text = f"{self.named('sizes', self.texts.size(node))}[{count}]"
         if isinstance(length.number, Fixed):
-            count = self.fresh("n")
-            self.fixed(type, length.number.code, count, f"{texts}[{count}]", f"{count} < {least}")
-            return count
-        if not isinstance(length.number, Varint):
+            self.fixed(type, length.number.code, count, text, f"{count} < {least}")
+        elif isinstance(length.number, Varint):
+            self.varint_parts(type, length, count, text, depth)
+            self.line(depth, f"if {count} < {least}: raise Unreadable")
+        else:
             raise Unsuited
-        count = self.fresh("n")
-        self.varint_parts(type, length, count, f"{texts}[{count}]", depth)
-        self.line(depth, f"if {count} < {least}: raise Unreadable")
         return count
 
     def struct(self, node: WireStruct, depth: int) -> str:
@@ -194,8 +178,11 @@ class Structures(Rows):
             self.read(field.node, depth)
 
     def array(self, node: WireArray, depth: int) -> str:
+        def item(depth: int) -> None:
+            self.read(node.item, depth)
+
         count = self.size_row(node.bnf, node, node.length, depth, nullable=node.nullable)
-        self.numbered(count, depth, lambda depth: self.item(node.item, depth))
+        self.numbered(count, depth, item)
         return ""
 
     def nullable_struct(self, node: NullableStruct, depth: int) -> str:
@@ -317,7 +304,7 @@ def record_set(texts: Texts, node: RecordsNode) -> GatherSet:
 
     `path` is that of the set. Decompressed bytes are added to the buffers, of which the first is the message.
     """
-    return RecordRows(texts, node).record_set()
+    return RecordRows(texts, node).gather_set()
 
 
 def opened(buffers: list[Buffer], path: bytes, data: bytes) -> tuple[Any, list[bytes], int]:
@@ -337,7 +324,7 @@ class RecordRows(Structures, Batches):
         super().__init__(texts, records=False, format=node.format, cut=node.cut)
         self.names["opened"] = opened
 
-    def record_set(self) -> GatherSet:
+    def gather_set(self) -> GatherSet:
         """Return the function."""
         self.line(1, "message, number = buffers[0], 0")
         self.line(1, "outside = add, meanings, shift = message.blocks.append, message.meanings, shift")

@@ -4,8 +4,7 @@
     records.py    record sets in it
     metrics.py    metrics of OpenTelemetry in it
     view.py       exchanges
-    folding.py    trees for a terminal: what matters, and how much was left out
-    compact.py    exchanges as such trees
+    compact.py    exchanges as trees for a terminal: what matters, and how much was left out
 
 Clean messages in bulk are drawn straight from their bytes, by generated source. It asks a `Tree` how names and values
 look:

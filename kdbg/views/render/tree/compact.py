@@ -1,44 +1,132 @@
 """Exchanges as compact trees, down to a depth, or only as far as they failed.
 
-Defaults are folded, alike items are a table, a line each, and a batch of records is a line, as is a record that fits.
+Defaults are folded, and of long arrays all but the first items and what went wrong; what is odd never is. Alike items
+are a table, a line each, and a batch of records is a line, as is a record that fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+from uuid import UUID
 
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
 from ....exchanges.messages.message import Message
 from ....exchanges.messages.rejection import went_wrong
-from ....protocol.findings import amounts
+from ....protocol.findings import Finding, amounts
+from ....protocol.grammars.errors import error_name
 from ....protocol.wire import Api
 from ....protocol.wire.language import Direction
-from ....protocol.wire.nodes import TAGGED, Field, Fixed, Node, WireArray, WireStruct, children
+from ....protocol.wire.nodes import (
+    TAGGED,
+    Field,
+    Fixed,
+    Node,
+    NullableStruct,
+    WireArray,
+    WireStruct,
+    children,
+    contains,
+)
+from ....protocol.wire.nodes.composite import NO_DEFAULT
+from ....protocol.wire.readings.outline import outline
 from ....protocol.wire.records.sets import RecordFormat
 from .. import values
 from ..exchange_header import findings_of
 from ..findings import finding_line
 from ..style import COLOUR, Look
 from ..values import cells, escape, number
-from .folding import NAMES, FoldingTree, codes_in, items_of, places
 from .records import AS_TEXT, INSIDE, OFFSET, RecordTree
 from .source import Drawing
-from .tree import Draw, Topics, is_plain
+from .tree import Codes, Draw, Topics, Tree, is_plain
 from .view import TreeView
+
+NAMES = frozenset({"topic", "topic_id", "partition", "group", "api"})
+"""Kinds of fields that say what all others are of."""
+NO_ID = UUID(int=0)
+STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+Place = tuple[int, str | int]
+"""A value inside another, by the identity of that and its name or index there."""
+
+
+def is_default(field: Field, value: Any) -> bool:
+    """Return whether a field says no more than if it were not there: its default, an empty array, no error."""
+    node = field.node
+    if value == [] or (isinstance(value, UUID) and value == NO_ID):
+        return True
+    if node.kind in NAMES:
+        return False
+    if value == "":
+        return True
+    if isinstance(node, NullableStruct) and value is None:
+        return True
+    if field.initial is not NO_DEFAULT or isinstance(node, WireStruct):
+        return bool(type(value) is type(field.default) and value == field.default)
+    return value == 0 and (node.kind == "error" or field.name == "throttle_time_ms")
+
+
+def places(findings: Iterable[Finding], body: Any) -> frozenset[Place]:
+    """Return the values of a body on the way to what findings are of, as far as there are such."""
+    found: set[Place] = set()
+    for finding in findings:
+        value = body
+        for name, index in STEP.findall(finding.path):
+            key = name or int(index)
+            found.add((id(value), key))
+            try:
+                value = value[key]
+            except (KeyError, IndexError, TypeError):
+                break
+    return frozenset(found)
+
+
+@cache
+def codes_in(node: Node) -> Codes | None:
+    """Return what finds the error codes that are not 0 in a value; None where there is no such field."""
+    if not contains(node, lambda inner: inner.kind == "error"):
+        return None
+    if isinstance(node, WireStruct):
+        read = outline(node)
+        return lambda value: read(value)[2]
+    field = Field("items", node)
+    read_field = outline(WireStruct((field,), None))
+    return lambda value: read_field({"items": value})[2]
+
+
+def error_names(codes: Iterable[int]) -> str:
+    """Return error codes by their names, each with how often it is there: `2 NOT_LEADER_OR_FOLLOWER`."""
+    return ", ".join(f"{count:,} {error_name(code)}" for code, count in Counter(codes).most_common())
+
+
+MOST_FAILED = 100
+"""Failed items of an array that are shown; of those beyond, the names of the errors and how many there are."""
+
 
 GAP = "  "
 GUIDE = 4
 """Letters of a guide in front of a line."""
 
 
-def table(tree: FoldingTree, struct: WireStruct, found: list[Any], below: str, shown: Sequence[int]) -> bool:
+def table(tree: CompactTree, struct: WireStruct, found: list[Any], below: str, shown: Sequence[int]) -> bool:
     """Draw items of an array as a table, if they are alike and there is room; return whether they are.
 
-    Where there is little room, errors stand below the lines that they are of, and names are broken.
+    The columns are fields that say something in any item. Where there is little room, errors stand below the lines that
+    they are of, and names are broken.
     """
-    columns = columns_of(tree, struct, found)
-    if len(found) < 2 or not columns:
+    names = [field.name for field in struct.fields]
+    if len(found) < 2 or any(TAGGED in item or not all(name in item for name in names) for item in found):
+        return False
+    columns = []
+    for field in struct.members:
+        if all(field.name not in item or tree.folds(field, item) for item in found):
+            continue
+        if not is_plain(field.node) or field.name not in names:
+            return False
+        columns.append(field)
+    if not columns:
         return False
     room = tree.look.width - bare(below) - GUIDE
     plain = [field for field in columns if field.node.kind != "error"]
@@ -54,7 +142,7 @@ class CompactTable:
     """The lines of a table: names above, an item a line."""
 
     def __init__(
-        self, tree: FoldingTree, columns: Sequence[Field], found: list[Any], shown: Sequence[int], *, broken: bool
+        self, tree: CompactTree, columns: Sequence[Field], found: list[Any], shown: Sequence[int], *, broken: bool
     ) -> None:
         self.tree, self.columns, self.found, self.shown = tree, columns, found, shown
         writes = [(field.name, tree.show(field.node)) for field in columns]
@@ -96,21 +184,6 @@ class CompactTable:
         return GAP.join(texts).rstrip()
 
 
-def columns_of(tree: FoldingTree, struct: WireStruct, found: list[Mapping[str, Any]]) -> list[Field]:
-    """Return the fields that say something in any item; none where one of these is no plain value, or some lack one."""
-    names = [field.name for field in struct.fields]
-    if any(TAGGED in item or not all(name in item for name in names) for item in found):
-        return []
-    columns = []
-    for field in struct.members:
-        if all(field.name not in item or tree.folds(field, item) for item in found):
-            continue
-        if not is_plain(field.node) or field.name not in names:
-            return []
-        columns.append(field)
-    return columns
-
-
 def bare(text: str) -> int:
     """Return how many columns a text takes that may be painted."""
     return cells(COLOUR.sub("", text))
@@ -123,7 +196,7 @@ PLAIN = ("uncompressed", "create time")
 class CompactRecords(RecordTree):
     """Draws what matters of batches and records; a batch that a finding is of has its whole header."""
 
-    tree: FoldingTree
+    tree: CompactTree
     explains = False
 
     def draw(self, found: list[dict[str, Any]] | None, head: str, below: str) -> None:
@@ -137,7 +210,16 @@ class CompactRecords(RecordTree):
         if self.tree.look.full or any((id(batch), field.name) in self.tree.noted for field in self.format.batch.fields):
             super().batch(batch, head, below)
             return
-        self.tree.lines.append(f"{head}  {self.tree.look.paint('dim', ', '.join(header_words(batch)))}")
+        first, count = batch["base_offset"], batch["records_count"]
+        last = first + batch["last_offset_delta"]
+        words = [f"offset {first}" if last == first else f"offsets {first}–{last}", amounts.count(count, "record")]
+        flags = values.attributes(batch["attributes"], 2).partition("  ")[2].split(", ")
+        words += [flag for flag in flags if flag not in PLAIN]
+        words += [moment(batch["max_timestamp"])] if batch["max_timestamp"] >= 0 else []
+        if batch["producer_id"] >= 0:
+            producer = f"producer {batch['producer_id']}/{batch['producer_epoch']}"
+            words.append(f"{producer} sequence {batch['base_sequence']}")
+        self.tree.lines.append(f"{head}  {self.tree.look.paint('dim', ', '.join(words))}")
         for name in inside:
             if name == "records" and batch[name] is not None:
                 self.tree.numbered(batch[name], below, self.record)
@@ -165,24 +247,77 @@ def moment(milliseconds: int) -> str:
     return values.timestamp(milliseconds).partition("  ")[2] or f"timestamp {milliseconds}"
 
 
-def header_words(batch: Mapping[str, Any]) -> list[str]:
-    """Return what matters of a batch's header: offsets, records, codec and flags, time, producer."""
-    first, count = batch["base_offset"], batch["records_count"]
-    last = first + batch["last_offset_delta"]
-    words = [f"offset {first}" if last == first else f"offsets {first}–{last}", f"{count:,} record{'s' * (count != 1)}"]
-    flags = values.attributes(batch["attributes"], 2).partition("  ")[2].split(", ")
-    words += [flag for flag in flags if flag not in PLAIN]
-    words += [moment(batch["max_timestamp"])] if batch["max_timestamp"] >= 0 else []
-    if batch["producer_id"] >= 0:
-        words.append(f"producer {batch['producer_id']}/{batch['producer_epoch']} sequence {batch['base_sequence']}")
-    return words
+class CompactTree(Tree):
+    """Draws fields and items that say something; of a look with `full` all, down to the depth that it wants."""
 
+    noted: frozenset[Place]
 
-class CompactTree(FoldingTree):
-    """Draws what matters of a message."""
+    def __init__(self, look: Look, topics: Topics) -> None:
+        super().__init__(look, topics)
+        self.noted = frozenset()
+        """Values that findings are of: they are shown whatever they are."""
+        self.level = 0
+
+    @property
+    def deepest(self) -> bool:
+        """Whether what is inside the fields that are drawn now lies deeper than the look wants."""
+        return self.look.depth is not None and self.level >= self.look.depth
+
+    def fields(self, grammar: WireStruct, value: Mapping[str, Any], below: str, *, more: bool = False) -> None:
+        rows = list(zip(self.rows(grammar), grammar.members, strict=True))
+        found = [(row, field) for row, field in rows if row.key in value]
+        kept = [row for row, field in found if not self.folds(field, value)]
+        folded = len(found) - len(kept)
+        self.level += 1
+        self.draw_rows(kept, value, below, more=more or folded > 0)
+        self.level -= 1
+        if folded:
+            text = self.look.paint("dim", f"… {amounts.count(folded, 'default')}")
+            self.lines.append(f"{below}{self.mid if more else self.last}{text}")
+
+    def folds(self, field: Field, value: Mapping[str, Any]) -> bool:
+        """Return whether a field of a structure is folded away."""
+        return not self.look.full and is_default(field, value[field.name]) and (id(value), field.name) not in self.noted
+
+    def struct(self, grammar: WireStruct, *, more: bool = False) -> Draw:
+        inner = super().struct(grammar, more=more)
+
+        def struct(value: Mapping[str, Any], head: str, below: str) -> None:
+            if self.deepest and self.level:
+                self.lines.append(head)
+                self.inside(grammar, value, below)
+            else:
+                inner(value, head, below)
+
+        return struct
+
+    def inside(self, node: Node, value: Any, below: str) -> None:
+        """Say what a value that lies too deep holds; the errors in it by their names."""
+        codes = codes_in(node)
+        found = codes(value) if codes is not None else ()
+        if found:
+            self.lines.append(f"{below}{self.last}{self.look.paint('bad', error_names(found))}")
+
+    def chosen(self, found: list[Any], codes: Codes | None) -> Sequence[int]:
+        """Return the indexes of the first items, and of all that failed or that a finding is of."""
+        most = self.look.max_items
+        if len(found) <= most:
+            return list(range(len(found)))
+        odd = [i for i in range(most, len(found)) if (id(found), i) in self.noted]
+        failed = [i for i in range(most, len(found)) if codes is not None and codes(found[i])]
+        return [*range(most), *sorted({*odd, *failed[:MOST_FAILED]})]
+
+    def left_out(self, found: list[Any], below: str, shown: Sequence[int], codes: Codes | None) -> None:
+        """Say how many items are not shown, and which errors are in them."""
+        known = set(shown)
+        failed = [code for i in range(len(found)) if codes and i not in known for code in codes(found[i])]
+        text = f"… {len(found) - len(shown):,} more" + (", all NONE" if codes and not failed else "")
+        named = f", {self.look.paint('bad', error_names(failed))}" if failed else ""
+        self.lines.append(f"{below}{self.last}{self.look.paint('dim', text)}{named}")
 
     def _array(self, node: WireArray) -> Draw:
-        item, struct, codes = self._item(node.item), items_of(node), codes_in(node.item)
+        item, codes = self._item(node.item), codes_in(node.item)
+        struct = node.item if isinstance(node.item, WireStruct) and not node.item.front else None
 
         def array(found: list[Any] | None, head: str, below: str) -> None:
             if found and len(found) == 1 and struct is not None and not (self.look.full or self.deepest):
@@ -229,39 +364,30 @@ class FailuresView(CompactView):
     def drawn(self, half: CapturedMessage, message: Message, body: Any, below: str) -> None:
         tree, failed, odd = self.tree, list(failures(message.grammar, body)), findings_of(half, message)
         tree.noted = places(message.findings, body)
-        for i, one in enumerate(failed):
+        for i, (path, around, grammar, value) in enumerate(failed):
             last = i == len(failed) - 1 and not odd
             guide, under = tree.guides[last]
-            names = "".join(f"  {self.named(name)}" for name in one.names)
-            tree.lines.append(f"{below}{guide}{self.look.paint('heading', one.path or half.direction)}{names}")
-            tree.fields(one.grammar, one.value, below + under)
+            named = (escape(str(tree.topics.get(name) or name)) for name in around)
+            names = "".join(f"  {self.look.paint('text', name)}" for name in named)
+            tree.lines.append(f"{below}{guide}{self.look.paint('heading', path or half.direction)}{names}")
+            tree.fields(grammar, value, below + under)
         tree.lines += [f"{below}{finding_line(finding, self.look)}" for finding in odd]
 
-    def named(self, name: Any) -> str:
-        """Return a topic, partition or group that a failed item is in."""
-        return self.look.paint("text", escape(str(self.tree.topics.get(name) or name)))
 
+def failures(
+    node: Node, value: Any, path: str = "", names: tuple[Any, ...] = ()
+) -> Iterator[tuple[str, tuple[Any, ...], WireStruct, Mapping[str, Any]]]:
+    """Yield the structures of a value with an error code that is not 0, in the order of the wire.
 
-class Failure(NamedTuple):
-    """A structure with an error code that is not 0: its path, the topics and groups around it, and its own fields."""
-
-    path: str
-    names: tuple[Any, ...]
-    grammar: WireStruct
-    value: Mapping[str, Any]
-
-
-def failures(node: Node, value: Any, path: str = "", names: tuple[Any, ...] = ()) -> Iterator[Failure]:
-    """Yield the structures of a value that failed, in the order of the wire; of each the plain fields alone."""
+    Of each: its path, the topics, partitions and groups around it, and its plain fields alone, with their values.
+    """
     if value is None or (codes := codes_in(node)) is None or not codes(value):
         return
     if isinstance(node, WireStruct):
         own = WireStruct(tuple(field for field in node.fields if not children(field.node)), None)
         own_codes = codes_in(own)
         if own_codes is not None and own_codes(value):
-            yield Failure(
-                path, names, own, {field.name: value[field.name] for field in own.fields if field.name in value}
-            )
+            yield path, names, own, {field.name: value[field.name] for field in own.fields if field.name in value}
         told = (value.get(field.name) for field in node.members if field.node.kind in NAMES)
         names = (*names, *(one for one in told if one is not None))
     for child in children(node):

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from ....protocol.wire.nodes import Node, RemainingBytes, Sized, WireArray
+from ....protocol.wire.nodes import Fixed, Node, RemainingBytes, Sized, UuidNode, Varint, WireArray
+from ....protocol.wire.readings.codegen import Inside, Unsuited
 from ....protocol.wire.readings.compiled import reader
 from ....protocol.wire.readings.runtime import Odd, Unreadable
 from ....protocol.wire.records import RecordsNode
 from ..text_source import Encoded, TextSource, ValueTexts, encoded
-from ..values import Memo, quote, timestamp
+from ..values import CHECKSUM, Memo, number, quote, timestamp
 from .tree import Tree
 
 HEAD, BELOW = 0, 1
@@ -100,11 +101,7 @@ class Texts(ValueTexts):
         show = self.tree.show(node)
         if node.bnf == "FLOAT64":
             return encoded(show)
-        if show is str:
-            return None
-        if show is timestamp:
-            return self.timestamps
-        return self.numbers(node, show)
+        return self.numbers(node, show) if number(node) is not None else None
 
     def octets(self, node: Sized | RemainingBytes) -> Encoded:
         """Return what makes the text of bytes; those that may be a payload are unreadable unless there are none."""
@@ -153,6 +150,10 @@ class Lines(TextSource):
         self.scope: Scope = Scope()
         self.held: list[tuple[Part, str]] = []
         """The parts of the template at hand, each with the expression that fills it, "" where nothing does."""
+        self.below = ""
+        """What stands in front of the lines below the one at hand, behind the prefix of the item that it is in."""
+        self.index = ""
+        """The expression of the number of the item at hand."""
         self._outside: list[tuple[Scope, str, int, str | None, str]] = []
         self._head: str | None = None
         self._deeper: str = ""
@@ -203,9 +204,9 @@ class Lines(TextSource):
         if names:
             self.lines.insert(at, f"{'    ' * depth}{names}, = {source}")
 
-    def items(self, below: str) -> tuple[Scope, str]:
-        """Return a scope for items below the prefix, and the name of the pair of its tuples: the last item's second."""
-        scope, name, below = Scope(), self.fresh("S"), self._deeper + below
+    def items(self) -> tuple[Scope, str]:
+        """Return a scope for items below the line at hand, and the name of its tuples: for any item, for the last."""
+        scope, name, below = Scope(), self.fresh("S"), self._deeper + self.below
         pair = scope.items(
             (BELOW, literal(below + self.mid)), literal(below + self.mid_below),
             (BELOW, literal(below + self.last)), literal(below + self.last_below),
@@ -213,54 +214,38 @@ class Lines(TextSource):
         self.scope.add(name, pair)
         return scope, name
 
-    def below(self, below: str, scope: Scope) -> Callable[[Prefixes], Any]:
-        """Return what makes the tuple of another function's scope, for lines below the prefix."""
-        deeper = literal(self._deeper + below)
-        return lambda prefixes: scope.at((b"", prefixes[BELOW] + deeper))
-
-    def numbered(self, count: str, below: str, depth: int, write: Callable[[str, int], None]) -> None:
-        """Write what draws items; `write` writes the lines of one, given the expression of its index."""
-        self.no_more_than_shown(count, depth)
-        self.one_or_loop(
-            count,
-            depth,
-            lambda depth: self.only(below, depth, write),
-            lambda depth: self.loop_numbered(count, below, depth, write),
-        )
-
-    def only(self, below: str, depth: int, write: Callable[[str, int], None]) -> None:
-        """Write what draws the only item of an array."""
-        outside = self._head, self._deeper
-        below = self._deeper + below
-        self._head, self._deeper = below + self.last, below + self.last_below
-        write("0", depth)
+    def only(self, depth: int, write: Inside) -> None:
+        outside, below = (self._head, self._deeper, self.below), self._deeper + self.below
+        self._head, self._deeper, self.below, self.index = below + self.last, below + self.last_below, "", "0"
+        write(depth)
         self.emit(depth)
-        self._head, self._deeper = outside
+        self._head, self._deeper, self.below = outside
 
-    def loop_numbered(self, count: str, below: str, depth: int, write: Callable[[str, int], None]) -> None:
-        """Write the loop over items."""
+    def loop_numbered(self, count: str, depth: int, write: Inside) -> None:
         self.emit(depth)
-        scope, pair = self.items(below)
-        i, last = self.fresh("i"), self.fresh("m")
+        scope, pair = self.items()
+        i, last, below = self.fresh("i"), self.fresh("m"), self.below
         self.line(depth, f"if {count} > len(data): raise Unreadable")
         self.line(depth, f"{last} = {count} - 1")
         self.line(depth, f"for {i} in range({count}):")
         self.enter(scope, f"{pair}[{i} == {last}]")
-        write(i, depth + 1)
+        self.below, self.index = "", i
+        write(depth + 1)
         self.leave(depth + 1)
+        self.below = below
 
     def no_more_than_shown(self, count: str, depth: int) -> None:
         """Write what refuses more items than are shown."""
         if not self.tree.look.full:
             self.line(depth, f"if {count} > {self.tree.look.max_items}: raise Unreadable")
 
-    def number(self, index: str) -> None:
-        """Add the beginning of an item's line to the block: its number, the value of an expression."""
-        if index.isdigit():
-            self.text(HEAD, f"[{index}]")
+    def number(self) -> None:
+        """Add the beginning of an item's line to the block: its number."""
+        if self.index.isdigit():
+            self.text(HEAD, f"[{self.index}]")
             return
         self.text(HEAD, "[")
-        self.put(index, "%d")
+        self.put(self.index, "%d")
         self.text("]")
 
     def function(self, arguments: str) -> Any:
@@ -268,3 +253,52 @@ class Lines(TextSource):
         if self.scope.names:
             self.lines.insert(0, f"    {', '.join(self.scope.names)}, = scope")
         return self.define(f"draw(scope, {arguments})", "None")
+
+    # Leaves
+
+    def show(self, node: Node, depth: int) -> None:
+        """Write what reads a leaf, and put its text into the block."""
+        if isinstance(node, Sized):
+            self.put(self.value(node, depth))
+        elif isinstance(node, UuidNode):
+            raw = self.take("16s", self.fresh())
+            self.refuse_special(node, raw, depth)
+            self.put(self.text_of(self.texts.uuids(node), raw))
+        elif isinstance(node, RemainingBytes):
+            self.put(self.text_of(self.texts.octets(node), self.value(node, depth)))
+        elif isinstance(node, (Fixed, Varint)):
+            self.put_number(node, self.value(node, depth))
+        else:
+            raise Unsuited
+
+    def put_number(self, node: Node, value: str) -> None:
+        """Put the text of a number into the block, given the expression of the number."""
+        texts = self.texts.number(node)
+        if node.kind == "crc":
+            self.put(f"{value} & 0xFFFFFFFF", CHECKSUM)
+        elif texts is None:
+            self.put(value, "%d")
+        else:
+            self.put(self.text_of(texts, value))
+
+    def of_bytes(self, node: Sized, data: str) -> str:
+        return self.of_text(node, data) if node.text else self.text_of(self.texts.octets(node), data)
+
+    def of_null(self, node: Sized) -> str:
+        return self.named("null", self.texts.null(node))
+
+    def array_shown(self, node: WireArray, depth: int) -> str:
+        """Write what proves an array that stands on one line; return the expression of its text."""
+        if isinstance(node.item, Sized) and node.item.holds is not None:
+            raise Unsuited
+        start, text = self.fresh(), self.fresh()
+        self.flush(depth)
+        self.line(depth, f"{start} = pos")
+        self.prove(node, depth)
+        self.flush(depth)
+        self.line(depth, f"{text} = {self.text_of(self.texts.array(node), f'data[{start}:pos]')}")
+        return text
+
+    def null(self, depth: int) -> None:
+        self.text(f"  {self.tree.null}\n")
+        self.emit(depth)

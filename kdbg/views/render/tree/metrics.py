@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import values
@@ -32,32 +31,26 @@ class Branch(NamedTuple):
 def metrics_drawer(tree: Tree) -> Draw:
     """Return the function that draws the `resource_metrics` of MetricsData."""
 
-    def hang(branches: list[Branch], prefix: str) -> None:
-        tree.numbered(branches, prefix, draw)
-
     def draw(branch: Branch, head: str, below: str) -> None:
         tree.lines.append(f"{head}  {branch.text}")
-        hang(branch.below, below)
+        tree.numbered(branch.below, below, draw)
 
     def metrics(value: list[Fields], head: str, below: str) -> None:
         tree.lines.append(head)
-        hang([branch for resource in value for branch in _resource(resource, tree)], below)
+        tree.numbered([branch for resource in value for branch in _resource(resource, tree)], below, draw)
 
     return metrics
 
 
 def _resource(found: Fields, tree: Tree) -> list[Branch]:
     """Return the branches of one resource, below its attributes if it has any; Java clients' metrics have none."""
-    metrics = [branch for scope in found.get("scope_metrics", ()) for branch in _scope(scope, tree)]
+    branches: list[Branch] = []
+    for each in found.get("scope_metrics", ()):
+        metrics, scope = [_metric(metric, tree) for metric in each.get("metrics", ())], each.get("scope", {})
+        about = "  ".join(tree.string(scope[key]) for key in ("name", "version") if scope.get(key))
+        branches += [Branch(f"scope  {about}", metrics)] if about else metrics
     about = _attributes(found.get("resource", {}), tree)
-    return [Branch(f"resource  {about}", metrics)] if about else metrics
-
-
-def _scope(found: Fields, tree: Tree) -> list[Branch]:
-    metrics = [_metric(metric, tree) for metric in found.get("metrics", ())]
-    scope = found.get("scope", {})
-    about = "  ".join(tree.string(scope[key]) for key in ("name", "version") if scope.get(key))
-    return [Branch(f"scope  {about}", metrics)] if about else metrics
+    return [Branch(f"resource  {about}", branches)] if about else branches
 
 
 def _metric(found: Fields, tree: Tree) -> Branch:
@@ -74,7 +67,8 @@ def _metric(found: Fields, tree: Tree) -> Branch:
 
 
 def _point(found: Fields, tree: Tree) -> Branch:
-    times = [_time(found[key]) for key in ("start_time_unix_nano", "time_unix_nano") if key in found]
+    nanoseconds = [found[key] for key in ("start_time_unix_nano", "time_unix_nano") if key in found]  # strings in JSON
+    times = [values.timestamp(int(each) // 10**6).partition("  ")[2] or each for each in nanoseconds]
     more = [f"{key} {_plain(value, tree)}" for key, value in found.items() if key not in ASIDE]
     number = [str(found[key]) for key in NUMBERS if key in found]
     words = [*number, *more, _attributes(found, tree), tree.look.paint("dim", " to ".join(times))]
@@ -82,13 +76,12 @@ def _point(found: Fields, tree: Tree) -> Branch:
 
 
 def _attributes(found: Fields, tree: Tree) -> str:
-    pairs = ((each.get("key", ""), each.get("value", {})) for each in found.get("attributes", ()))
-    return "  ".join(f"{tree.look.paint('name', values.escape(key))} {_any(value, tree)}" for key, value in pairs)
-
-
-def _any(value: Fields, tree: Tree) -> str:
-    """Return the text of an attribute's value; its type is the name of its one field and is not shown."""
-    return "  ".join(_plain(each, tree) for each in value.values()) or tree.null
+    texts = []
+    for each in found.get("attributes", ()):
+        name = tree.look.paint("name", values.escape(each.get("key", "")))
+        said = [_plain(value, tree) for value in each.get("value", {}).values()]  # whose names are types, not shown
+        texts.append(f"{name} {'  '.join(said) or tree.null}")
+    return "  ".join(texts)
 
 
 def _plain(value: Any, tree: Tree) -> str:
@@ -96,11 +89,3 @@ def _plain(value: Any, tree: Tree) -> str:
     if isinstance(value, str):
         return tree.string(value)
     return values.cut(values.escape(json.dumps(value, ensure_ascii=False)), tree.look.max_text)
-
-
-def _time(nanoseconds: str) -> str:
-    """Return nanoseconds since 1970, a string in JSON, as date and time in UTC; unchanged if beyond the year 9999."""
-    seconds, rest = divmod(int(nanoseconds), 10**9)
-    if not 0 <= seconds < 253_402_300_800:
-        return nanoseconds
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}.{rest // 10**6:03d} UTC"

@@ -15,7 +15,7 @@ from ....protocol.wire.records.sets import RecordFormat
 from .. import values
 
 if TYPE_CHECKING:
-    from .tree import Tree
+    from .tree import Draw, Tree
 
 
 INSIDE = ("compressed_records", "raw_records", "records")
@@ -41,7 +41,10 @@ class RecordTree:
         self.value, self.last_value = (f"{guide}{labels['value']}  " for guide in (tree.mid, tree.last))
         self.headers = f"{tree.last}{labels['headers']}  "
         self.header = tree.struct(format.batch, more=True)
-        self.messages = [tree.struct(_up_to_key(format, magic), more=True) for magic in (0, 1)]
+        self.messages: list[Draw] = []
+        for message in format.messages:  # up to the key, offset and size included
+            fields = [field for field in message.fields if field.name not in ("key", "value")]
+            self.messages.append(tree.struct(WireStruct((*format.front, *fields), None), more=True))
         structs = [struct for struct in (*format.messages, structure(format.records)) if struct is not None]
         self.tails: list[dict[str, str]] = [
             {field.name: tree.tail(field) if self.explains else "" for field in struct.fields} for struct in structs
@@ -54,7 +57,8 @@ class RecordTree:
         if found is None:
             tree.lines.append(f"{head}  {tree.null}")
             return
-        tree.lines.append(f"{head}  {self.count(kinds(found), count_records(found))}")
+        kinds = Counter(KINDS.get(entry.get("magic", -1), "piece") for entry in found)
+        tree.lines.append(f"{head}  {self.count(kinds, count_records(found))}")
         tree.numbered(found, below, self.entry)
 
     def count(self, kinds: Mapping[str, int], records: int) -> str:
@@ -136,10 +140,9 @@ class RecordTree:
         tree.lines.append(f"{head}{OFFSET}{record['offset']}{self.time(record)}{extra}")
         self.pair(record, below, last=not headers)
         if headers:
-            named = (
-                (values.quote(key) if isinstance(key := item["key"], str) else show(key), item) for item in headers
-            )
-            pairs = (f"{name}{EQUALS}{show(item['value'])}" for name, item in named)
+            pairs = []
+            for key, value in ((item["key"], item["value"]) for item in headers):
+                pairs.append(f"{values.quote(key) if isinstance(key, str) else show(key)}{EQUALS}{show(value)}")
             tree.lines.append(f"{below}{self.headers}{', '.join(pairs)}{self.tails[2]['headers']}")
 
     def time(self, record: Mapping[str, Any]) -> str:
@@ -159,14 +162,3 @@ class RecordTree:
                 tree.lines.append(f"{line}{show(data)}{tail}")
             else:
                 tree.with_tail(tree.payload, tail)(data, line.rstrip(), inside)
-
-
-def _up_to_key(format: RecordFormat, magic: int) -> WireStruct:
-    """Return a structure of the fields in front of a message's key, offset and size included."""
-    fields = [field for field in format.messages[magic].fields if field.name not in ("key", "value")]
-    return WireStruct((*format.front, *fields), None)
-
-
-def kinds(found: list[dict[str, Any]]) -> Mapping[str, int]:
-    """Return how many entries of each kind a record set has, in the order in which the kinds first come."""
-    return Counter(KINDS.get(entry.get("magic", -1), "piece") for entry in found)

@@ -118,7 +118,11 @@ class Tree:
             guide, under = self.guides[last]
             row.draw(value[row.key], f"{below}{guide}{row.label}", below + under)
         if unknown:
-            self._unknown_tags(unknown, below, last=not more)
+            guide, under = self.guides[not more]
+            self.lines.append(f"{below}{guide}{self.look.paint('note', TAGGED)}")
+            for i, (tag, data) in enumerate(unknown.items()):
+                guide = self.last if i == len(unknown) - 1 else self.mid
+                self.lines.append(f"{below}{under}{guide}tag {tag}  {values.octets(data, self.look.max_text)}")
 
     def label(self, field: Field) -> str:
         """Return the name of a field as it stands on its line."""
@@ -142,13 +146,6 @@ class Tree:
 
         return draw_with_tail
 
-    def _unknown_tags(self, tags: Mapping[int, bytes], below: str, *, last: bool) -> None:
-        guide, under = self.guides[last]
-        self.lines.append(f"{below}{guide}{self.look.paint('note', TAGGED)}")
-        for i, (tag, data) in enumerate(tags.items()):
-            guide = self.last if i == len(tags) - 1 else self.mid
-            self.lines.append(f"{below}{under}{guide}tag {tag}  {values.octets(data, self.look.max_text)}")
-
     def show(self, node: Node) -> Show:
         """Return the function that writes a value of this node on one line."""
         if isinstance(node, WireArray):
@@ -161,18 +158,17 @@ class Tree:
             write_bytes = values.address if node.kind == "address" else values.octets
             return lambda value: write_bytes(value, self.look.max_text)
         write = values.number(node) or str
-        known = self._coloured(write, node.kind) if self.look.colors else write
-        return lambda value: values.octets(value) if isinstance(value, Hidden) else known(value)
+        if not self.look.colors:
+            return lambda value: values.octets(value) if isinstance(value, Hidden) else write(value)
 
-    def _coloured(self, write: Show, kind: str) -> Show:
-        """Return a function that writes a number with its meaning in colour; errors are red."""
-
-        def show(value: Any) -> str:
+        def coloured(value: Any) -> str:
+            if isinstance(value, Hidden):
+                return values.octets(value)
             number, space, meaning = write(value).partition("  ")
-            style = "meaning" if kind != "error" else "bad" if value else "good"
+            style = "meaning" if node.kind != "error" else "bad" if value else "good"
             return f"{number}{space}{self.look.paint(style, meaning)}" if meaning else number
 
-        return show
+        return coloured
 
     def string(self, text: Any) -> str:
         """Return a string in quotes."""
@@ -194,7 +190,12 @@ class Tree:
     def draw(self, node: Node) -> Draw:
         """Return the function that draws a value of this node below the line of its name."""
         if is_plain(node):
-            return self._plain(self.show(node))
+            show = self.show(node)
+
+            def plain(value: Any, head: str, below: str) -> None:
+                self.lines.append(f"{head}  {show(value)}")
+
+            return plain
         if isinstance(node, WireArray):
             return self._array(node)
         if isinstance(node, RecordsNode):
@@ -224,12 +225,6 @@ class Tree:
         from .records import RecordTree
 
         return RecordTree(self, format).draw
-
-    def _plain(self, show: Show) -> Draw:
-        def plain(value: Any, head: str, below: str) -> None:
-            self.lines.append(f"{head}  {show(value)}")
-
-        return plain
 
     def veiled(self, data: Any) -> Any:
         """Return the bytes as the look may show them: what is secret in them is hidden unless it wants secrets."""

@@ -201,8 +201,6 @@ MOST_FILES = 16
 """Files that are compared unasked, at most: more are an archive."""
 LOOK = 100_000
 """Packets of each file that are looked at unasked."""
-TURN = 4_096
-"""Packets of a file that are looked at before the next file has its turn."""
 
 
 def grouped(files: Sequence[str], merge: bool | None) -> Sequence[str | Merged]:
@@ -282,6 +280,6 @@ def _take(comparison: PacketMatcher, at: int, turn: Iterator[list[Packet]]) -> b
     for block in turn:
         comparison.take(at, block)
         taken += len(block)
-        if taken >= TURN:
+        if taken >= 4_096:
             return True
     return False

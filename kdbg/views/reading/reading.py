@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
@@ -14,7 +14,6 @@ from ...capture import Capture
 from ...errors import CaptureError, InputError
 from ...exchanges.engine.driver import PAUSE, Drive, Pairing
 from ...exchanges.filters.filter_set import Filters, FilterTally, Unmatched
-from ...exchanges.messages import exchange as captured
 from ...exchanges.messages.peers import Peers
 from ...extras import install
 from ...protocol.findings import Finding
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
 
 
 Read = TypeVar("Read", covariant=True)
-TABLE = "exchanges"
+TABLES = ("exchanges", "partitions", "records", "groups", "problems")
+"""The tables that exchanges fill; the others are about files and connections."""
 
 
 class Reading(Iterator[Read], Generic[Read]):
@@ -121,14 +121,35 @@ class Reading(Iterator[Read], Generic[Read]):
         what = opened.file.kind.title if isinstance(opened, BrokerFile) else "capture" if self.is_capture else "log"
         return f"<Reading of {self.name!r}, a {what}, {'closed' if self._left == 0 else 'open'}>"
 
-    def to_arrow(self, table: str = TABLE) -> pa.Table:
-        """Read the rest, and return it as one of the tables of `kdbg pipeline` (tables/columns.py), in memory."""
+    def to_arrow(self, table: str = "exchanges") -> pa.Table:
+        """Read the rest, and return it as one of the tables of `kdbg pipeline` (tables/columns.py), in memory.
 
+        Raise `InputError` for no such table, or without pyarrow.
+        """
         if not isinstance(self._opened, Capture):
             raise CaptureError(self.name, "not a capture, so it has no tables", "iterate over it instead")
-        return arrow(self.name, self, self._engine.topic_names, table)  # type: ignore[arg-type]
+        if table not in TABLES:
+            raise InputError(f"unknown table {table!r}; use one of {', '.join(TABLES)}")
+        if find_spec("pyarrow") is None:
+            raise InputError(f"tables need the package pyarrow; {install('spark')}")
+        import pyarrow as pa
 
-    def to_pandas(self, table: str = TABLE) -> pd.DataFrame:
+        from ..tables.arrow import batch
+        from ..tables.message_columns import WantedRows
+        from ..tables.rows import Rows
+
+        found: list[Any] = []
+
+        def add(kind: str, time: int | None, cells: Cells, size: int) -> None:
+            if kind == table:
+                found.extend(cells)
+
+        make = Rows(add, WantedRows.of({table}), self._engine.topic_names)
+        for exchange in self:
+            make.exchange(self.name, exchange)  # type: ignore[arg-type]
+        return pa.Table.from_batches([batch(found, table)])
+
+    def to_pandas(self, table: str = "exchanges") -> pd.DataFrame:
         """Read the rest, and return it as a data frame of pandas; the columns are those of `to_arrow`."""
         return self.to_arrow(table).to_pandas()
 
@@ -169,34 +190,6 @@ def open_reading(
     source, filters = chosen(source, filters)
     filters.dated(0).checks()  # an unknown API is refused before anything is read
     return Reading(open_any(source), filters, where)
-
-
-TOLD = ("exchanges", "partitions", "records", "groups", "problems")
-"""The tables that exchanges tell of; the others are about files and connections."""
-
-
-def arrow(name: str, exchanges: Iterable[captured.Exchange], topics: dict[UUID, str], table: str) -> pa.Table:
-    """Return a table of the exchanges of a capture; raise `InputError` for no such table, or without pyarrow."""
-    if table not in TOLD:
-        raise InputError(f"unknown table {table!r}; use one of {', '.join(TOLD)}")
-    if find_spec("pyarrow") is None:
-        raise InputError(f"tables need the package pyarrow; {install('spark')}")
-    import pyarrow as pa
-
-    from ..tables.arrow import batch
-    from ..tables.message_columns import WantedRows
-    from ..tables.rows import Rows
-
-    found: list[Any] = []
-
-    def add(kind: str, time: int | None, cells: Cells, size: int) -> None:
-        if kind == table:
-            found.extend(cells)
-
-    make = Rows(add, WantedRows.of({table}), topics)
-    for exchange in exchanges:
-        make.exchange(name, exchange)
-    return pa.Table.from_batches([batch(found, table)])
 
 
 __all__ = ["Exchange", "LogEntry", "Reading", "open_reading"]

@@ -46,7 +46,9 @@ def table(columns: Sequence[str], rows: Sequence[AnswerRow], look: Look) -> str:
     texts = [[cell(value) for value in row] for row in rows]
     solid = [_all(column, SOLID) for column in zip(*rows, strict=True)] or [False] * len(names)
     right = [_all(column, NUMBERS) for column in zip(*rows, strict=True)] or [False] * len(names)
-    if _least(names, texts, solid) > look.max_line:
+    widths = [max(map(cells, column)) for column in zip(names, *texts, strict=True)]
+    least = (width if whole else min(width, LEAST) for width, whole in zip(widths, solid, strict=True))
+    if sum(least) + GAP * (len(names) - 1) > look.max_line:
         return blocks(names, texts, look)
     shape = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=False)
     for i in range(len(names)):
@@ -81,7 +83,13 @@ def csv_line(values: AnswerRow, *, raw: bool = False) -> str:
     if not raw:
         values = [guarded(value) if isinstance(value, str) else value for value in values]
     line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(map(_field, values))
+    fields = []
+    for value in values:
+        if isinstance(value, (list, dict, bytes, bool)):
+            fields.append(dump(_json(value)).decode().rstrip("\n"))
+        else:
+            fields.append("" if value is None else escape(str(_json(value))))
+    csv.writer(line, lineterminator="\n").writerow(fields)
     return line.getvalue()
 
 
@@ -115,14 +123,6 @@ def cell(value: Any) -> str:
     return escape(str(value))
 
 
-def _field(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, (list, dict, bytes, bool)):
-        return dump(_json(value)).decode().rstrip("\n")
-    return escape(str(_json(value)))
-
-
 def _json(value: Any) -> Any:
     """Return a value in a form that JSON has.
 
@@ -145,10 +145,3 @@ def _all(column: Sequence[Any], types: tuple[type, ...]) -> bool:
     """Return whether a column holds only values of these types, nulls aside; False if it holds nothing but nulls."""
     found = {type(value) for value in column} - {type(None)}
     return bool(found) and all(issubclass(kind, types) for kind in found)
-
-
-def _least(names: Sequence[str], texts: Sequence[Sequence[str]], solid: Sequence[bool]) -> int:
-    """Return how many columns of the screen a table needs at least: texts may be cut, what is `solid` may not."""
-    widths = [max(map(cells, column)) for column in zip(names, *texts, strict=True)]
-    least = (width if whole else min(width, LEAST) for width, whole in zip(widths, solid, strict=True))
-    return sum(least) + GAP * (len(names) - 1)

@@ -35,8 +35,10 @@ def aligned(
         cells = zip(row[:-1], widths, strict=True)
         words = [word.rjust(width) if i in right else word.ljust(width) for i, (word, width) in enumerate(cells)]
         for text in wrap(row[-1], look.width - start) or [""]:
-            painted = [_paint(look, styles, i, word) for i, word in enumerate([*words, text])]
-            lines.append((" " * indent + (" " * GAP).join(painted)).rstrip())
+            line = [*words, text]
+            for i, style in enumerate(styles[: len(line)]):
+                line[i] = look.paint(style, line[i]) if style and line[i].strip() else line[i]
+            lines.append((" " * indent + (" " * GAP).join(line)).rstrip())
             words = [" " * width for width in widths]
     return lines
 
@@ -62,7 +64,3 @@ def paragraph(text: str, width: int, *, hanging: str = "", least: int = NARROWES
 def beside(text: str, look: Look, indent: str, *, hanging: str = "") -> list[str]:
     """Return the lines of a text that stands behind an indent; one where the look wants long lines."""
     return [text] if look.long_lines else paragraph(text, look.width - len(indent), hanging=hanging)
-
-
-def _paint(look: Look, styles: Sequence[str], column: int, word: str) -> str:
-    return look.paint(styles[column], word) if column < len(styles) and styles[column] and word.strip() else word

@@ -156,13 +156,9 @@ def json_rows(rows: Sequence[ComparisonRow]) -> Iterator[bytes]:
         yield dump({"section": row.section, "api": row.api, "name": row.name, **sides, "same": row.same})
 
 
-FEW = 3
-"""Fields that differ that a summary names."""
 STYLES: Mapping[Verdict, str] = {
     Verdict.SAME: "good", Verdict.DIFFERS: "bad", Verdict.FAILED: "bad", Verdict.UNCOMPARED: "dim",
 }  # fmt: skip
-WIDEST_API, WIDEST_VERDICT = 32, 12
-"""Columns of an API with its version, and of a verdict."""
 Render = Callable[[ReplayedRequest, str], "str | bytes"]
 
 
@@ -173,20 +169,20 @@ def replay_view(format: str, look: Look, width: int) -> Render:
     """
     if format == "json":
         return lambda outcome, name: json_outcome(outcome, name, look)
-    most = FEW if format == "summary" else None
+    most = 3 if format == "summary" else None
     return lambda outcome, name: _lines(outcome, name.rjust(width), look, most)
 
 
 def _lines(outcome: ReplayedRequest, name: str, look: Look, most: int | None) -> str:
     exchange = outcome.exchange
     api = f"{exchange.api.name} v{exchange.version}" if exchange.api is not None else "unknown API"
-    verdict = look.paint(STYLES[outcome.verdict], f"{outcome.verdict:<{WIDEST_VERDICT}}")
+    verdict = look.paint(STYLES[outcome.verdict], f"{outcome.verdict:<12}")
     notes = [f"as v{outcome.version}"] if outcome.version != exchange.version else []
     notes += [f"without {', '.join(map(escape, outcome.lost))}"] if outcome.lost else []
     notes += [escape(outcome.why)] if outcome.why else []
     notes += [f"sent {times(outcome.tries)}"] if outcome.tries > 1 else []
     notes += ["succeeded at once, unlike in the capture"] if outcome.sooner else []
-    lines = [f"{name}  {api:<{WIDEST_API}}  {verdict}  {' · '.join(notes)}".rstrip()]
+    lines = [f"{name}  {api:<32}  {verdict}  {' · '.join(notes)}".rstrip()]
     differences = outcome.differences[:most]
     for one in differences:
         a, b = (value_text(one.node, side, look.max_text) for side in (one.a, one.b))

@@ -17,8 +17,6 @@ from .style import Look
 
 WIDEST = 30
 """Letters of a name that the table makes room for."""
-GIVEN, UNRELEASED = "given", "unreleased"
-"""Said of what no release is known to have: what a definition gives, and what kdbg has a grammar for."""
 EVERY, SOME, NONE = "●", "◐", "·"
 ONE_SIDE = {"request": "→", "response": "←"}
 OF_APIS = {EVERY: "every version, requests and responses", SOME: "some versions", NONE: "none"}
@@ -172,7 +170,7 @@ def _lifetime(api: Api, versions: Sequence[int]) -> str:
     """
     first = next(filter(None, (since(api.name, version) for version in versions)), None)
     if first is None:
-        return GIVEN if api.given else UNRELEASED
+        return "given" if api.given else "unreleased"
     ends = [until(api.name, version) for version in versions]
     return f"{first}{'+' if None in ends else f'-{ends[-1]}'}"
 

@@ -153,7 +153,9 @@ class Explained:
         size = count(self.length, "byte")
         whole, guess_cut = self.explained == self.length, self.guess.cut
         if guess_cut:
-            more = whole_size(self.guess, self.frame)
+            more = None if self.guess.size is None else self.guess.size + 4  # with its size
+            if more is None and self.guess.reason is Reason.STRUCTURE:
+                more = int.from_bytes(self.frame[8:12], "big") + 12
             words.append(
                 f"cut off after {size}" if more is None else f"cut off: {self.length:,} of {count(more, 'byte')}"
             )
@@ -207,15 +209,6 @@ class Explained:
         other = self.others[0]
         choose = CHOOSE.format(other.api.name, other.version, other.direction) + " --no-header" * (not other.header)
         return ["", *_wrapped(f"Also possible: {names}", look), *_wrapped(choose, look)]
-
-
-def whole_size(guess: Guess, frame: bytes) -> int | None:
-    """Return how many bytes a message that was cut off should have, with its size; None where nothing says it."""
-    if guess.size is not None:
-        return guess.size + 4
-    if guess.reason is Reason.STRUCTURE and guess.cut:
-        return int.from_bytes(frame[8:12], "big") + 12
-    return None
 
 
 def name_of(guess: Guess) -> str:

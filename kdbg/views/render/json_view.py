@@ -16,7 +16,7 @@ from ...protocol.wire.language import DIRECTIONS
 from ...protocol.wire.readings.codegen import UNREADABLE
 from ...protocol.wire.readings.runtime import Odd
 from .json_source import JsonWriter, json_writer
-from .jsonlines import Json, Topics, dump, errors_of, exchange_object, half_object, has_uuids, json_line, record_sets
+from .jsonlines import Json, Topics, dump, errors_of, exchange_object, half_object, has_type, json_line, record_sets
 from .style import Look
 
 Writers: TypeAlias = tuple[JsonWriter | None, JsonWriter | None, bool]
@@ -72,7 +72,7 @@ class JsonView:
                 header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
                 writers[side] = json_writer(header, sides[side]) if api.reads(direction, version) else None
         request, response = writers
-        found = self._writers[api, version] = request, response, any(map(has_uuids, sides))
+        found = self._writers[api, version] = request, response, any(has_type(grammar, "uuid") for grammar in sides)
         return found
 
 

@@ -186,10 +186,10 @@ def topic_text(topic: str | UUID | None, topics: Topics) -> str | None:
 
 def _topic_names(message: Message, topics: Topics) -> dict[str, str]:
     """Return the known names of the topics that a message names only by id, by these ids."""
-    if not message.payloads and not has_uuids(message.grammar):
+    if not message.payloads and not has_type(message.grammar, "uuid"):
         return {}
     values = [(message.grammar, message.body), *((payload.grammar, payload.value) for payload in message.payloads)]
-    found = [outline(grammar)(value) for grammar, value in values if has_uuids(grammar)]
+    found = [outline(grammar)(value) for grammar, value in values if has_type(grammar, "uuid")]
     ids = dict.fromkeys(topic for rows, _, _ in found for topic, *_ in rows if topic in topics)
     return {str(topic_id): topics[topic_id] for topic_id in ids}
 
@@ -199,7 +199,7 @@ def json_body(message: Message, look: Look = HIDDEN) -> Any:
     body = shown_body(message, look)
     for path in record_sets(message.grammar):
         _texts(body, path)
-    return plain(body) if has_floats(message.grammar) else body
+    return plain(body) if has_type(message.grammar, "float64") else body
 
 
 def message_json(message: Message, look: Look, topics: Topics) -> bytes:
@@ -280,15 +280,9 @@ def plain(value: Any) -> Any:
 
 
 @cache
-def has_uuids(grammar: WireStruct) -> bool:
-    """Return whether messages of this grammar may name topics by id."""
-    return any(row.type == "uuid" for row in layout(grammar))
-
-
-@cache
-def has_floats(grammar: WireStruct) -> bool:
-    """Return whether messages of this grammar may hold NaN or infinity, which orjson would write as null."""
-    return any(row.type == "float64" for row in layout(grammar))
+def has_type(grammar: WireStruct, type: str) -> bool:
+    """Return whether messages of this grammar may hold a "uuid" (an id of a topic) or a "float64" (NaN)."""
+    return any(row.type == type for row in layout(grammar))
 
 
 @cache

@@ -29,8 +29,6 @@ LATER = (
 )
 FAR = 1 << 16
 """Correlation ids that differ by more are not of one connection."""
-WIDEST = 16
-"""Bytes of the widest field whose length is fixed."""
 TYPES = {"byte": "INT8", "int8": "INT8", "short": "INT16", "int16": "INT16", "int": "INT32", "int32": "INT32",
          "long": "INT64", "int64": "INT64", "unsignedvarint": "UNSIGNED_VARINT", "array": "array"}  # fmt: skip
 READ_AS = {"length": "a length", "count": "an array's count", "seen": "a correlation id", "id": "a correlation id"}
@@ -40,8 +38,6 @@ COUNTED = ("left", "limit", "at")
 MOST = 6
 """Phrases of a text that are shown."""
 MOST_FIELDS = 12
-FEWEST_WORDS = 3
-"""Words that make a text prose."""
 ADVICE = {
     ":8081": "Port 8081 is the usual port of a Schema Registry, which uses HTTP.",
     ":8082": "Port 8082 is the usual port of a REST proxy, which uses HTTP.",
@@ -189,7 +185,8 @@ def _wire(values: dict[str, str]) -> tuple[int | None, tuple[str, str] | None]:
     if name is None:
         return None, None
     value = int(values[name])
-    if (name == "seen" and abs(value - int(values["awaited"])) < FAR) or (name == "length" and value <= WIDEST):
+    widest = 16  # bytes of a field whose length is fixed
+    if (name == "seen" and abs(value - int(values["awaited"])) < FAR) or (name == "length" and value <= widest):
         return value, None
     text = values.get("kind") == "string"
     found = reading(value, READ_AS["count" if values.get("kind") == "array" else name], 2 if text else 4)
@@ -217,7 +214,7 @@ def _older_layout(api: Api, version: int) -> str:
 def unrecognised(text: str) -> InputError | None:
     """Return the error for words that hold neither bytes nor a known phrase; None for what is no prose."""
     words = re.findall(r"\b[A-Za-z]*[g-zG-Z][A-Za-z]*\b", text[: 1 << 16])
-    if len(words) < FEWEST_WORDS:
+    if len(words) < 3:  # it is no prose
         return None
     names = names_in(text)
     said = f"; it names {', '.join(names)}" if names else ""

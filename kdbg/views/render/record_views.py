@@ -28,12 +28,9 @@ DATE, TIME = 10, 12
 """Columns of a date and of a time of day to the millisecond."""
 LEAST = 8
 """Columns that a key or a value gets at least, where there are any."""
-WIDE = 120
-"""Columns from which on ways are words."""
 ARROWS = {"produced": "←", "fetched": "→", "stored": "·"}
 MILLISECOND = 1_000_000
 """Nanoseconds of a millisecond."""
-UNKNOWN = "–"
 Piece = tuple[str, str]
 """A style, and text in it."""
 
@@ -70,10 +67,9 @@ class Lines:
 
     def _when(self, nanoseconds: int | None) -> tuple[str, str]:
         """Return the line of the day, "" where that is known, and the time with what separates it from the rest."""
-        if nanoseconds is None:
-            return "", f"{UNKNOWN:<{TIME if not self.look.full else DATE + 1 + TIME}}  "
-        if not has_date(nanoseconds):
-            return "", f"{f'{nanoseconds // MILLISECOND} ms':<{TIME if not self.look.full else DATE + 1 + TIME}}  "
+        if nanoseconds is None or not has_date(nanoseconds):
+            said = "–" if nanoseconds is None else f"{nanoseconds // MILLISECOND} ms"
+            return "", f"{said:<{TIME if not self.look.full else DATE + 1 + TIME}}  "
         text = moment(nanoseconds)[: DATE + 1 + TIME]
         if self.look.full:
             return "", f"{text}  "
@@ -84,7 +80,7 @@ class Lines:
         """Return where a record is and who sent or fetched it; `taken` columns of the line are for other things."""
         origin, offset = record.origin, "?" if record.offset is None else str(record.offset)
         topic, behind = escape(record.topic_text or "?"), f"/{record.partition}@{offset}"
-        way = origin.way if self.most >= WIDE else ARROWS[origin.way]
+        way = origin.way if self.most >= 120 else ARROWS[origin.way]
         who = f"{way} {escape(origin.client_id or '')}".rstrip()
         if self.look.full:
             return [("name", self._aligned(0, topic + behind)), ("dim", self._aligned(1, who))]
@@ -143,8 +139,6 @@ def _style(mark: str) -> str:
     return "bad" if mark.startswith("✗") or mark == "aborted" else "good" if mark == "committed" else "note"
 
 
-NONE = "-1"
-"""What stands for a number that is not known, as in kcat."""
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "\\": "\\"}
 TOKEN = re.compile(r"%(?P<letter>.)?|\\x(?P<hex>[0-9a-fA-F]{2})|\\(?P<escape>.)?|(?P<text>[^%\\]+)", re.DOTALL)
 Field = Callable[[CapturedRecord], str]
@@ -164,7 +158,8 @@ class Template:
         self.look, self.read, self.watched = look, read, watched
         self._fields: dict[str, Field] = {
             "s": lambda record: self.content(record, "value"), "k": lambda record: self.content(record, "key"),
-            "S": lambda record: size(record.value), "K": lambda record: size(record.key),
+            "S": lambda record: number(None if record.value is None else len(record.value)),
+            "K": lambda record: number(None if record.key is None else len(record.key)),
             "t": lambda record: self.plain(record.topic_text), "p": lambda record: number(record.partition),
             "o": lambda record: number(record.offset), "T": lambda record: number(record.timestamp),
             "h": self.headers, "w": lambda record: record.origin.way,
@@ -210,14 +205,9 @@ class Template:
         return self.plain(",".join(f"{key}={value}" for key, value in header_texts(record.headers, "NULL")))
 
 
-def size(data: bytes | None) -> str:
-    """Return the number of bytes, -1 for null."""
-    return NONE if data is None else str(len(data))
-
-
 def number(value: int | None) -> str:
-    """Return a number, -1 where it is not known."""
-    return NONE if value is None else str(value)
+    """Return a number, -1 where it is not known, as kcat does."""
+    return "-1" if value is None else str(value)
 
 
 PARTS: tuple[Part, Part] = ("key", "value")

@@ -163,7 +163,16 @@ class LogSummary(FileView):
             time = dated(newest)[-27:-8] if newest >= 0 else "–"
             fields = f"{offsets:<13} {time:<19} {entry['magic']} {codec:<6} {count:>4}"
         line = f"{piece.position:>9} {fields} {size(piece.size):>5} "
-        about = " ".join(filter(None, [bad, *_about(entry)]))
+        attributes = entry.get("attributes", 0)
+        words = [bad, *(record["control"] for record in entry.get("records", ()) if "control" in record)]
+        words += ["txn"] if attributes & TRANSACTIONAL and not attributes & CONTROL else []
+        words += ["append time"] if entry.get("magic") != 0 and attributes & APPEND_TIME else []
+        words += ["delete horizon"] if entry.get("magic") == 2 and attributes & DELETE_HORIZON else []
+        if entry.get("producer_id", -1) >= 0:
+            words.append(f"p{entry['producer_id']}/{entry['producer_epoch']}/{entry['base_sequence']}")
+        if entry.get("partition_leader_epoch", -1) >= 0:
+            words.append(f"e{entry['partition_leader_epoch']}")
+        about = " ".join(filter(None, words))
         about = about if self.look.full else cut(about, self.look.width - len(line))
         return f"{line}{self.look.paint('bad', about) if bad else about}".rstrip() + "\n"
 
@@ -178,17 +187,3 @@ def facts(entry: dict[str, Any]) -> tuple[int, int, int, int]:
         return first, first + entry["last_offset_delta"], entry["max_timestamp"], entry["records_count"]
     inside = entry.get("records") or [entry]
     return inside[0].get("offset", -1), entry["offset"], entry.get("timestamp", -1), len(inside)
-
-
-def _about(entry: dict[str, Any]) -> list[str]:
-    """Return the words about a batch that have no column of their own."""
-    attributes = entry.get("attributes", 0)
-    words = [record["control"] for record in entry.get("records", ()) if "control" in record]
-    words += ["txn"] if attributes & TRANSACTIONAL and not attributes & CONTROL else []
-    words += ["append time"] if entry.get("magic") != 0 and attributes & APPEND_TIME else []
-    words += ["delete horizon"] if entry.get("magic") == 2 and attributes & DELETE_HORIZON else []
-    if entry.get("producer_id", -1) >= 0:
-        words.append(f"p{entry['producer_id']}/{entry['producer_epoch']}/{entry['base_sequence']}")
-    if entry.get("partition_leader_epoch", -1) >= 0:
-        words.append(f"e{entry['partition_leader_epoch']}")
-    return words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from ...exchanges.messages.message import NO_HEADER, grammar_of, header_grammar
 from ...protocol.wire import Api
@@ -14,40 +14,36 @@ from ...protocol.wire.readings.compiled import message_reader
 from ...protocol.wire.readings.outline_codegen import facts_reader
 from .style import Look
 
-Generated: TypeAlias = "Callable[..., Any] | None"
+SOURCES = ("values", "facts", "json", "tree", "hex")
+"""The readings by their names."""
 
 
-def _json(header: Node, body: WireStruct) -> Generated:
-    from .json_source import json_writer
+def generated(name: str, header: Node, body: WireStruct) -> Callable[..., Any] | None:
+    """Return a reading of messages of this layout; None where they are read by their values."""
+    if name == "values":
+        return message_reader(header, body)
+    if name == "facts":
+        return facts_reader(header, body)
+    if name == "json":
+        from .json_source import json_writer
 
-    return json_writer(header, body)
+        return json_writer(header, body)
+    if name == "tree":
+        from .tree.lines import Texts as TreeTexts
+        from .tree.source import drawing
+        from .tree.tree import Tree
 
-
-def _tree(header: Node, body: WireStruct) -> Generated:
-    from .tree.lines import Texts
-    from .tree.source import drawing
-    from .tree.tree import Tree
-
-    return drawing(Texts(Tree(Look(), {})), header, body, "")
-
-
-def _hex(header: Node, body: WireStruct) -> Generated:
+        return drawing(TreeTexts(Tree(Look(), {})), header, body, "")
     from .hex.blocks import Texts
     from .hex.source import gathering
 
     return gathering(Texts(Look(), {}), header, body)
 
 
-SOURCES: dict[str, Callable[[Node, WireStruct], Generated]] = {
-    "values": message_reader, "facts": facts_reader, "json": _json, "tree": _tree, "hex": _hex,
-}  # fmt: skip
-"""The readings by their names: what makes one, given the layouts of header and body."""
-
-
 def source_of(api: Api, version: int, direction: Direction, name: str) -> str:
     """Return the source of a reading of one message, that of the readings which it calls in front of it."""
     header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
-    made = SOURCES[name](header, grammar_of(api, version, direction))
+    made = generated(name, header, grammar_of(api, version, direction))
     title = f"# {api.name} {direction} v{version}, {name}"
     if made is None:
         return f"{title}: none; this layout is read by its values\n"

@@ -84,8 +84,6 @@ IF_ANY = ("errors", "no_response", "findings", "expected_errors", "records")
 """Those that are left out where they are 0 in every row."""
 CUT = ("client", "software", "host", "topic", "group", "file", "api")
 """Dimensions whose values may be cut."""
-COMFORT, LEAST = 26, 8
-"""Columns that are left of what is cut, before measures are left out and at last."""
 ANY_WIDTH = 1 << 30
 
 
@@ -153,13 +151,13 @@ def _fitted(heads: list[Column], columns: dict[str, Column], width: int) -> tupl
         return sum(column.width + GAP for column in shown) - GAP + names - width
 
     heads, columns = list(heads), dict(columns)
-    _cut(heads, excess, COMFORT)
+    _cut(heads, excess, 26)  # columns that are left before measures are left out
     for name in reversed(columns.copy()):
         if excess() <= 0 or len(columns.keys() - {"error_names"}) <= 1:  # a measure stays, however narrow the screen is
             break
         if name not in ("errors", "error_names"):
             del columns[name]
-    _cut(heads, excess, LEAST)
+    _cut(heads, excess, 8)
     return heads, columns
 
 
@@ -238,9 +236,6 @@ def spent_lines(
     return joined([*columns, Column(parts), *(Column(texts, right=True) for texts in numbers)], look, width)
 
 
-OTHERS = "others"
-
-
 def measures(*, timed: bool) -> dict[str, Measure]:
     """Return the measures that rows have; `timed`: where the time went, too."""
     return MEASURES | SPENT if timed else MEASURES
@@ -254,7 +249,7 @@ def json_row(
 
     found = dict(more or {})
     if isinstance(key, str):
-        found[OTHERS] = key
+        found["others"] = key
     else:
         found |= {one.name: value_data(one, value) for one, value in zip(by, key, strict=True)}
     return dump(found | {name: measure_data(one, one.of(tally)) for name, one in measures(timed=timed).items()})

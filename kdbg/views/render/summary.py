@@ -97,8 +97,6 @@ def _each(word: str, names: Iterable[str | None]) -> list[str]:
 
 WHOLE = 10_000
 """Sizes below are written as they are."""
-FEW_ROWS = 8
-"""Rows of two outlines whose text is worth remembering: longer ones seldom come twice."""
 BELOW = " " * 6
 """What stands in front of what has no room on its line."""
 
@@ -257,8 +255,8 @@ class Summary:
         if line is None:
             line = self._line(exchange.api, list(facts), [], words)
             rows = [row for part in facts for row in part[0]]
-            # remembered where nothing may change it later: the meaning of an error code depends on the API
-            if not line.about.wrong and len(rows) <= FEW_ROWS and all(type(row[0]) is not UUID for row in rows):
+            # remembered where it may come twice and nothing may change it: what an error code means depends on the API
+            if not line.about.wrong and len(rows) <= 8 and all(type(row[0]) is not UUID for row in rows):
                 if len(self._lines) >= MOST_KEPT:
                     self._lines.clear()
                 self._lines[key] = line

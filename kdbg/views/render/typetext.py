@@ -11,32 +11,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
+from ...protocol import wire
 from ...protocol.grammars import plain
 from ...protocol.grammars.records import Records
-from ...protocol.wire import (
-    Array,
-    Boolean,
-    Bytes,
-    Float64,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    Nullable,
-    Optional,
-    Remainder,
-    String,
-    Struct,
-    Tag,
-    UInt16,
-    UInt32,
-    Uuid,
-    UVarint,
-    Varint32,
-    Varint64,
-    VarintBytes,
-    VarintString,
-)
 from ...protocol.wire.language.types import At
 from ...protocol.wire.nodes import Node, build
 from .columns import aligned, wrap
@@ -59,91 +36,96 @@ class WireType(NamedTuple):
 
 def _one(name: str, about: str, of: Any, *values: Any, at: At = CLASSIC) -> WireType:
     """Return a type; `of` is its declaration as a field, or the node itself."""
-    node = Struct("it" / of).structure(at).members[0].node
+    node = wire.Struct("it" / of).structure(at).members[0].node
     return WireType(name, about, node, values)
 
 
 @cache
 def types() -> tuple[WireType, ...]:
     """Return every type: numbers, strings, bytes, composed types, and those only found in records."""
-    return (*_numbers(), *_texts(), *_composed(), *_in_records())
+    return (*_numbers(), *_texts(), *_composed())
 
 
 def _numbers() -> Iterator[WireType]:
-    yield _one("BOOLEAN", "One byte: 1 for true, 0 for false.", Boolean, True, False)
-    yield _one("INT8", "An integer from -128 to 127 in one byte, negative ones in two's complement.", Int8, 5, -1)
-    yield _one("INT16", f"An integer from -2^15 to 2^15 - 1 in two bytes, {BIG_ENDIAN}.", Int16, 258, -1)
-    yield _one("INT32", f"An integer from -2^31 to 2^31 - 1 in four bytes, {BIG_ENDIAN}.", Int32, 258, -1)
-    yield _one("INT64", f"An integer from -2^63 to 2^63 - 1 in eight bytes, {BIG_ENDIAN}.", Int64, 258, -1)
-    yield _one("UINT16", "An integer from 0 to 2^16 - 1 in two bytes, the most significant first.", UInt16, 9092)
-    yield _one("UINT32", "An integer from 0 to 2^32 - 1 in four bytes, the most significant first.", UInt32, 258)
-    yield _one("UNSIGNED_VARINT", f"An integer from 0 to 2^32 - 1 in one to five bytes: {GROUPS}.", UVarint, 5, 300)
+    yield _one("BOOLEAN", "One byte: 1 for true, 0 for false.", wire.Boolean, True, False)
+    yield _one("INT8", "An integer from -128 to 127 in one byte, negative ones in two's complement.", wire.Int8, 5, -1)
+    yield _one("INT16", f"An integer from -2^15 to 2^15 - 1 in two bytes, {BIG_ENDIAN}.", wire.Int16, 258, -1)
+    yield _one("INT32", f"An integer from -2^31 to 2^31 - 1 in four bytes, {BIG_ENDIAN}.", wire.Int32, 258, -1)
+    yield _one("INT64", f"An integer from -2^63 to 2^63 - 1 in eight bytes, {BIG_ENDIAN}.", wire.Int64, 258, -1)
+    yield _one("UINT16", "An integer from 0 to 2^16 - 1 in two bytes, the most significant first.", wire.UInt16, 9092)
+    yield _one("UINT32", "An integer from 0 to 2^32 - 1 in four bytes, the most significant first.", wire.UInt32, 258)
+    yield _one(
+        "UNSIGNED_VARINT", f"An integer from 0 to 2^32 - 1 in one to five bytes: {GROUPS}.", wire.UVarint, 5, 300
+    )
     zigzag = "first zigzag encoded (0, -1, 1, -2 become 0, 1, 2, 3), then"
-    yield _one("VARINT", f"An integer of 32 bits in one to five bytes: {zigzag} {GROUPS}.", Varint32, 1, -1, 300)
-    yield _one("VARLONG", f"An integer of 64 bits in one to ten bytes: {zigzag} {GROUPS}.", Varint64, -2, 10**12)
-    yield _one("FLOAT64", "A floating-point number: an IEEE 754 double, the sign's byte first.", Float64, 0.5)
+    yield _one("VARINT", f"An integer of 32 bits in one to five bytes: {zigzag} {GROUPS}.", wire.Varint32, 1, -1, 300)
+    yield _one("VARLONG", f"An integer of 64 bits in one to ten bytes: {zigzag} {GROUPS}.", wire.Varint64, -2, 10**12)
+    yield _one("FLOAT64", "A floating-point number: an IEEE 754 double, the sign's byte first.", wire.Float64, 0.5)
     topic = uuid.UUID("01234567-89ab-cdef-0123-456789abcdef")
-    yield _one("UUID", "Sixteen bytes, in the order they are written in; all zero means none (KIP-516).", Uuid, topic)
+    yield _one(
+        "UUID", "Sixteen bytes, in the order they are written in; all zero means none (KIP-516).", wire.Uuid, topic
+    )
 
 
 def _texts() -> Iterator[WireType]:
     """Yield the four forms of STRING, then those of BYTES."""
     for word, of, number, content, sample in (
-        ("STRING", String, "INT16", "bytes of UTF-8", "orders"),
-        ("BYTES", Bytes, "INT32", "bytes", b"\x01\x02\x03"),
+        ("STRING", wire.String, "INT16", "bytes of UTF-8", "orders"),
+        ("BYTES", wire.Bytes, "INT32", "bytes", b"\x01\x02\x03"),
     ):
         null = type(sample)()
         yield _one(word, f"The length as {number}, then that many {content}.", of, sample, null)
-        yield _one(f"NULLABLE_{word}", f"As {word}, or null: a length of -1.", Nullable(of), sample, None)
+        yield _one(f"NULLABLE_{word}", f"As {word}, or null: a length of -1.", wire.Nullable(of), sample, None)
         about = f"The length plus 1 as UNSIGNED_VARINT, then that many {content}. {COMPACT}"
         yield _one(f"COMPACT_{word}", about, of, sample, null, at=FLEXIBLE)
         about = f"As COMPACT_{word}, or null: a 0 in place of the length. {COMPACT}"
-        yield _one(f"COMPACT_NULLABLE_{word}", about, Nullable(of), sample, None, at=FLEXIBLE)
+        yield _one(f"COMPACT_NULLABLE_{word}", about, wire.Nullable(of), sample, None, at=FLEXIBLE)
 
 
 def _composed() -> Iterator[WireType]:
-    of, items = Array(Int16), [1, 2]
+    of, items = wire.Array(wire.Int16), [1, 2]
     yield _one("ARRAY", "The number of items as INT32, then the items: [a] in the BNF.", of, items, [])
-    yield _one("NULLABLE_ARRAY", "As ARRAY, or null: -1 items.", Nullable(of), items, None)
+    yield _one("NULLABLE_ARRAY", "As ARRAY, or null: -1 items.", wire.Nullable(of), items, None)
     about = f"The number of items plus 1 as UNSIGNED_VARINT, then the items. {COMPACT}"
     yield _one("COMPACT_ARRAY", about, of, items, [], at=FLEXIBLE)
     about = f"As COMPACT_ARRAY, or null: a 0 in place of the number. {COMPACT}"
-    yield _one("COMPACT_NULLABLE_ARRAY", about, Nullable(of), items, None, at=FLEXIBLE)
-    pair = Struct("id" / Int16, "name" / String)
+    yield _one("COMPACT_NULLABLE_ARRAY", about, wire.Nullable(of), items, None, at=FLEXIBLE)
+    pair = wire.Struct("id" / wire.Int16, "name" / wire.String)
     value = {"id": 1, "name": "a"}
     yield _one("STRUCT", "Its fields in order, with nothing before, between or after them.", pair, value)
     about = "A byte, 1, then the structure; or only -1 for null, which is 0 in a tagged field (KIP-893)."
-    yield _one("NULLABLE_STRUCT", about, Nullable(pair), value, None)
+    yield _one("NULLABLE_STRUCT", about, wire.Nullable(pair), value, None)
     about = (
         "At the end of every structure of a flexible version: their number, then each by ascending tag: its tag, its "
         "size in bytes, its value; all three numbers are UNSIGNED_VARINT. A reader skips those it does not know "
         "(KIP-482)."
     )
-    tagged = Struct("count" / Tag(3, Int16)).structure(FLEXIBLE)
+    tagged = wire.Struct("count" / wire.Tag(3, wire.Int16)).structure(FLEXIBLE)
     yield WireType("TAGGED_FIELDS", about, tagged, ({}, {"count": 5}))
     about = (
         "At the beginning of every structure, as the draft of KIP-482 had them: for each its length as VARINT, its tag "
         "as INT16, its value, by ascending tag; a length of 0 ends them."
     )
-    optional = Struct("count" / Optional(3, Int16)).structure(DRAFT)
+    optional = wire.Struct("count" / wire.Optional(3, wire.Int16)).structure(DRAFT)
     yield WireType("OPTIONAL_FIELDS", about, optional, ({}, {"count": 5}))
     for name, about, field, at in (
         ("RECORDS", "The size of a record set as INT32, then its batches or messages", Records, CLASSIC),
-        ("NULLABLE_RECORDS", "As RECORDS, or null: a size of -1", Nullable(Records), CLASSIC),
+        ("NULLABLE_RECORDS", "As RECORDS, or null: a size of -1", wire.Nullable(Records), CLASSIC),
         ("COMPACT_RECORDS", "The size plus 1 as UNSIGNED_VARINT, then batches", Records, FLEXIBLE),
-        ("COMPACT_NULLABLE_RECORDS", "As COMPACT_RECORDS, or null: a 0", Nullable(Records), FLEXIBLE),
+        ("COMPACT_NULLABLE_RECORDS", "As COMPACT_RECORDS, or null: a 0", wire.Nullable(Records), FLEXIBLE),
     ):
         yield _one(name, f"{about}: kdbg grammar records.", field, [], *([None] * ("NULLABLE" in name)), at=at)
-    yield _one("REST", "All bytes up to the end of the frame.", Remainder, b"\x01\x02\x03")
-
-
-def _in_records() -> Iterator[WireType]:
+    yield _one("REST", "All bytes up to the end of the frame.", wire.Remainder, b"\x01\x02\x03")
     about = "The length as VARINT, then that many bytes of UTF-8. In records of magic 2."
-    yield _one("VARINT_STRING", about, VarintString, "trace")
+    yield _one("VARINT_STRING", about, wire.VarintString, "trace")
     about = "The length as VARINT, then that many bytes. In records of magic 2."
-    yield _one("VARINT_BYTES", about, VarintBytes, b"\x01\x02")
+    yield _one("VARINT_BYTES", about, wire.VarintBytes, b"\x01\x02")
     yield _one(
-        "NULLABLE_VARINT_BYTES", "As VARINT_BYTES, or null: a length of -1.", Nullable(VarintBytes), b"\x01", None
+        "NULLABLE_VARINT_BYTES",
+        "As VARINT_BYTES, or null: a length of -1.",
+        wire.Nullable(wire.VarintBytes),
+        b"\x01",
+        None,
     )
 
 

@@ -105,7 +105,10 @@ class Describer:
         if isinstance(node, Sized):
             if node.kind == "address" and len(value or b"") in values.ADDRESSES:
                 return str(ip_address(value))
-            return self.text(value) if node.text else self._bytes(value)
+            if node.text or value is None:
+                return self.text(value)
+            shown = values.content(value, self.most)  # in quotes if it is text: the hexdump has the bytes already
+            return shown if value and shown.startswith('"') else count(len(value), "byte")
         write = self.number(node) if node is not None else None
         return write(value) if write is not None and value is not None else str(value)
 
@@ -117,13 +120,6 @@ class Describer:
     def text(self, value: str | None) -> str:
         """Return a string in quotes."""
         return values.quote(value, self.most)
-
-    def _bytes(self, value: bytes | None) -> str:
-        """Return the bytes in quotes if they are text, else only their count: the hexdump has them already."""
-        if value is None:
-            return "null"
-        shown = values.content(value, self.most)
-        return shown if value and shown.startswith('"') else count(len(value), "byte")
 
 
 def note_on_length(node: Sized, length: int | None) -> str:

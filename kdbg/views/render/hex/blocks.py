@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from binascii import hexlify
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter, mod
 from typing import Any, NamedTuple, TypeAlias
@@ -26,8 +27,6 @@ LONGEST = 64
 """Bytes of a string whose parts are remembered, and of a value that is put in quotes before it is written."""
 PLAINLY = PRINTABLE.replace(b"\\", b".")
 """Changes whatever does not stand in quotes as it is, for `translate`."""
-SHORTEST_NOTE, LEAST_BESIDE = 28, 20
-"""Columns of the shortest type with a note on a length, and of what stands in front of it at least."""
 
 
 class Cells(dict[bytes, tuple[bytes, bytes]]):
@@ -55,8 +54,8 @@ class Texts(ValueTexts):
         self.grid: Grid = Grid(look, text=True)
         self.describe: Describer = Describer(look, topics, self.grid.room)
         super().__init__(self.describe.text, lambda node: partial(self.describe.value, node), topics)
-        self.noted: bool = self.grid.room >= SHORTEST_NOTE + LEAST_BESIDE
-        """Whether there may be room for notes on lengths."""
+        self.noted: bool = self.grid.room >= 28 + 20
+        """Whether there may be room for the shortest type with a note on a length, and for what stands before it."""
         self.parts: Callable[[bytes, int, int, int], Parts] = self.grid.parts
         self.cells: Cells = Cells()
         self.counts: Memo[bytes] = Memo(encoded(lambda size: count(size, "byte")))
@@ -120,21 +119,31 @@ Widths: TypeAlias = tuple[int, int]
 Taking: TypeAlias = Callable[[tuple[Filling, ...]], Sequence[Any]]
 
 
-class HexRow(NamedTuple):
-    """What is known of a row when its layout is: `name` is the end of its path, behind that of the item it is in.
+@dataclass
+class HexRow:
+    """A row while its layout is all that is known: `name` is the end of its path, behind that of the item it is in.
 
-    `size` is how many bytes it has, None if that varies. `rest`: there may be lines
-    below, which are filled in. `noted`: what is said of its length is filled in behind the type.
+    `size` is how many bytes it has, None if that varies. The others are expressions of what is filled in: `note` of
+    what is said of its length, behind the type, `rest` of the lines below; "" where there is none.
 
     `said`: its meaning counts for the width of the column; of others whoever gathers the rows tells those that do.
+    `run` is where it begins in the run of fields of fixed width at hand, -1 once that is flushed.
     """
 
     name: str
     type: str
-    size: int | None = None
-    rest: bool = False
-    noted: bool = False
+    size: int | None
+    place: str
+    cell: str
+    meaning: str
+    rest: str = ""
+    note: str = ""
     said: bool = True
+    run: int = -1
+
+    def filled(self, path: str) -> list[str]:
+        """Return the expressions in the order of the template."""
+        return [self.place, self.cell, *filter(None, (path, self.meaning, self.note, self.rest))]
 
 
 class Block(dict[int, "Placed"]):
@@ -146,15 +155,15 @@ class Block(dict[int, "Placed"]):
     def __init__(self, grid: Grid, rows: Sequence[HexRow], *, inside: bool) -> None:
         super().__init__()
         self.grid, self.inside = grid, inside
-        self.rows: list[HexRow] = [row._replace(name=values.escape(row.name)) for row in rows]
+        self.rows: list[HexRow] = [replace(row, name=values.escape(row.name)) for row in rows]
         self.notes: list[tuple[int, int, int]] = []
         """Where notes are filled in, and the columns of names behind the path, and of types."""
         meanings, at = [], 0
         for row in self.rows:
             at += 3 + inside
             meanings += [at] * row.said
-            self.notes += [(at + 1, len(row.name), len(row.type))] * row.noted
-            at += 1 + row.noted + row.rest
+            self.notes += [(at + 1, len(row.name), len(row.type))] * bool(row.note)
+            at += 1 + bool(row.note) + bool(row.rest)
         one = meanings[0] if meanings else 0
         self.said: Taking = itemgetter(*meanings) if len(meanings) > 1 else itemgetter(slice(one, one + len(meanings)))
         """What takes the meanings that count out of what is filled in."""
@@ -168,10 +177,10 @@ class Block(dict[int, "Placed"]):
         lines = []
         for row in self.rows:
             name = "%s" * self.inside + row.name.replace("%", "%%")
-            type = row.type + "%s" * row.noted
+            type = row.type + "%s" * bool(row.note)
             beside = self.grid.beside(name, path + len(row.name), f"%-{meanings}s", type, names)
             cell = self.grid.any_cell if row.size is None else self.grid.cell(row.size, "")
-            lines.append(f"{self.grid.line(cell, beside)}\n{'%s' * row.rest}")
+            lines.append(f"{self.grid.line(cell, beside)}\n{'%s' * bool(row.rest)}")
         return "".join(lines).encode()
 
 

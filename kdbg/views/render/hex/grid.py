@@ -17,8 +17,6 @@ from ..style import Look
 
 WIDE, WIDER = 110, 130
 """Columns from which on a line has 16 bytes instead of 8, and shows them as text too."""
-LEAST_ROOM = 32
-"""Columns that name, meaning and type get, come what may."""
 BYTES_AT = 6
 """The column in which a line's bytes begin."""
 PRINTABLE = bytes(byte if 32 <= byte < 127 else ord(".") for byte in range(256))
@@ -49,7 +47,7 @@ class Grid:
         self.per_line: int = 16 if look.width >= WIDE else 8
         self.text: bool = text or look.width >= WIDER
         names_at = BYTES_AT + 3 * self.per_line + 1 + (self.per_line + 2) * self.text
-        self.room: int = max(look.width - names_at, LEAST_ROOM)
+        self.room: int = max(look.width - names_at, 32)  # come what may
         self.fits: bool = names_at + self.room <= look.width
         self._template: bytes = f"%b  %-{3 * self.per_line - 1}b  %b\n".encode()
         self.any_cell: str = f"%-{3 * self.per_line - 1}s  %-{self.per_line}s"
@@ -145,8 +143,12 @@ class Grid:
         width = BYTES_AT + 4 * size + 2  # 40 or 72, which are eights
         begin = at // size * width
         lines = bytearray(empty_lines(size, at % size)[begin : begin + len(text) // size * width])
-        fill(lines, BYTES_AT, width, hexed, 3 * size)
-        fill(lines, width - 1 - size, width, text, size)
+        for at, column, wide in ((BYTES_AT, hexed, 3 * size), (width - 1 - size, text, size)):
+            # `wide` bytes a line, copied to the place `at` in it, eight in one go
+            source, step = memoryview(column).cast("Q"), wide // 8
+            target = memoryview(lines)[at : at + (len(lines) - at) // 8 * 8].cast("Q")
+            for i in range(step):
+                target[i :: width // 8] = source[i::step]
         if b" " in text[size - 1 :: size]:
             end_before_spaces(lines, width, text, size)
             nul = True
@@ -215,15 +217,6 @@ def empty_lines(size: int, first: int) -> bytes:
     """Return the lines of a whole segment for so many bytes a line, their places filled in, from the place `first`."""
     blank = " " * (4 * size + 3)
     return "".join([f"{place:04x}{blank}\n" for place in range(first, SEGMENT, size)]).encode()
-
-
-def fill(lines: bytearray, at: int, width: int, column: bytes, size: int) -> None:
-    """Copy a column into lines of a width: `size` bytes a line, to the place `at` in it; both in eights."""
-    source, step = memoryview(column).cast("Q"), size // 8
-    end = at + (len(lines) - at) // 8 * 8
-    target = memoryview(lines)[at:end].cast("Q")
-    for i in range(step):
-        target[i :: width // 8] = source[i::step]
 
 
 def end_before_spaces(lines: bytearray, width: int, text: bytes, size: int) -> None:

@@ -6,7 +6,6 @@ import struct
 from binascii import hexlify
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from ....protocol.wire.readings.codegen import Inside
@@ -28,26 +27,6 @@ SMALL = 4
 """Bytes of a field that stands alone, up to which its cell is looked for among those that were made before."""
 
 
-@dataclass
-class Pending:
-    """A row that was not written yet: what it is, and the expressions of what is filled in.
-
-    `run` is where it begins in the run of fields of fixed width at hand, -1 once that is flushed.
-    """
-
-    row: HexRow
-    place: str
-    cell: str
-    meaning: str
-    rest: str = ""
-    note: str = ""
-    run: int = -1
-
-    def filled(self, path: str) -> list[str]:
-        """Return the expressions in the order of the template."""
-        return [self.place, self.cell, *filter(None, (path, self.meaning, self.note, self.rest))]
-
-
 class Rows(TextSource):
     """Writes a function that adds blocks of rows by `add`, and meanings that blocks do not tell of to `meanings`.
 
@@ -66,7 +45,7 @@ class Rows(TextSource):
             "PRINTABLE": PRINTABLE, "hexlify": hexlify,
             "cells": texts.cells, "parts": texts.parts, "parts_of_string": texts.parts_of_string,
         }  # fmt: skip
-        self.held: list[Pending] = []
+        self.held: list[HexRow] = []
         self._place = ""
         self._places: list[tuple[str, int]] = []
 
@@ -76,15 +55,13 @@ class Rows(TextSource):
         """Add the row of a value of fixed width to the run: `value` is what its variable will be called."""
         run, (_, place) = self.run_length(), self.place_in_run()
         self.take(code, value, check)
-        row = HexRow(self.inner, type, struct.calcsize(">" + code))
-        self.held.append(Pending(row, place, "", meaning, run=run))
+        self.held.append(HexRow(self.inner, type, struct.calcsize(">" + code), place, "", meaning, run=run))
 
     def varying(
         self, type: str, place: str, cell: str, meaning: str, rest: str = "", note: str = "", *, said: bool = True
     ) -> None:
         """Add the row of bytes whose number varies, or that do not fit on a line, given all that is filled in."""
-        row = HexRow(self.inner, type, None, bool(rest), bool(note), said)
-        self.held.append(Pending(row, place, cell, meaning, rest, note))
+        self.held.append(HexRow(self.inner, type, None, place, cell, meaning, rest, note, said))
 
     def digits(self, value: str) -> str:
         """Return the expression of a number's digits."""
@@ -116,39 +93,40 @@ class Rows(TextSource):
             self.line(depth, f"{place} = pos + shift")
         for text, behind in texts:
             self.line(depth, f"{text} = {place_text(f'({place} + {behind})' if behind else place)}")
-        shown = [pending for pending in self.held if pending.run >= 0]
-        if len(shown) == 1 and (shown[0].row.size or 0) <= SMALL:
-            only, size = shown[0], shown[0].row.size or 0
-            only.cell, only.row = f"{self.fresh('h')}, {self.fresh('t')}", only.row._replace(size=None)
-            self.line(depth, f"{only.cell} = cells[data[pos + {only.run}:pos + {only.run + size}]]")
+        shown = [row for row in self.held if row.run >= 0]
+        if len(shown) == 1 and (shown[0].size or 0) <= SMALL:
+            only = shown[0]
+            only.cell = f"{self.fresh('h')}, {self.fresh('t')}"
+            self.line(depth, f"{only.cell} = cells[data[pos + {only.run}:pos + {only.run + (only.size or 0)}]]")
+            only.size = None
         elif shown:
             self._cut(shown, depth)
-        for pending in shown:
-            pending.run = -1
+        for row in shown:
+            row.run = -1
         super().flush(depth)
 
-    def _cut(self, shown: list[Pending], depth: int) -> None:
+    def _cut(self, shown: list[HexRow], depth: int) -> None:
         """Write what makes the hex digits and the text of all bytes of the run at once, and cuts them."""
         first, end, hexed, text = shown[0].run, shown[0].run, "", ""
-        for pending in shown:
-            size, gap = pending.row.size or 0, pending.run - end
+        for row in shown:
+            size, gap = row.size or 0, row.run - end
             hexed += f"{3 * gap}x{3 * size - 1}sx"
             text += f"{gap}x{size}s"
-            end = pending.run + size
+            end = row.run + size
         raw, names = self.fresh("r"), [(self.fresh("h"), self.fresh("t")) for _ in shown]
         self.line(depth, f"{raw} = data[pos + {first}:pos + {end}]")
         cut = self.named("cut", struct.Struct(hexed[:-1] + text).unpack)
         both = [name for names in zip(*names, strict=True) for name in names]
         self.line(depth, f"{', '.join(both)}, = {cut}(hexlify({raw}, b' ') + {raw}.translate(PRINTABLE))")
-        for pending, (hexed, text) in zip(shown, names, strict=True):
-            pending.cell = f"{hexed}, {text}"
+        for row, (hexed, text) in zip(shown, names, strict=True):
+            row.cell = f"{hexed}, {text}"
 
     def emit(self, depth: int) -> None:
         """Write what adds the block of the rows at hand."""
         self.flush(depth)
         rows, self.held = self.held, []
         if rows:
-            block = self.named("B", Block(self.grid, [one.row for one in rows], inside=bool(self.path)))
+            block = self.named("B", Block(self.grid, rows, inside=bool(self.path)))
             filled = ", ".join(part for one in rows for part in one.filled(self.path))
             self.line(depth, f"add(({block}[{f'len({self.path})' if self.path else '0'}], ({filled},)))")
 

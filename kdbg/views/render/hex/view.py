@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import chain
 
@@ -59,12 +60,9 @@ class HexView:
         dump = self.dumping(api, version, half.direction) if api is not None and not half.missing else None
         if dump is not None:
             odd: list[Odd] = []
-            try:
+            with suppress(*UNREADABLE):
                 lines = dump(half.data, half.known.topics if half.known is not None else ALWAYS, odd)
                 findings = half.prove(odd)
-            except UNREADABLE:
-                pass
-            else:
                 return self.with_notes(lines, findings) if findings else lines
         asked = half.data, api, version, half.direction, self.look, self.topics
         found = pieces(*asked, size=half.size - 4, text=True, context=half.context)
@@ -80,7 +78,11 @@ class HexView:
             places.setdefault((finding.start or 0) + SIZE, []).append(finding)
         left = deque(sorted(places))
         for piece in lines:
-            while left and (row := find_row(piece, left[0])) >= 0:
+            while left:
+                beginning = b"%04x  " % left[0]
+                row = 0 if piece.startswith(beginning) else piece.find(b"\n" + beginning) + 1 or -1
+                if row < 0:
+                    break
                 end = piece.index(b"\n", row) + 1
                 yield piece[:end] + self.notes(places[left.popleft()])
                 piece = piece[end:]
@@ -96,9 +98,3 @@ class HexView:
         """Return what dumps such messages straight from their bytes; None where nothing does."""
         found = layout_of(api, version, direction, self.look)
         return dumping(self.texts, *found) if found is not None else None
-
-
-def find_row(piece: bytes, place: int) -> int:
-    """Return where the row of the byte at `place` begins in lines of a hexdump; -1 if they do not show it."""
-    beginning = b"%04x  " % place
-    return 0 if piece.startswith(beginning) else piece.find(b"\n" + beginning) + 1 or -1

@@ -20,18 +20,9 @@ from ....protocol.findings import Finding, amounts
 from ....protocol.grammars.errors import error_name
 from ....protocol.wire import Api
 from ....protocol.wire.language import Direction
-from ....protocol.wire.nodes import (
-    TAGGED,
-    Field,
-    Fixed,
-    Node,
-    NullableStruct,
-    WireArray,
-    WireStruct,
-    children,
-    contains,
-)
-from ....protocol.wire.nodes.composite import NO_DEFAULT
+from ....protocol.wire.nodes import children, contains
+from ....protocol.wire.nodes.composite import NO_DEFAULT, TAGGED, Field, NullableStruct, WireArray, WireStruct
+from ....protocol.wire.nodes.leaves import Fixed, Node
 from ....protocol.wire.readings.outline import outline
 from ....protocol.wire.records.sets import RecordFormat
 from .. import values
@@ -46,7 +37,6 @@ from .view import TreeView
 
 NAMES = frozenset({"topic", "topic_id", "partition", "group", "api"})
 """Kinds of fields that say what all others are of."""
-NO_ID = UUID(int=0)
 STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 Place = tuple[int, str | int]
 """A value inside another, by the identity of that and its name or index there."""
@@ -55,7 +45,7 @@ Place = tuple[int, str | int]
 def is_default(field: Field, value: Any) -> bool:
     """Return whether a field says no more than if it were not there: its default, an empty array, no error."""
     node = field.node
-    if value == [] or (isinstance(value, UUID) and value == NO_ID):
+    if value == [] or (isinstance(value, UUID) and not value.int):
         return True
     if node.kind in NAMES:
         return False
@@ -189,10 +179,6 @@ def bare(text: str) -> int:
     return cells(COLOUR.sub("", text))
 
 
-PLAIN = ("uncompressed", "create time")
-"""What need not be said of a batch."""
-
-
 class CompactRecords(RecordTree):
     """Draws what matters of batches and records; a batch that a finding is of has its whole header."""
 
@@ -214,7 +200,7 @@ class CompactRecords(RecordTree):
         last = first + batch["last_offset_delta"]
         words = [f"offset {first}" if last == first else f"offsets {first}–{last}", amounts.count(count, "record")]
         flags = values.attributes(batch["attributes"], 2).partition("  ")[2].split(", ")
-        words += [flag for flag in flags if flag not in PLAIN]
+        words += [flag for flag in flags if flag not in ("uncompressed", "create time")]
         words += [moment(batch["max_timestamp"])] if batch["max_timestamp"] >= 0 else []
         if batch["producer_id"] >= 0:
             producer = f"producer {batch['producer_id']}/{batch['producer_epoch']}"

@@ -105,9 +105,16 @@ class Texts(ValueTexts):
 
     def octets(self, node: Sized | RemainingBytes) -> Encoded:
         """Return what makes the text of bytes; those that may be a payload are unreadable unless there are none."""
+        show = self.tree.show(node)
         if node.holds is None:
-            return encoded(self.tree.show(node))
-        return only_empty(self.tree.show(node)(b"").encode())
+            return encoded(show)
+
+        def only_empty(raw: bytes) -> bytes:
+            if raw:
+                raise Unreadable
+            return show(raw).encode()
+
+        return only_empty
 
     def array(self, node: WireArray) -> Memo[bytes] | Encoded:
         """Return the texts of arrays that stand on one line, by all their bytes from the count on."""
@@ -117,17 +124,6 @@ class Texts(ValueTexts):
             return show(read(raw, 0)[0])
 
         return encoded(text) if node.item.kind == "topic_id" else self.memo(node, text)
-
-
-def only_empty(text: bytes) -> Encoded:
-    """Return a function that gives the text for no bytes, and finds any others unreadable."""
-
-    def only(raw: bytes) -> bytes:
-        if raw:
-            raise Unreadable
-        return text
-
-    return only
 
 
 class Lines(TextSource):
@@ -286,18 +282,6 @@ class Lines(TextSource):
 
     def of_null(self, node: Sized) -> str:
         return self.named("null", self.texts.null(node))
-
-    def array_shown(self, node: WireArray, depth: int) -> str:
-        """Write what proves an array that stands on one line; return the expression of its text."""
-        if isinstance(node.item, Sized) and node.item.holds is not None:
-            raise Unsuited
-        start, text = self.fresh(), self.fresh()
-        self.flush(depth)
-        self.line(depth, f"{start} = pos")
-        self.prove(node, depth)
-        self.flush(depth)
-        self.line(depth, f"{text} = {self.text_of(self.texts.array(node), f'data[{start}:pos]')}")
-        return text
 
     def null(self, depth: int) -> None:
         self.text(f"  {self.tree.null}\n")

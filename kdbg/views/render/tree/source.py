@@ -13,14 +13,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
-from ....protocol.wire.nodes import (
-    Node,
-    Sized,
-    WireArray,
-    WireStruct,
-    children,
-    contains,
-)
+from ....protocol.wire.nodes import children, contains
+from ....protocol.wire.nodes.composite import WireArray, WireStruct
+from ....protocol.wire.nodes.leaves import Node, Sized
 from ....protocol.wire.readings.batches import Batches
 from ....protocol.wire.readings.codegen import Unsuited
 from ....protocol.wire.readings.measure import begin
@@ -118,7 +113,15 @@ class Drawn(Lines):
     def array(self, node: WireArray, depth: int) -> str:
         self.text("  ")
         if is_plain(node):  # it stands on one line
-            self.put(self.array_shown(node, depth))
+            if isinstance(node.item, Sized) and node.item.holds is not None:
+                raise Unsuited
+            start, text = self.fresh(), self.fresh()
+            self.flush(depth)
+            self.line(depth, f"{start} = pos")
+            self.prove(node, depth)
+            self.flush(depth)
+            self.line(depth, f"{text} = {self.text_of(self.texts.array(node), f'data[{start}:pos]')}")
+            self.put(text)
             self.text("\n")
             return ""
         count = self.length(node.length, depth)
@@ -275,12 +278,11 @@ class RecordLines(Lines, Batches):
     def of_bytes(self, node: Sized, data: str) -> str:
         if not self.in_record:
             return super().of_bytes(node, data)
-        return self.text_of(self.texts.names, data) if node.text else self.content_of(data)
-
-    def content_of(self, data: str) -> str:
-        """Return the expression of the text of a key or value; nearly all are plain, which is seen without a call."""
+        if node.text:
+            return self.text_of(self.texts.names, data)
         if not self.tree.look.full:
             return self.text_of(self.texts.contents, data)
+        # nearly all keys and values are plain, which is seen without a call
         on, off = (self.named("quote", quote) for quote in self.texts.quotes)
         self.names["PLAIN"] = PLAIN
         plain = f"not (found := {data}).translate(None, PLAIN)"

@@ -14,20 +14,8 @@ from ....exchanges.messages.message import Message
 from ....payloads.values.value import ReadValue
 from ....protocol.findings.amounts import count
 from ....protocol.wire.language.payload import OpenedPayload
-from ....protocol.wire.nodes import (
-    TAGGED,
-    Field,
-    Fixed,
-    LengthPrefixed,
-    Node,
-    NullableStruct,
-    RemainingBytes,
-    Sized,
-    UuidNode,
-    Varint,
-    WireArray,
-    WireStruct,
-)
+from ....protocol.wire.nodes.composite import TAGGED, Field, LengthPrefixed, NullableStruct, WireArray, WireStruct
+from ....protocol.wire.nodes.leaves import Fixed, Node, RemainingBytes, Sized, UuidNode, Varint
 from ....protocol.wire.nodes.otlp import ResourceMetrics
 from ....protocol.wire.readings.secrets import Hidden, veil
 from ....protocol.wire.records import RecordsNode
@@ -43,8 +31,6 @@ Draw = Callable[[Any, str, str], None]
 """Draws a value: (value, the line of its name, the prefix of the lines below it)."""
 Codes = Callable[[Any], Sequence[int]]
 """Finds the error codes in a value that are not 0."""
-INLINE = 3
-"""Items that are structures of at most so many plain fields are written on one line."""
 
 
 class TreeRow(NamedTuple):
@@ -149,7 +135,15 @@ class Tree:
     def show(self, node: Node) -> Show:
         """Return the function that writes a value of this node on one line."""
         if isinstance(node, WireArray):
-            return self._items(self.show(node.item))
+            show, most = self.show(node.item), self.look.max_items
+
+            def items(found: list[Any] | None) -> str:
+                if found is None:
+                    return self.null
+                more = f", … {len(found) - most:,} more" if len(found) > most else ""
+                return f"[{', '.join(map(show, found[:most]))}{more}]"
+
+            return items
         if isinstance(node, UuidNode):
             return (lambda value: values.topic_id(value, self.topics.get(value))) if node.kind == "topic_id" else str
         if isinstance(node, Sized) and node.text:
@@ -175,17 +169,6 @@ class Tree:
         if isinstance(text, Hidden):
             return values.octets(text)
         return self.null if text is None else self.look.paint("text", values.quote(text, self.look.max_text))
-
-    def _items(self, show: Show) -> Show:
-        most = self.look.max_items
-
-        def items(found: list[Any] | None) -> str:
-            if found is None:
-                return self.null
-            more = f", … {len(found) - most:,} more" if len(found) > most else ""
-            return f"[{', '.join(map(show, found[:most]))}{more}]"
-
-        return items
 
     def draw(self, node: Node) -> Draw:
         """Return the function that draws a value of this node below the line of its name."""
@@ -340,6 +323,6 @@ def is_plain(node: Node) -> bool:
 
 def is_inline(node: Node, look: Look) -> TypeGuard[WireStruct]:
     """Return whether an item of an array is written on the line of its number: a structure of a few plain fields."""
-    if not isinstance(node, WireStruct) or node.front or len(node.fields) > INLINE or look.meanings:
+    if not isinstance(node, WireStruct) or node.front or len(node.fields) > 3 or look.meanings:
         return False
     return all(is_plain(field.node) and not isinstance(field.node, WireArray) for field in node.fields)

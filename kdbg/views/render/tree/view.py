@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
 from ....exchanges.messages.message import Message
-from ....protocol.findings import Finding
 from ....protocol.wire import Api
 from ....protocol.wire.language import Direction
 from ....protocol.wire.readings.compiled import UNREADABLE
@@ -66,14 +65,10 @@ class TreeView:
             except UNREADABLE:
                 del out[before:]
             else:
-                if findings:
-                    out += self.findings(findings, self.below(half.direction))
+                below = self.below(half.direction)
+                out += [encode(f"{below}{finding_line(finding, self.look)}\n") for finding in findings]
                 return
         out.append(encode(self.by_value(half)))
-
-    def findings(self, findings: Sequence[Finding], below: str) -> list[bytes]:
-        """Return the lines of findings, behind the prefix of their half."""
-        return [encode(f"{below}{finding_line(finding, self.look)}\n") for finding in findings]
 
     def compiled(self, api: Api, version: int, direction: Direction) -> Drawing | None:
         """Return what draws such messages straight from their bytes; None where there is no such thing."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from ...exchanges.engine.foreign import is_tls, recognise
 from ...exchanges.engine.foreign import number as foreign_number
 from ...exchanges.engine.search import MAX_FRAME, REFUSED
 from ...protocol.findings.amounts import count
+from .columns import paragraph
 from .hex.grid import printable
 from .style import Look
 
@@ -86,8 +85,7 @@ def _other(value: int, head: str, read_as: str, limit: int | None) -> tuple[str,
 def number_text(value: int, look: Look) -> tuple[str, bool]:
     """Return the text about a number from an error log, and whether it could be explained."""
     head, advice, known = number_facts(value)
-    lines = textwrap.wrap(advice, max(look.width, 40), break_long_words=False, break_on_hyphens=False)
-    return "\n".join([look.paint("heading", head), *lines]) + "\n", known
+    return "\n".join([look.paint("heading", head), *paragraph(advice, look.width)]) + "\n", known
 
 
 def reading(value: int, read_as: str, width: int = 4) -> tuple[str, str] | None:

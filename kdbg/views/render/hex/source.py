@@ -15,8 +15,7 @@ from itertools import chain
 from typing import Any, Protocol, TypeAlias
 
 from ....exchanges.messages.secrets import may_hold_secrets
-from ....protocol.wire.nodes import contains
-from ....protocol.wire.nodes.composite import TAGGED, Field, LengthPrefixed, NullableStruct, WireArray, WireStruct
+from ....protocol.wire.nodes import TAGGED, Field, LengthPrefixed, NullableStruct, WireArray, WireStruct, contains
 from ....protocol.wire.nodes.leaves import INT8, Fixed, Length, Node, Sized, UuidNode, Varint
 from ....protocol.wire.readings.batches import Batches
 from ....protocol.wire.readings.codegen import Unsuited

@@ -20,8 +20,7 @@ from ....protocol.findings import Finding, amounts
 from ....protocol.grammars.errors import error_name
 from ....protocol.wire import Api
 from ....protocol.wire.language import Direction
-from ....protocol.wire.nodes import children, contains
-from ....protocol.wire.nodes.composite import NO_DEFAULT, TAGGED, Field, NullableStruct, WireArray, WireStruct
+from ....protocol.wire.nodes import NO_DEFAULT, TAGGED, Field, NullableStruct, WireArray, WireStruct, children, contains
 from ....protocol.wire.nodes.leaves import Fixed, Node
 from ....protocol.wire.readings.outline import outline
 from ....protocol.wire.records.sets import RecordFormat

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
-from ....protocol.wire.nodes import children, contains
-from ....protocol.wire.nodes.composite import WireArray, WireStruct
+from ....protocol.wire.nodes import WireArray, WireStruct, children, contains
 from ....protocol.wire.nodes.leaves import Node, Sized
 from ....protocol.wire.readings.batches import Batches
 from ....protocol.wire.readings.codegen import Unsuited

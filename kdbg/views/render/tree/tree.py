@@ -14,7 +14,7 @@ from ....exchanges.messages.message import Message
 from ....payloads.values.value import ReadValue
 from ....protocol.findings.amounts import count
 from ....protocol.wire.language.payload import OpenedPayload
-from ....protocol.wire.nodes.composite import TAGGED, Field, LengthPrefixed, NullableStruct, WireArray, WireStruct
+from ....protocol.wire.nodes import TAGGED, Field, LengthPrefixed, NullableStruct, WireArray, WireStruct
 from ....protocol.wire.nodes.leaves import Fixed, Node, RemainingBytes, Sized, UuidNode, Varint
 from ....protocol.wire.nodes.otlp import ResourceMetrics
 from ....protocol.wire.readings.secrets import Hidden, veil

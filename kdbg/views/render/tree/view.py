@@ -9,7 +9,7 @@ from typing import Any
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
 from ....exchanges.messages.message import Message
 from ....protocol.wire import Api
-from ....protocol.wire.language import Direction
+from ....protocol.wire.language import DIRECTIONS, Direction
 from ....protocol.wire.readings.compiled import UNREADABLE
 from ....protocol.wire.readings.outline import ALWAYS, Topics
 from ....protocol.wire.readings.runtime import Odd
@@ -38,21 +38,17 @@ class TreeView:
         self.drawing: Callable[[Api, int, Direction], Drawing | None] = cache(self.compiled)
 
     def __call__(self, exchange: Exchange) -> bytes:
-        headings, (mid, last) = self.headings, self.guides
-        request, response = exchange.request, exchange.response
-        out = [headings.title(exchange)]
+        out = [self.headings.title(exchange)]
         out += [encode(f"\n  {line}") for line in remarks(exchange, self.look)]
-        out += mid, headings.half(request, exchange, "request"), b"\n"
-        if request is not None:
-            self.half(request, out)
-        out += last, headings.half(response, exchange, "response"), b"\n"
-        if response is not None:
-            self.half(response, out)
+        for half, name, guide in zip((exchange.request, exchange.response), DIRECTIONS, self.guides, strict=True):
+            out += guide, self.headings.half(half, exchange, name), b"\n"
+            if half is not None:
+                self.half(half, out)
         out.append(b"\n")
         return b"".join(out)
 
     def half(self, half: CapturedMessage, out: list[bytes]) -> None:
-        """Add the lines below the heading of one half to `out`."""
+        """Add the lines below the heading of one half to `out`, those of its findings last."""
         if half.api is None:
             return
         draw = self.drawing(half.api, half.version, half.direction)
@@ -68,7 +64,16 @@ class TreeView:
                 below = self.below(half.direction)
                 out += [encode(f"{below}{finding_line(finding, self.look)}\n") for finding in findings]
                 return
-        out.append(encode(self.by_value(half)))
+        message, below = half.message(), self.below(half.direction)
+        if message is None:
+            return
+        body = shown_body(message, self.look)
+        if self.look.read is not None:
+            from ....payloads.records.sources import read_in_place
+
+            read_in_place(message.grammar, body, self.tree.topics, self.look.read)
+        self.drawn(half, message, body, below)
+        out.append(encode(self.tree.take()))
 
     def compiled(self, api: Api, version: int, direction: Direction) -> Drawing | None:
         """Return what draws such messages straight from their bytes; None where there is no such thing."""
@@ -78,19 +83,6 @@ class TreeView:
     def below(self, direction: Direction) -> str:
         """Return what stands in front of the lines of a half."""
         return self.tree.mid_below if direction == "request" else self.tree.last_below
-
-    def by_value(self, half: CapturedMessage) -> str:
-        """Return the lines below the heading of one half, drawn by its value; then the findings of that half."""
-        message, below = half.message(), self.below(half.direction)
-        if message is None:
-            return ""
-        body = shown_body(message, self.look)
-        if self.look.read is not None:
-            from ....payloads.records.sources import read_in_place
-
-            read_in_place(message.grammar, body, self.tree.topics, self.look.read)
-        self.drawn(half, message, body, below)
-        return self.tree.take()
 
     def drawn(self, half: CapturedMessage, message: Message, body: Any, below: str) -> None:
         """Draw the fields of a half, then what is odd about them."""

@@ -30,6 +30,21 @@ def by_day(cases: Sequence[Case], every: int) -> Sequence[Case]:
     return cases if ALL in os.environ else cases[::every]
 
 
+def fewer_by_day(count: int, every: int) -> int:
+    """Return how many cases of a random kind are tried: all at night, each `every`-th otherwise."""
+    return len(by_day(range(count), every))
+
+
+def ends_by_day(cases: Iterable[Case], of: Callable[[Case], object]) -> list[Case]:
+    """Return all cases at night, the first and the last of each kind otherwise: for cases that differ by version."""
+    kinds: dict[object, list[Case]] = {}
+    for case in cases:
+        kinds.setdefault(of(case), []).append(case)
+    return [
+        case for kind in kinds.values() for at, case in enumerate(kind) if ALL in os.environ or at in (0, len(kind) - 1)
+    ]
+
+
 def for_each(
     names: str | Sequence[str], cases: Iterable[Any], *, by: Callable[[Any], object] | None = None, ids: Ids = None
 ) -> Callable[[Test], Test]:

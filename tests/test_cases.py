@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from .cases import ALL, by_day, for_each, label
+from .cases import ALL, by_day, ends_by_day, fewer_by_day, for_each, label
 
 ran: list[int] = []
 
@@ -138,3 +138,8 @@ def test_by_day_some_cases_run_and_at_night_all(
 ) -> None:
     monkeypatch.setenv(ALL, "1") if night else monkeypatch.delenv(ALL, raising=False)
     assert list(by_day(range(7), 3)) == expected
+    assert fewer_by_day(7, 3) == len(expected)
+    ends = ["a1", "a4", "b1", "c1", "c2"]
+    assert ends_by_day(["a1", "b1", "a2", "a3", "a4", "c1", "c2"], of=lambda case: case[0]) == (
+        ["a1", "a2", "a3", "a4", "b1", "c1", "c2"] if night else ends
+    )

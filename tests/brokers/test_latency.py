@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ..cli.calls import call
+from ..cli.calls import spawn
 from ..recording.tcpdump import recording
 from .broker import Broker
 from .loggers import request_log
@@ -94,7 +94,7 @@ def recorded(broker: Broker, name: str, folder: Path) -> list[tuple[Exchange, Ex
             run_clients(broker, 700, name)
         log = broker.log_text()[before:]
     (folder / "broker.log").write_text(log)
-    captured = call("decode", folder / "clients.pcap", "-f", "json", "--latency").lines
+    captured = spawn("decode", folder / "clients.pcap", "-f", "json", "--latency").lines
     return pairs(captured, log.splitlines())
 
 

@@ -15,7 +15,7 @@ import pytest
 import kdbg
 from kdbg.analysis.logs.lines import DIALECTS
 
-from ..cli.calls import call
+from ..cli.calls import spawn
 from ..recording.tcpdump import recording
 from .broker import Broker
 from .loggers import CLIENTS, request_log
@@ -70,7 +70,7 @@ def test_every_line_of_a_broker_is_an_exchange(logged: Path) -> None:
 def test_lines_find_their_exchanges_in_the_capture(logged: Path, dialect: str) -> None:
     if not (logged / f"{dialect}.log").exists():
         pytest.skip(f"nothing here writes the log of {dialect}")
-    done = call("decode", logged / "clients.pcap", "--log", logged / f"{dialect}.log", "-f", "json")
+    done = spawn("decode", logged / "clients.pcap", "--log", logged / f"{dialect}.log", "-f", "json")
     counted = re.search(r"([\d,]+) of ([\d,]+) log lines matched", done.closing)
     assert counted is not None, done.err
     joined, lines = (int(number.replace(",", "")) for number in counted.groups())
@@ -86,10 +86,10 @@ def test_what_a_log_tells_is_what_the_capture_has(logged: Path, dialect: str) ->
     if not (logged / f"{dialect}.log").exists():
         pytest.skip(f"nothing here writes the log of {dialect}")
     log = logged / f"{dialect}.log"
-    both = call("decode", logged / "clients.pcap", "--log", log, "-f", "json").lines
+    both = spawn("decode", logged / "clients.pcap", "--log", log, "-f", "json").lines
     captured = {line["line"]: one for one in both for line in one.get("log", ())}
     compared = 0
-    for told in call("decode", log, "-f", "json").lines:
+    for told in spawn("decode", log, "-f", "json").lines:
         real = captured.get(told["log"][0]["line"])
         if real is None:
             continue

@@ -22,7 +22,7 @@ from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, Proto
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf.json_format import MessageToDict
 
-from ..cli.calls import COMMAND, ENVIRONMENT, Outcome, call
+from ..cli.calls import COMMAND, ENVIRONMENT, Outcome, spawn
 from .broker import Broker
 from .pool import needed
 from .registry import registry as running
@@ -121,7 +121,7 @@ def captured(broker: Broker, topic: str, tmp_path: Path) -> Path:
 
 
 def shown(path: Path, *options: object) -> list[dict[str, Any]]:
-    outcome: Outcome = call("records", path, "--format", "json", *options)
+    outcome: Outcome = spawn("records", path, "--format", "json", *options)
     assert outcome.err.count("\n") == 1, outcome.err
     return outcome.lines
 
@@ -215,7 +215,7 @@ def test_a_wrong_schema_is_one_line_and_the_bytes(
     assert unknown["value"] == {"base64": "AAABhp//"}
     assert unknown["value_problem"].startswith("schema id 99999: the Schema Registry returned an error: ")
     assert read["value"] == {"n": 7}
-    lines = call("records", capture, "--registry", registry).out.splitlines()
+    lines = spawn("records", capture, "--registry", registry).out.splitlines()
     assert len(lines) == 3
     assert (good + b"\xff\xff").hex(" ") in lines[0]
     (tmp_path / "order.avsc").write_text(MONEY)
@@ -234,5 +234,5 @@ def test_ids_and_trees(
     saved.write_text(json.dumps(client.get_schema(number).to_dict()))
     assert [line["value"] for line in shown(capture, "--registry", saved)] == [{"number": 7}]
     for view in ("tree", "hex"):
-        shows = call("decode", capture, "--api", "fetch", "-f", view, "--registry", saved, "--full").out
+        shows = spawn("decode", capture, "--api", "fetch", "-f", view, "--registry", saved, "--full").out
         assert f'{{"number":7}}  json-schema Invoice, schema id {number}' in shows

@@ -8,6 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from _pytest.capture import FDCaptureBinary
+
+from kdbg.ui.cli import run
 
 MAIN = Path(__file__).resolve().parents[2]
 CAPTURES = MAIN / "captures"
@@ -42,7 +47,22 @@ class Outcome(NamedTuple):
         return self.err.splitlines()[-1]
 
 
-def call(*arguments: object, stdin: bytes = b"", **environment: str) -> Outcome:
+def call(*arguments: object) -> Outcome:
+    """Run `kdbg` in this process, which is quicker, as if in one of its own: with that environment, and no input."""
+    streams = [FDCaptureBinary(fd) for fd in range(3)]
+    with patch.dict(os.environ, ENVIRONMENT, clear=True):
+        try:
+            for stream in streams:
+                stream.start()
+            status = run([*map(str, arguments)])
+            out, err = (stream.snap().decode() for stream in streams[1:])
+        finally:
+            for stream in streams:
+                stream.done()
+    return Outcome(status, out, err)
+
+
+def spawn(*arguments: object, stdin: bytes = b"", **environment: str) -> Outcome:
     """Run `kdbg` in a process of its own."""
     done = subprocess.run(
         [*COMMAND, *map(str, arguments)], input=stdin, capture_output=True, env=ENVIRONMENT | environment, timeout=60

@@ -19,7 +19,7 @@ from kdbg.ui.guide import topics
 
 from ..cases import for_each
 from ..traffic import Talk
-from .calls import CAPTURES, ENVIRONMENT, MAIN, Outcome, call
+from .calls import CAPTURES, ENVIRONMENT, MAIN, Outcome, spawn
 
 ERRORS = CAPTURES / "real-errors.pcap"
 Cli = Callable[..., Outcome]
@@ -117,7 +117,7 @@ def test_the_script_of_each_shell(cli: Cli, shell: str) -> None:
 
 
 def test_the_script_is_answered_by_the_command() -> None:
-    outcome = call(_KDBG_COMPLETE="bash_complete", COMP_WORDS="kdbg guide tut", COMP_CWORD="2")
+    outcome = spawn(_KDBG_COMPLETE="bash_complete", COMP_WORDS="kdbg guide tut", COMP_CWORD="2")
     assert outcome == (0, "plain,tutorial\n", "")
 
 

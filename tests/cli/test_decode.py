@@ -16,9 +16,9 @@ import pytest
 import kdbg
 from kdbg.protocol.findings.amounts import count
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..traffic import PCAP_HEADER, Talk, record
-from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, SHIPPED, Outcome, call
+from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, SHIPPED, Outcome, spawn
 
 Cli = Callable[..., Outcome]
 Write = Callable[..., Path]
@@ -29,7 +29,7 @@ README = (CAPTURES / "README.md").read_text()
 class TestCounts:
     """The closing line, on stderr, adds up; stdout holds data alone."""
 
-    @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+    @pytest.mark.parametrize("path", by_day(SHIPPED, 3), ids=lambda path: path.name)
     def test_every_view_of_a_capture_counts_the_same(self, cli: Cli, path: Path) -> None:
         outcomes = {name: cli("decode", path, "-f", name) for name in FORMATS}
         exchanges = len(outcomes["json"].lines)
@@ -204,7 +204,7 @@ class TestSeveralFiles:
 class TestPipes:
     @pytest.mark.parametrize("format", FORMATS)
     def test_a_pipe_is_read_like_a_file(self, cli: Cli, format: str) -> None:
-        piped = call("decode", "-", "-f", format, stdin=FIRST.read_bytes())
+        piped = spawn("decode", "-", "-f", format, stdin=FIRST.read_bytes())
         assert (piped.status, piped.out, piped.err) == cli("decode", FIRST, "-f", format)
 
     def test_exchanges_are_shown_as_they_complete(self) -> None:

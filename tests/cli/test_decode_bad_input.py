@@ -16,7 +16,7 @@ import pytest
 
 from ..cases import for_each
 from ..traffic import PCAP_HEADER, Talk, pcap, records
-from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, Outcome, call
+from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, Outcome, spawn
 
 Cli = Callable[..., Outcome]
 FIRST, ERRORS = CAPTURES / "first-contact.pcap", CAPTURES / "errors.pcap"
@@ -85,7 +85,7 @@ class TestNoCapture:
         assert cli("decode", tmp_path / "1", tmp_path / "2").err.count("\n") == 2
 
     def test_an_empty_pipe(self) -> None:
-        assert call("decode", "-") == (2, "", "kdbg: stdin: is empty\n")
+        assert spawn("decode", "-") == (2, "", "kdbg: stdin: is empty\n")
 
 
 class TestHalfACapture:

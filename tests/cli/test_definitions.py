@@ -17,7 +17,7 @@ import kdbg
 from kdbg.protocol import grammars
 
 from ..traffic import Talk
-from .calls import FORMATS, Outcome, call
+from .calls import FORMATS, Outcome, call, spawn
 from .peers import peer
 
 Cli = Callable[..., Outcome]
@@ -92,7 +92,7 @@ class TestDecode:
 
     def test_what_was_decoded_is_encoded_again(self, capture: Path) -> None:
         decoded = call("decode", capture, "--definitions", MADE, "-f", "json", "--show-secrets")
-        again = call("encode", "-", "--definitions", MADE, stdin=decoded.out.encode())
+        again = spawn("encode", "-", "--definitions", MADE, stdin=decoded.out.encode())
         assert (again.status, again.err) == (0, "")
         with kdbg.using_definitions(MADE):
             header = {"correlation_id": 1, "client_id": "kdbg"}
@@ -100,9 +100,9 @@ class TestDecode:
         assert again.lines[0]["request"] == asked.hex()
 
     def test_the_environment_may_name_several(self, capture: Path) -> None:
-        outcome = call("decode", capture, "-f", "json", KDBG_DEFINITIONS=f"{REQUEST}:{RESPONSE}")
+        outcome = spawn("decode", capture, "-f", "json", KDBG_DEFINITIONS=f"{REQUEST}:{RESPONSE}")
         assert (outcome.status, outcome.lines[0]["api"]) == (0, "Lamp")
-        assert call("decode", capture, "-f", "json", KDBG_DEFINITIONS="").status == 1
+        assert spawn("decode", capture, "-f", "json", KDBG_DEFINITIONS="").status == 1
 
     def test_one_direction_alone_leaves_the_other_as_bytes(self, cli: Cli, capture: Path) -> None:
         outcome = cli("decode", capture, "--definitions", REQUEST, "-f", "json", "--limit", "1")
@@ -324,7 +324,7 @@ class TestWrongDefinitions:
             assert (outcome.status, "\x1b" in outcome.out, "\udcff" in outcome.out) == (0, False, False)
 
     def test_help_needs_no_definitions(self) -> None:
-        assert call("decode", "--help", KDBG_DEFINITIONS="/nowhere").status == 0
+        assert spawn("decode", "--help", KDBG_DEFINITIONS="/nowhere").status == 0
 
 
 class TestSend:

@@ -13,7 +13,7 @@ from kdbg.capture.frames import Frames
 from kdbg.exchanges.messages.exchange import Exchange
 
 from ..redact.seen import exchanges
-from .calls import CAPTURES, call
+from .calls import CAPTURES, call, spawn
 
 ERRORS = CAPTURES / "errors.pcap"
 
@@ -107,7 +107,7 @@ def test_what_cannot_be_is_refused_in_a_line(tmp_path: Path) -> None:
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert "is also the input" in done.err
     assert copy.read_bytes() == ERRORS.read_bytes()
-    piped = call("export", "-", tmp_path / "made.pcap", stdin=ERRORS.read_bytes())
+    piped = spawn("export", "-", tmp_path / "made.pcap", stdin=ERRORS.read_bytes())
     assert piped.status == 2
     assert "stdin: a pipe, which export cannot read twice" in piped.err
 

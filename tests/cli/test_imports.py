@@ -6,6 +6,7 @@ A command may import those that its row of the table allows. A new command needs
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -22,11 +23,11 @@ from ..test_packages import FILES, imports
 from .calls import CAPTURES
 
 REPORT = """if True:
-    import sys
+    import json, sys
     before = set(sys.modules)
     from kdbg.ui.cli import run
-    status = run(sys.argv[1:])
-    print(status, *sorted(set(sys.modules) - before), file=sys.stderr)
+    status = [run(arguments) for arguments in json.loads(sys.argv[1])]
+    print(json.dumps([status, sorted(set(sys.modules) - before)]), file=sys.stderr)
 """
 ROOMS = {
     "kdbg.live.client",
@@ -144,12 +145,12 @@ def heavy() -> frozenset[str]:
     return frozenset(packages - sys.stdlib_module_names - {"kdbg", "click"} | ROOMS | OF_PYTHON)
 
 
-def imported(row: Row) -> set[str]:
-    """The heavy modules that a call has imported once it is done."""
-    command = [sys.executable, "-c", REPORT, row.command, *map(str, row.arguments)]
-    done = subprocess.run(command, input=row.stdin, capture_output=True, check=True)
-    status, *modules = done.stderr.decode().splitlines()[-1].split()
-    assert int(status) == row.status, done.stderr.decode()
+def imported(*rows: Row) -> set[str]:
+    """The heavy modules that calls have imported once they are done, one after the other in one process."""
+    calls = json.dumps([[row.command, *map(str, row.arguments)] for row in rows])
+    done = subprocess.run([sys.executable, "-c", REPORT, calls], input=rows[0].stdin, capture_output=True, check=True)
+    status, modules = json.loads(done.stderr.decode().splitlines()[-1])
+    assert status == [row.status for row in rows], done.stderr.decode()
     return {part for name in modules for part in (name.partition(".")[0], ".".join(name.split(".")[:2]))} & heavy()
 
 
@@ -161,14 +162,24 @@ def test_what_is_heavy_is_found() -> None:
     assert heavy() >= {"construct", "orjson", "pyarrow", "pyspark", "rich", "scapy"}
 
 
-@for_each("row", TABLE, ids=lambda row: " ".join([row.command, *map(str, row.arguments)])[-60:])
-def test_a_command_imports_what_it_needs(row: Row) -> None:
-    assert imported(row) <= set(row.allowed)
+def alike() -> list[tuple[Row, ...]]:
+    """Rows that may import the same, and are given the same: what one of them imports too much, all of them do."""
+    found: dict[tuple[frozenset[str], bytes], list[Row]] = {}
+    for row in TABLE:
+        found.setdefault((frozenset(row.allowed), row.stdin), []).append(row)
+    return [tuple(rows) for rows in found.values()]
 
 
-@for_each("command", COMMANDS)
-def test_the_help_of_a_command_imports_nothing_heavy(command: str) -> None:
-    assert imported(Row(command, ("--help",))) <= SHOWN_IN_HELP.get(command, set())
+@for_each("rows", alike(), ids=lambda rows: ", ".join(row.command for row in rows))
+def test_commands_import_what_they_need(rows: tuple[Row, ...]) -> None:
+    assert imported(*rows) <= set(rows[0].allowed)
+
+
+def test_the_help_of_a_command_imports_nothing_heavy() -> None:
+    helps = {name: Row(name, ("--help",)) for name in COMMANDS}
+    for name, shown in SHOWN_IN_HELP.items():
+        assert imported(helps.pop(name)) <= shown
+    assert imported(*helps.values()) == set()
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

@@ -11,7 +11,7 @@ import kdbg
 from kdbg.protocol.findings import Kind
 from kdbg.ui.cli import COMMANDS
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from .calls import CAPTURES, SHARED, SHIPPED, Outcome, call
 
 Cli = Callable[..., Outcome]
@@ -57,7 +57,7 @@ def test_wrong_usage_is_a_line_and_status_2(cli: Cli, arguments: list[str], said
     assert outcome.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("path", [*SHIPPED, *SHARED], ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", by_day([*SHIPPED, *SHARED], 2), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_status_1_says_that_something_could_not_be_decoded(cli: Cli, path: object) -> None:
     outcome = cli("decode", path, "-f", "summary")
     kinds = set(re.findall(r"([a-z0-9-]+) [\d,]+(?=[,)])", outcome.closing))

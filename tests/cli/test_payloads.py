@@ -12,7 +12,7 @@ import pytest
 import kdbg
 
 from ..traffic import Talk, pcap
-from .calls import CAPTURES, Outcome, call
+from .calls import CAPTURES, Outcome, spawn
 
 Cli = Callable[..., Outcome]
 INTERNAL = CAPTURES / "real-4.4.0-internal-topics.pcap"
@@ -75,10 +75,10 @@ def test_what_is_explained_opens_too(cli: Cli, format: str) -> None:
 
 def test_an_edited_payload_is_encoded(cli: Cli, tmp_path: Path) -> None:
     line = cli("decode", joining(tmp_path, SUBSCRIPTION), "-f", "json").lines[0]
-    kept = json.loads(call("encode", "-", "--format", "base64", stdin=json.dumps(line).encode()).out)
+    kept = json.loads(spawn("encode", "-", "--format", "base64", stdin=json.dumps(line).encode()).out)
     assert SUBSCRIPTION in base64.b64decode(kept["request"])
     line["request"]["body"]["protocols"][0]["metadata"]["value"]["topics"] = ["pay"]
-    edited = json.loads(call("encode", "-", "--format", "base64", stdin=json.dumps(line).encode()).out)
+    edited = json.loads(spawn("encode", "-", "--format", "base64", stdin=json.dumps(line).encode()).out)
     assert bytes.fromhex("0000000f 0000 00000001 0003 706179 ffffffff") in base64.b64decode(edited["request"])
 
 

@@ -15,7 +15,7 @@ from tests.spark import asked
 from tests.traffic import Talk, pcap
 
 from ..cases import for_each
-from .calls import CAPTURES, call
+from .calls import CAPTURES, call, spawn
 
 FORMULA = '=HYPERLINK("http://x")'
 
@@ -140,7 +140,7 @@ def test_captured_text_is_escaped(tmp_path: Path) -> None:
 
 
 def test_in_a_pipe_nothing_is_cut(capture: Path) -> None:
-    done = call("query", capture, "SELECT repeat('x', 500) AS a, repeat('y', 500) AS b", COLUMNS="80")
+    done = spawn("query", capture, "SELECT repeat('x', 500) AS a, repeat('y', 500) AS b", COLUMNS="80")
     assert done.out.split() == ["a", "b", "x" * 500, "y" * 500]
 
 

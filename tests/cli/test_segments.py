@@ -23,7 +23,7 @@ from kdbg.protocol.wire.records import build_set
 
 from ..cases import for_each
 from ..segments.made import TIME, batch, flipped, message
-from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, Outcome, call
+from .calls import CAPTURES, COMMAND, ENVIRONMENT, FORMATS, Outcome, spawn
 from .terminal import on_terminal
 
 Cli = Callable[..., Outcome]
@@ -269,7 +269,7 @@ class TestFilters:
         assert err.count("\n") == 1
 
     def test_a_file_without_a_topic_refuses_to_be_asked_for_one(self, cli: Cli) -> None:
-        outcome = call("decode", "-", "--topic", "money", stdin=MONEY.read_bytes())
+        outcome = spawn("decode", "-", "--topic", "money", stdin=MONEY.read_bytes())
         assert (outcome.status, "--topic cannot" in outcome.err) == (2, True)
 
 
@@ -280,7 +280,7 @@ class TestSources:
         assert len(cli("decode", path, "-f", "json").lines) == 5
 
     def test_a_pipe(self) -> None:
-        outcome = call("decode", "-", "-f", "json", stdin=MONEY.read_bytes())
+        outcome = spawn("decode", "-", "-f", "json", stdin=MONEY.read_bytes())
         assert (outcome.status, len(outcome.lines)) == (0, 5)
         assert {(line["file"], line["topic"]) for line in outcome.lines} == {("stdin", None)}
 

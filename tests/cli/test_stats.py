@@ -27,7 +27,7 @@ from kdbg.views.render.style import Look
 
 from ..cases import for_each
 from ..traffic import Talk, pcap
-from .calls import CAPTURES, COMMAND, ENVIRONMENT, MAIN, Outcome, call
+from .calls import CAPTURES, COMMAND, ENVIRONMENT, MAIN, Outcome, call, spawn
 from .terminal import on_terminal
 
 Cli = Callable[..., Outcome]
@@ -207,7 +207,7 @@ class TestFiles:
 
 class TestPipes:
     def test_stdin(self, cli: Cli) -> None:
-        piped = call("stats", "-", "--by", "api", "-f", "json", stdin=ERRORS.read_bytes())
+        piped = spawn("stats", "-", "--by", "api", "-f", "json", stdin=ERRORS.read_bytes())
         assert piped.out == cli("stats", ERRORS, "--by", "api", "-f", "json").out
 
     def test_a_pipe_that_is_closed_ends_quietly(self) -> None:

@@ -17,7 +17,7 @@ from kdbg.live.capture_process import CaptureOptions
 from kdbg.live.remote import SHELL, WAYS, command
 from kdbg.ui.cli.watch import expression
 
-from ..cli.calls import call
+from ..cli.calls import call, spawn
 from .watches import names, port, produce
 
 WANTED = CaptureOptions("eth0", "tcp port 9092", 2048, 1 << 20)
@@ -81,7 +81,7 @@ def test_nothing_is_left_behind_when_kdbg_is_killed(watching: Any, broker: str, 
 
 def test_a_command_that_fails_is_named_with_its_status(path: str, tmp_path: Path) -> None:
     (tmp_path / "ssh").write_text("#!/bin/sh\necho no way there >&2\nexit 255\n")
-    outcome = call("watch", "--via", "ssh:there", PATH=path)
+    outcome = spawn("watch", "--via", "ssh:there", PATH=path)
     assert outcome.status == 2
     assert {"no way there", "kdbg: ssh:there: ssh ended with status 255"} <= set(outcome.err.splitlines())
 
@@ -104,7 +104,7 @@ def test_ctrl_c_ends_one_that_does_not_come_to_an_end(watching: Any, path: str, 
 
 
 def test_no_such_program(tmp_path: Path) -> None:
-    outcome = call("watch", "--via", "docker:kafka", PATH=str(tmp_path))
+    outcome = spawn("watch", "--via", "docker:kafka", PATH=str(tmp_path))
     assert (outcome.status, outcome.err) == (
         2,
         "kdbg: docker:kafka: docker cannot be started: No such file or directory\n",

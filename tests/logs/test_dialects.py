@@ -16,7 +16,7 @@ from kdbg.analysis.logs.lines import DIALECTS, line_facts
 from kdbg.analysis.logs.structures import printed
 
 from ..cases import for_each
-from ..cli.calls import Outcome, call
+from ..cli.calls import Outcome, call, spawn
 
 RECORDED = Path(__file__).parent / "recorded"
 CAPTURE = RECORDED / "clients.pcap"
@@ -152,13 +152,13 @@ def test_secrets_in_lines_are_hidden(format: str) -> None:
 
 def test_pasted_lines_are_explained_and_bytes_beside_them_too() -> None:
     lines = b"\n".join(line for line in log("librdkafka").splitlines() if b"CorrId 2" in line)
-    done = call("explain", stdin=lines)
+    done = spawn("explain", stdin=lines)
     assert done.status == 0
     assert "Metadata v13 · correlation id 2" in done.out
-    both = call("explain", stdin=lines + b"\nbytes: 00000017000300010000000200046b6462670000000100 03666f6f\n").out
+    both = spawn("explain", stdin=lines + b"\nbytes: 00000017000300010000000200046b6462670000000100 03666f6f\n").out
     assert "Metadata v13 · correlation id 2" in both
     assert "Metadata request v1 · correlation id 2" in both
-    one = json.loads(call("explain", "-f", "json", stdin=lines).out.splitlines()[0])
+    one = json.loads(spawn("explain", "-f", "json", stdin=lines).out.splitlines()[0])
     assert one["log"][0]["dialect"] == "librdkafka"
 
 

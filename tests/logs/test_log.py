@@ -12,14 +12,14 @@ import kdbg
 from kdbg.analysis.logs.lines import MOST, Lines
 from kdbg.errors import UnknownCapture
 
-from ..cli.calls import call
+from ..cli.calls import call, spawn
 
 RECORDED = Path(__file__).parent / "recorded"
 TEXT = (RECORDED / "librdkafka.log").read_bytes()
 
 
 def test_a_log_is_read_from_the_standard_input() -> None:
-    done = call("decode", "-", "-f", "summary", stdin=TEXT)
+    done = spawn("decode", "-", "-f", "summary", stdin=TEXT)
     assert done.status == 0
     assert len(done.out.splitlines()) == 1 + TEXT.count(b": Sent ")
     assert done.closing.startswith(f"{TEXT.count(bytes([10]))} lines · ")

@@ -18,8 +18,8 @@ from kdbg.scale.signals.attributes import Event, Link, Span, SpanSide
 from kdbg.scale.signals.collector import Collector, address
 from kdbg.scale.signals.sinks import Behind
 
-from ..cases import for_each
-from ..cli.calls import CAPTURES, SHIPPED, Outcome, call
+from ..cases import by_day, for_each
+from ..cli.calls import CAPTURES, SHIPPED, Outcome, call, spawn
 from .received import Receiver, collecting, request_of
 from .test_spans import CONTEXT, TRACE, carrying, produced
 
@@ -34,7 +34,7 @@ def free_port() -> int:
         return int(sock.getsockname()[1])
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", by_day(SHIPPED, 4), ids=lambda path: path.name)
 def test_a_receiver_gets_what_a_file_holds(cli: Cli, receiver: Receiver, path: Path, tmp_path: Path) -> None:
     """Once made by the SDK, once as lines of JSON: the same, byte for byte."""
     sent = cli("export", path, "--otlp", receiver.url)
@@ -65,7 +65,7 @@ def test_the_collector_gets_and_reads_what_a_file_holds(
 
 def test_what_the_sdk_is_told_by_variables_is_heard(receiver: Receiver) -> None:
     told = {"OTEL_SERVICE_NAME": "night shift", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=abc"}
-    assert call("export", ERRORS, "--otlp", f"{receiver.url}/elsewhere", **told).status == 1
+    assert spawn("export", ERRORS, "--otlp", f"{receiver.url}/elsewhere", **told).status == 1
     (resource,) = {one.resource_spans[0].resource.SerializeToString() for one in receiver.requests}
     assert b"night shift" in resource
     assert {one["x-key"] for one in receiver.headers} == {"abc"}

@@ -11,7 +11,7 @@ import duckdb
 
 import kdbg
 from kdbg.exchanges.messages.exchange import CapturedMessage
-from tests.cli.calls import call
+from tests.cli.calls import spawn
 
 Row = tuple[Any, ...]
 HALF = "CASE WHEN {0}_bytes IS NULL THEN NULL ELSE (epoch_us({0}_time), {0}_bytes, {0}_packet) END"
@@ -21,7 +21,7 @@ def decoded(paths: Iterable[Path], capture: str = "", *options: object) -> list[
     """Every exchange that `kdbg decode --format json` finds in these captures."""
     rows: list[Row] = []
     for path in paths:
-        lines = call("decode", path, "--format", "json", *options).lines
+        lines = spawn("decode", path, "--format", "json", *options).lines
         exact = kdbg.read(path)  # JSON's numbers do not hold nanoseconds of our days
         rows += [
             (capture or str(path), *_said(line), _half(exchange.request), _half(exchange.response))

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT, Outcome, call
+from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT, Outcome, spawn
 from tests.traffic import Talk, pcap
 
 from .decoded import ask, decoded, tabled
@@ -39,7 +39,7 @@ def test_it_closes_with_the_counts_of_decode_and_nothing_of_spark_is_heard(tmp_p
     first = CAPTURES / "first-contact.pcap"
     done = pipeline(first, "--out", tmp_path / "tables", TMPDIR=str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["tables"], "nothing is left in the folder of temporary files"
-    assert done.err == f"{call('decode', first).closing} · tables in {tmp_path}/tables\n"
+    assert done.err == f"{spawn('decode', first).closing} · tables in {tmp_path}/tables\n"
     assert polars.read_parquet(tmp_path / "tables/exchanges/*/*.parquet").height == 31
     again = pipeline(ERRORS, first, "--out", tmp_path / "tables", "--append", status=1)
     assert json.loads((tmp_path / "tables/_kdbg.json").read_text())["runs"][1]["files"].keys() == {str(ERRORS)}
@@ -49,7 +49,7 @@ def test_it_closes_with_the_counts_of_decode_and_nothing_of_spark_is_heard(tmp_p
 
 def test_filters_are_those_of_decode(tmp_path: Path) -> None:
     chosen = ("--api", "produce", "--errors", "--since", "1970-01-02", "--port", 9092)
-    wanted = {line["correlation_id"] for line in call("decode", ERRORS, "--format", "json", *chosen).lines}
+    wanted = {line["correlation_id"] for line in spawn("decode", ERRORS, "--format", "json", *chosen).lines}
     key = "spark.hadoop.fs.s3a.secret.key=hunter2"
     done = pipeline(ERRORS, "--out", tmp_path / "tables", *chosen, "--conf", key)
     assert wanted == {row[6] for row in tabled(tmp_path / "tables")} != set()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kdbg.exchanges.filters.filter_set import Filters
-from tests.cli.calls import CAPTURES, call
+from tests.cli.calls import CAPTURES, spawn
 from tests.diagnosis.books import STAGED
 
 from .archives import concatenated, rolled, write
@@ -31,8 +31,8 @@ CUTS = [(1, 1 << 30), (2, 1 << 16), (7, 1 << 17)]
 @pytest.mark.parametrize(("partitions", "split"), CUTS)
 def test_it_finds_the_same_for_any_partitioning(run: Run, partitions: int, split: int) -> None:
     out, outcome = run(INCIDENTS, partitions=partitions, split=split, diagnose=True)
-    wanted = call("diagnose", *INCIDENTS, "-f", "json")
-    found = call("diagnose", out, "-f", "json")
+    wanted = spawn("diagnose", *INCIDENTS, "-f", "json")
+    found = spawn("diagnose", out, "-f", "json")
     assert len(wanted.lines) >= len(INCIDENTS)
     by_file = {str(path): [line for line in wanted.lines if line["file"] == str(path)] for path in INCIDENTS}
     assert {name: [line for line in found.lines if line["file"] == name] for name in by_file} == by_file
@@ -46,14 +46,14 @@ def test_a_large_capture_cut_into_files_is_one(run: Run, tmp_path: Path, partiti
     whole = write(tmp_path / "whole.pcap", packets)
     assert whole.stat().st_size > 10 * (1 << 17)
     pieces = rolled(tmp_path / "rolled", packets, 5, Random(partitions))
-    wanted = call("diagnose", whole, "-f", "json")
+    wanted = spawn("diagnose", whole, "-f", "json")
     for captures in ([whole], sorted(pieces.iterdir())):
         out, _ = run(captures, partitions=partitions, split=split, diagnose=True)
-        found = call("diagnose", out, "-f", "json")
+        found = spawn("diagnose", out, "-f", "json")
         assert found.out == wanted.out
         assert found.status == wanted.status
     assert len(wanted.lines) > 5
-    text = call("diagnose", out).out
+    text = spawn("diagnose", out).out
     assert "kdbg decode" not in text, "no command takes several files as one"
     first = next(line["evidence"]["exchanges"][0] for line in wanted.lines if line["evidence"]["exchanges"])
     assert f"#{first}" in text
@@ -63,7 +63,7 @@ def test_the_text_is_that_of_the_captures(run: Run, tmp_path: Path) -> None:
     files = sorted(INCIDENTS[:3])
     out, _ = run(files, diagnose=True)
     for more in ((), ("--no-notes",)):
-        wanted, found = call("diagnose", *files, *more), call("diagnose", out, *more)
+        wanted, found = spawn("diagnose", *files, *more), spawn("diagnose", out, *more)
         assert found.out == wanted.out
         assert found.status == wanted.status
         assert found.err == ""
@@ -74,11 +74,11 @@ def test_runs_stand_beside_one_another(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "tables"
     run([first], out=out, diagnose=True)
     run([second], out=out, diagnose=True, append=True, filters=Filters(api="fetch"))
-    wanted = call("diagnose", first, second, "-f", "json")
-    found = call("diagnose", out, "-f", "json")
+    wanted = spawn("diagnose", first, second, "-f", "json")
+    found = spawn("diagnose", out, "-f", "json")
     assert found.out == wanted.out, "filters choose what is in the tables, not what is judged"
     run([third], out=out, append=True)
-    without = call("diagnose", out)
+    without = spawn("diagnose", out)
     assert without.status == 2
     assert ": no causes, as 1 of 3 runs were made without --diagnose" in without.err
     run([third], out=out)
@@ -92,14 +92,14 @@ def test_what_cannot_be_told_is_said_in_a_line(tmp_path: Path) -> None:
     (kept,) = (out / "causes").iterdir()
     for damage in (b"{", b"[]\n", b'{"cause": 1}\n', kept.read_bytes().replace(b'"error"', b'"loud"')):
         kept.write_bytes(damage)
-        done = call("diagnose", out)
+        done = spawn("diagnose", out)
         assert (done.status, done.out) == (2, "")
         assert len(done.err.splitlines()) == 1
         assert "Traceback" not in done.err
-    both = call("diagnose", out, INCIDENTS[4])
+    both = spawn("diagnose", out, INCIDENTS[4])
     assert both.status == 2
     assert "not both" in both.err
-    followed = call("pipeline", INCIDENTS[4], "--out", out, "--diagnose", "--follow", *HERE)
+    followed = spawn("pipeline", INCIDENTS[4], "--out", out, "--diagnose", "--follow", *HERE)
     assert followed.status == 2
     assert "--diagnose cannot be combined with --follow" in followed.err
     state = json.loads((out / "_kdbg.json").read_text())

@@ -16,7 +16,7 @@ from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.library import read_definitions
 from kdbg.scale.spark import pipeline
 from tests.capture.files import RAW, block, enhanced, interface, option, section
-from tests.cli.calls import MAIN, SHARED, SHIPPED, call
+from tests.cli.calls import MAIN, SHARED, SHIPPED, spawn
 from tests.traffic import Talk, pcap
 
 from .archives import concatenated, reordered, rolled, write
@@ -50,7 +50,7 @@ def test_the_counts_add_up(run: Run) -> None:
 
 def test_problems_are_the_findings_of_the_json(run: Run) -> None:
     out, _ = run(SHIPPED)
-    lines = (line for path in SHIPPED for line in call("decode", path, "--format", "json").lines)
+    lines = (line for path in SHIPPED for line in spawn("decode", path, "--format", "json").lines)
     told = [
         tuple(value for name, value in found.items() if name not in ("quirk", "old_kind"))  # no columns
         for line in lines for found in line["findings"]

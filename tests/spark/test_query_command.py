@@ -15,7 +15,7 @@ import pytest
 from kdbg.scale.spark.archive.plan import plan
 from kdbg.scale.spark.commit import Output
 from kdbg.scale.spark.pipeline import Pipeline, PipelineOptions
-from tests.cli.calls import COMMAND, ENVIRONMENT, Outcome, call
+from tests.cli.calls import COMMAND, ENVIRONMENT, Outcome, spawn
 from tests.traffic import Talk, pcap
 
 from . import asked
@@ -37,7 +37,7 @@ def tables(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def query(*arguments: object, status: int = 0, **environment: str) -> Outcome:
-    done = call("query", *arguments, *HERE, **environment)
+    done = spawn("query", *arguments, *HERE, **environment)
     assert done.status == status, done.err
     return done
 
@@ -66,11 +66,11 @@ def test_only_the_tables_are_opened_unless_files_are_allowed(tables: Path, tmp_p
     secret = tmp_path / "secret.txt"
     secret.write_text("correct horse")
     there = f"SELECT * FROM text.`{secret}`"
-    done = call("query", tables, there, *HERE, "--format", "csv", "--conf", "spark.sql.runSQLOnFiles=true")
+    done = spawn("query", tables, there, *HERE, "--format", "csv", "--conf", "spark.sql.runSQLOnFiles=true")
     assert done.status == 2
     assert "correct horse" not in done.out
     assert "Traceback" not in done.err
-    done = call("query", tables, f"CREATE TEMPORARY VIEW a USING text OPTIONS (path '{secret}')", *HERE)
+    done = spawn("query", tables, f"CREATE TEMPORARY VIEW a USING text OPTIONS (path '{secret}')", *HERE)
     assert (done.status, "--allow-files" in done.err) == (2, True)
     assert "correct horse" in query(tables, there, "--format", "csv", "--allow-files").out
 

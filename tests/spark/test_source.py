@@ -21,7 +21,7 @@ from kdbg.errors import SparkError
 from kdbg.scale.spark.source import Captures, DefaultSource, KdbgSource, PushedDown, SourceOptions, Whole
 from kdbg.views.tables.columns import TABLES
 from kdbg.views.tables.message_columns import WantedRows
-from tests.cli.calls import CAPTURES, ENVIRONMENT, MAIN, SHARED, SHIPPED, call
+from tests.cli.calls import CAPTURES, ENVIRONMENT, MAIN, SHARED, SHIPPED, spawn
 
 from .archives import START, concatenated, records, rolled, write
 from .conftest import Run
@@ -63,7 +63,7 @@ def test_filters_are_those_of_decode(spark: Any) -> None:
     chosen = {"api": ["produce", "fetch"], "errors": True, "port": 9092, "since": "1970-01-02"}
     frame = kdbg.spark.exchanges(spark, str(ERRORS), **chosen)
     options = ("--api", "produce", "--api", "fetch", "--errors", "--port", 9092, "--since", "1970-01-02")
-    wanted = [line["correlation_id"] for line in call("decode", ERRORS, "--format", "json", *options).lines]
+    wanted = [line["correlation_id"] for line in spawn("decode", ERRORS, "--format", "json", *options).lines]
     assert sorted(row.correlation_id for row in frame.collect()) == sorted(wanted) != []
 
 
@@ -143,4 +143,4 @@ session.stop(spark)"""
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=300,
         env=ENVIRONMENT | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(MAIN)])},
     )  # fmt: skip
-    assert int(done.stdout) == len(call("decode", ERRORS, "--format", "json", "--api", "metadata").lines), done.stderr
+    assert int(done.stdout) == len(spawn("decode", ERRORS, "--format", "json", "--api", "metadata").lines), done.stderr

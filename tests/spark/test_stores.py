@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from pyarrow import fs
 
-from tests.cli.calls import call
+from tests.cli.calls import spawn
 
 from .archives import concatenated, rolled
 from .decoded import Row, tabled
@@ -51,10 +51,10 @@ def test_captures_and_tables_may_lie_in_an_object_store(store: dict[str, str], t
     for name, part in (("first", packets[:2000]), ("second", packets[2000:])):
         captures = rolled(tmp_path / name, part, 3, Random(3))
         fs.copy_files(str(captures), f"s3://lake/{name}")
-        call("pipeline", captures, "--out", tmp_path / "tables", "--append", "--master", "local[2]")
+        spawn("pipeline", captures, "--out", tmp_path / "tables", "--append", "--master", "local[2]")
 
     def run(*arguments: str) -> str:
-        outcome = call("pipeline", *arguments, "--out", "s3://lake/tables", "--master", "local[2]", **store)
+        outcome = spawn("pipeline", *arguments, "--out", "s3://lake/tables", "--master", "local[2]", **store)
         assert outcome.status in (0, 1), outcome.err
         return outcome.closing
 

@@ -23,6 +23,7 @@ from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.index import WRONG
 from kdbg.views.render.style import Look
 
+from ..cases import by_day
 from ..cli.calls import call
 from ..incidents import CAPTURES as INCIDENTS
 from ..traffic import Talk, pcap
@@ -52,7 +53,7 @@ def incident(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 NAMES = sorted(path.name.removesuffix(".pcap.gz") for path in INCIDENTS.glob("*.pcap.gz"))[::12]
 
 
-@pytest.mark.parametrize("incident", NAMES, indirect=True)
+@pytest.mark.parametrize("incident", by_day(NAMES, 4), indirect=True)
 def test_an_incident_has_the_causes_that_diagnose_prints(incident: Path) -> None:
     with whole(incident) as found:
         assert plain(found.causes[0].objects) == said(incident)

@@ -285,13 +285,6 @@ def is_everywhere(host: str) -> bool:
     return not host
 
 
-def is_local(host: str) -> bool:
-    """Return whether only this machine can connect to a host."""
-    with suppress(ValueError):
-        return ip_address(host).is_loopback
-    return host == "localhost"
-
-
 def open_files() -> int:
     """Return how many files this process has open; a guess where the system does not say."""
     with suppress(OSError):

@@ -17,8 +17,7 @@ from ..protocol.findings.amounts import count
 from .broker_server import BrokerServer
 from .client.connection import Connection
 from .client.sasl import authenticate
-from .client.settings import Settings, show
-from .client.trust import check_trust
+from .client.settings import Settings, check_trust, show
 from .faults import Meddling
 from .holds import Desk
 from .listeners import MOST, NO_ROOM, Address, Addresses, Listening, Notices

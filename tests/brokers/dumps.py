@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kdbg.live.client.producing import CODECS
+from kdbg.live.client.forms import CODECS
 
 from .releases import Release
 from .tools import run_tool

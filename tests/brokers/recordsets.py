@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client.producing import CODECS
+from kdbg.live.client.forms import CODECS
 
 NO_TIMESTAMP = -1
 FORMATS = ("v0", "v1", "v2")

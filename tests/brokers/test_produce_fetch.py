@@ -15,8 +15,8 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from kdbg.errors import Closed
 from kdbg.live.client import Cluster, Settings
-from kdbg.live.client.producing import CODECS, ZSTD_SINCE
-from kdbg.live.client.producing import FORMATS as CARRIED_BY
+from kdbg.live.client.forms import CODECS, ZSTD_SINCE
+from kdbg.live.client.forms import RECORD_FORMATS as CARRIED_BY
 from kdbg.protocol import grammars
 
 from . import console, probe

@@ -102,7 +102,7 @@ async def test_every_connection_is_authenticated_and_asked_for_its_versions() ->
     settings = Settings(timeout=10, sasl=good("PLAIN"))
     async with server(broker) as address, Cluster(show(address), settings) as cluster:
         await cluster.send("metadata")
-        await cluster.connections[address].close()
+        await cluster.pool.connections[address].close()
         await cluster.send("metadata")
     assert [name for name, _ in broker.said].count("SaslAuthenticate") == 2
     assert [name for name, _ in broker.said].count("ApiVersions") == 2

@@ -219,7 +219,7 @@ async def test_many_requests_at_once_share_the_connections() -> None:
     async with started(2) as (brokers, cluster):
         brokers.leaders |= {("orders", n): n % 2 + 1 for n in range(20)}
         exchanges = await asyncio.gather(*(cluster.send("produce", produce(n)) for n in range(20)))
-        assert len(cluster.connections) == 2
+        assert len(cluster.pool.connections) == 2
     assert all(errors(exchange) == [] for exchange in exchanges)
     assert {exchange.peers.broker for exchange in exchanges} == set(brokers.addresses.values())
 

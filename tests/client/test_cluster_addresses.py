@@ -10,7 +10,7 @@ import pytest
 
 from kdbg.errors import CannotConnect, ClientError, TimedOut
 from kdbg.live.client import Cluster, Settings
-from kdbg.live.client.defaults import waits
+from kdbg.live.client.bodies import waits
 from kdbg.live.client.settings import Sasl, show
 from kdbg.protocol import grammars
 

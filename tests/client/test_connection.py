@@ -286,7 +286,7 @@ async def test_tokens_after_a_handshake() -> None:
 
     async with connected(serve) as connection:
         await connection.answer(connection.send(SASL, 0, {"mechanism": "PLAIN"}))
-        exchanges = [await connection.answer(connection.send_token(b"token")) for _ in range(3)]
+        exchanges = [await connection.answer(connection.send_frame(b"token")) for _ in range(3)]
         last = await connection.answer(connection.send(METADATA, 1))
     assert [exchange.response.data for exchange in exchanges if exchange.response] == [b"challenge", b"", b"abc"]
     assert last.response is not None

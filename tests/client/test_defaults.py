@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from kdbg.live.client.bodies import template
-from kdbg.live.client.defaults import DEFAULTS, filled
+from kdbg.live.client.bodies import DEFAULTS, filled, template
 from kdbg.live.client.forms import FORMS
 from kdbg.protocol import grammars
 from kdbg.protocol.wire import Api

@@ -9,8 +9,8 @@ import pytest
 
 from kdbg.errors import ClientError, Closed, TimedOut, WrongAnswer
 from kdbg.exchanges.engine.search import REFUSED
-from kdbg.live.client.failures import bad_length, hung_up, lost, too_slow, wrong_number
 from kdbg.live.client.frames import Incoming
+from kdbg.live.client.reach import bad_length, lost, too_slow, wrong_number
 
 from ..cases import for_each
 
@@ -52,8 +52,7 @@ def test_too_slow(unsent: int, data: bytes, words: str) -> None:
     ],
 )
 def test_hung_up(received: int, waits: bool, words: str) -> None:
-    assert str(hung_up(WHERE, received, waits)).startswith(f"broker:9092: {words}")
-    assert str(lost(WHERE, None, received, waits)) == str(hung_up(WHERE, received, waits))
+    assert str(lost(WHERE, None, received, waits)).startswith(f"broker:9092: {words}")
 
 
 @for_each(
@@ -108,6 +107,8 @@ def test_wrong_number(due: list[int], words: str) -> None:
 def test_a_request_larger_than_brokers_take_is_named_as_what_made_the_broker_hang_up() -> None:
     size = REFUSED + 1
     words = "the request has 104,857,601 bytes; brokers accept 104,857,600 by default (socket.request.max.bytes)"
-    assert str(hung_up(WHERE, 0, size)) == f"broker:9092: the broker closed the connection without a response; {words}"
+    assert (
+        str(lost(WHERE, None, 0, size)) == f"broker:9092: the broker closed the connection without a response; {words}"
+    )
     assert str(lost(WHERE, ConnectionResetError(), 0, size)) == f"broker:9092: the broker reset the connection; {words}"
-    assert "socket.request.max.bytes" not in str(hung_up(WHERE, 0, REFUSED))
+    assert "socket.request.max.bytes" not in str(lost(WHERE, None, 0, REFUSED))

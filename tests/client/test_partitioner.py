@@ -10,8 +10,8 @@ from confluent_kafka import Message, Producer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kdbg.live.client.forms import PARTITIONERS, murmur2
 from kdbg.live.client.mock import mock_cluster
-from kdbg.live.client.producing import PARTITIONERS, murmur2
 
 from ..cases import for_each
 

@@ -8,8 +8,7 @@ import pytest
 
 import kdbg
 from kdbg.errors import InputError
-from kdbg.live.client.forms import FORMS
-from kdbg.live.client.producing import CODECS, carried_by
+from kdbg.live.client.forms import CODECS, FORMS, carried_by
 from kdbg.protocol import grammars
 
 from ..cases import for_each

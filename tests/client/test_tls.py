@@ -11,8 +11,8 @@ import pytest
 from kdbg.errors import CannotConnect, ClientError, Closed, InputError, WrongAnswer
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.live.client import Connection, Settings, Tls
+from kdbg.live.client.reach import broken, context, refused
 from kdbg.live.client.settings import Address
-from kdbg.live.client.tls import broken, context, refused
 from kdbg.protocol import grammars
 
 from ..cases import for_each
@@ -218,7 +218,7 @@ async def test_no_tls_version_in_common(ours: Authority, monkeypatch: pytest.Mon
     there.minimum_version = ssl.TLSVersion.TLSv1_3
     older = context(Tls(ca=str(ours.ca)))
     older.maximum_version = ssl.TLSVersion.TLSv1_2
-    monkeypatch.setattr("kdbg.live.client.tls.context", lambda tls: older)
+    monkeypatch.setattr("kdbg.live.client.reach.context", lambda tls: older)
     with alerting_server(there) as address, pytest.raises(CannotConnect, match=r"TLS failed: .*VERSION"):
         await ask(address)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.live.client.versions import choose
+from kdbg.live.client.routes import choose
 from kdbg.protocol import grammars
 
 from ..cases import for_each

@@ -11,8 +11,7 @@ import pytest
 
 import kdbg
 from kdbg.errors import CannotConnect
-from kdbg.live.client.settings import Sasl, Settings, Tls, show
-from kdbg.live.client.trust import check_trust, is_trusted
+from kdbg.live.client.settings import Sasl, Settings, Tls, check_trust, is_trusted, show
 from kdbg.live.listeners import UNLISTED, Address, Addresses, Listening, Ports
 from kdbg.live.proxy import Upstream
 

@@ -16,12 +16,13 @@ import kdbg
 from kdbg.budget import MEMORY
 from kdbg.errors import InputError
 from kdbg.live.actions import duration, expanded, rate
+from kdbg.live.client.settings import is_local
 from kdbg.live.effects import Send
 from kdbg.live.embedded import Recorded
 from kdbg.live.faults import Faults
 from kdbg.live.frames import Decision, FramePiece, Frames
 from kdbg.live.holds import Desk, Held
-from kdbg.live.listeners import Listener, Listening, Ports, allow_many_files, is_everywhere, is_local, open_files
+from kdbg.live.listeners import Listener, Listening, Ports, allow_many_files, is_everywhere, open_files
 from kdbg.live.packet_tap import Taps
 from kdbg.live.proxy import Proxy, Upstream, broker_endpoint
 from kdbg.live.relay import OWN, Relay

@@ -1,10 +1,17 @@
-"""Bodies of requests: written as bytes, with topics as each version names them (KIP-516), and as a form to fill in."""
+"""Bodies of requests: what is left out filled in, topics as each version names them (KIP-516), forms to fill in, bytes.
+
+Kafka's definitions give most fields no default, so that one that is left out is empty or 0: a filter that nothing
+matches, a broker that may take no time. Who asks with kdbg and leaves a filter out means all, and as much time as
+clients give. `kdbg encode` and `kdbg.encode` do without this table: there a field that is left out is what Kafka's
+definitions say.
+"""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from copy import deepcopy
+from typing import Any
 
 from ...exchanges.messages.guide_names import understood
 from ...exchanges.messages.message import grammar_of
@@ -12,8 +19,125 @@ from ...exchanges.messages.reshape import rebuild
 from ...protocol.wire import Api
 from ...protocol.wire.nodes import Field, Node, NullableStruct, WireArray, WireStruct, build, children
 from ...protocol.wire.records import RecordsNode
-from .defaults import DEFAULTS, left_out
-from .producing import HEADERS_SINCE, entries
+from .forms import (
+    HEADERS_SINCE,
+    MAX_BYTES,
+    MAX_WAIT_MS,
+    REBALANCE_TIMEOUT_MS,
+    SESSION_TIMEOUT_MS,
+    TIMEOUT_MS,
+    entries,
+)
+
+MAX_RECORDS, TRANSACTION_TIMEOUT_MS = 500, 60_000
+"""max.poll.records of the Java client's consumer, and transaction.timeout.ms of its producer."""
+ANY = 1
+"""Of resource types, pattern types, operations and permissions in a filter of ACLs."""
+QUORUM = [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]
+"""The one log that has a quorum."""
+ALL_REPLICAS = LATEST = CONSUMER = BROKERS_CHOICE = AT_ONCE = -1
+
+WAITS = {
+    "Fetch": ("max_wait_ms",),
+    "ShareFetch": ("max_wait_ms",),
+    "JoinGroup": ("rebalance_timeout_ms", "session_timeout_ms"),
+}
+"""The fields that say how long a broker may wait before it answers, the first that a version has."""
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "Produce": {"acks": ALL_REPLICAS, "timeout_ms": TIMEOUT_MS},
+    "Fetch": {"max_wait_ms": MAX_WAIT_MS, "topics.partitions.partition_max_bytes": MAX_BYTES},
+    "ListOffsets": {"replica_id": CONSUMER, "timeout_ms": TIMEOUT_MS, "topics.partitions.timestamp": LATEST},
+    "Metadata": {"topics": None, "topics.name": None},
+    "UpdateMetadata": {"live_brokers.rack": None},
+    "OffsetFetch": {"topics": None, "groups.topics": None},
+    "JoinGroup": {"session_timeout_ms": SESSION_TIMEOUT_MS, "rebalance_timeout_ms": REBALANCE_TIMEOUT_MS},
+    "CreateTopics": {
+        "topics.num_partitions": BROKERS_CHOICE, "topics.replication_factor": BROKERS_CHOICE,
+        "topics.configs.value": None,
+    },
+    "DeleteTopics": {"timeout_ms": TIMEOUT_MS},
+    "DeleteRecords": {"timeout_ms": TIMEOUT_MS},
+    "InitProducerId": {"transactional_id": None, "transaction_timeout_ms": TRANSACTION_TIMEOUT_MS},
+    "DescribeAcls": {
+        "resource_type_filter": ANY, "resource_name_filter": None, "pattern_type_filter": ANY,
+        "principal_filter": None, "host_filter": None, "operation": ANY, "permission_type": ANY,
+    },
+    # What is deleted must be named: a type, operation or permission that is left out is refused by the broker.
+    "DeleteAcls": {
+        "filters.resource_name_filter": None, "filters.principal_filter": None, "filters.host_filter": None,
+    },
+    "DescribeConfigs": {"resources.configuration_keys": None},
+    "AlterConfigs": {"resources.configs.value": None},
+    "DescribeLogDirs": {"topics": None},
+    "CreatePartitions": {"topics.assignments": None, "timeout_ms": TIMEOUT_MS},
+    "CreateDelegationToken": {"owner_principal_type": None, "owner_principal_name": None},
+    "RenewDelegationToken": {"renew_period_ms": BROKERS_CHOICE},
+    "ExpireDelegationToken": {"expiry_time_period_ms": AT_ONCE},
+    "DescribeDelegationToken": {"owners": None},
+    "ElectLeaders": {"topic_partitions": None},
+    "IncrementalAlterConfigs": {"resources.configs.value": None},
+    "DescribeQuorum": {"topics": QUORUM},
+    "DescribeClientQuotas": {"components.match": None},
+    "AlterClientQuotas": {"entries.entity.entity_name": None},
+    "DescribeUserScramCredentials": {"users": None},
+    "BrokerRegistration": {"rack": None},
+    "ShareFetch": {"max_wait_ms": MAX_WAIT_MS, "max_records": MAX_RECORDS, "batch_size": MAX_RECORDS},
+    "AddRaftVoter": {"cluster_id": None, "timeout_ms": TIMEOUT_MS},
+    "RemoveRaftVoter": {"cluster_id": None},
+    "UpdateRaftVoter": {"cluster_id": None},
+    "DescribeShareGroupOffsets": {"groups.topics": None},
+}  # fmt: skip
+"""API -> path of a field in its request, without indexes -> its value where it is left out. Null where a version
+cannot say it is left to Kafka's default."""
+
+
+def filled(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body with the defaults of this table where it leaves a field out; no field is changed."""
+    if api.name not in DEFAULTS:
+        return dict(body)
+    made: dict[str, Any] = _filled(api.at("request", version), body, DEFAULTS[api.name], "")
+    return made
+
+
+def waits(api: Api, body: Mapping[str, Any]) -> float:
+    """Return how long a broker may keep this request by what it says, in seconds: a fetch for records to come, a join
+    for the other members."""
+    for name in WAITS.get(api.name, ()):
+        if isinstance(body.get(name), int) and body[name] > 0:
+            return float(body[name] / 1000)
+    return 0.0
+
+
+def _filled(grammar: Node, value: Any, table: Mapping[str, Any], path: str) -> Any:
+    if isinstance(grammar, NullableStruct):
+        grammar = grammar.struct
+    if isinstance(grammar, WireArray) and isinstance(value, list):
+        return [_filled(grammar.item, item, table, path) for item in value]
+    if not isinstance(grammar, WireStruct) or not isinstance(value, Mapping):
+        return value
+    made = dict(value)
+    for field in grammar.fields:
+        inner = f"{path}.{field.name}" if path else field.name
+        if field.name in value:
+            made[field.name] = _filled(field.node, value[field.name], table, inner)
+        elif inner in table:
+            made[field.name] = left_out(field, inner, table)
+    return made
+
+
+def left_out(field: Field, path: str, table: Mapping[str, Any]) -> Any:
+    """Return the value of a field that is left out."""
+    nullable = isinstance(field.node, NullableStruct) or getattr(field.node, "nullable", False)
+    found = table.get(path, field.default)
+    return field.default if found is None and not nullable else deepcopy(found)
+
+
+def fitting(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of `body` that this version has, at the top: others may stand there for other versions."""
+    if version not in api.versions:
+        return dict(body)
+    grammar: WireStruct = api.at("request", version)
+    return {name: value for name, value in body.items() if name in set(grammar.keys)}
 
 
 def body_bytes(api: Api, version: int, body: Mapping[str, Any]) -> bytes:
@@ -73,36 +197,22 @@ def _walk(grammar: Node, value: Any, exchange: Callable[[dict[str, Any], str], A
 
 def template(api: Api, version: int) -> dict[str, Any]:
     """Return a request body with every field, as JSON can say it; `UnknownVersion` for an unknown version."""
-    made: dict[str, Any] = _value(api.at("request", version), None, "", _Template(version, DEFAULTS.get(api.name, {})))
+    table = DEFAULTS.get(api.name, {})
+
+    def value(node: Node, field: Field | None, path: str) -> Any:
+        """Return the template of a node: `field` is the one at `path`, None for an array's item or behind a marker."""
+        if isinstance(node, WireStruct):
+            return {one.name: value(one.node, one, f"{path}.{one.name}".lstrip(".")) for one in node.members}
+        if isinstance(node, RecordsNode):  # one record, in the format that this version of Produce carries
+            headers = (("", ""),) if version >= HEADERS_SINCE else ()
+            return entries(version, ("",), None, headers, -1, "none", None)
+        for child in children(node):
+            inside = value(child.node, None, path)
+            return [inside] if child.repeated else inside
+        plain = node.default() if field is None else left_out(field, path, table)
+        if isinstance(plain, bytes):
+            return plain.decode()
+        return str(plain) if isinstance(plain, uuid.UUID) else plain
+
+    made: dict[str, Any] = value(api.at("request", version), None, "")
     return made
-
-
-class _Template(NamedTuple):
-    """What a template is of: `defaults` are those of defaults.py."""
-
-    version: int
-    defaults: Mapping[str, Any]
-
-
-def _value(node: Node, field: Field | None, path: str, of: _Template) -> Any:
-    """Return the template of a node: `field` is the one at `path`, None for an array's item or behind a marker."""
-    if isinstance(node, WireStruct):
-        return {one.name: _value(one.node, one, f"{path}.{one.name}".lstrip("."), of) for one in node.members}
-    if isinstance(node, RecordsNode):
-        return _records(of.version)
-    for child in children(node):
-        inside = _value(child.node, None, path, of)
-        return [inside] if child.repeated else inside
-    return _plain(node.default() if field is None else left_out(field, path, of.defaults))
-
-
-def _records(version: int) -> list[dict[str, Any]]:
-    """Return one record, in the format that this version of Produce carries."""
-    return entries(version, ("",), None, (("", ""),) if version >= HEADERS_SINCE else (), -1, "none", None)
-
-
-def _plain(value: Any) -> Any:
-    """Return a default as JSON has it: bytes as text in UTF-8, a UUID as a string."""
-    if isinstance(value, bytes):
-        return value.decode()
-    return str(value) if isinstance(value, uuid.UUID) else value

@@ -24,10 +24,9 @@ from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Kind
 from ...protocol.wire import Api
 from ...protocol.wire.nodes import build
-from . import failures
 from .bodies import body_bytes
-from .frames import Frame, Incoming, Outgoing, Sending, TimedSocket
-from .reach import reach
+from .frames import Incoming, Outgoing, Sending, TimedSocket
+from .reach import bad_length, lost, reach, too_slow, wrong_number
 from .settings import Address, Settings, show
 
 Seen = Callable[[Exchange], None]
@@ -85,15 +84,16 @@ class Connection(asyncio.Protocol):
     ) -> Connection:  # fmt: skip
         """Connect (TCP, then TLS if set); `CannotConnect` or `TimedOut` where that fails. SASL is up to the caller."""
         connection = cls(address, settings, seen, tap, Known.nothing(topics) if topics is not None else None)
-        transport = await reach(address, settings, connection, connection._new_socket)
+
+        def make(family: int) -> TimedSocket:
+            connection._socket = TimedSocket(family)
+            return connection._socket
+
+        transport = await reach(address, settings, connection, make)
         if transport is not connection._transport:
             connection._outgoing.layers = (transport, connection._transport)
             connection._transport = transport
         return connection
-
-    def _new_socket(self, family: int) -> TimedSocket:
-        self._socket = TimedSocket(family)
-        return self._socket
 
     def hand_over(self, protocol: asyncio.BaseProtocol) -> asyncio.Transport:
         """Give the connection to somebody else, who reads and writes it from now on; return its transport."""
@@ -122,22 +122,20 @@ class Connection(asyncio.Protocol):
             fields["client_id"] = self.settings.client_id
         frame = build(header_grammar(api, version, "request"), fields) + written
         header = RequestHeader(api, version, number, self.settings.client_id, version in api.versions)
-        return self._send(frame, header)
+        return self.send_frame(frame, header)
 
-    def send_token(self, token: bytes) -> asyncio.Future[Exchange]:
-        """Send a raw SASL token, as they go after SaslHandshake v0."""
-        return self._send(token, None)
-
-    def _send(self, frame: bytes, header: RequestHeader | None) -> asyncio.Future[Exchange]:
+    def send_frame(self, frame: bytes, header: RequestHeader | None = None) -> asyncio.Future[Exchange]:
+        """Send a request that is written: with its header, or a raw SASL token, as they go after SaslHandshake v0."""
         future: asyncio.Future[Exchange] = asyncio.get_running_loop().create_future()
-        future.add_done_callback(_look_at)
+        # an error counts as seen: asyncio would log it where nobody waits for the future any more
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
         if self._failure is not None:
             future.set_exception(self._failure)
             return future
         now = time.time_ns()
         half = CapturedMessage(frame, (now, now), (0, 0), "request")
         self._futures[half] = future
-        self._write(_size.pack(len(frame)) + frame, lambda sending: self._timed(half, sending))
+        self._write(_size.pack(len(frame)) + frame, half)
         if self._failure is None:
             self._conversation.request(header, half)
         return future
@@ -155,7 +153,7 @@ class Connection(asyncio.Protocol):
         limit = self.settings.timeout if timeout is None else timeout
         await asyncio.wait({future}, timeout=limit)
         if not future.done():
-            self._fail(failures.too_slow(self.address, limit, self._outgoing.unsent, self._incoming))
+            self._fail(too_slow(self.address, limit, self._outgoing.unsent, self._incoming))
         exchange = future.result()
         if not exchange.answered:
             await self._leave(limit)
@@ -167,7 +165,7 @@ class Connection(asyncio.Protocol):
             async with asyncio.timeout(limit):
                 await self._outgoing.empty.wait()
         except TimeoutError:
-            error = failures.too_slow(self.address, limit, self._outgoing.unsent, self._incoming)
+            error = too_slow(self.address, limit, self._outgoing.unsent, self._incoming)
             self._fail(error)
             raise error from None
         if self._failure is not None and self._outgoing.lost:
@@ -190,13 +188,14 @@ class Connection(asyncio.Protocol):
         From now on what comes back is not paired with requests but left to `read_raw`.
         """
         self._raw = True
-        return self._write(data, lambda sending: None) if self._failure is None else None
+        return self._write(data) if self._failure is None else None
 
-    def _write(self, data: bytes, timed: Callable[[Sending], None]) -> Sending:
-        """Write bytes; `timed`, then the tap, are told once they have left."""
+    def _write(self, data: bytes, half: CapturedMessage | None = None) -> Sending:
+        """Write bytes; the times of their request are set once they have left, and the tap is told."""
 
         def gone(sending: Sending) -> None:
-            timed(sending)
+            if half is not None and half in self._futures:  # otherwise its exchange was delivered before
+                half.first_time, half.last_time = sending.first_time, sending.last_time
             self._tell_tap(sending)
 
         return self._outgoing.write(data, gone)
@@ -212,11 +211,15 @@ class Connection(asyncio.Protocol):
     async def read_raw(self, timeout: float) -> bytes:
         """Return the next frame, its size included, or what has come of it after `timeout` seconds or at the end.
 
-        This is for what comes back to bytes that `write` sent.
+        This is for what comes back to bytes that `write` sent. Without a valid length, up to `max_response` bytes are
+        read.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
-                while self._failure is None and self._wants_more():
+                while self._failure is None:
+                    size, most = self._incoming.size, self.settings.max_response
+                    if self._incoming.received >= 4 + (most if size is None or not 0 <= size <= most else size):
+                        break
                     self._news.clear()
                     await self._news.wait()
         return self._incoming.take_raw()
@@ -270,52 +273,39 @@ class Connection(asyncio.Protocol):
             self._fail(error)
 
     def eof_received(self) -> None:
-        self._fail(failures.hung_up(self.address, self._incoming.received, self._largest))
+        self._fail_lost(None)
 
     def connection_lost(self, error: Exception | None) -> None:
         for sending in self._outgoing.abandon():
             self._tell_tap(sending)
         self._lost.set()
-        self._fail(failures.lost(self.address, error, self._incoming.received, self._largest))
+        self._fail_lost(error)
 
-    @property
-    def _largest(self) -> int:
-        """The bytes of the largest request that waits for its answer, without its size in front; 0 for none."""
+    def _fail_lost(self, error: Exception | None) -> None:
         waiting = [exchange.request for exchange in self._conversation.in_flight]
-        return max((len(half.data) for half in waiting if half is not None), default=0)
+        largest = max((len(half.data) for half in waiting if half is not None), default=0)
+        self._fail(lost(self.address, error, self._incoming.received, largest))
 
     # Answers
 
     def _take_frames(self) -> None:
+        """Give each frame to the request it answers: the oldest, as brokers answer in order."""
         while self._failure is None:
-            self._check_size()
+            waiting, most = self._conversation.in_flight, self.settings.max_response
+            for_token = bool(waiting) and waiting[0].api is not None and waiting[0].api.headerless
+            size = self._incoming.size
+            if size is not None and not (0 if for_token else 4) <= size <= most:
+                raise bad_length(self.address, self._incoming.head, most)
             frame = self._incoming.take()
             if frame is None:
                 return
-            self._answer(frame)
-
-    def _check_size(self) -> None:
-        size = self._incoming.size
-        least = 0 if self._waits_for_token else 4
-        if size is not None and not least <= size <= self.settings.max_response:
-            raise failures.bad_length(self.address, self._incoming.head, self.settings.max_response)
-
-    def _answer(self, frame: Frame) -> None:
-        """Give the frame to the request it answers: the oldest, as brokers answer in order."""
-        half = CapturedMessage(frame.data, frame.times, (0, 0), "response")
-        waiting = self._conversation.in_flight
-        if not self._waits_for_token:
-            (number,) = _size.unpack_from(frame.data)
-            if not waiting or waiting[0].correlation_id != number:
+            half = CapturedMessage(frame, self._incoming.times, (0, 0), "response")
+            number = 0 if for_token else _size.unpack_from(frame)[0]
+            if not for_token and (not waiting or waiting[0].correlation_id != number):
                 due = [exchange.correlation_id for exchange in waiting]
                 self._conversation.orphan(half)
-                raise failures.wrong_number(self.address, number, due)
-        self._conversation.response(half)
-
-    @property
-    def _waits_for_token(self) -> bool:
-        waiting = self._conversation.in_flight
-        return bool(waiting) and waiting[0].api is not None and waiting[0].api.headerless
+                raise wrong_number(self.address, number, due)
+            self._conversation.response(half)
 
     def _deliver(self, exchange: Exchange) -> None:
         """Tell `seen` of an exchange that is complete or given up, and hand it to whoever waits for it."""
@@ -347,9 +337,3 @@ class Connection(asyncio.Protocol):
         waiting = self._conversation.in_flight
         while waiting and isinstance(error, ClientError):  # otherwise it may be `seen` that broke
             self._conversation.give_up(waiting.pop(0))
-
-
-def _look_at(future: asyncio.Future[Exchange]) -> None:
-    """Mark a future's error as seen: asyncio would log it where nobody waits for the future any more."""
-    if not future.cancelled():
-        future.exception()

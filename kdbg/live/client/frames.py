@@ -8,23 +8,16 @@ import struct
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 _size = struct.Struct(">i").unpack_from
 
 
-class Frame(NamedTuple):
-    """A frame without its size; `times` are nanoseconds since the epoch."""
-
-    data: bytes
-    times: tuple[int, int]
-
-
 class Incoming:
-    """Feed it with `feed`, and `take` frames until there are none."""
+    """Feed it with `feed`, and `take` frames until there are none; `times` are nanoseconds since the epoch."""
 
     times: tuple[int, int] = (0, 0)
-    """When the first and the last byte came of what was taken latest (ns)."""
+    """When the first and the last byte came of what was taken latest."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -52,12 +45,12 @@ class Incoming:
         """The first bytes that were not taken: enough to see what they are."""
         return bytes(self._data[:16])
 
-    def take(self) -> Frame | None:
+    def take(self) -> bytes | None:
         """Take the next frame and return it without its size; None while it is incomplete."""
         size = self.size
         if size is None or size < 0 or len(self._data) < 4 + size:
             return None
-        return Frame(self._cut(4 + size)[4:], self.times)
+        return self._cut(4 + size)[4:]
 
     def take_raw(self) -> bytes:
         """Take the next frame and return it with its size, or as many of its bytes as are there."""

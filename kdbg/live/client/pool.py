@@ -11,15 +11,17 @@ from collections import defaultdict
 from collections.abc import Callable, Collection
 from uuid import UUID
 
+from ... import __version__
 from ...errors import CannotConnect, Closed, TimedOut
-from . import failures
+from ...protocol import grammars
 from .connection import Connection, Seen, Tap
+from .routes import API_VERSIONS
 from .sasl import authenticate
-from .settings import Address, Sasl, Settings, show
-from .trust import check_trust
-from .versions import ask_versions
+from .settings import Address, Settings, check_trust, show
 
 Trace = Callable[[str], None]
+ASKED_IN = (3, 0)
+"""Every broker since 0.10 answers ApiVersions in one of these, at least with error 35 in version 0 (KIP-511)."""
 
 
 class Pool:
@@ -81,20 +83,32 @@ class Pool:
         self._spared.add(address)
 
     async def _open(self, address: Address) -> Connection:
-        """Open a new connection, and authenticate; tell whom credentials go to that the user did not name."""
+        """Open a new connection, and authenticate; tell whom credentials go to that the user did not name.
+
+        A broker that hangs up when it is asked for its versions is connected to once more.
+        """
         if address[0] not in {host for host, _ in self.named}:
             if self.settings.only_named:
-                raise failures.not_named(address)
+                problem = "advertised by a broker, but not named by --broker"
+                raise CannotConnect(show(address), problem, "add it to --broker, or omit --only-named")
             check_trust(address, self.named, self.settings)
             if self.settings.has_credentials:
                 self.note_once(
                     f"sending credentials to {show(address)}, an advertised address; use --only-named to prevent this"
                 )
         self.trace(f"connecting to {show(address)}")
-        connection = await self._reach(address)
-        if self.settings.sasl is not None:
-            connection = await self._authenticated(connection, self.settings.sasl)
-            self.trace(f"authenticated with {self.settings.sasl.mechanism.upper()}")
+        connection, sasl = await self._reach(address), self.settings.sasl
+        if sasl is None:
+            return connection
+        try:
+            if not sasl.raw and connection.versions is None and not await self._ask(connection):
+                await connection.close()
+                connection = await self._reach(address)
+            await authenticate(connection, sasl, connection.versions)
+        except BaseException:
+            await connection.close()
+            raise
+        self.trace(f"authenticated with {sasl.mechanism.upper()}")
         return connection
 
     async def _reach(self, address: Address) -> Connection:
@@ -103,30 +117,28 @@ class Pool:
                 address, self.settings, seen=self._seen, tap=self._tap, topics=self.topics
             )
         except (CannotConnect, TimedOut) as error:
-            raise error if address in self.named else failures.advertised(error) from None
+            if address in self.named:
+                raise
+            why = "the address is in advertised.listeners of the broker and must be reachable from here"
+            raise type(error)(error.address, error.problem, f"use --direct; {why}") from None
         if address in self._spared:
             self._spared.discard(address)
             connection.versions = {}
         return connection
 
-    async def _authenticated(self, connection: Connection, sasl: Sasl) -> Connection:
-        """Authenticate on a connection, or on another where the broker hangs up when it is asked for its versions."""
-        try:
-            if not sasl.raw and connection.versions is None and not await self._ask(connection):
-                await connection.close()
-                connection = await self._reach(connection.address)
-            await authenticate(connection, sasl, connection.versions)
-        except BaseException:
-            await connection.close()
-            raise
-        return connection
-
     async def _ask(self, connection: Connection, *, must_answer: bool = False) -> bool:
         """Ask a broker for its versions; False if that ended the connection, and the next one shall do without."""
-        where = show(connection.address)
+        where, api = show(connection.address), grammars.by_key(API_VERSIONS)
+        software = {"client_software_name": "kdbg", "client_software_version": __version__}
         self.trace(f"requesting the API versions of {where}")
         try:
-            connection.versions = await ask_versions(connection)
+            told = {}
+            for version in ASKED_IN:
+                body = await connection.ask(api, version, software if version else {})
+                if not body.get("error_code"):
+                    told = {one["api_key"]: (one["min_version"], one["max_version"]) for one in body["api_keys"] or ()}
+                    break
+            connection.versions = told
         except Closed:
             self.note_once(
                 f"broker {where} closes the connection after ApiVersions, as brokers before 0.10 do; using version 0"
@@ -134,7 +146,8 @@ class Pool:
             self._spared.add(connection.address)
         except TimedOut as error:
             if must_answer or not self.fallback:
-                raise failures.silent_about_versions(error) from None
+                remedy = "use --version N to skip ApiVersions, which brokers before 0.10 may ignore"
+                raise TimedOut(error.address, f"ApiVersions: {error.problem}", remedy) from None
             self.spare(connection.address)
         else:
             return True

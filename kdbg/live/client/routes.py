@@ -1,4 +1,4 @@
-"""Which broker a request must go to: any, a partition's leader, a coordinator, or the controller.
+"""Which broker a request must go to, any, a partition's leader, a coordinator, or the controller, and in which version.
 
 From the guide's "Partitioning and bootstrapping" and, for later APIs, from what brokers refuse.
 """
@@ -19,7 +19,7 @@ from ...protocol.wire.nodes.leaves import number_of
 from ...protocol.wire.readings.outline import outline
 from ...protocol.wire.records import RecordsNode
 
-METADATA = 3
+API_VERSIONS, METADATA, VOTE, BROKER_REGISTRATION = 18, 3, 52, 62
 LEADER = frozenset({0, 1, 2, 21, 23, 78, 79, 61})
 """Produce, Fetch, ListOffsets, DeleteRecords, OffsetForLeaderEpoch, ShareFetch, ShareAcknowledge, DescribeProducers."""
 GROUP = frozenset({8, 9, 11, 12, 13, 14, 15, 28, 42, 47, 68, 69, 76, 77, 88, 89, 90, 91, 92, 93})
@@ -37,6 +37,9 @@ KEY_TYPES = {"group": 0, "transaction": 1, "share": 2}
 RETRY = frozenset({3, 5, 6, 14, 15, 16, 41, 72, 74, 75, 100, 103})
 """Errors that newer metadata, or a little patience, may cure: unknown topic (it may be new), no leader, another leader,
 coordinator loading, missing or moved, another controller, stale epochs, unknown topic id."""
+
+Versions = Mapping[int, tuple[int, int]]
+"""What a broker speaks (KIP-35): API key -> (lowest, highest); empty where the broker does not tell."""
 
 
 class Route(NamedTuple):
@@ -57,20 +60,22 @@ def route(api: Api, body: Mapping[str, Any]) -> Route:
     if api.key in CONFIGS and (broker := _broker(completed(api.at("request", api.versions[-1]), body))) is not None:
         return Route("broker", broker)
     if api.key in TRANSACTION:
-        transaction = _transaction(body)
+        lists = [body.get("transactional_ids"), body.get("transactions")]
+        firsts = [first[0] for first in lists if isinstance(first, list) and first]
+        found = [body.get("transactional_id"), body.get("v3_and_below_transactional_id"), *firsts]
+        ids = (one.get("transactional_id") if isinstance(one, Mapping) else one for one in found)
+        transaction = next((one for one in ids if isinstance(one, str) and one), None)
         return Route("transaction", transaction) if transaction else Route("any")
     if api.key in SHARE:
         key = _share_key(completed(api.at("request", api.versions[-1]), body))
         return Route("share", key) if key else Route("any")
-    if api.key not in LEADER and api.key not in GROUP:
-        return Route("any")
-    for version in reversed(api.versions):
+    if api.key in LEADER:
+        partitions = partitions_of(api, body)
+        return Route("leader", partitions[0]) if partitions else Route("any")
+    for version in reversed(api.versions) if api.key in GROUP else ():
         grammar = api.at("request", version)
-        rows, groups, _ = outline(grammar)(completed(grammar, body))
-        if api.key in LEADER and rows and _is_topic(rows[0][0]):
-            topic, partition, *_ = rows[0]
-            return Route("leader", (topic, partition or 0))
-        if api.key in GROUP and groups and isinstance(groups[0], str) and groups[0]:
+        _, groups, _ = outline(grammar)(completed(grammar, body))
+        if groups and isinstance(groups[0], str) and groups[0]:
             return Route("group", groups[0])
     return Route("any")
 
@@ -135,15 +140,34 @@ def completed(grammar: Node, value: Any) -> Any:
     return value
 
 
-def _transaction(body: Mapping[str, Any]) -> Any:
-    """Return the first transactional id that a body names, None for none."""
-    lists = [body.get("transactional_ids"), body.get("transactions")]
-    firsts = [first[0] for first in lists if isinstance(first, list) and first]
-    found = [body.get("transactional_id"), body.get("v3_and_below_transactional_id"), *firsts]
-    names = (one.get("transactional_id") if isinstance(one, Mapping) else one for one in found)
-    return next((name for name in names if isinstance(name, str) and name), None)
-
-
 def _is_topic(name: Any) -> bool:
     """Return whether this names a topic: no empty name, and not the all-zero id."""
     return bool(name.int) if isinstance(name, UUID) else isinstance(name, str) and bool(name)
+
+
+def choose(api: Api, known: Versions, within: range | None = None) -> int:
+    """Return the highest version of `within` that both sides know; the lowest if the broker told none.
+
+    Where there is none, the nearest to what the broker knows: its refusal says it best.
+    """
+    wanted = within or api.versions
+    if not known:
+        return wanted[0]
+    lowest, highest = known.get(api.key, (wanted[0], wanted[-1]))
+    return min(max(min(highest, wanted[-1]), lowest, wanted[0]), wanted[-1])
+
+
+def serves(told: Versions | None, api: Api) -> bool:
+    """Return whether a listener that told these versions offers an API; one that told none may offer any."""
+    return not told or api.key in told
+
+
+def spoken(told: Versions | None, api: Api, version: int) -> bool:
+    """Return whether a listener that told these versions speaks this one of an API; True if it told none."""
+    lowest, highest = (told or {}).get(api.key, (version, version))
+    return serves(told, api) and lowest <= version <= highest
+
+
+def is_controller(told: Versions) -> bool:
+    """Return whether these are the APIs of a KRaft controller's listener: votes or registration, no Metadata."""
+    return METADATA not in told and (VOTE in told or BROKER_REGISTRATION in told)

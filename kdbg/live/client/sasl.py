@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Generator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ...errors import Closed, InputError, NotAuthenticated
 from ...protocol.grammars import by_key as api
 from ...protocol.grammars.errors import describe
 from .connection import Connection
+from .routes import Versions, choose
 from .settings import Sasl, show
-from .versions import Versions, choose
-
-if TYPE_CHECKING:
-    from scramp import ScramException
-
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
-
 MOST_ITERATIONS = 1_000_000
 """Of SCRAM's key derivation, which a broker asks for (RFC 5802, section 5.1); Kafka's own limit is 16,384."""
 
@@ -65,29 +60,19 @@ def _scram(client: Any) -> Talk:
 
     try:
         challenge = yield client.get_client_first().encode()
-        _bound(challenge)
+        for part in challenge.split(b","):  # deriving the key blocks the event loop
+            if part[:2] == b"i=" and part[2:].isdigit() and int(part[2:100]) > MOST_ITERATIONS:
+                raise Rejected(f"the broker requires more than {MOST_ITERATIONS:,} iterations, the limit of kdbg")
         client.set_server_first(challenge.decode())
         challenge = yield client.get_client_final().encode()
         client.set_server_final(challenge.decode())
     except ScramException as error:
-        raise Rejected(_complaint(error)) from None
+        text = str(error)
+        if "signature doesn't match" in text:
+            raise Rejected("server authentication failed: the broker's SCRAM signature is wrong") from None
+        raise Rejected(text[:1].lower() + text[1:].replace(".: ", ": ")) from None
     except ValueError:
         raise Rejected("the broker sent an invalid SCRAM message") from None
-
-
-def _bound(challenge: bytes) -> None:
-    """Raise `Rejected` for more than MOST_ITERATIONS iterations: deriving the key blocks the event loop."""
-    for part in challenge.split(b","):
-        if part[:2] == b"i=" and part[2:].isdigit() and int(part[2:100]) > MOST_ITERATIONS:
-            raise Rejected(f"the broker requires more than {MOST_ITERATIONS:,} iterations, the limit of kdbg")
-
-
-def _complaint(error: ScramException) -> str:
-    """Return what scramp objects to, in kdbg's words where they are clearer."""
-    text = str(error)
-    if "signature doesn't match" in text:
-        return "server authentication failed: the broker's SCRAM signature is wrong"
-    return text[:1].lower() + text[1:].replace(".: ", ": ")
 
 
 def _oauthbearer(token: str) -> Talk:
@@ -122,13 +107,16 @@ async def authenticate(connection: Connection, sasl: Sasl, known: Versions | Non
 
     async def ask_raw(token: bytes) -> bytes:
         """Send a token without Kafka headers, as after SaslHandshake v0."""
-        exchange = await connection.answer(connection.send_token(token))
+        exchange = await connection.answer(connection.send_frame(token))
         assert exchange.response is not None, "every token has a response"
         return exchange.response.data
 
     try:
         await _shake_hands(connection, sasl, 0 if raw else 1)
-        await _converse(talk, ask_raw if raw else ask)
+        with suppress(StopIteration):
+            token = next(talk)
+            while True:
+                token = talk.send(await (ask_raw if raw else ask)(token))
     except Rejected as error:
         raise _failed(connection, sasl, str(error)) from None
     except Closed as error:
@@ -146,14 +134,6 @@ async def _shake_hands(connection: Connection, sasl: Sasl, version: int) -> None
         raise _failed(connection, sasl, problem, "omit the SASL options, or use the port of a SASL listener")
     if body["error_code"]:
         raise _failed(connection, sasl, f"the handshake failed with {describe(body['error_code'])}")
-
-
-async def _converse(talk: Talk, ask: Callable[[bytes], Awaitable[bytes]]) -> None:
-    """Send the tokens of a mechanism, and give it what comes back."""
-    with suppress(StopIteration):
-        token = next(talk)
-        while True:
-            token = talk.send(await ask(token))
 
 
 def _failed(connection: Connection, sasl: Sasl, problem: str, remedy: str = WRONG_SECRET) -> NotAuthenticated:

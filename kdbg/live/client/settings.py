@@ -1,14 +1,16 @@
-"""How to reach and to address brokers: client id, limits, TLS, SASL."""
+"""How to reach and to address brokers: client id, limits, TLS, SASL, and which hosts get the credentials."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError
+from ...errors import CannotConnect, InputError
 
 DEFAULT_PORT = 9092
 Address = tuple[str, int]
@@ -48,7 +50,7 @@ class Settings:
     """`timeout` is seconds for connecting and for each answer, `max_response` bytes.
 
     `only_named` refuses to speak with hosts that brokers name and the user did not. `trust_advertised` lets such hosts
-    have the credentials, wherever they are; see `trust`.
+    have the credentials, wherever they are; see `check_trust`.
     """
 
     client_id: str | None = "kdbg"
@@ -65,14 +67,6 @@ class Settings:
         return self.sasl is not None or (self.tls is not None and bool(self.tls.certificate))
 
 
-def addresses(text: str) -> list[Address]:
-    """Parse `a:9092,[::1]:9093,c` into (host, port) pairs; `InputError` for what is no address."""
-    found = [_address(part.strip()) for part in text.split(",") if part.strip()]
-    if not found:
-        raise InputError("no broker given; use host:port, or several separated by commas")
-    return found
-
-
 _PLACE = re.compile(
     r"""
     \[ (?P<bracketed> [^][/\s]+ ) ]                 (?: : (?P<port_of_it> [^/\s]* ) )?
@@ -83,20 +77,75 @@ _PLACE = re.compile(
 )
 
 
-def _address(text: str) -> Address:
-    """Parse `[::1]:9093`, `::1` or `host:9093`; without a port it is DEFAULT_PORT."""
-    found = _PLACE.fullmatch(text)
-    if found is None:
-        raise InputError(f"invalid broker address {text!r}; use host:port")
-    port = found["port"] or found["port_of_it"] or ""
-    if port and not (port.isdecimal() and 0 < int(port) < 65536):
-        raise InputError(f"invalid broker address {text!r}; the port must be 1 to 65535")
-    return found["bracketed"] or found["ipv6"] or found["host"], int(port) if port else DEFAULT_PORT
+def addresses(text: str) -> list[Address]:
+    """Parse `a:9092,[::1]:9093,::1,c` into (host, port) pairs; `InputError` for what is no address."""
+    found: list[Address] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        place = _PLACE.fullmatch(part)
+        if place is None:
+            raise InputError(f"invalid broker address {part!r}; use host:port")
+        port = place["port"] or place["port_of_it"] or ""
+        if port and not (port.isdecimal() and 0 < int(port) < 65536):
+            raise InputError(f"invalid broker address {part!r}; the port must be 1 to 65535")
+        host = place["bracketed"] or place["ipv6"] or place["host"]
+        found.append((host, int(port) if port else DEFAULT_PORT))
+    if not found:
+        raise InputError("no broker given; use host:port, or several separated by commas")
+    return found
 
 
 def show(address: Address) -> str:
     """Write an address as host:port, IPv6 in brackets."""
     return f"[{address[0]}]:{address[1]}" if ":" in address[0] else f"{address[0]}:{address[1]}"
+
+
+def is_local(host: str) -> bool:
+    """Return whether only this machine can connect to a host."""
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return host == "localhost"
+
+
+LEAST = 2
+"""Labels that a domain has at least for its hosts to belong together: `example.com`, not `com`."""
+
+
+def check_trust(address: Address, named: Collection[Address], settings: Settings) -> None:
+    """Raise `CannotConnect` for a broker that may not get the credentials that the settings have.
+
+    `named` are the brokers that the user named.
+    """
+    guarded = settings.has_credentials and not settings.trust_advertised
+    if guarded and not is_trusted(address[0], [host for host, _ in named]):
+        problem = "advertised by a broker, but not named by --broker, so kdbg sends it no credentials"
+        raise CannotConnect(show(address), problem, "add it to --broker, or use --trust-advertised")
+
+
+def is_trusted(host: str, named: Collection[str]) -> bool:
+    """Return whether a host is one that the user named, or is in the domain of such a one; ports do not matter.
+
+    `b-2.shop.example.com` and `shop.example.com` are in the domain of `b-1.shop.example.com`. An IP address, and a host
+    whose domain is a public one (`com`, `co.uk`), belong to no domain. All names of this machine's loopback are one.
+    """
+    host = host.lower().rstrip(".")
+    for other in (one.lower().rstrip(".") for one in named):
+        if host == other or (is_local(host) and is_local(other)):
+            return True
+        if _is_ip(host) or _is_ip(other):
+            continue
+        for domain in (other, other.partition(".")[2]):
+            labels = domain.split(".")
+            public = len(labels) < LEAST or (len(labels) == LEAST and len(labels[1]) == 2 and len(labels[0]) <= 3)
+            if not public and (host == domain or host.endswith(f".{domain}")):
+                return True
+    return False
+
+
+def _is_ip(host: str) -> bool:
+    with suppress(ValueError):
+        ip_address(host)
+        return True
+    return False
 
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -131,27 +180,24 @@ def read(path: str) -> dict[str, str]:
 
 
 def parse(text: str) -> Iterator[tuple[str, str]]:
-    """Yield names and values as java.util.Properties reads them."""
-    for line in _logical_lines(text):
-        found = re.match(r"((?:[^\\\s=:]|\\.)*)\s*[=:]?\s*", line, re.DOTALL)
-        assert found is not None  # it matches the empty string
-        yield _unescaped(found[1]), _unescaped(line[found.end() :])
+    """Yield names and values as java.util.Properties reads them.
 
-
-def _logical_lines(text: str) -> Iterator[str]:
-    """Yield the lines without comments; one that ends in an odd number of backslashes goes on in the next."""
+    A line that ends in an odd number of backslashes goes on in the next.
+    """
     parts: list[str] = []
-    for line in re.split(r"\r\n|\r|\n", text):
+    for line in [*re.split(r"\r\n|\r|\n", text), ""]:
         line = line.lstrip()
         if not parts and (not line or line[0] in "#!"):
             continue
         goes_on = (len(line) - len(line.rstrip("\\"))) % 2 == 1
         parts.append(line[:-1] if goes_on else line)
-        if not goes_on:
-            yield "".join(parts)
-            parts.clear()
-    if parts:
-        yield "".join(parts)
+        if goes_on:
+            continue
+        whole = "".join(parts)
+        parts.clear()
+        found = re.match(r"((?:[^\\\s=:]|\\.)*)\s*[=:]?\s*", whole, re.DOTALL)
+        assert found is not None  # it matches the empty string
+        yield _unescaped(found[1]), _unescaped(whole[found.end() :])
 
 
 def _unescaped(text: str) -> str:
@@ -167,14 +213,6 @@ def settings(given: Mapping[str, str]) -> Settings:
     protocol = given.get("security.protocol", "PLAINTEXT").strip().upper()
     if protocol not in PROTOCOLS:
         raise InputError(f"security.protocol={protocol}: unknown; use one of {', '.join(PROTOCOLS)}")
-    return Settings(
-        **_plain(given),
-        tls=_tls(given) if protocol.endswith("SSL") else None,
-        sasl=_sasl(given) if protocol.startswith("SASL") else None,
-    )
-
-
-def _plain(given: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if given.get("client.id"):
         found["client_id"] = given["client.id"]
@@ -183,13 +221,23 @@ def _plain(given: Mapping[str, str]) -> dict[str, Any]:
         if not milliseconds.isdecimal() or not int(milliseconds):
             raise InputError(f"request.timeout.ms={milliseconds}: not a number; use milliseconds")
         found["timeout"] = int(milliseconds) / 1000
-    return found
+    if protocol.endswith("SSL"):
+        found["tls"] = _tls(given)
+    if protocol.startswith("SASL"):
+        options = jaas(given.get("sasl.jaas.config", ""))
+        found["sasl"] = Sasl(
+            given.get("sasl.mechanism", "GSSAPI").strip().upper(),
+            given.get("sasl.username") or options.get("username", ""),
+            given.get("sasl.password") or options.get("password", ""),
+        )
+    return Settings(**found)
 
 
 def _tls(given: Mapping[str, str]) -> Tls:
     for name in INLINE:
         if given.get(name):
-            raise InputError(f"{name}: inline PEM is not supported; write it to a file, and set {_place(name)}")
+            place = "ssl.truststore.location" if "truststore" in name else "ssl.keystore.location"
+            raise InputError(f"{name}: inline PEM is not supported; write it to a file, and set {place}")
     checked = given.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
     return Tls(
         ca=_store(given, "ssl.truststore", EXPORT_CA),
@@ -199,10 +247,6 @@ def _tls(given: Mapping[str, str]) -> Tls:
         verify=given.get("enable.ssl.certificate.verification", "true").strip().lower() != "false",
         check_name=checked not in ("", "none"),
     )
-
-
-def _place(name: str) -> str:
-    return "ssl.truststore.location" if "truststore" in name else "ssl.keystore.location"
 
 
 def _store(given: Mapping[str, str], name: str, export: str) -> str:
@@ -220,15 +264,6 @@ def _store(given: Mapping[str, str], name: str, export: str) -> str:
         what = "not PEM" if kind == "PEM" else f"a {kind} store, not PEM"
         raise InputError(f"{name}.location={path}: {what}; export it with {export.format(path)}")
     return path
-
-
-def _sasl(given: Mapping[str, str]) -> Sasl:
-    options = jaas(given.get("sasl.jaas.config", ""))
-    return Sasl(
-        given.get("sasl.mechanism", "GSSAPI").strip().upper(),
-        given.get("sasl.username") or options.get("username", ""),
-        given.get("sasl.password") or options.get("password", ""),
-    )
 
 
 def jaas(text: str) -> dict[str, str]:

@@ -15,8 +15,8 @@ from ...errors import BuildError, ClientError, KdbgError
 from ...exchanges.messages.exchange import Exchange
 from ...protocol import grammars
 from ..client import Cluster, Settings
+from ..client.bodies import waits
 from ..client.connection import Connection, Tap
-from ..client.defaults import waits
 from ..client.pool import Pool
 from ..client.routes import route
 from ..client.settings import Address

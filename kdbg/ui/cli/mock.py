@@ -63,8 +63,8 @@ def command(
 
     from ...budget import MEMORY
     from ...errors import CaptureError
+    from ...live.client.reach import server_context
     from ...live.client.settings import addresses
-    from ...live.client.tls import server_context
     from ...live.listeners import Listening
     from ...live.mocking.recording import NOTHING, Recording
     from ...live.packet_tap import SavingTap
@@ -104,7 +104,7 @@ async def serve(
     """Answer until told to end; return the exit status."""
     import asyncio
 
-    from ...live.listeners import is_local
+    from ...live.client.settings import is_local
     from ...live.mocking.serve import Mock
     from ...protocol.findings.amounts import count
 

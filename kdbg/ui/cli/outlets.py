@@ -185,7 +185,7 @@ def _open_output(where: str) -> BinaryIO:
 @contextmanager
 def served(where: str) -> Iterator[MetricsOutlet]:
     """Make a context with what counts exchanges, and serves the numbers over HTTP; say where, and who may ask."""
-    from ...live.listeners import is_local
+    from ...live.client.settings import is_local
     from ...scale.signals.metrics import Metrics
     from ...scale.signals.prometheus import place, serve
 

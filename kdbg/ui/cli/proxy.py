@@ -109,7 +109,7 @@ def command(
 
 def take_proxy_options(options: dict[str, Any]) -> ProxyOptions:
     """Take the proxy's own options out of those given; raise `InputError` for what cannot be."""
-    from ...live.client import tls as client_tls
+    from ...live.client.reach import context, made_context, server_context
     from ...live.client.settings import Settings, addresses
     from ...live.listeners import Listening
     from ...live.proxy import Upstream
@@ -124,15 +124,15 @@ def take_proxy_options(options: dict[str, Any]) -> ProxyOptions:
     said = SendOptions(**options)
     secure, said_sasl = tls(said, None), sasl(said, None)
     advertise, authority = options.pop("advertise") or "", options.pop("listen_ca")
-    clients = client_tls.server_context(certificate, key) if certificate else None
+    clients = server_context(certificate, key) if certificate else None
     if authority and clients is None:
         names = dict.fromkeys(filter(None, (advertise, host, "localhost", "127.0.0.1")))
-        clients = client_tls.made_context(tuple(names), authority)
+        clients = made_context(tuple(names), authority)
     return ProxyOptions(
         brokers=broker,
         listening=Listening(host, port, advertise, clients),
         upstream=Upstream(
-            tls=client_tls.context(secure) if secure else None,
+            tls=context(secure) if secure else None,
             server_name=secure.server_name if secure else "",
             settings=Settings(tls=secure, sasl=said_sasl, trust_advertised=bool(said.trust_advertised)),
         ),

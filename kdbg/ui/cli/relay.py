@@ -18,11 +18,11 @@ import orjson
 from ...errors import CaptureError, KdbgError
 from ...exchanges.messages.exchange import Exchange
 from ...live.bounded_pipe import Outflow
-from ...live.client.settings import addresses
+from ...live.client.settings import addresses, is_local
 from ...live.faults import Applied, Faults, Meddling
 from ...live.files import Files
 from ...live.holds import End, Office
-from ...live.listeners import Listening, is_local
+from ...live.listeners import Listening
 from ...live.packet_tap import PipeTap, SavingTap, Taps
 from ...live.proxy import Proxy, Upstream
 from ...protocol.findings import Finding, Kind

@@ -13,9 +13,7 @@ from typing import Any
 
 import click
 
-from ....live.client.forms import FORMS
-from ....live.client.producing import CODECS, PARTITIONERS
-from ....live.client.producing import FORMATS as RECORD_FORMATS
+from ....live.client.forms import CODECS, FORMS, PARTITIONERS, RECORD_FORMATS
 
 TIMES = {
     "latest": -1, "earliest": -2, "max-timestamp": -3, "earliest-local": -4, "latest-tiered": -5,

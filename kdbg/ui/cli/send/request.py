@@ -25,8 +25,7 @@ from ....exchanges.messages.guide_names import guide_names, understood
 from ....exchanges.messages.message import strict
 from ....exchanges.messages.reshape import Assignment, assign, in_order
 from ....live.client.bodies import body_bytes
-from ....live.client.forms import FORMS, Body, list_offsets
-from ....live.client.producing import PARTITIONERS, Partitioner, carried_by
+from ....live.client.forms import FORMS, PARTITIONERS, Body, Partitioner, carried_by, list_offsets
 from ....protocol.wire import Api
 from ....views.reading import numbered
 from ..filters import option_name

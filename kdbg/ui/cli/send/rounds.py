@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....errors import BuildError, ClientError, Closed, InputError, KdbgError, TimedOut
 from ....exchanges.messages.exchange import Exchange
-from ....live.client.bodies import body_bytes
-from ....live.client.defaults import waits
-from ....live.client.routes import RETRY
+from ....live.client.bodies import body_bytes, waits
+from ....live.client.routes import RETRY, choose
 from ....protocol.findings.amounts import count
 from ....views.render.columns import aligned
 from ....views.render.jsonlines import dump
@@ -96,7 +95,9 @@ class Repeat:
         await request.prepare(cluster)
         given = request.version
         address = await cluster.address_for(request.api, request.body, given, offered=given is None)
-        self.version = given if given is not None else await cluster.negotiate(address, request.api, request.versions)
+        if given is None:
+            given = choose(request.api, await cluster.versions(address), request.versions)
+        self.version = given
         await self.next(cluster)
 
     async def work(self, cluster: Cluster, advance: Any) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..errors import BuildError, GrammarError, InputError, WireError
 from ..exchanges.messages.exchange import CapturedMessage, Exchange
 from ..exchanges.messages.reshape import STEP, Assignment, assign, parse
 from ..library import encode
-from ..protocol.findings import Finding, Kind
+from ..protocol.findings import Kind
 from ..protocol.grammars.errors import find
 from ..protocol.wire import Api
 from ..protocol.wire.language import Direction
@@ -46,7 +47,32 @@ def refusal(api: Api, version: int, asked: CapturedMessage, code: int) -> dict[s
 
 def skeleton(api: Api, version: int, rows: Sequence[PartitionOutline]) -> dict[str, Any]:
     """Return the body of a response that names the topics and partitions of a request, and says nothing of them."""
-    return _struct(api.at("response", version), list(rows))
+    return _struct(api.at("response", version), rows)
+
+
+def _struct(node: WireStruct, rows: Sequence[PartitionOutline]) -> dict[str, Any]:
+    return {field.name: _value(field.node, field.default, rows) for field in node.fields}
+
+
+def _value(node: Node, default: Any, rows: Sequence[PartitionOutline]) -> Any:
+    """Return the default of a field, the topic or partition that the rows are of, or an element for each of those."""
+    if node.kind in ("topic", "topic_id", "partition"):
+        topic, partition, *_ = rows[0] if rows else (None, None)
+        if node.kind == "partition":
+            return default if partition is None else partition
+        is_id = not isinstance(topic, str)
+        return topic if topic is not None and is_id == (node.kind == "topic_id") else default
+    if isinstance(node, WireStruct):
+        return _struct(node, rows)
+    if not isinstance(node, WireArray) or not isinstance(node.item, WireStruct):
+        return default
+    kinds, item = {field.node.kind for field in node.item.members}, node.item
+    if kinds & {"topic", "topic_id"}:
+        topics = dict[Any, list[PartitionOutline]]()
+        for row in rows:
+            topics.setdefault(row[0], []).append(row)
+        return [_struct(item, part) for topic, part in topics.items() if topic is not None]
+    return [_struct(item, [row]) for row in rows if row[1] is not None] if "partition" in kinds else []
 
 
 def with_error(node: Node, value: Any, code: int) -> bool:
@@ -65,40 +91,6 @@ def with_error(node: Node, value: Any, code: int) -> bool:
     if not any(below):
         value.update(dict.fromkeys(own, code))
     return any(below) or bool(own)
-
-
-def _struct(node: WireStruct, rows: list[PartitionOutline]) -> dict[str, Any]:
-    return {field.name: _value(field.node, field.default, rows) for field in node.fields}
-
-
-def _value(node: Node, default: Any, rows: list[PartitionOutline]) -> Any:
-    if node.kind in ("topic", "topic_id", "partition"):
-        return _named(node.kind, default, rows)
-    if isinstance(node, WireStruct):
-        return _struct(node, rows)
-    if isinstance(node, WireArray) and isinstance(node.item, WireStruct):
-        return [_struct(node.item, part) for part in _parts(node.item, rows)]
-    return default
-
-
-def _named(kind: str, default: Any, rows: list[PartitionOutline]) -> Any:
-    """Return the topic or the partition that the rows are of, in the form that the field has."""
-    topic, partition, *_ = rows[0] if rows else (None, None)
-    if kind == "partition":
-        return default if partition is None else partition
-    is_id = not isinstance(topic, str)
-    return topic if topic is not None and is_id == (kind == "topic_id") else default
-
-
-def _parts(item: WireStruct, rows: list[PartitionOutline]) -> list[list[PartitionOutline]]:
-    """Return the rows of each element that an array is to have: one for each topic, or for each partition."""
-    kinds = {field.node.kind for field in item.members}
-    if kinds & {"topic", "topic_id"}:
-        topics = dict[Any, list[PartitionOutline]]()
-        for row in rows:
-            topics.setdefault(row[0], []).append(row)
-        return [part for topic, part in topics.items() if topic is not None]
-    return [[row] for row in rows if row[1] is not None] if "partition" in kinds else []
 
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m)?")
@@ -137,47 +129,35 @@ class Action(NamedTuple):
     to_responses: bool = False
 
 
+def _mark(
+    turn: Turn, *, seconds: float = 0.0, dropped: bool = False, hang_up: bool = False, rate: float | None = None
+) -> bool:
+    """Note what becomes of a message; return that it could be done."""
+    turn.seconds += seconds
+    turn.dropped, turn.hang_up = turn.dropped or dropped, turn.hang_up or hang_up
+    turn.rate = rate or turn.rate
+    return True
+
+
 def delay(words: list[str]) -> Action:
     """Hold a message, and all behind it on its connection."""
     side = _side(words, "response")
-    seconds = duration(_one(words, "delay 500ms"))
-
-    def apply(turn: Turn) -> bool:
-        turn.seconds += seconds
-        return True
-
-    return Action(side, apply)
+    return Action(side, partial(_mark, seconds=duration(_one(words, "delay 500ms"))))
 
 
 def drop(words: list[str]) -> Action:
     """Let a message vanish; its connection gives no answers from then on, as after a broker that hangs."""
-
-    def apply(turn: Turn) -> bool:
-        turn.dropped = True
-        return True
-
-    return Action(_side(words, "response"), apply)
+    return Action(_side(words, "response"), partial(_mark, dropped=True))
 
 
 def close(words: list[str]) -> Action:
     """Close the connection instead of passing a message on."""
-
-    def apply(turn: Turn) -> bool:
-        turn.dropped = turn.hang_up = True
-        return True
-
-    return Action(_side(words, "request"), apply)
+    return Action(_side(words, "request"), partial(_mark, dropped=True, hang_up=True))
 
 
 def throttle(words: list[str]) -> Action:
     """Pass the connection's bytes on no faster than this, in bytes a second."""
-    wanted = rate(_one(words, "throttle 100kB/s"))
-
-    def apply(turn: Turn) -> bool:
-        turn.rate = wanted
-        return True
-
-    return Action("request", apply)
+    return Action("request", partial(_mark, rate=rate(_one(words, "throttle 100kB/s"))))
 
 
 def error(words: list[str]) -> Action:
@@ -226,7 +206,11 @@ def expanded(text: str, body: Any) -> list[Assignment]:
     found = EVERY.search(path)
     if found is None:
         return [parse(text)]
-    count = _length_at(path[: found.start()], body)
+    try:
+        place = value_at(path[: found.start()], body)
+    except (LookupError, TypeError):
+        return []
+    count = len(place) if isinstance(place, list) else 0
     tail = path[found.end() :] + equals + value
     return [each for i in range(count) for each in expanded(f"{path[: found.start()]}[{i}]{tail}", body)]
 
@@ -238,22 +222,15 @@ def value_at(path: str, body: Any) -> Any:
     return body
 
 
-def _length_at(path: str, body: Any) -> int:
-    """Return how many elements stand at a path; 0 where there is no array."""
-    try:
-        place = value_at(path, body)
-    except (LookupError, TypeError):
-        return 0
-    return len(place) if isinstance(place, list) else 0
-
-
 def _changed(turn: Turn, change: Callable[[Any, Any], bool]) -> bool:
     """Change the value of a message, and build it anew; return False where that cannot be."""
     exchange = turn.exchange
     half = exchange.request if turn.direction == "request" else exchange.response
     message = half.message() if half is not None else None
-    if message is None or exchange.api is None or not all(map(_bears, message.findings)):
+    if message is None or exchange.api is None:
         return False
+    if any(one.kind is not Kind.TRAILING_BYTES and not one.kind.harmless for one in message.findings):
+        return False  # bytes after a message are left out
     try:
         if not change(message.grammar, message.body):
             return False
@@ -264,11 +241,6 @@ def _changed(turn: Turn, change: Callable[[Any, Any], bool]) -> bool:
     except (BuildError, GrammarError, WireError, InputError):
         return False
     return True
-
-
-def _bears(finding: Finding) -> bool:
-    """Return whether a message with this finding can be built anew; bytes behind a message are left out then."""
-    return finding.kind is Kind.TRAILING_BYTES or finding.kind.harmless
 
 
 def duration(text: str) -> float:

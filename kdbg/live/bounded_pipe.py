@@ -1,4 +1,8 @@
-"""A queue of bytes on disk: blocks go in, the same bytes come out in their order, and the disk is freed as they do."""
+"""Where blocks of pcapng go without anybody waiting for it: a pipe, by way of memory and disk; and files.
+
+What waits on disk comes out in its order, and the disk is freed as it does. Of a ring of files, the oldest goes when a
+new one begins.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,17 @@ import tempfile
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import BinaryIO
+from dataclasses import dataclass, field
+from io import FileIO
+from itertools import accumulate
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
+from ..atomic import private
 from ..capture import frames
 from ..capture.pcapng import Counted
 from ..capture.write import Buffer, Parted
+from ..errors import CaptureError, CaptureRefused
 
 LIMIT = 4 << 30
 """Bytes on disk, at most; and at most a quarter of what is free in the folder for temporary files."""
@@ -22,6 +32,16 @@ SEGMENT = 64 << 20
 """Bytes of a file; it is deleted when the last of them was taken."""
 CHUNK = 1 << 20
 """Bytes that are written, and taken, at once."""
+
+
+@dataclass
+class _Segment:
+    """A temporary file of chunks: `sizes` are those of the chunks that were not taken, `end` is where the last ends."""
+
+    file: BinaryIO
+    sizes: deque[int] = field(default_factory=deque)
+    begin: int = 0
+    end: int = 0
 
 
 class Overflow:
@@ -35,7 +55,9 @@ class Overflow:
     full: bool
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self.limit = min(limit, _free() // 4) if limit else 0
+        self.limit = 0
+        with suppress(OSError):  # there is no folder for temporary files
+            self.limit = min(limit, shutil.disk_usage(tempfile.gettempdir()).free // 4) if limit else 0
         self.full = not self.limit
         self._segments: deque[_Segment] = deque()
         self._newest: list[bytes] = []
@@ -46,14 +68,30 @@ class Overflow:
         self._newest.append(block)
         self._newest_size += len(block)
         self.size += len(block)
-        if not self.full and self._newest_size >= CHUNK:
-            self._write()
+        if self.full or self._newest_size < CHUNK:
+            return
+        try:  # a chunk of which the disk does not take all counts as not written
+            if not self._segments or self._segments[-1].end >= SEGMENT:
+                self._segments.append(_Segment(tempfile.TemporaryFile(buffering=0)))  # noqa: SIM115
+            segment, chunk, written = self._segments[-1], b"".join(self._newest), 0
+            while written < len(chunk):
+                written += os.pwrite(segment.file.fileno(), memoryview(chunk)[written:], segment.end + written)
+        except OSError:  # the disk is full
+            self.full = True
+            if self._segments and not self._segments[-1].sizes:
+                self._segments.pop().file.close()
+            return
+        segment.sizes.append(len(chunk))
+        segment.end += len(chunk)
+        self._newest, self._newest_size = [], 0
+        self.full = self.size >= self.limit
 
     def take(self) -> bytes:
         """Return the oldest blocks, some `CHUNK` bytes; b"" where none waits."""
         if self._segments:
             segment = self._segments[0]
-            data = segment.take()
+            data = os.pread(segment.file.fileno(), segment.sizes.popleft(), segment.begin)
+            segment.begin += len(data)
             if not segment.sizes:
                 segment.file.close()
                 self._segments.popleft()
@@ -70,50 +108,6 @@ class Overflow:
         while self.take():
             pass
 
-    def _write(self) -> None:
-        try:
-            if not self._segments or self._segments[-1].end >= SEGMENT:
-                self._segments.append(_Segment())
-            self._segments[-1].append(b"".join(self._newest))
-        except OSError:  # the disk is full
-            self.full = True
-            if self._segments and not self._segments[-1].sizes:
-                self._segments.pop().file.close()
-            return
-        self._newest, self._newest_size = [], 0
-        self.full = self.size >= self.limit
-
-
-def _free() -> int:
-    """Return how many bytes are free for temporary files; 0 where there is no folder for them."""
-    try:
-        return shutil.disk_usage(tempfile.gettempdir()).free
-    except OSError:
-        return 0
-
-
-class _Segment:
-    """A temporary file of chunks: `sizes` are those of the chunks that were not taken, `end` is where the last ends."""
-
-    def __init__(self) -> None:
-        self.file: BinaryIO = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
-        self.sizes: deque[int] = deque()
-        self.begin = self.end = 0
-
-    def append(self, chunk: bytes) -> None:
-        """Write a chunk; raise `OSError` where the disk does not take all of it, which then counts as not written."""
-        written = 0
-        while written < len(chunk):
-            written += os.pwrite(self.file.fileno(), memoryview(chunk)[written:], self.end + written)
-        self.sizes.append(len(chunk))
-        self.end += len(chunk)
-
-    def take(self) -> bytes:
-        size = self.sizes.popleft()
-        data = os.pread(self.file.fileno(), size, self.begin)
-        self.begin += size
-        return data
-
 
 MOST = 64 << 20
 """Bytes that wait in memory, at most."""
@@ -124,7 +118,7 @@ PIECES = 1000
 
 
 class Outflow:
-    """Takes packets by `packet`, and writes by `pump` as much as the pipe takes; neither ever waits.
+    """Takes packets by `block`, and writes by `pump` as much as the pipe takes; neither ever waits.
 
     `pipe` is the descriptor to write to, and stays the caller's. More than `most` bytes do not wait in memory, nor more
     than `disk` bytes in temporary files: packets are left out then, until half of either is gone. `captured` counts all
@@ -151,16 +145,8 @@ class Outflow:
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE)
         self.add(frames.section())
 
-    def interface(self, link: int, name: str = "") -> None:
-        """Describe the next interface: they are numbered from 0."""
-        self.add(frames.interface(link, name))
-
-    def packet(self, interface: int, time: int, data: bytes, sent: int) -> None:
-        """Take a packet, its time in nanoseconds, of which `sent` bytes were on the wire."""
-        self.block(frames.enhanced(interface, time, data, sent))
-
     def block(self, packet: bytes) -> None:
-        """Take a packet that is a block already."""
+        """Take a packet, as a block."""
         self.captured += 1
         if self._full:
             self.unread += 1
@@ -209,8 +195,12 @@ class Outflow:
 
     def pump(self) -> bool:
         """Write as much as the pipe takes; return whether something waits for it."""
-        while self._waiting:
-            pieces, size = self._pieces()
+        waiting = self._waiting
+        while waiting:
+            pieces, size = list[Buffer](), 0
+            while waiting and size < PIPE and len(pieces) < PIECES:
+                pieces.append(waiting.popleft())
+                size += len(pieces[-1])
             try:
                 written = os.writev(self.pipe, pieces)
             except BlockingIOError:
@@ -219,10 +209,22 @@ class Outflow:
                 self.let_go()
                 return False
             self.size -= written
-            if written < size:
-                self._put_back(pieces, written)
-            self._refill()
-            if written < size:
+            is_blocked = written < size
+            if is_blocked:  # what was not written goes back
+                place = 0
+                while written >= len(pieces[place]):
+                    written -= len(pieces[place])
+                    place += 1
+                if written:
+                    pieces[place] = memoryview(pieces[place])[written:]
+                waiting.extendleft(reversed(pieces[place:]))
+            while self._overflow.size and self.size <= self.most // 2:  # blocks move from disk to memory
+                chunk = self._overflow.take()
+                waiting.append(chunk)
+                self.size += len(chunk)
+            if self._full and (self.size <= self.most // 2 or not self._overflow.full):
+                self._full = False
+            if is_blocked:
                 return True
         return False
 
@@ -241,29 +243,97 @@ class Outflow:
         self._overflow.clear()
         self.size = 0
 
-    def _refill(self) -> None:
-        """Move blocks from disk to memory; take packets again once there is room."""
-        while self._overflow.size and self.size <= self.most // 2:
-            chunk = self._overflow.take()
-            self._waiting.append(chunk)
-            self.size += len(chunk)
-        if self._full and (self.size <= self.most // 2 or not self._overflow.full):
-            self._full = False
 
-    def _pieces(self) -> tuple[list[Buffer], int]:
-        """Take out what is to be written next; return how many bytes it has as well."""
-        pieces, size, waiting = list[Buffer](), 0, self._waiting
-        while waiting and size < PIPE and len(pieces) < PIECES:
-            pieces.append(waiting.popleft())
-            size += len(pieces[-1])
-        return pieces, size
+BUFFER = 1 << 18
+"""Bytes that wait to be written, at most."""
 
-    def _put_back(self, pieces: list[Buffer], written: int) -> None:
-        """Have the bytes of these pieces wait that were not written."""
-        place = 0
-        while written >= len(pieces[place]):
-            written -= len(pieces[place])
-            place += 1
-        if written:
-            pieces[place] = memoryview(pieces[place])[written:]
-        self._waiting.extendleft(reversed(pieces[place:]))
+
+class Rotation(NamedTuple):
+    """How large a file becomes, in bytes, and how many of them are kept."""
+
+    size: int
+    files: int
+
+
+class Files:
+    """A file of blocks, or a ring of them: `path` with a number before its suffix, the next after those that are there.
+
+    `add` takes packets, `head` blocks that each file begins with: sections and interfaces. Files that were there before
+    are not taken away. Raise `CaptureRefused` where a file cannot be made, `CaptureError` where no more can be written:
+    the file ends after its last complete block then, and `flush` and `close` do nothing.
+    """
+
+    names: deque[Path]
+    """The files that are there."""
+    rotation: Rotation | None
+
+    def __init__(self, path: str, rotation: Rotation | None = None) -> None:
+        self.path, self.rotation = Path(path), rotation
+        self.names = deque()
+        self._head = b""
+        self._size = self._flushed = 0
+        self._waiting: list[bytes] = []
+        before, after, folder = self.path.stem + "-", self.path.suffix, self.path.parent
+        names = [each.name for each in folder.iterdir()] if folder.is_dir() else []
+        found = [
+            name.removeprefix(before).removesuffix(after)
+            for name in names
+            if name.startswith(before) and name.endswith(after)
+        ]
+        self._number = max((int(number) for number in found if number.isascii() and number.isdigit()), default=0)
+        self._file: FileIO = self._open()
+
+    def head(self, block: bytes) -> None:
+        """Write a block that each file begins with."""
+        self._head += block
+        self._write(block)
+
+    def add(self, block: bytes) -> None:
+        """Write a block; begin a new file before it, where the file at hand would become too large."""
+        if self.rotation is not None and self._size + len(block) > self.rotation.size and self._size > len(self._head):
+            self.close()
+            self._size = self._flushed = 0
+            self._file = self._open()
+            while len(self.names) > self.rotation.files:
+                with suppress(OSError):  # somebody took it away
+                    self.names.popleft().unlink()
+            self._write(self._head)
+        self._write(block)
+
+    def flush(self) -> None:
+        """Write the blocks that wait, so that they are in the file."""
+        blocks, self._waiting = self._waiting, []
+        data, written = memoryview(b"".join(blocks)), 0
+        try:
+            while written < len(data) and not self._file.closed:
+                written += self._file.write(data[written:]) or 0
+        except OSError as error:
+            ends = accumulate(map(len, blocks))
+            whole = max((end for end in ends if end <= written), default=0)
+            with suppress(OSError):  # a pipe or device; a file ends after its last complete block
+                self._file.truncate(self._file.tell() + whole - written)
+            self._file.close()
+            raise CaptureError(os.fspath(self.names[-1]), f"cannot be written further: {error.strerror}") from None
+
+    def close(self) -> None:
+        """End the file."""
+        self.flush()
+        self._file.close()
+
+    def _write(self, block: bytes) -> None:
+        self._size += len(block)
+        self._waiting.append(block)
+        if self._size - self._flushed >= BUFFER:
+            self._flushed = self._size
+            self.flush()
+
+    def _open(self) -> FileIO:
+        self._number += 1
+        name, stem = self.path, f"{self.path.stem}-{self._number:06}"
+        if self.rotation is not None:
+            name = self.path.with_name(f"{stem}{self.path.suffix}")
+        self.names.append(name)
+        try:
+            return open(name, "wb", buffering=0, opener=private)
+        except OSError as error:
+            raise CaptureRefused(os.fspath(name), f"cannot be written: {error.strerror}") from None

@@ -16,14 +16,12 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeAlias
 
 from ..capture import frames
 from ..capture.pcapng import Counted
 from ..errors import CaptureError, KdbgError
-from .bounded_pipe import LIMIT, Outflow
-from .files import Files, Rotation
+from .bounded_pipe import LIMIT, Files, Outflow, Rotation
 from .interface import ANY, HAND_OVER, OpenSocket, Ring, open_interface
 
 AT_ONCE = 8
@@ -72,16 +70,7 @@ def capture(wanted: CaptureOptions, packets: int, control: int, report: int) -> 
         return
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
-    tell(report, {"problem": ""})
-    capturing = Capturing(wanted.interface, opened, ring, Outflow(packets, disk=LIMIT), files)
-    try:
-        capturing.begin()
-        capturing.until_closed(control)
-        capturing.end_files()
-    except KdbgError as error:
-        capturing.problem = str(error)
-    capturing.outflow.drain(capturing.now)
-    tell(report, capturing.outcome()._asdict())
+    Capturing(wanted.interface, opened, ring, Outflow(packets, disk=LIMIT), files, control).run(report)
 
 
 def tell(report: int, said: dict[str, Any]) -> None:
@@ -91,18 +80,44 @@ def tell(report: int, said: dict[str, Any]) -> None:
 
 
 class PacketOutput:
-    """Hands packets on, to the reader of an outflow and into files; `now` is the time of the latest."""
+    """Hands packets on, to the reader of an outflow and into files, until `control` is closed.
+
+    `now` is the time of the latest packet.
+    """
 
     outflow: Outflow
     files: Files | None
+    control: int
     now: int = 0
     problem: str = ""
     dropped: int | None = None
     """Packets that the kernel dropped; None if unknown."""
 
-    def __init__(self, outflow: Outflow, files: Files | None) -> None:
-        self.outflow, self.files = outflow, files
+    def __init__(self, outflow: Outflow, files: Files | None, control: int) -> None:
+        self.outflow, self.files, self.control = outflow, files, control
         self._numbers: dict[int, int] = {}
+        if files is not None:
+            files.head(frames.section())
+
+    def run(self, report: int) -> None:
+        """Hand packets on until it is over, end the files, wait for the reader, and report what came of it."""
+        tell(report, {"problem": ""})
+        for step in (self.until_over, self.end_files):
+            try:
+                step()
+            except KdbgError as error:
+                self.problem = str(error)
+        self.outflow.drain(self.now)
+        tell(report, self.outcome()._asdict())
+
+    def until_over(self) -> None:
+        """Hand on all packets; raise `CaptureError` where a file cannot be written."""
+        raise NotImplementedError
+
+    def end_files(self) -> None:
+        """End the files."""
+        if self.files is not None:
+            self.files.close()
 
     def hand_on(self, interface: int, time: int, data: bytes, sent: int) -> None:
         """Hand on a packet; its interface is described before the first."""
@@ -140,26 +155,22 @@ class Capturing(PacketOutput):
     opened: OpenSocket
     ring: Ring
 
-    def __init__(self, name: str, opened: OpenSocket, ring: Ring, outflow: Outflow, files: Files | None) -> None:
-        super().__init__(outflow, files)
+    def __init__(
+        self, name: str, opened: OpenSocket, ring: Ring, outflow: Outflow, files: Files | None, control: int
+    ) -> None:
+        super().__init__(outflow, files, control)
         self.name, self.opened, self.ring = name, opened, ring
         self.now, self.dropped = time.time_ns(), 0
         self._counted = 0.0
+        if name != ANY:
+            self.number(socket.if_nametoindex(name))
 
-    def begin(self) -> None:
-        """Describe the interface, where it is one."""
-        if self.files is not None:
-            self.files.head(frames.section())
-        if self.name != ANY:
-            self.number(socket.if_nametoindex(self.name))
-
-    def until_closed(self, control: int) -> None:
-        """Hand packets on until `control` is closed, or the reader has gone; then what the kernel still has.
-
-        Raise `CaptureError` where a file cannot be written.
-        """
-        waiting = self._poll(control)
-        pumping = False
+    def until_over(self) -> None:
+        """Hand packets on until `control` is closed, or the reader has gone; then what the kernel still has."""
+        waiting, pumping = select.poll(), False
+        waiting.register(self.opened.socket, select.POLLIN)
+        waiting.register(self.control, select.POLLIN)
+        waiting.register(self.outflow.pipe, 0)  # which tells when the reader has gone
         while True:
             ready = dict(waiting.poll())
             if self.opened.socket.fileno() in ready:
@@ -167,7 +178,7 @@ class Capturing(PacketOutput):
             if (left := self.outflow.pump()) != pumping:
                 pumping = left
                 waiting.register(self.outflow.pipe, select.POLLOUT if left else 0)
-            if control in ready or self.outflow.closed or ready.get(self.outflow.pipe, 0) & select.POLLERR:
+            if self.control in ready or self.outflow.closed or ready.get(self.outflow.pipe, 0) & select.POLLERR:
                 break
         last = select.poll()
         last.register(self.opened.socket, select.POLLIN)
@@ -178,10 +189,10 @@ class Capturing(PacketOutput):
     def end_files(self) -> None:
         """Write what was counted, and end the files."""
         flow = self.outflow
-        if self.files is not None:
+        if self.files is not None and not self.problem:
             counted = Counted(flow.dropped, flow.captured + flow.dropped, flow.captured)
             self.files.add(frames.statistics(0, self.now, counted))
-            self.files.close()
+        super().end_files()
 
     def take(self, most: int) -> bool:
         """Hand on the packets of the next blocks of the ring; return whether there were any."""
@@ -197,13 +208,6 @@ class Capturing(PacketOutput):
             self.files.flush()
         self._look_after()
         return handed
-
-    def _poll(self, control: int) -> Any:
-        waiting = select.poll()
-        waiting.register(self.opened.socket, select.POLLIN)
-        waiting.register(control, select.POLLIN)
-        waiting.register(self.outflow.pipe, 0)  # which tells when the reader has gone
-        return waiting
 
     def description(self, interface: int) -> bytes:
         try:
@@ -245,24 +249,33 @@ class CaptureProcess:
         if not self._process:
             for mine in (packets[0], control[1], report[0]):
                 os.close(mine)
-            _capture_in_child(self.work, packets[1], control[0], report[1])
+            self._work(packets[1], control[0], report[1])
         for other in (packets[1], control[0], report[1]):
             os.close(other)
         self._control = control[1]
         self.stream = os.fdopen(packets[0], "rb", buffering=0)
         self._report = os.fdopen(report[0], "rb")
         try:
-            self._begin()
+            line = self._report.readline()
+            if problem := json.loads(line)["problem"] if line else "the capture process ended":
+                raise CaptureError(self.name, problem.removeprefix(f"{self.name}: "))
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         return self
 
-    def _begin(self) -> None:
-        """Wait until it captures."""
-        line = self._report.readline()
-        if problem := json.loads(line)["problem"] if line else "the capture process ended":
-            raise CaptureError(self.name, problem.removeprefix(f"{self.name}: "))
+    def _work(self, packets: int, control: int, report: int) -> NoReturn:
+        """Capture in this process, which ends after it, and hears no signal that is meant for who shows."""
+        status = 1
+        try:
+            for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+                signal.signal(each, signal.SIG_IGN)
+            self.work(packets, control, report)
+            status = 0
+        except BaseException:  # nothing else would show it
+            sys.excepthook(*sys.exc_info())
+        finally:
+            os._exit(status)
 
     def stop(self) -> None:
         """Capture no more. May be called more than once, also while a signal is handled."""
@@ -279,26 +292,10 @@ class CaptureProcess:
             return CaptureOutcome(0, None, 0, [], "the capture process failed")
         return CaptureOutcome(**json.loads(line))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
         self.stream.close()
         self._report.read()  # until it has ended
         self._report.close()
         with suppress(ChildProcessError):
             os.waitpid(self._process, 0)
-
-
-def _capture_in_child(work: Work, packets: int, control: int, report: int) -> NoReturn:
-    """Capture in this process, which ends behind it, and hears no signal that is meant for who shows."""
-    status = 1
-    try:
-        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
-            signal.signal(each, signal.SIG_IGN)
-        work(packets, control, report)
-        status = 0
-    except BaseException:  # nothing else would show it
-        sys.excepthook(*sys.exc_info())
-    finally:
-        os._exit(status)

@@ -8,8 +8,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from ..budget import MEMORY
@@ -18,13 +17,13 @@ from ..capture.pcap import file_header, packet_record
 from ..capture.write import RAW_IP, Buffer, Talks
 from ..errors import CaptureError, InputError
 from ..library import read_capture
-from .client.settings import addresses, show
-from .faults import Applied, Faults, Meddling
+from .client.settings import Settings, addresses, show
+from .faults import Applied, Faults
 from .listeners import Address, Listening
 from .mocking.answers import Answers
 from .mocking.recording import NOTHING, Recording
 from .mocking.serve import Mock
-from .proxy import Proxy, Upstream
+from .proxy import Proxy
 
 if TYPE_CHECKING:
     from ..views.reading.exchange import Exchange
@@ -33,7 +32,6 @@ STARTED = 10.0
 """Seconds that starting and closing may take; they take milliseconds."""
 MOST_PROBLEMS = 10_000
 """Lines of `problems` that are kept."""
-Running = TypeVar("Running", bound="RunningServer")
 
 
 class LoopThread:
@@ -53,20 +51,20 @@ class LoopThread:
 
     def close(self) -> None:
         """End the loop, with all that it is still at, and the thread."""
+
+        async def settle() -> None:
+            """Give up what is left, such as a connection just accepted, and let the loop close its sockets."""
+            left = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+            await asyncio.sleep(0.01)
+
         if self._thread.is_alive():
-            self.do(_settled())
+            self.do(settle())
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(STARTED)
             self._loop.close()
-
-
-async def _settled() -> None:
-    """Give up what the event loop is still at, such as a connection just accepted, and let it close its sockets."""
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
-    await asyncio.sleep(0.01)
 
 
 class Recorded:
@@ -126,7 +124,7 @@ class RunningServer(ABC):
         """Return what was said so far, with the filters of `kdbg.read`."""
         return self._recorded.exchanges(**filters)
 
-    def start(self: Running) -> Running:
+    def start(self) -> Self:
         """Begin to listen; raise `InputError` where that cannot be."""
         self._thread.start()
         try:
@@ -143,10 +141,10 @@ class RunningServer(ABC):
             self._thread.do(server.close())
         self._thread.close()
 
-    def __enter__(self: Running) -> Running:
+    def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @abstractmethod
@@ -155,13 +153,9 @@ class RunningServer(ABC):
 
 
 def proxy(
-    brokers: str,
-    *,
-    faults: Iterable[str] = (),
-    seed: int | None = None,
-    listen: Address = ("127.0.0.1", 0),
+    brokers: str, *, faults: Iterable[str] = (), seed: int | None = None, listen: Address = ("127.0.0.1", 0),
     keep_addresses: bool = False,
-) -> RunningProxy:
+) -> RunningProxy:  # fmt: skip
     """Make a proxy before a cluster, in a thread of this process: a context manager, listening while it is entered.
 
     `brokers` is `host:port`, several with commas between. Clients take its `address` as bootstrap.servers; the
@@ -204,15 +198,11 @@ class RunningProxy(RunningServer):
         return dict(self._told)
 
     async def _listen(self) -> list[Address]:
-        meddle = Meddling if self._rules.rules else None
+        faults = self._rules if self._rules.rules else None
         self._server = made = Proxy(
-            self._listening,
-            Upstream(),
-            tap=self._recorded,
-            change=self._change,
-            faults=(lambda peers: meddle(self._rules, peers)) if meddle is not None else (lambda peers: None),
+            self._listening, Settings(), taps=(self._recorded,), change=self._change, faults=faults,
             say=self.said.append,
-        )
+        )  # fmt: skip
         self._told = made.addresses.stand_ins
         return made.listen(self._brokers)
 

@@ -27,10 +27,11 @@ from ..library import encode
 from ..protocol.wire import Api
 from ..protocol.wire.language import Direction
 from .actions import ACTIONS, Action, Turn
-from .effects import HangUp, Out, PendingRequest, Send, Wait
-from .frames import SIZE
+from .frames import SIZE, HangUp, Out, PendingRequest, Send, Wait
 
 FORM = "use API: ACTION, as in 'Fetch: delay 500ms' or 'Produce topic=orders: drop response 3 times'"
+HEAD = re.compile(r"""((?:[^:'"]|'[^']*'|"[^"]*")*):(.*)""")
+"""A rule's head and tail: the first colon that stands in no quotes divides them."""
 
 
 class Applied(NamedTuple):
@@ -55,9 +56,10 @@ class Rule:
     def __init__(self, text: str) -> None:
         self.concerns = cache(self._concerns)
         self.text = text = " ".join(text.split())
-        head, colon, tail = _divided(text)
+        divided = HEAD.fullmatch(text)
+        head, tail = divided.groups() if divided is not None else ("", "")
         words = _words(tail, text)
-        if not colon or not head.strip() or not words:
+        if not head.strip() or not words:
             raise InputError(f"fault {text!r}: invalid rule; {FORM}")
         kind = words.pop(0)
         if kind not in ACTIONS:
@@ -66,41 +68,22 @@ class Rule:
             self.filters = _filters(_words(head, text))
             self.filters.checks()  # raises for what they do not know
             self.action: Action = ACTIONS[kind](words)
-            self._how_often(words)
+            while words:
+                word = words.pop(0)
+                if word.isdecimal() and words and words[0] in ("time", "times"):
+                    words.pop(0)
+                    self.times = int(word)
+                elif re.fullmatch(r"\d+(\.\d+)?%", word):
+                    self.chance = float(word[:-1]) / 100
+                else:
+                    raise InputError(f"invalid count {word!r}; use 3 times, or 20%")
         except InputError as error:
             raise InputError(f"fault {text!r}: {error}") from None
 
-    def _how_often(self, words: list[str]) -> None:
-        while words:
-            word = words.pop(0)
-            if word.isdecimal() and words and words[0] in ("time", "times"):
-                words.pop(0)
-                self.times = int(word)
-            elif re.fullmatch(r"\d+(\.\d+)?%", word):
-                self.chance = float(word[:-1]) / 100
-            else:
-                raise InputError(f"invalid count {word!r}; use 3 times, or 20%")
-
     def _concerns(self, api: Api | None) -> bool:
         asked = self.filters.given.get("api")
-        one = Exchange(NOWHERE, api, 0, 0, None)
+        one = Exchange(Peers(0, ("", 0), ("", 0)), api, 0, 0, None)
         return all(check(one) for check in Filters(api=asked).checks()) if asked else True
-
-
-NOWHERE = Peers(0, ("", 0), ("", 0))
-
-
-def _divided(text: str) -> tuple[str, str, str]:
-    """Return a rule's head and tail: the first colon that stands in no quotes divides them."""
-    quote = ""
-    for i, letter in enumerate(text):
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "'\"":
-            quote = letter
-        elif letter == ":":
-            return text[:i], ":", text[i + 1 :]
-    return text, "", ""
 
 
 def _words(text: str, rule: str) -> list[str]:
@@ -124,15 +107,13 @@ def _filters(words: list[str]) -> Filters:
                 f'invalid filter {word!r}; use name=value, such as topic=orders or where="latency_ms > 10"'
             )
         given.setdefault(name, []).append(value)
-    return Filters(**{name: value if name == "api" else _typed(name, value) for name, value in given.items()})
-
-
-def _typed(name: str, values: list[str]) -> Any:
-    """Return the values of a filter in the type that it takes."""
-    form = FILTERS[name].form.name
-    if form == "NUMBERS":
-        return [int(value) if re.fullmatch(r"-?\d+", value) else value for value in values]
-    return values if form in ("TEXTS", "RANGES") else values[-1]
+    for name, values in given.items():  # each in the type that the filter takes
+        form = FILTERS[name].form.name
+        if name != "api" and form == "NUMBERS":
+            given[name] = [int(value) if re.fullmatch(r"-?\d+", value) else value for value in values]
+        elif name != "api" and form not in ("TEXTS", "RANGES"):
+            given[name] = values[-1]
+    return Filters(**given)
 
 
 class Faults:
@@ -150,7 +131,7 @@ class Faults:
         self._random = random.Random(self.seed)
         self._left = [rule.times for rule in self.rules]
         self._checks = [rule.filters.checks(self.topics) for rule in self.rules]
-        self._learner = Learner(self.topics)
+        self.learner = Learner(self.topics)
 
     def concerns(self, api: Api | None) -> bool:
         """Return whether any rule that has anything left to do may concern an API, or the names of topics in it."""
@@ -162,71 +143,55 @@ class Faults:
     def apply(self, turn: Turn) -> Turn:
         """Let each rule that fits do to a message what it does; return what becomes of it."""
         for i, rule in enumerate(self.rules):
-            if self._left[i] == 0 or not self._is_for(rule.action, turn):
+            action = rule.action  # an error is put in messages of either direction, once
+            if action.direction != turn.direction and not (action.to_responses and turn.direction == "response"):
+                continue
+            if self._left[i] == 0:
                 continue
             if not all(check(turn.exchange) for check in self._checks[i]):
                 continue
             if rule.chance < 1 and self._random.random() >= rule.chance:
                 continue
-            if not rule.action.apply(turn):
+            if not action.apply(turn):
                 continue
             if (left := self._left[i]) is not None:
                 self._left[i] = left - 1
-            self._report(turn, rule)
+            name = turn.exchange.api.name if turn.exchange.api is not None else ""
+            client, number = turn.exchange.peers.client, turn.exchange.correlation_id
+            self._tell(Applied(time.time_ns(), client, name, number, rule.text))
         return turn
 
-    def learn(self, exchange: Exchange) -> None:
-        """Learn the names of topic ids from an exchange."""
-        self._learner.learn_from(exchange)
 
-    @staticmethod
-    def _is_for(action: Action, turn: Turn) -> bool:
-        """Return whether an action is done to messages of this direction; an error is put in either, once."""
-        return action.direction == turn.direction or (action.to_responses and turn.direction == "response")
+def exchange_of(
+    asked: PendingRequest, direction: Direction, data: bytes, peers: Peers, known: Known
+) -> Exchange | None:
+    """Return the exchange of a message, without its size; None for one that cannot be read, or whose request was not
+    held."""
+    header = read_header(asked.data, 0, len(asked.data))[1] if asked.data is not None else None
+    if asked.data is None or header is None:
+        return None
+    exchange = Exchange(peers, header.api, header.version, header.correlation_id, header.client_id)
+    exchange.answered = asked.answered
 
-    def _report(self, turn: Turn, rule: Rule) -> None:
-        exchange = turn.exchange
-        name = exchange.api.name if exchange.api is not None else ""
-        self._tell(Applied(time.time_ns(), exchange.peers.client, name, exchange.correlation_id, rule.text))
-
-
-class ExchangeView:
-    """Makes exchanges of one connection's messages; `topics` are the names of topic ids that are known."""
-
-    def __init__(self, peers: Callable[[], Peers], topics: dict[UUID, str]) -> None:
-        self._peers = peers
-        self._known = Known.nothing(topics)
-
-    def exchange(self, asked: PendingRequest, direction: Direction, data: bytes) -> Exchange | None:
-        """Return the exchange of a message, without its size; None for one that cannot be read, or whose request was
-        not held."""
-        if asked.data is None:
-            return None
-        header = read_header(asked.data, 0, len(asked.data))[1]
-        if header is None:
-            return None
-        exchange = Exchange(self._peers(), header.api, header.version, header.correlation_id, header.client_id)
-        exchange.answered = asked.answered
-        exchange.request = self._half(asked.data, "request", exchange)
-        if direction == "response":
-            exchange.response = self._half(data, "response", exchange)
-            exchange.response.asked = exchange.request
-        return exchange
-
-    def _half(self, data: bytes, direction: Direction, exchange: Exchange) -> CapturedMessage:
+    def half(data: bytes, direction: Direction) -> CapturedMessage:
         now = time.time_ns()
-        half = CapturedMessage(data, (now, now), (0, 0), direction)
-        half.api, half.version, half.known = exchange.api, exchange.version, self._known
-        return half
+        found = CapturedMessage(data, (now, now), (0, 0), direction)
+        found.api, found.version, found.known = exchange.api, exchange.version, known
+        return found
+
+    exchange.request = half(asked.data, "request")
+    if direction == "response":
+        exchange.response = half(data, "response")
+        exchange.response.asked = exchange.request
+    return exchange
 
 
 class Meddling:
     """The faults of one connection, as its relay asks for them."""
 
     def __init__(self, faults: Faults, peers: Callable[[], Peers]) -> None:
-        self._faults = faults
+        self._faults, self._peers, self._known = faults, peers, Known.nothing(faults.topics)
         self._rate: float | None = None
-        self._seen = ExchangeView(peers, faults.topics)
 
     def concerns(self, api: Api | None) -> bool:
         """Return whether any fault may concern an API; its messages are held whole then."""
@@ -280,9 +245,9 @@ class Meddling:
 
     def _turn(self, asked: PendingRequest, direction: Direction, data: bytes) -> Turn | None:
         """Return the turn of a message; None for one that cannot be read, or whose request was not held."""
-        exchange = self._seen.exchange(asked, direction, data)
+        exchange = exchange_of(asked, direction, data, self._peers(), self._known)
         if exchange is None:
             return None
         if direction == "response":
-            self._faults.learn(exchange)
+            self._faults.learner.learn_from(exchange)
         return Turn(exchange, direction, data)

@@ -1,17 +1,24 @@
 """The bytes of one direction in, the same bytes out: passed on as they come, or frame by frame where somebody asks.
 
 What comes out, put together, is what went in. Only the front of a frame is waited for, and frames that are held whole.
+What is to be done with an end of a connection stands in a queue: bytes, waits, holds and ends, in their order.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeAlias
 
-from ..budget import MEMORY
+from ..budget import MEMORY, SMALL
 from ..capture.write import Buffer
+from ..exchanges.engine.requests import RequestHeader
+from ..protocol.wire import Api
+from ..protocol.wire.language import Direction
+from ..protocol.wire.readings.endpoints import EndpointsReader
 
 SIZE = struct.Struct(">i")
 """The size in front of a frame."""
@@ -103,7 +110,9 @@ class Frames:
                 given = at = end
                 continue
             size = int.from_bytes(data[at : at + 4], signed=True)
-            decision = self._decide(size, data, at + 4)
+            decision = Decision.NO_FRAME
+            if 0 <= size <= MAX_FRAME:
+                decision = self._judge(size, bytes(data[at + 4 : at + 4 + min(size, FRONT)]))
             if decision is Decision.MORE:
                 break
             if decision is Decision.NO_FRAME:
@@ -136,7 +145,129 @@ class Frames:
             self._held.clear()
             yield FramePiece(data)
 
-    def _decide(self, size: int, data: Buffer, start: int) -> Decision:
-        if not 0 <= size <= MAX_FRAME:
-            return Decision.NO_FRAME
-        return self._judge(size, bytes(data[start : start + min(size, FRONT)]))
+
+class Send(NamedTuple):
+    """Bytes for an end. `seen` is what kdbg shows of them: the broker's own words, where addresses were rewritten."""
+
+    data: Buffer
+    seen: Buffer
+
+
+class Wait(NamedTuple):
+    """Time to pass before what stands behind it in the queue, in seconds."""
+
+    seconds: float
+
+
+class HangUp(NamedTuple):
+    """The connection is to be closed, both ends of it; what stands before it in the queue still goes out."""
+
+
+@dataclass(eq=False)
+class Hold:
+    """A message that stays where it is, and all behind it, until `then` says what goes in its place."""
+
+    asked: PendingRequest
+    direction: Direction
+    data: bytes
+    since: float
+    then: list[Effect] | None = None
+
+
+Effect: TypeAlias = "Send | Wait | HangUp | Hold"
+Out: TypeAlias = "deque[Effect]"
+
+
+class PendingRequest:
+    """A request on its way. `data` is the whole of it where a fault may concern it, without its size.
+
+    `answer` is what kdbg answers in the broker's place, a frame; the broker never sees the request then. `answered` is
+    False where none is wanted (acks=0). `own`: kdbg sent it, and the client sees nothing of its answer.
+    """
+
+    answered: bool
+    endpoints: EndpointsReader | None
+
+    __slots__ = ("answer", "answered", "api", "correlation_id", "data", "endpoints", "own", "version")
+    data: bytes | None
+    answer: bytes | None
+
+    def __init__(self, header: RequestHeader | None, answered: bool, endpoints: EndpointsReader | None) -> None:
+        self.api: Api | None = header.api if header is not None else None
+        self.version: int | None = header.version if header is not None else None
+        self.correlation_id: int | None = header.correlation_id if header is not None else None
+        self.answered, self.endpoints = answered, endpoints
+        self.data = self.answer = None
+        self.own = False
+
+
+class HoldServer(Protocol):
+    """What holds messages of a relay."""
+
+    @property
+    def wants(self) -> bool:
+        """Whether any message may be held; they all come whole then."""
+
+    def hold(self, asked: PendingRequest, direction: Direction, data: bytes) -> Hold | None:
+        """Return what stands in the queue for a message, without its size, that is held; None for one that is not."""
+
+    def repeated(self, asked: PendingRequest) -> None:
+        """Take note of a request of kdbg's own, which goes out now."""
+
+
+def pending(outs: Sequence[Out]) -> int:
+    """Return how many bytes stand in queues."""
+    return sum(len(one.data) for out in outs for one in out if isinstance(one, (Send, Hold)))
+
+
+class Connection(Protocol):
+    """A connection that holds bytes."""
+
+    def let_go(self) -> None:
+        """Keep no message whole any more, and report what is left."""
+
+
+class Load:
+    """The bytes of all connections: of messages that are kept whole, and of queues. More than `most` is too much.
+
+    Messages are passed on in parts then, those of the connection that keeps most first. What stands in queues must be
+    delivered: while `is_high`, connections whose queues hold anything are read no further, the others in small parts.
+    """
+
+    lost: int = 0
+    most: int
+    total: int = 0
+
+    def __init__(self, most: int | None = None, short: Callable[[int], None] = lambda lost: None) -> None:
+        """Make an empty one; `short` gets the number of messages so far that passed without their faults and holds."""
+        self.most = MEMORY.connections if most is None else most
+        self._short = short
+        self._kept = Counter[Connection]()
+        self._queued = Counter[Connection]()
+
+    @property
+    def is_high(self) -> bool:
+        """Whether connections hold more than they may."""
+        return self.total > self.most
+
+    def lose(self, messages: int) -> None:
+        """Count messages that pass without their faults and holds."""
+        if messages:
+            self.lost += messages
+            self._short(self.lost)
+
+    def report(self, connection: Connection, kept: int, queued: int) -> None:
+        """Take note of what a connection holds now; let go of messages where that is too much."""
+        for amounts, size in ((self._kept, kept), (self._queued, queued)):
+            self.total += size - amounts[connection]
+            amounts[connection] = size
+            if not size:
+                del amounts[connection]
+        while self.is_high and self._kept:
+            largest = max(self._kept, key=self._kept.__getitem__)
+            before = self._kept[largest]
+            if before <= SMALL:
+                break
+            largest.let_go()
+            if self._kept[largest] >= before:
+                break

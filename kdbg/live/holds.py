@@ -1,7 +1,7 @@
 """Messages that are held until a person says what becomes of them: passed on, changed or not, or dropped.
 
-A `Desk` is that of a whole proxy, a `ConnectionHolds` that of one. Nothing here waits, or knows a socket: who holds
-is told by `tell`, and the connection goes on by its `wake`.
+A `Desk` is that of a whole proxy, a `ConnectionHolds` that of one connection. Nothing here waits: who holds is told by
+`tell`, and the connection goes on by its `wake`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from uuid import UUID
 from ..errors import BuildError, GrammarError, InputError, WireError
 from ..exchanges.engine.names import Learner
 from ..exchanges.filters.filter_set import Filters
-from ..exchanges.messages.exchange import CapturedMessage, Exchange
+from ..exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from ..exchanges.messages.peers import Peers
 from ..protocol.wire.language import Direction
 from .actions import Turn, put
-from .effects import Hold, PendingRequest
-from .faults import Applied, ExchangeView
+from .faults import Applied, exchange_of
+from .frames import Hold, PendingRequest
 from .listeners import Address
 from .relay import Relay
 
@@ -47,7 +47,7 @@ class Held(NamedTuple):
         asked = PendingRequest(None, True, None)
         asked.data = data if data is not None and self.direction == "request" else self.request
         response = data if data is not None and self.direction == "response" else self.response
-        found = ExchangeView(lambda: self.peers, topics).exchange(asked, self.direction, response or b"")
+        found = exchange_of(asked, self.direction, response or b"", self.peers, Known.nothing(topics))
         if found is None:
             found, now = Exchange(self.peers, None, 0, 0, None), time.time_ns()
             found.request = CapturedMessage(asked.data, (now, now), (0, 0), "request")
@@ -70,7 +70,7 @@ class Desk:
         self.topics: dict[UUID, str] = {} if topics is None else topics
         self.filters, self.sides = None, BOTH
         self._check: Callable[[Exchange], bool] | None = None
-        self._learner = Learner(self.topics)
+        self.learner = Learner(self.topics)
         self.numbers = itertools.count(1)
         self._held: dict[int, tuple[ConnectionHolds, Hold]] = {}
         self._holders: dict[tuple[str, int], ConnectionHolds] = {}
@@ -85,17 +85,9 @@ class Desk:
         self.filters, self.sides = filters, sides
         self._check = None if filters is None else filters.check(self.topics) or (lambda exchange: True)
 
-    def learn(self, exchange: Exchange) -> None:
-        """Learn the names of topic ids from an exchange."""
-        self._learner.learn_from(exchange)
-
     def fits(self, exchange: Exchange, direction: Direction) -> bool:
         """Return whether a message is to be held."""
         return self._check is not None and direction in self.sides and self._check(exchange)
-
-    def holder(self, peers: Callable[[], Peers], relay: Relay, wake: Callable[[], None]) -> ConnectionHolds:
-        """Return what holds the messages of a connection."""
-        return ConnectionHolds(self, peers, relay, wake)
 
     def take(self, holder: ConnectionHolds, held: Held, hold: Hold) -> bool:
         """Take note of a message; return whether it can be held."""
@@ -142,7 +134,7 @@ class ConnectionHolds:
 
     def __init__(self, desk: Desk, peers: Callable[[], Peers], relay: Relay, wake: Callable[[], None]) -> None:
         self._desk, self._peers, self._relay, self._wake = desk, peers, relay, wake
-        self._seen = ExchangeView(peers, desk.topics)
+        self._known = Known.nothing(desk.topics)
 
     @property
     def wants(self) -> bool:
@@ -153,9 +145,9 @@ class ConnectionHolds:
         """Return what stands in the queue for a message that is held; None for one that is not."""
         if not self.wants:
             return None
-        exchange = self._seen.exchange(asked, direction, data)
+        exchange = exchange_of(asked, direction, data, self._peers(), self._known)
         if exchange is not None and direction == "response":
-            self._desk.learn(exchange)
+            self._desk.learner.learn_from(exchange)
         if exchange is None or not self._desk.fits(exchange, direction):
             return None
         assert asked.data is not None

@@ -14,16 +14,15 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import CaptureRefused
 
 SOL_PACKET = 263
-RX_RING, STATISTICS, VERSION, IGNORE_OUTGOING = 5, 6, 10, 23
+ADD_MEMBERSHIP, RX_RING, STATISTICS, VERSION, IGNORE_OUTGOING = 1, 5, 6, 10, 23
 """Options of packet sockets."""
-TPACKET_V3 = 2
+TPACKET_V3, PROMISCUOUS = 2, 1
 BLOCK, FRAME = 1 << 19, 1 << 11
 """Bytes of a block, which holds the largest packet, and of what the kernel calls a frame, which means nothing here."""
 HAND_OVER = 10
@@ -77,8 +76,20 @@ class Ring:
         status, count, first = _block(self._memory, place)
         if not status & USER:
             return None
-        taken = list(self._packets(place + first, count))
-        struct.pack_into("=I", self._memory, place + 8, KERNEL)
+        taken, memory, at = list[RingPacket](), self._memory, place + first
+        for _ in range(count):
+            step, seconds, rest, size, sent, status, start, network, tag, protocol = _packet(memory, at)
+            interface, hardware, kind = _address(memory, at + ADDRESS)
+            if kind != OUTGOING or hardware != LOOPBACK:
+                begin = at + (start if self.ethernet else network)
+                data = memory[begin : begin + size]
+                if status & VLAN_VALID and self.ethernet:
+                    protocol = protocol if status & VLAN_TPID_VALID else VLAN
+                    data = b"%b%b%b" % (data[:12], struct.pack(">HH", protocol, tag & 0xFFFF), data[12:])
+                    sent += 4
+                taken.append(RingPacket(interface, seconds * 1_000_000_000 + rest, data, sent))
+            at += step
+        struct.pack_into("=I", memory, place + 8, KERNEL)
         self._next = (self._next + 1) % self.blocks
         return taken
 
@@ -90,21 +101,6 @@ class Ring:
     def close(self) -> None:
         """Give the memory back; the socket stays open."""
         self._memory.close()
-
-    def _packets(self, place: int, count: int) -> Iterator[RingPacket]:
-        memory = self._memory
-        for _ in range(count):
-            step, seconds, rest, size, sent, status, start, network, tag, protocol = _packet(memory, place)
-            interface, hardware, kind = _address(memory, place + ADDRESS)
-            if kind != OUTGOING or hardware != LOOPBACK:
-                begin = place + (start if self.ethernet else network)
-                data = memory[begin : begin + size]
-                if status & VLAN_VALID and self.ethernet:
-                    protocol = protocol if status & VLAN_TPID_VALID else VLAN
-                    data = b"%b%b%b" % (data[:12], struct.pack(">HH", protocol, tag & 0xFFFF), data[12:])
-                    sent += 4
-                yield RingPacket(interface, seconds * 1_000_000_000 + rest, data, sent)
-            place += step
 
 
 ANY = "any"
@@ -119,20 +115,14 @@ RETURN = 0x06
 
 
 class OpenSocket(NamedTuple):
-    """A socket that has packets from now on; `link` is their link type. `owner` closes it when it is forgotten."""
+    """A socket that has packets from now on; `link` is their link type."""
 
     socket: socket.socket
     link: int
-    owner: object = None
 
 
 class InterfaceRefused(CaptureRefused):
     """An interface that cannot be captured on."""
-
-
-def names() -> list[str]:
-    """Return the names of the interfaces that there are."""
-    return [name for _, name in socket.if_nameindex()]
 
 
 def open_interface(name: str, expression: str, snaplen: int) -> OpenSocket:
@@ -141,28 +131,24 @@ def open_interface(name: str, expression: str, snaplen: int) -> OpenSocket:
     `expression` is a filter as tcpdump has them, `snaplen` how many bytes of a packet are wanted.
     """
     if not hasattr(socket, "AF_PACKET"):
-        raise InterfaceRefused(
-            name, "kdbg watch requires Linux", ("on other systems use tcpdump -U -w - … | kdbg decode -")
-        )
-    if name != ANY and name not in names():
-        raise InterfaceRefused(name, "no such interface", f"use one of {', '.join([*names(), ANY])}")
+        remedy = "on other systems use tcpdump -U -w - … | kdbg decode -"
+        raise InterfaceRefused(name, "kdbg watch requires Linux", remedy)
+    names = [each for _, each in socket.if_nameindex()]
+    if name != ANY and name not in names:
+        raise InterfaceRefused(name, "no such interface", f"use one of {', '.join([*names, ANY])}")
     logging.getLogger("scapy").setLevel(logging.CRITICAL)  # what matters is raised
     try:
-        if name != ANY and _hardware(name) in (ETHERNET, LOOPBACK):
-            return _ethernet(name, expression, snaplen)
-        return OpenSocket(_any(name, expression, snaplen), RAW_IP)
+        hardware = _hardware(name) if name != ANY else None
+        link = ETHERNET if hardware in (ETHERNET, LOOPBACK) else RAW_IP
+        return OpenSocket(_open(name, hardware, link, expression, snaplen), link)
     except PermissionError:
-        raise InterfaceRefused(name, "no permission to capture packets", rights()) from None
+        python = os.path.realpath(sys.executable)
+        remedy = f"use sudo kdbg watch …, or once sudo setcap cap_net_raw+ep {python}; kdbg proxy needs no privileges"
+        raise InterfaceRefused(name, "no permission to capture packets", remedy) from None
     except InterfaceRefused:
         raise
     except OSError as error:
         raise InterfaceRefused(name, f"capturing failed: {error.strerror or error}") from None
-
-
-def rights() -> str:
-    """Return what to do where there is no right to capture."""
-    python = os.path.realpath(sys.executable)
-    return f"use sudo kdbg watch …, or once sudo setcap cap_net_raw+ep {python}; kdbg proxy needs no privileges"
 
 
 def _hardware(name: str) -> int:
@@ -170,34 +156,26 @@ def _hardware(name: str) -> int:
     return int(Path(f"/sys/class/net/{name}/type").read_text())
 
 
-def _ethernet(name: str, expression: str, snaplen: int) -> OpenSocket:
-    from scapy.arch.linux import L2ListenSocket
-
-    opened = L2ListenSocket(iface=name, promisc=True)
-    sock: socket.socket = opened.ins
-    if _hardware(name) == LOOPBACK:
-        sock.setsockopt(SOL_PACKET, IGNORE_OUTGOING, 1)  # else each packet would come twice
-    _filter(sock, expression, ETHERNET, snaplen)
-    return OpenSocket(sock, ETHERNET, opened)
-
-
-def _any(name: str, expression: str, snaplen: int) -> socket.socket:
-    sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ALL_PROTOCOLS))
+def _open(name: str, hardware: int | None, link: int, expression: str, snaplen: int) -> socket.socket:
+    """Have the kernel give a socket only the packets that a filter lets through; what came before the socket gets its
+    ring is forgotten then."""
+    kind = socket.SOCK_RAW if link == ETHERNET else socket.SOCK_DGRAM
+    sock = socket.socket(socket.AF_PACKET, kind, socket.htons(ALL_PROTOCOLS))
     try:
         if name != ANY:
             sock.bind((name, ALL_PROTOCOLS))
-        _filter(sock, expression, DLT_RAW, snaplen)  # what came before is forgotten when the socket gets its ring
+        if link == ETHERNET:
+            request = struct.pack("=IHH8x", socket.if_nametoindex(name), PROMISCUOUS, 0)
+            sock.setsockopt(SOL_PACKET, ADD_MEMBERSHIP, request)
+        if hardware == LOOPBACK:
+            sock.setsockopt(SOL_PACKET, IGNORE_OUTGOING, 1)  # else each packet would come twice
+        program = _program(expression, link, snaplen)
+        room = ctypes.create_string_buffer(program)
+        sock.setsockopt(socket.SOL_SOCKET, ATTACH_FILTER, struct.pack("HP", len(program) // 8, ctypes.addressof(room)))
     except BaseException:
         sock.close()
         raise
     return sock
-
-
-def _filter(sock: socket.socket, expression: str, link: int, snaplen: int) -> None:
-    """Have the kernel give the socket only the packets that fit, and of each only so many bytes."""
-    program = _program(expression, link, snaplen)
-    room = ctypes.create_string_buffer(program)
-    sock.setsockopt(socket.SOL_SOCKET, ATTACH_FILTER, struct.pack("HP", len(program) // 8, ctypes.addressof(room)))
 
 
 def _program(expression: str, link: int, snaplen: int) -> bytes:
@@ -206,11 +184,10 @@ def _program(expression: str, link: int, snaplen: int) -> bytes:
     from scapy.error import Scapy_Exception
 
     try:
-        compiled = compile_filter(expression, linktype=link)
+        compiled = compile_filter(expression, linktype=ETHERNET if link == ETHERNET else DLT_RAW)
     except ImportError:
-        raise InterfaceRefused(
-            "libpcap", "not installed; kdbg needs it to compile filters", "apt install libpcap0.8"
-        ) from None
+        problem = "not installed; kdbg needs it to compile filters"
+        raise InterfaceRefused("libpcap", problem, "apt install libpcap0.8") from None
     except Scapy_Exception as error:
         raise InterfaceRefused("--bpf", str(error)) from None
     code = b""

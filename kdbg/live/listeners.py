@@ -1,4 +1,4 @@
-"""Where clients find kdbg: listening sockets on the ports that were asked for, and what clients are told of them.
+"""Where clients find a proxy or a mock: sockets on the ports that were asked for, and what clients are told of them.
 
 A broker that others advertise gets a listener, up to a bound, and loses it when it is no longer advertised. A
 `Listener` accepts connections as far as there is room: asyncio's own writes a traceback for each attempt that finds no
@@ -14,19 +14,18 @@ import socket
 import ssl
 import struct
 import time
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Coroutine, Mapping, Sequence, Set
 from contextlib import suppress
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from ..errors import InputError
 from ..protocol.findings.amounts import count
 from .client.settings import show
 
 Address = tuple[str, int]
-Open = Callable[[Address], Address | None]
-"""Opens a listener for a broker; returns the address that clients get, None where there can be no listener."""
 MOST = 1000
 """Brokers that have a listener, by default."""
 UNLISTED = 60.0
@@ -55,12 +54,14 @@ RESET = struct.pack("ii", 1, 0)
 class Addresses:
     """The brokers with a listener, each with the address that clients get. `most` is how many there may be.
 
-    `open` is called for new ones, `close` for those that are gone; `full` for one that finds no room.
+    `open` is called for new ones, and returns the address that clients get, None where there can be no listener;
+    `close` for those that are gone; `full` for one that finds no room.
     """
 
     def __init__(
-        self, open: Open, close: Callable[[Address], None] = lambda broker: None, *, most: int = MOST,
-        full: Callable[[Address], None] = lambda broker: None, clock: Callable[[], float] = time.monotonic,
+        self, open: Callable[[Address], Address | None], close: Callable[[Address], None] = lambda broker: None, *,
+        most: int = MOST, full: Callable[[Address], None] = lambda broker: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self._open, self._close, self._most, self._full, self._clock = open, close, most, full, clock
         self._stand_ins: dict[Address, Address] = {}
@@ -76,7 +77,8 @@ class Addresses:
     def add(self, broker: Address, stand_in: Address) -> None:
         """Take note of a listener for a broker that the user named; it stays."""
         self._advertised.setdefault(broker, {})
-        self._note(broker, stand_in)
+        self._stand_ins[broker] = stand_in
+        self._ours.add(stand_in)
 
     def change(self, host: str, port: int, via: Address | None = None) -> Address:
         """Return what clients get in place of an address that the broker `via` advertised.
@@ -88,9 +90,14 @@ class Addresses:
             return address
         stand_in = self._stand_ins.get(address)
         if stand_in is None:
-            stand_in = self._new(address)
-        if stand_in is None:
-            return address
+            if len(self._stand_ins) >= self._most:
+                self._full(address)
+                return address
+            stand_in = self._open(address)
+            if stand_in is None:
+                return address
+            self._stand_ins[address] = stand_in
+            self._ours.add(stand_in)
         for brokers in self._clusters(via):
             brokers[address] = self._clock()
         return stand_in
@@ -105,20 +112,6 @@ class Addresses:
         for broker in [broker for broker in self._stand_ins if broker not in kept]:
             self._ours.discard(self._stand_ins.pop(broker))
             self._close(broker)
-
-    def _new(self, broker: Address) -> Address | None:
-        """Open a listener for a broker, if there is room for it."""
-        if len(self._stand_ins) >= self._most:
-            self._full(broker)
-            return None
-        stand_in = self._open(broker)
-        if stand_in is not None:
-            self._note(broker, stand_in)
-        return stand_in
-
-    def _note(self, broker: Address, stand_in: Address) -> None:
-        self._stand_ins[broker] = stand_in
-        self._ours.add(stand_in)
 
     def _clusters(self, via: Address | None) -> list[dict[Address, float]]:
         """Return the brokers of each cluster that a broker belongs to; of all clusters for one that none has."""
@@ -179,14 +172,11 @@ class Ports:
                 continue
             if wanted == self._port and wanted:
                 self._port = (self._port + 1) % PORTS
-            self._remember(broker, sock.getsockname()[1])
+            self._had[broker] = sock.getsockname()[1]
+            while len(self._had) > REMEMBERED:
+                del self._had[next(iter(self._had))]
             return sock
         raise InputError(f"cannot listen on {show((host, wanted))}: {problem}; choose another address with --listen")
-
-    def _remember(self, broker: Address, port: int) -> None:
-        self._had[broker] = port
-        while len(self._had) > REMEMBERED:
-            del self._had[next(iter(self._had))]
 
     def advertised(self, sock: socket.socket) -> Address:
         """Return the address that clients are told of a socket."""
@@ -226,8 +216,10 @@ class Listener:
             try:
                 sock, _ = self._sock.accept()
             except OSError as error:
-                if error.errno in NO_ROOM:
-                    self._wait()
+                if error.errno in NO_ROOM:  # connections wait until then; those of the backlog that are too many do not
+                    self._loop.remove_reader(self._sock)
+                    self._pause = self._loop.call_later(PAUSE, self._listen)
+                    self._refused()
                 return
             if self._room():
                 sock.setblocking(False)
@@ -238,38 +230,108 @@ class Listener:
                 sock.close()
                 self._refused()
 
-    def _wait(self) -> None:
-        """Try again later: connections wait until then, and those of the backlog that are too many are refused."""
-        self._loop.remove_reader(self._sock)
-        self._pause = self._loop.call_later(PAUSE, self._listen)
-        self._refused()
+
+Session = TypeVar("Session")
 
 
-class DescriptorLimit:
-    """Open files that this process may have for connections; each takes `each`. `say` gets a line for refusals.
+class BrokerServer(Generic[Session]):
+    """A proxy or a mock: a listener for each broker that clients are told of, and the sessions with those who connect.
 
-    `limit` is how many files this process may have open. Files that are open at `begin` count, too.
+    `say` is told what a person should know, a line at a time: first where each broker's clients find it.
     """
 
-    limit: int
+    addresses: Addresses
+    each: ClassVar[int]
+    """Descriptors of a session."""
 
-    def __init__(self, each: int, say: Callable[[str], None]) -> None:
-        self.limit = allow_many_files()
-        self._each, self._notices = each, Notices(say)
-        self._before = 0
+    def __init__(self, listening: Listening, say: Callable[[str], None]) -> None:
+        self._listening, self._ports, self._say = listening, Ports(listening), say
+        self._trouble, self._refusals = Notices(say), Notices(say)
+        self._limit, self._files = allow_many_files(), 0
+        self._listeners: dict[Address, Listener] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sessions: set[Session] = set()
+        self._named: Sequence[Address] = ()
+        self._closed = False
 
-    def begin(self) -> None:
-        """Count the files that are open by now."""
-        self._before = open_files()
+    def listen(self, brokers: Sequence[Address]) -> list[Address]:
+        """Open a listener for each of these brokers; return where clients find them. Call it in the event loop.
 
-    def has_room(self, listeners: int, connections: int) -> bool:
-        """Return whether there is room for one more connection beside those that there are."""
-        return self._before + listeners + self._each * (connections + 1) + SPARE <= self.limit
+        Raise `InputError` where the address cannot be listened on.
+        """
+        self._files, self._named = open_files(), brokers
+        for broker in brokers:
+            self.addresses.add(broker, self._listen(broker, strict=True))
+        return [self.addresses.stand_ins[broker] for broker in brokers]
 
-    def refuse(self, connections: int) -> None:
+    def _listen(self, broker: Address, *, strict: bool = False) -> Address:
+        """Listen for a broker; return the address that clients get."""
+        sock = self._ports.bound(broker, strict=strict)
+        self._listeners[broker] = Listener(sock, partial(self._take, broker), self._has_room, self._refuse)
+        told = self._ports.advertised(sock)
+        self._say(f"listening on {show(told)} for broker {show(broker)}")
+        return told
+
+    def _open(self, broker: Address) -> Address | None:
+        """Listen for a broker that another advertised; return None where no port or descriptor is left, or it ends."""
+        if self._closed:
+            return None
+        try:
+            return self._listen(broker)
+        except InputError as error:
+            self._trouble.say(f"clients connect to broker {show(broker)} directly: {error}")
+            return None
+
+    def _has_room(self) -> bool:
+        """Return whether descriptors are left for one more connection."""
+        used = self._files + len(self._listeners) + self.each * (len(self._sessions) + 1)
+        return used + SPARE <= self._limit
+
+    def _refuse(self) -> None:
         """Say that a connection found no room."""
-        self._notices.say(f"new connections are closed at once: {connections:,} are open, and the limit is "
-                          f"{count(self.limit, 'open file')}; raise it with ulimit -n")  # fmt: skip
+        self._refusals.say(f"new connections are closed at once: {len(self._sessions):,} are open, and the limit is "
+                           f"{count(self._limit, 'open file')}; raise it with ulimit -n")  # fmt: skip
+
+    def _take(self, broker: Address, sock: socket.socket) -> None:
+        """Make a session for a client that was accepted."""
+        raise NotImplementedError
+
+    def _begin(self, session: Session, end: asyncio.BaseProtocol, sock: socket.socket, timeout: float) -> None:
+        """Connect a session to its client, by TLS where that is spoken; forget it where that fails.
+
+        `timeout` is seconds for the TLS handshake.
+        """
+        tls = self._listening.tls
+
+        async def accept() -> None:
+            try:
+                await asyncio.get_running_loop().connect_accepted_socket(
+                    lambda: end, sock, ssl=tls, ssl_handshake_timeout=timeout if tls is not None else None
+                )
+            except OSError as error:
+                self._sessions.discard(session)
+                self._trouble.say(f"a client's TLS handshake failed: {error.strerror or error}")
+
+        self._sessions.add(session)
+        self._spawn(accept())
+
+    def _spawn(self, coroutine: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _close_listeners(self) -> None:
+        """Take no more connections, and follow no more brokers; those just accepted become sessions."""
+        self._closed = True
+        while self._listeners:
+            self._listeners.popitem()[1].close()
+        await turns()
+
+    async def _end_tasks(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await turns()
 
 
 async def turns() -> None:

@@ -1,27 +1,34 @@
-"""The proxy's sockets: a listener for each broker that clients are told of, and a session for each connection."""
+"""The proxy's sockets: a listener for each broker that clients are told of, and a session for each connection.
+
+What went through them goes as packets to whoever shows or saves them: a connection is never held up by that.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable, Sequence, Set
+import time
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
-from typing import NamedTuple
 
-from ..errors import KdbgError
+from ..capture import frames
+from ..capture.packet import Endpoint
+from ..capture.write import RAW_IP, Buffer, CaptureWriter, Talks
+from ..errors import CaptureError, KdbgError
 from ..exchanges.messages.peers import Peers
 from ..protocol.findings.amounts import count
-from .broker_server import BrokerServer
+from .bounded_pipe import Outflow
 from .client.connection import Connection
+from .client.reach import context
 from .client.sasl import authenticate
 from .client.settings import Settings, check_trust, show
-from .faults import Meddling
+from .faults import Faults, Meddling
+from .frames import Load
 from .holds import Desk
-from .listeners import MOST, NO_ROOM, Address, Addresses, Listening, Notices
-from .load import Load
+from .listeners import MOST, NO_ROOM, Address, Addresses, BrokerServer, Listening, Notices
 from .relay import Relay
 from .session import ROOM, ProxySession, Tap
 
@@ -31,24 +38,12 @@ LISTENERS = 4
 """Part of the descriptors that listeners may take."""
 
 
-class Upstream(NamedTuple):
-    """How brokers are reached: `timeout` in seconds, TLS where it is spoken, the name to expect ("" for the host's).
-
-    `settings` with SASL: kdbg authenticates in the place of the clients, who speak without it. Its credentials, those
-    of TLS as well, go only to brokers that `check_trust` allows.
-    """
-
-    timeout: float = 10.0
-    tls: ssl.SSLContext | None = None
-    server_name: str = ""
-    settings: Settings | None = None
-
-
 class Proxy(BrokerServer[ProxySession]):
     """Relays connections until it is closed.
 
-    `faults` makes what meddles with a connection, given what tells its peers; None for nothing. `change` off leaves
-    addresses as they are, `most` is how many brokers get a listener. `desk` is where messages are held.
+    `settings` say how brokers are reached: where they have SASL, kdbg authenticates in the place of the clients, who
+    speak without it. Their credentials go only to brokers that `check_trust` allows. `change` off leaves addresses as
+    they are, `most` is how many brokers get a listener. `desk` is where messages are held.
     """
 
     connections: int = 0
@@ -56,27 +51,21 @@ class Proxy(BrokerServer[ProxySession]):
     each = 2
 
     def __init__(
-        self, listening: Listening, upstream: Upstream, *, tap: Tap | None = None, change: bool = True,
-        faults: Callable[[Callable[[], Peers]], Meddling | None] = lambda peers: None,
-        say: Callable[[str], None] = lambda line: None, desk: Desk | None = None, most: int = MOST,
+        self, listening: Listening, settings: Settings, *, taps: Sequence[Tap] = (), change: bool = True,
+        faults: Faults | None = None, say: Callable[[str], None] = lambda line: None, desk: Desk | None = None,
+        most: int = MOST,
     ) -> None:  # fmt: skip
         super().__init__(listening, say)
-        self._most = max(min(most, self._descriptors.limit // LISTENERS), 1)
+        self._most = max(min(most, self._limit // LISTENERS), 1)
         self.addresses = Addresses(self._open, self._leave, most=self._most, full=self._full)
-        self._upstream, self._tap, self._change = upstream, tap, change
+        self._settings, self._taps, self._change = settings, taps, change
+        self._tls = context(settings.tls) if settings.tls is not None else None
         self._faults, self._desk, self._shortage = faults, desk, Notices(say)
-        self._named: Sequence[Address] = ()
-        self._closed = self._is_full = False
+        self._is_full = False
         self._room, self._load = bytearray(ROOM), Load(short=self._short)
-
-    def listen(self, brokers: Sequence[Address]) -> list[Address]:
-        """Open a listener for each of these brokers, as every server does."""
-        self._named = brokers
-        return super().listen(brokers)
 
     async def close(self) -> None:
         """Take no more connections, end those that there are."""
-        self._closed = True
         await self._close_listeners()
         for session in list(self._sessions):
             if not session.client.is_lost:  # otherwise its broker still has a response to send
@@ -108,45 +97,45 @@ class Proxy(BrokerServer[ProxySession]):
         """Make a session for a client that was accepted; its broker is connected to beside."""
         self.connections += 1
         number = self.connections
-        session = ProxySession(
-            self._relay(broker), self._tap, lambda made: self._made(made, broker, number), self._ended,
-                          self._desk, self._room, self._load)  # fmt: skip
-        self._begin(session, session.client, sock, self._upstream.timeout)
-
-    def _relay(self, broker: Address) -> Callable[[ProxySession], Relay]:
-        """Return what makes the relay of a session with a broker."""
         change = partial(self.addresses.change, via=broker) if self._change else None
 
         def listed(brokers: Set[Address]) -> None:
-            self.addresses.listed(brokers, broker)
+            if not self._closed:
+                self.addresses.listed(brokers, broker)
 
-        return lambda session: Relay(
-            change, self._faults(lambda: session.peers), singly=self._desk is not None,
-            own=lambda frame: session.report_bytes(True, frame), listed=listed,
-        )  # fmt: skip
+        def relay(session: ProxySession) -> Relay:
+            meddling = Meddling(self._faults, lambda: session.peers) if self._faults is not None else None
+            return Relay(
+                change, meddling, singly=self._desk is not None,
+                own=lambda frame: session.report_bytes(True, frame), listed=listed,
+            )  # fmt: skip
 
-    def _made(self, session: ProxySession, broker: Address, number: int) -> None:
-        """Connect a session to its broker, whose client is there; one that comes while the proxy ends is hung up on."""
-        if self._closed:
-            session.hang_up(broken=True)
-        else:
-            self._spawn(self._connect(session, broker, number))
+        def made(session: ProxySession) -> None:
+            if self._closed:
+                session.hang_up(broken=True)
+            else:
+                self._spawn(self._connect(session, broker, number))
+
+        session = ProxySession(relay, self._taps, made, self._ended, self._desk, self._room, self._load)
+        self._begin(session, session.client, sock, self._settings.timeout)
 
     async def _connect(self, session: ProxySession, broker: Address, number: int) -> None:
         """Connect a session to its broker; hang up on the client where that fails."""
-        transport = session.client.transport
-        assert transport is not None
-        peer = transport.get_extra_info("peername")
+        assert session.client.transport is not None
+        peer = session.client.transport.get_extra_info("peername")
         if peer is None:  # it has gone before it was looked at
             session.hang_up(broken=True)
             return
-        client = peer[:2]
-        session.peers = Peers(number, client, broker_endpoint(broker))
+        session.peers = Peers(number, peer[:2], broker_endpoint(broker))
         try:
-            async with asyncio.timeout(self._upstream.timeout):
+            async with asyncio.timeout(self._settings.timeout):
                 upstream = await self._reach(session, broker)
         except (OSError, TimeoutError, ssl.SSLError, KdbgError) as error:
-            self._unreached(broker, error)
+            if isinstance(error, OSError) and error.errno in NO_ROOM:
+                self._refuse()  # there is no descriptor left for it
+            else:
+                reason = "no response in time" if isinstance(error, TimeoutError) else str(error)
+                self._trouble.say(f"broker {show(broker)} is not reachable: {reason}")
             session.hang_up(broken=True)
             return
         if (met := upstream.get_extra_info("peername")) is not None:
@@ -159,20 +148,11 @@ class Proxy(BrokerServer[ProxySession]):
         session.client.read_while(True)
         session.pump()
 
-    def _unreached(self, broker: Address, error: Exception) -> None:
-        """Say why a broker cannot be reached; without a descriptor for it, that connections are refused."""
-        if isinstance(error, OSError) and error.errno in NO_ROOM:
-            self._refuse()
-            return
-        reason = "no response in time" if isinstance(error, TimeoutError) else str(error)
-        self._trouble.say(f"broker {show(broker)} is not reachable: {reason}")
-
     async def _reach(self, session: ProxySession, broker: Address) -> asyncio.Transport:
         """Connect a session to its broker, and authenticate there if kdbg is to."""
-        tls, settings = self._upstream.tls, self._upstream.settings
-        if settings is not None:
-            check_trust(broker, self._named, settings)
-        if settings is not None and settings.sasl is not None:
+        settings, name = self._settings, None
+        check_trust(broker, self._named, settings)
+        if settings.sasl is not None:
             connection = await Connection.open(broker, settings)
             try:
                 await authenticate(connection, settings.sasl)
@@ -180,9 +160,10 @@ class Proxy(BrokerServer[ProxySession]):
                 await connection.close()
                 raise
             return connection.hand_over(session.broker)
-        name = (self._upstream.server_name or broker[0]) if tls is not None else None
+        if settings.tls is not None:
+            name = settings.tls.server_name or broker[0]
         loop = asyncio.get_running_loop()
-        upstream, _ = await loop.create_connection(lambda: session.broker, *broker, ssl=tls, server_hostname=name)
+        upstream, _ = await loop.create_connection(lambda: session.broker, *broker, ssl=self._tls, server_hostname=name)
         return upstream
 
     def _short(self, lost: int) -> None:
@@ -204,3 +185,92 @@ def broker_endpoint(broker: Address) -> Address:
     with suppress(ValueError):
         return str(ip_address(broker[0])), broker[1]
     return "0.0.0.0", broker[1]
+
+
+LARGE = 1 << 14
+"""Bytes from which on it costs less to give them to the pipe at once than to copy them."""
+
+
+class SavingTap(CaptureWriter):
+    """Writes a capture until the system takes no more, which it says once: connections go on."""
+
+    failed: bool = False
+
+    def __init__(self, path: str, say: Callable[[str], None]) -> None:
+        super().__init__(path)
+        self._say = say
+
+    def _write(self, packets: Iterator[bytes], time_ns: int) -> None:
+        try:
+            super()._write(packets, time_ns)
+        except CaptureError as error:
+            self.failed = True
+            self._say(f"{error}; kdbg does not save later packets")
+
+
+class PipeTap:
+    """Told of bytes as they go; gives packets to an outflow, which belongs to the event loop from then on."""
+
+    def __init__(self, out: Outflow) -> None:
+        self._out, self._talks = out, Talks(plain=True)
+        self._loop = asyncio.get_running_loop()
+        self._waits = self._soon = self._closed = False
+        out.add(frames.interface(RAW_IP, "proxy"))
+        self._pump()
+
+    def tap(
+        self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int, connection: int
+    ) -> None:
+        """Take note of bytes that went over a connection."""
+        passed = client, broker, from_client, data, time_ns, connection
+        if len(data) < LARGE:
+            self._give(self._talks.packets(*passed), time_ns)
+        elif not self._closed:
+            self._out.borrow(0, time_ns, self._talks.parted(*passed))
+            self._pump()
+
+    def ended(self, client: Endpoint, broker: Endpoint, time_ns: int, connection: int) -> None:
+        """Take note that a connection has ended."""
+        self._give(self._talks.ended(client, broker, connection), time_ns)
+
+    async def close(self, patience: float) -> int:
+        """End all connections, and wait for the reader to take what is left, as long as it takes some of it.
+
+        Return how many bytes are left of a reader that has taken none for `patience` seconds.
+        """
+        self._give(self._talks.all_ended(), time.time_ns())
+        left, end = self._out.size, self._loop.time() + patience
+        while (self._waits or self._soon) and self._loop.time() < end:
+            await asyncio.sleep(0.01)
+            if self._out.size < left:
+                left, end = self._out.size, self._loop.time() + patience
+        self._closed = True
+        self._wait(False)
+        return self._out.size
+
+    def _give(self, packets: Iterator[bytes], time_ns: int) -> None:
+        """Take packets; the pipe gets them as soon as the event loop has passed on what it has in hand."""
+        if self._closed:
+            return
+        for packet in packets:
+            self._out.block(frames.enhanced(0, time_ns, packet, len(packet)))
+        if not (self._waits or self._soon):
+            self._soon = True
+            self._loop.call_soon(self._pump)
+
+    def _pump(self) -> None:
+        """Write what the pipe takes, and what is missing by now; go on when it takes more."""
+        self._soon = False
+        if self._closed:
+            return
+        waits = self._out.pump()
+        self._out.tell(time.time_ns())
+        self._wait(waits or self._out.pump())
+
+    def _wait(self, wanted: bool) -> None:
+        if wanted != self._waits:
+            self._waits = wanted
+            if wanted:
+                self._loop.add_writer(self._out.pipe, self._pump)
+            else:
+                self._loop.remove_writer(self._out.pipe)

@@ -12,8 +12,7 @@ from ..exchanges.messages.message import header_grammar
 from ..protocol.wire import Api
 from ..protocol.wire.readings.compiled import UNREADABLE
 from ..protocol.wire.readings.endpoints import Change, EndpointsReader, endpoints_reader, with_endpoints
-from .effects import Hold, HoldServer, Out, PendingRequest, Send
-from .frames import FRONT, SIZE, Decision, FramePiece, Frames
+from .frames import FRONT, SIZE, Decision, FramePiece, Frames, Hold, HoldServer, Out, PendingRequest, Send
 from .listeners import Address
 
 if TYPE_CHECKING:
@@ -22,14 +21,10 @@ if TYPE_CHECKING:
 
 MOST_ASKED = 10_000
 """Requests that may wait for their answers; whoever sends more gets no addresses rewritten any more."""
-CORRELATION_ID = 4
-"""Bytes of a response that say which request it answers."""
-CORRELATION_AT = 4
-"""Where the same bytes stand in a request."""
+CORRELATION_ID = CORRELATION_AT = 4
+"""Bytes of a response that say which request it answers; and where the same bytes stand in a request."""
 OWN = 0x4B000000
 """By these bits the correlation ids of kdbg's own requests differ from those that they repeat."""
-CATALOGUES = frozenset({"Metadata"})
-"""APIs whose responses list every broker of a cluster."""
 NONE = b""
 """The answer to a request that was dropped: none, and none to what follows it on its connection."""
 
@@ -74,13 +69,12 @@ class Relay:
         """Take bytes that the broker sent; the same holds of a view of them."""
         self._pass_responses(self._responses.feed(data))
 
-    def client_ended(self) -> None:
-        """Take note that the client sends no more; what was held of it is passed on."""
-        self._pass_requests(self._requests.end())
-
-    def broker_ended(self) -> None:
-        """Take note that the broker sends no more; what was held of it is passed on."""
-        self._pass_responses(self._responses.end())
+    def ended(self, *, from_client: bool) -> None:
+        """Take note that the client, or the broker, sends no more; what was held of it is passed on."""
+        if from_client:
+            self._pass_requests(self._requests.end())
+        else:
+            self._pass_responses(self._responses.end())
 
     @property
     def expects(self) -> bool:
@@ -152,17 +146,13 @@ class Relay:
                 self.to_broker.append(Send(frame, frame))
             elif not self._faults.request(asked, self.to_broker):
                 self._silent = True
-            self._hold_request(asked)
+            last = self.to_broker[-1] if self.to_broker and asked.answer is None else None
+            if self.holder is not None and isinstance(last, Send):  # what holds it stands in its place
+                hold = self.holder.hold(asked, "request", bytes(last.data[4:]))
+                if hold is not None:
+                    self.to_broker[-1] = hold
             self._answer()
         self._flush(self.to_broker, passed)
-
-    def _hold_request(self, asked: PendingRequest) -> None:
-        """Put what holds a request in its place, if it goes out as the last of the queue, and is to be held."""
-        last = self.to_broker[-1] if self.to_broker and asked.answer is None else None
-        if self.holder is not None and isinstance(last, Send):
-            hold = self.holder.hold(asked, "request", bytes(last.data[4:]))
-            if hold is not None:
-                self.to_broker[-1] = hold
 
     def release(self, hold: Hold, data: bytes | None) -> None:
         """Put what becomes of a held message into its place: these bytes, None for nothing."""
@@ -171,27 +161,18 @@ class Relay:
         if hold.direction == "response":
             hold.then = [Send(self._rewritten(asked, frame), frame)] if data is not None else []
             if data is None:
-                self._silence(hold)
+                self._silent = True
+                while self.to_client and self.to_client[-1] is not hold:  # what stands after it vanishes as well
+                    self.to_client.pop()
         elif data is None:
             hold.then, asked.answer = [], NONE
             self._answer()
         else:
             hold.then, asked.data = [Send(frame, frame)], data
-            if data != hold.data:
-                self._asks_now(asked, data)
-
-    def _asks_now(self, asked: PendingRequest, data: bytes) -> None:
-        """Take note that a request was changed, perhaps in its header."""
-        header = read_header(data, 0, len(data))[1]
-        if header is not None:
-            asked.api, asked.version, asked.correlation_id = header.api, header.version, header.correlation_id
-            asked.endpoints = self._endpoints(header)
-
-    def _silence(self, hold: Hold) -> None:
-        """Take away what stands behind a message that was dropped."""
-        self._silent = True
-        while self.to_client and self.to_client[-1] is not hold:
-            self.to_client.pop()
+            header = read_header(data, 0, len(data))[1] if data != hold.data else None
+            if header is not None:
+                asked.api, asked.version, asked.correlation_id = header.api, header.version, header.correlation_id
+                asked.endpoints = self._endpoints(header)
 
     def repeat(self, data: bytes) -> None:
         """Send a request of kdbg's own, without its size, as soon as no message of the client's is half way."""
@@ -223,8 +204,7 @@ class Relay:
         """Find the request that is answered: its API says whether the response may hold addresses."""
         if len(front) < min(size, CORRELATION_ID):
             return Decision.MORE
-        self._answered = self._find(front)
-        asked = self._answered
+        asked = self._answered = self._find(front)
         if asked is None:
             return Decision.PASS
         whole = asked.endpoints is not None or asked.own or self._silent or self._concerned(asked.api)
@@ -276,7 +256,8 @@ class Relay:
 
     def _rewritten(self, asked: PendingRequest | None, frame: bytes) -> bytes:
         """Return a response with the addresses that the client is told, as a frame."""
-        if asked is None or asked.endpoints is None or self._change is None:
+        change = self._change
+        if asked is None or asked.endpoints is None or change is None:
             return frame
         assert asked.api is not None
         assert asked.version is not None
@@ -286,24 +267,18 @@ class Relay:
                 return frame
             head, body = header_grammar(api, version, "response"), api.at("response", version)
             brokers: set[Address] = set()
-            changed = with_endpoints(head, body, data, self._noting(brokers))
+
+            def noting(host: str, port: int) -> Address:
+                brokers.add((host, port))
+                return change(host, port)
+
+            changed = with_endpoints(head, body, data, noting)
         except UNREADABLE:
             self.unread += 1
             return frame
-        if api.name in CATALOGUES:
+        if api.name == "Metadata":  # which lists every broker of a cluster
             self._listed(brokers)
         return SIZE.pack(len(changed)) + changed
-
-    def _noting(self, brokers: set[Address]) -> Change:
-        """Return what changes addresses, and adds each to `brokers`."""
-        change = self._change
-        assert change is not None
-
-        def changed(host: str, port: int) -> Address:
-            brokers.add((host, port))
-            return change(host, port)
-
-        return changed
 
     def _answer(self) -> None:
         """Give the client the answers that are kdbg's own and due: responses come in the order of the requests."""

@@ -9,53 +9,29 @@ import select
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from subprocess import PIPE
 from typing import IO
 
 from kdbg.capture.source import Damaged, open_reader, open_source, packets_of
 from kdbg.errors import CaptureError, InputError, KdbgError
-from kdbg.live.bounded_pipe import Outflow
-from kdbg.live.files import Files
 
 from ..capture import frames
-from .bounded_pipe import LIMIT
-from .capture_process import CaptureOptions, PacketOutput, tell
+from .bounded_pipe import LIMIT, Files, Outflow
+from .capture_process import CaptureOptions, CaptureOutcome, PacketOutput, tell
 
 OVER = -1
 SHELL = "exec 3<&0; {{ cat <&3; kill $$; }} >/dev/null 2>&1 & exec {} </dev/null 3<&-"
 """What is run there: tcpdump, and beside it what ends it as soon as the standard input ends."""
-
-
-def ssh(host: str, script: str) -> list[str]:
-    """Return the command that runs a script on a host."""
-    return ["ssh", host, f"sh -c {shlex.quote(script)}"]
-
-
-def container(program: str) -> Callable[[str, str], list[str]]:
-    """Return what makes the command that runs a script in a container."""
-    return lambda name, script: [program, "exec", "-i", name, "sh", "-c", script]
-
-
-def kubectl(pod: str, script: str) -> list[str]:
-    """Return the command that runs a script in a pod: POD, or POD/CONTAINER."""
-    name, _, inside = pod.partition("/")
-    return ["kubectl", "exec", "-i", name, *(["-c", inside] if inside else []), "--", "sh", "-c", script]
-
-
-def run(prefix: str, script: str) -> list[str]:
-    """Return the command that runs a script behind other words, such as `sudo`, or `nsenter -t 4711 -n`."""
-    return [*shlex.split(prefix), "sh", "-c", script]
-
-
-WAYS: dict[str, Callable[[str, str], list[str]]] = {
-    "ssh": ssh, "docker": container("docker"), "podman": container("podman"), "kubectl": kubectl, "run": run,
-}  # fmt: skip
-"""How tcpdump is run elsewhere, by the word in front of the colon."""
+WAYS = ("ssh", "docker", "podman", "kubectl", "run")
+"""How tcpdump is run elsewhere: the word before the colon."""
 
 
 def command(via: str, wanted: CaptureOptions) -> list[str]:
-    """Return the command for `WAY:WHERE`; raise `InputError` for what is none."""
+    """Return the command for `WAY:WHERE`; raise `InputError` for what is none.
+
+    By `run`, WHERE are other words in front, such as `sudo`, or `nsenter -t 4711 -n`.
+    """
     way, _, where = via.partition(":")
     if way not in WAYS or not where or where.startswith("-"):
         raise InputError(f"--via {via!r}: unknown; use {', '.join(f'{name}:…' for name in WAYS)}")
@@ -63,10 +39,20 @@ def command(via: str, wanted: CaptureOptions) -> list[str]:
         "tcpdump", "-i", wanted.interface, "-s", str(wanted.snaplen), "-B", str(wanted.buffer >> 10),
         "--immediate-mode", "-U", "-w", "-", wanted.expression,
     ]  # fmt: skip
-    try:
-        return WAYS[way](where, SHELL.format(shlex.join(dump)))
-    except ValueError as error:
-        raise InputError(f"--via {via!r}: {error}") from None
+    script = SHELL.format(shlex.join(dump))
+    if way == "ssh":
+        return ["ssh", where, f"sh -c {shlex.quote(script)}"]
+    if way == "kubectl":
+        name, _, inside = where.partition("/")
+        prefix = ["kubectl", "exec", "-i", name, *(["-c", inside] if inside else []), "--"]
+    elif way == "run":
+        try:
+            prefix = shlex.split(where)
+        except ValueError as error:
+            raise InputError(f"--via {via!r}: {error}") from None
+    else:
+        prefix = [way, "exec", "-i", where]
+    return [*prefix, "sh", "-c", script]
 
 
 def relay(command: Sequence[str], wanted: CaptureOptions, packets: int, control: int, report: int) -> None:
@@ -79,10 +65,7 @@ def relay(command: Sequence[str], wanted: CaptureOptions, packets: int, control:
     except OSError as error:
         tell(report, {"problem": f"{command[0]} cannot be started: {error.strerror}"})
     else:
-        tell(report, {"problem": ""})
-        relaying = Relaying(command[0], process, Outflow(packets, disk=LIMIT), files, control)
-        relaying.run()
-        tell(report, relaying.outcome()._asdict())
+        Relaying(command[0], process, Outflow(packets, disk=LIMIT), files, control).run(report)
 
 
 def hear() -> None:
@@ -94,7 +77,6 @@ def hear() -> None:
 class Relaying(PacketOutput):
     """Takes packets out of what a process writes, and hands them on."""
 
-    control: int
     name: str
     process: subprocess.Popen[bytes]
 
@@ -105,31 +87,24 @@ class Relaying(PacketOutput):
         assert process.stdin is not None
         self.stdout: IO[bytes] = process.stdout
         self.stdin: IO[bytes] = process.stdin
-        super().__init__(outflow, files)
-        self.control, self.name, self.process = control, name, process
+        super().__init__(outflow, files, control)
+        self.name, self.process = name, process
 
-    def run(self) -> None:
-        """Hand on all packets, until all is read, or the reader has gone."""
-        try:
-            if self.files is not None:
-                self.files.head(frames.section())
-            self.until_over()
-        except KdbgError as error:
-            self.problem = str(error)
-        finally:
-            self.stdin.close()
-            self.stdout.close()
-        try:
-            if self.files is not None:
-                self.files.close()
-        except KdbgError as error:
-            self.problem = str(error)
-        self.outflow.drain(self.now)
+    def outcome(self) -> CaptureOutcome:
         status = self.process.wait()
         if status and self.control != OVER:
             self.problem = f"{self.name} ended with status {status}" + (f"; {self.problem}" if self.problem else "")
+        return super().outcome()
 
     def until_over(self) -> None:
+        """Hand on all packets, until all is read, or the reader has gone."""
+        try:
+            self._hand_on_all()
+        finally:
+            self.stdin.close()
+            self.stdout.close()
+
+    def _hand_on_all(self) -> None:
         """Hand on all packets; raise `CaptureError` for what are none, and where a file cannot be written."""
         self._wait()
         source = open_source(self.stdout)  # type: ignore[arg-type]  # it is binary
@@ -153,31 +128,27 @@ class Relaying(PacketOutput):
         return frames.interface(interface)  # what has one link type is one interface
 
     def _wait(self) -> None:
-        """Wait until there is something to read, and hand on meanwhile what waits."""
+        """Wait until there is something to read, and hand on meanwhile what waits.
+
+        The command is to end once the control is closed, or the reader has gone; what it has written by then is handed
+        on, if somebody reads.
+        """
+        pipe = self.outflow.pipe
         while True:
-            ready = self._ready()
+            waiting = select.poll()
+            waiting.register(self.stdout, select.POLLIN)
+            if self.control != OVER:
+                waiting.register(self.control, select.POLLIN)
+            left = self.outflow.pump()
+            if not self.outflow.closed:
+                waiting.register(pipe, select.POLLOUT if left else 0)
+            ready = dict(waiting.poll())
+            if ready.get(pipe, 0) & select.POLLERR:
+                self.outflow.let_go()
             if self.control in ready or self.outflow.closed:
-                self._stop()
+                self.stdin.close()
+                self.control = OVER
+                if self.outflow.closed or not self.outflow.captured:  # it may be connecting still, and read nothing
+                    self.process.terminate()
             if self.stdout.fileno() in ready:
                 return
-
-    def _stop(self) -> None:
-        """Have the command end; what it has written by then is handed on, if somebody reads."""
-        self.stdin.close()
-        self.control = OVER
-        if self.outflow.closed or not self.outflow.captured:  # it may be connecting still, and read nothing
-            self.process.terminate()
-
-    def _ready(self) -> dict[int, int]:
-        """Wait; return the descriptors that something can be done with."""
-        waiting, pipe = select.poll(), self.outflow.pipe
-        waiting.register(self.stdout, select.POLLIN)
-        if self.control != OVER:
-            waiting.register(self.control, select.POLLIN)
-        left = self.outflow.pump()
-        if not self.outflow.closed:
-            waiting.register(pipe, select.POLLOUT if left else 0)
-        ready = dict(waiting.poll())
-        if ready.get(pipe, 0) & select.POLLERR:
-            self.outflow.let_go()
-        return ready

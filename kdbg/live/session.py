@@ -10,17 +10,16 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol, cast
 
 from ..budget import SMALL
 from ..capture.write import Buffer
 from ..exchanges.messages.peers import Peers
-from .effects import HangUp, Hold, Out, Send, Wait, pending
+from .frames import HangUp, Hold, Load, Out, Send, Wait, pending
 from .holds import ConnectionHolds, Desk
 from .listeners import RESET, Address
-from .load import Load
 from .relay import Relay
 
 NOBODY = Peers(0, ("", 0), ("", 0))
@@ -55,28 +54,19 @@ class ProxySession:
 
     `relay` gives the relay of the two, `made` is called once the client has connected, which is read no further until
     the broker is there as well; `done` once both ends are closed. `room` is what both ends are read into; sessions of
-    one event loop may share it, and `load`.
+    one event loop share it, and `load`.
     """
 
     def __init__(
-        self,
-        relay: Callable[[ProxySession], Relay],
-        tap: Tap | None,
-        made: Callable[[ProxySession], None],
-        done: Callable[[ProxySession], None],
-        desk: Desk | None = None,
-        room: bytearray | None = None,
-        load: Load | None = None,
-    ) -> None:
+        self, relay: Callable[[ProxySession], Relay], taps: Sequence[Tap], made: Callable[[ProxySession], None],
+        done: Callable[[ProxySession], None], desk: Desk | None, room: bytearray, load: Load,
+    ) -> None:  # fmt: skip
         self.peers = NOBODY
         self.relay = relayed = relay(self)
-        self.holder: ConnectionHolds | None = (
-            desk.holder(lambda: self.peers, relayed, self.pump) if desk is not None else None
-        )
+        self.holder = ConnectionHolds(desk, lambda: self.peers, relayed, self.pump) if desk is not None else None
         relayed.holder = self.holder
-        self.tap = tap
-        self._room = memoryview(room if room is not None else bytearray(ROOM))
-        self._load = load if load is not None else Load()
+        self.taps = taps
+        self._room, self._load = memoryview(room), load
         self.client = End(self, relayed.to_client, lambda data: self.report_bytes(False, data))
         self.broker = End(self, relayed.to_broker)
         self._made, self._done = made, done
@@ -110,20 +100,18 @@ class ProxySession:
         self.pump()
 
     def ended(self, end: End) -> None:
-        """Take note that an end sends no more."""
-        self._take_end(end)
-        self.pump()
-
-    def _take_end(self, end: End) -> None:
+        """Take note that an end sends no more; what was held of it is passed on."""
         if not end.has_ended:
             end.has_ended = True
-            (self.relay.client_ended if end is self.client else self.relay.broker_ended)()
+            self.relay.ended(from_client=end is self.client)
+        self.pump()
 
     def report_bytes(self, from_client: bool, data: Buffer) -> None:
-        """Give bytes to the tap."""
-        if self.tap is not None:
-            number, client, broker, *_ = self.peers
-            self.tap.tap(client, broker, from_client, data, time.time_ns(), number)
+        """Give bytes to the taps."""
+        number, client, broker, *_ = self.peers
+        now = time.time_ns()
+        for tap in self.taps:
+            tap.tap(client, broker, from_client, data, now, number)
 
     def pump(self) -> None:
         """Do what stands in the queues, as far as it is due."""
@@ -132,20 +120,18 @@ class ProxySession:
         most = 0 if self._load.is_high else MOST_PENDING - 1
         for end, other in ((self.client, self.broker), (self.broker, self.client)):
             end.read_while(pending((other.out,)) <= most and not other.is_full)
-        self._pass_ends()
-        if not self._over:
-            self._load.report(self, self.relay.kept, pending((self.client.out, self.broker.out)))
-
-    def _pass_ends(self) -> None:
-        """Tell each end what has become of the other, once it has got all that was sent to it."""
+        # each end is told what has become of the other, once it has got all that was sent to it
         if self.broker.has_ended and not self.client.out:
             self.client.send_end()
         if self.client.is_lost:
-            self._finish_broker()
+            if self.broker.transport is not None and not self.broker.is_lost and self._is_finished():
+                self.broker.close(broken=self._reset)  # after the responses that are due, which are shown
         elif self.client.has_ended and not self.broker.out and (self.broker.ends_singly or self._is_finished()):
             self.broker.send_end()
         if self.client.is_done and self.broker.is_done:
             self.hang_up()
+        if not self._over:
+            self._load.report(self, self.relay.kept, pending((self.client.out, self.broker.out)))
 
     def _is_finished(self) -> bool:
         """Return whether the broker has sent what is due, or had the time to."""
@@ -159,14 +145,12 @@ class ProxySession:
         self._waited = True
         self.pump()
 
-    def _finish_broker(self) -> None:
-        """Close the broker's end once the client has gone, after the responses that are due, which are shown."""
-        if self.broker.transport is not None and not self.broker.is_lost and self._is_finished():
-            self.broker.close(broken=self._reset)
-
     def lost(self, end: End, error: Exception | None) -> None:
         """Take note that an end is closed; what the other has sent, or is due, goes its way before that closes too."""
-        self._take_end(end)
+        if not end.has_ended:
+            end.has_ended = True
+            self.relay.ended(from_client=end is self.client)
+        other = self.broker if end is self.client else self.client
         if end is self.client:
             self._reset = error is not None
             end.discard()
@@ -179,13 +163,7 @@ class ProxySession:
                 self.client.give_up_held()
             self.client.close(broken=error is not None)
         self.pump()
-        other = self.broker if end is self.client else self.client
-        if other.transport is None or other.is_lost:
-            self._end()
-
-    def _end(self) -> None:
-        """Take note that both ends are closed."""
-        if self._over:
+        if self._over or not (other.transport is None or other.is_lost):
             return
         self._over = True
         if self._finish is not None:
@@ -193,9 +171,10 @@ class ProxySession:
         self._load.report(self, 0, 0)
         if self.holder is not None:
             self.holder.ended()
-        if self.tap is not None:
-            number, client, broker, *_ = self.peers
-            self.tap.ended(client, broker, time.time_ns(), number)
+        number, client, broker, *_ = self.peers
+        now = time.time_ns()
+        for tap in self.taps:
+            tap.ended(client, broker, now, number)
         self._done(self)
 
     def let_go(self) -> None:
@@ -294,22 +273,17 @@ class End(asyncio.BufferedProtocol):
         if not self.is_open or not data:
             return
         assert self.transport is not None
-        written = self._written(data) if self._plain is not None else 0
+        written, last = 0, len(data)
+        if self._plain is not None:
+            with suppress(OSError):  # it is the transport's, which meets it again
+                written = os.write(self._plain, data)
+            last = written + AHEAD
         if written == len(data):
             return
-        last = written + AHEAD if self._plain is not None else len(data)
         if last < len(data):
             own = data if isinstance(data, memoryview) and isinstance(data.obj, bytes) else memoryview(bytes(data))
             self.out.appendleft(Send(own[last:], b""))
         self.transport.write(bytes(data[written:last]))  # `pause_writing` is called where that has to wait
-
-    def _written(self, data: Buffer) -> int:
-        """Give bytes to the socket, and return how many it takes; an error is the transport's, which meets it again."""
-        assert self._plain is not None
-        try:
-            return os.write(self._plain, data)
-        except OSError:
-            return 0
 
     def read_while(self, wanted: bool) -> None:
         """Read this end only while that is wanted."""

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from ipaddress import IPv4Address, ip_address
+from ipaddress import ip_address
 from pathlib import Path
 from time import monotonic
 from typing import TypeAlias
@@ -61,7 +61,11 @@ class Owners:
 
     def find(self, local: Endpoint, remote: Endpoint) -> Process | None:
         """Return who has the socket of this end of a connection, of those that were seen when it was looked last."""
-        for key in _keys(local, remote):
+        here, there = _hex(local), _hex(remote)
+        keys = [(here, there)]
+        if len(here) == len(there) == 13:  # IPv4, which the kernel may have in its table of IPv6
+            keys.append((MAPPED + here, MAPPED + there))
+        for key in keys:
             inode = self._inodes.get(key)
             if inode in self._owners:
                 return self._owners[inode]
@@ -75,8 +79,17 @@ class Owners:
         self._owners = {}
         processes = list(self._processes())
         self._inodes = dict(self._sockets(processes))
-        for pid in processes:
-            self._take(pid)
+        for pid in processes:  # of several that have the same socket, the first is its owner
+            try:
+                with os.scandir(self.proc / str(pid) / "fd") as found:
+                    links = [os.readlink(each.path) for each in found]  # noqa: PTH115 - paths are slow, these are many
+            except OSError:  # it has ended, or is another user's
+                continue
+            inodes = [int(match[1]) for match in map(SOCKET.fullmatch, links) if match]
+            if inodes:
+                owner = Process(pid, self._read(pid, "comm").rstrip("\n"), *_inside(self._read(pid, "cgroup")))
+                for inode in inodes:
+                    self._owners.setdefault(inode, owner)
         self._next = monotonic() + SHARE * (monotonic() - start)
         return True
 
@@ -86,11 +99,9 @@ class Owners:
             for pid in sorted(int(each.name) for each in self.proc.iterdir() if each.name.isdigit()):
                 if self.pids and pid not in self.pids:
                     continue
-                if not self.containers or self._is_wanted(_inside(self._read(pid, "cgroup"))):
+                inside = _inside(self._read(pid, "cgroup")) if self.containers else ()
+                if not self.containers or any(found.startswith(self.containers) for found in inside if found):
                     yield pid
-
-    def _is_wanted(self, inside: tuple[str, str]) -> bool:
-        return any(found.startswith(wanted) for found in inside if found for wanted in self.containers)
 
     def _sockets(self, processes: Iterable[int]) -> Iterator[tuple[tuple[str, str], int]]:
         """Yield the sockets of each network that processes are in: its two ends, as they stand there, and its inode.
@@ -108,19 +119,6 @@ class Owners:
                     if len(fields) > 9 and fields[9] != "0":
                         yield (fields[1], fields[2]), int(fields[9])
 
-    def _take(self, pid: int) -> None:
-        """Remember the sockets of a process; of several that have the same one, the first is its owner."""
-        try:
-            with os.scandir(self.proc / str(pid) / "fd") as found:
-                links = [os.readlink(each.path) for each in found]  # noqa: PTH115 - paths are slow, these are many
-        except OSError:  # it has ended, or is another user's
-            return
-        inodes = [int(match[1]) for match in map(SOCKET.fullmatch, links) if match]
-        if inodes:
-            owner = Process(pid, self._read(pid, "comm").rstrip("\n"), *_inside(self._read(pid, "cgroup")))
-            for inode in inodes:
-                self._owners.setdefault(inode, owner)
-
     def _read(self, pid: int | str, name: str) -> str:
         try:
             return (self.proc / str(pid) / name).read_text("utf-8", "replace")
@@ -134,19 +132,9 @@ def _inside(cgroup: str) -> tuple[str, str]:
     return (containers[-1] if containers else ""), (pod[1].replace("_", "-") if pod else "")
 
 
-def _keys(local: Endpoint, remote: Endpoint) -> Iterator[tuple[str, str]]:
-    """Yield how a socket with these ends may stand in the tables of the kernel."""
-    ends = _hex(local), _hex(remote)
-    yield ends
-    if all(len(end) == 13 for end in ends):
-        yield MAPPED + ends[0], MAPPED + ends[1]
-
-
 def _hex(end: Endpoint) -> str:
     """Return an address and port as the kernel prints them: words of 32 bits, in the machine's order of bytes."""
-    address = ip_address(end[0].partition("%")[0])
-    packed = address.packed
+    packed = ip_address(end[0].partition("%")[0]).packed
     words = [packed[place : place + 4] for place in range(0, len(packed), 4)]
     shown = b"".join(word[::-1] if sys.byteorder == "little" else word for word in words)
-    assert len(shown) == (4 if isinstance(address, IPv4Address) else 16)
     return f"{shown.hex().upper()}:{end[1]:04X}"

@@ -10,7 +10,8 @@ import time
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from kdbg.live.client import Cluster, Settings
+from kdbg.live.client.cluster import Cluster
+from kdbg.live.client.settings import Settings
 from kdbg.protocol import grammars
 
 from .broker import Broker

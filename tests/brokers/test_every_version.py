@@ -14,8 +14,9 @@ import pytest
 
 from kdbg.errors import ClientError, Closed
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Cluster, Connection, Settings
-from kdbg.live.client.settings import addresses
+from kdbg.live.client.cluster import Cluster
+from kdbg.live.client.connection import Connection
+from kdbg.live.client.settings import Settings, addresses
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.protocol.wire import Api

@@ -14,9 +14,10 @@ import pytest
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from kdbg.errors import Closed
-from kdbg.live.client import Cluster, Settings
+from kdbg.live.client.cluster import Cluster
 from kdbg.live.client.forms import CODECS, ZSTD_SINCE
 from kdbg.live.client.forms import RECORD_FORMATS as CARRIED_BY
+from kdbg.live.client.settings import Settings
 from kdbg.protocol import grammars
 
 from . import console, probe

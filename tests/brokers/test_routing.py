@@ -14,9 +14,9 @@ import pytest
 
 from kdbg.errors import CannotConnect
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Cluster as Client
-from kdbg.live.client import Settings
+from kdbg.live.client.cluster import Cluster as Client
 from kdbg.live.client.forms import create_topics, fetch, heartbeat, offset_commit, offset_fetch, produce
+from kdbg.live.client.settings import Settings
 
 from . import probe
 from .broker import Broker

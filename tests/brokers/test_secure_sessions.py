@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kdbg.errors import ClientError, NotAuthenticated
-from kdbg.live.client import Cluster as Client
-from kdbg.live.client import Sasl, Settings, Tls
+from kdbg.live.client.cluster import Cluster as Client
+from kdbg.live.client.settings import Sasl, Settings, Tls
 
 from .broker import Broker
 from .cluster import Cluster

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Cluster, Settings
+from kdbg.live.client.cluster import Cluster
+from kdbg.live.client.settings import Settings
 from kdbg.protocol.wire.readings.outline import outline
 
 from .brokers import Brokers

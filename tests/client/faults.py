@@ -9,8 +9,8 @@ import pytest
 
 from kdbg.errors import ClientError
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Connection, Settings
-from kdbg.live.client.settings import Address
+from kdbg.live.client.connection import Connection
+from kdbg.live.client.settings import Address, Settings
 from kdbg.protocol import grammars
 
 from .servers import Peer, metadata

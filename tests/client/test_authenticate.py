@@ -10,9 +10,10 @@ import pytest
 
 from kdbg.errors import Closed, InputError, NotAuthenticated, WrongAnswer
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Cluster, Connection, Sasl, Settings
+from kdbg.live.client.cluster import Cluster
+from kdbg.live.client.connection import Connection
 from kdbg.live.client.sasl import authenticate
-from kdbg.live.client.settings import show
+from kdbg.live.client.settings import Sasl, Settings, show
 from kdbg.protocol import grammars
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS, view

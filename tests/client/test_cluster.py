@@ -10,9 +10,9 @@ import pytest
 
 from kdbg.errors import CannotConnect, Closed, InputError, TimedOut, WrongAnswer
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Cluster, Settings, Tls
-from kdbg.live.client.cluster import fitting
+from kdbg.live.client.cluster import Cluster, fitting
 from kdbg.live.client.mock import mock_cluster
+from kdbg.live.client.settings import Settings, Tls
 from kdbg.protocol import grammars
 
 from .brokers import UNSUPPORTED_VERSION, Brokers

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kdbg.errors import CannotConnect, ClientError, TimedOut
-from kdbg.live.client import Cluster, Settings
 from kdbg.live.client.bodies import waits
-from kdbg.live.client.settings import Sasl, show
+from kdbg.live.client.cluster import Cluster
+from kdbg.live.client.settings import Sasl, Settings, show
 from kdbg.protocol import grammars
 
 from ..cases import for_each

@@ -8,8 +8,8 @@ import pytest
 
 from kdbg.errors import CannotConnect, Closed, NoTopicId, WrongAnswer
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Cluster
 from kdbg.live.client import cluster as room
+from kdbg.live.client.cluster import Cluster
 from kdbg.protocol import grammars
 
 from .brokers import ORDERS_ID, Brokers

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kdbg.errors import Closed, NotServed, TimedOut
-from kdbg.live.client import Cluster
+from kdbg.live.client.cluster import Cluster
 from kdbg.live.client.settings import show
 
 from .brokers import Brokers

@@ -14,8 +14,8 @@ import kdbg
 from kdbg.errors import BuildError, Closed, WrongAnswer
 from kdbg.exchanges.engine import in_flight, pairing
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Connection, Settings
-from kdbg.live.client.settings import Address
+from kdbg.live.client.connection import Connection
+from kdbg.live.client.settings import Address, Settings
 from kdbg.protocol import grammars
 
 from .servers import HOST, Peer, Serve, in_loop, metadata, server

@@ -12,8 +12,8 @@ import pytest
 
 from kdbg.errors import CannotConnect, Closed, TimedOut
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Connection, Settings, Tls
-from kdbg.live.client.settings import Address
+from kdbg.live.client.connection import Connection
+from kdbg.live.client.settings import Address, Settings, Tls
 
 from ..cases import for_each
 from .faults import HTTP, METADATA, PATIENT, QUICK, answered, ask, fails

@@ -9,18 +9,17 @@ import pytest
 
 from kdbg.errors import InputError
 from kdbg.extras import install
-from kdbg.live.client import Cluster, Settings
-from kdbg.live.client.mock import is_mock, mock_cluster
-from kdbg.live.client.settings import addresses
+from kdbg.live.client.cluster import Cluster
+from kdbg.live.client.mock import mock_cluster
+from kdbg.live.client.settings import Settings, addresses
 
 from .servers import in_loop
 
 
 def test_what_asks_for_one() -> None:
-    assert is_mock("mock:")
-    assert is_mock("mock:3")
-    assert not is_mock("mock")
-    assert not is_mock("mocking:9092")
+    for other in ("mock", "mocking:9092"):
+        with mock_cluster(other) as bootstrap:
+            assert bootstrap == other
 
 
 @pytest.mark.parametrize("brokers", [1, 3])

@@ -18,9 +18,10 @@ import kdbg
 from kdbg.capture.write import CaptureWriter
 from kdbg.errors import Closed, TimedOut
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Cluster, Connection, Settings, Tls
+from kdbg.live.client.cluster import Cluster
+from kdbg.live.client.connection import Connection
 from kdbg.live.client.frames import TimedSocket
-from kdbg.live.client.settings import Address, show
+from kdbg.live.client.settings import Address, Settings, Tls, show
 from kdbg.protocol import grammars
 
 from .certificates import Authority

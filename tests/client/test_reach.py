@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from kdbg.errors import CannotConnect, InputError, TimedOut
-from kdbg.live.client import Settings, Tls
 from kdbg.live.client.reach import look_up, reach
-from kdbg.live.client.settings import Address
+from kdbg.live.client.settings import Address, Settings, Tls
 
 from .servers import HOST, Peer, dead_port, in_loop, server
 

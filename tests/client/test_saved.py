@@ -12,8 +12,9 @@ import kdbg
 from kdbg.capture.write import CaptureWriter
 from kdbg.errors import Closed
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Cluster, Connection, Settings
-from kdbg.live.client.settings import show
+from kdbg.live.client.cluster import Cluster
+from kdbg.live.client.connection import Connection
+from kdbg.live.client.settings import Settings, show
 from kdbg.protocol import grammars
 
 from .brokers import Brokers

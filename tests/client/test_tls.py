@@ -10,9 +10,9 @@ import pytest
 
 from kdbg.errors import CannotConnect, ClientError, Closed, InputError, WrongAnswer
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Connection, Settings, Tls
+from kdbg.live.client.connection import Connection
 from kdbg.live.client.reach import broken, context, refused
-from kdbg.live.client.settings import Address
+from kdbg.live.client.settings import Address, Settings, Tls
 from kdbg.protocol import grammars
 
 from ..cases import for_each

@@ -9,7 +9,8 @@ import pytest
 
 from kdbg.errors import WrongAnswer
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.live.client import Connection, Settings
+from kdbg.live.client.connection import Connection
+from kdbg.live.client.settings import Settings
 
 from ..cases import for_each
 from .faults import HTTP, METADATA, PATIENT, answered, ask, fails

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import kdbg
+from kdbg.live.client.settings import Settings
 from kdbg.live.embedded import LoopThread, Recorded
 from kdbg.live.listeners import Listening
-from kdbg.live.proxy import Proxy, Upstream
+from kdbg.live.proxy import Proxy
 
 PATIENCE = 20.0
 RESET = struct.pack("ii", 1, 0)
@@ -50,13 +51,14 @@ class Stage:
 
 
 @contextmanager
-def running(*brokers: tuple[str, int], tls: ssl.SSLContext | None = None, upstream: Upstream | None = None,
-            **given: Any) -> Iterator[Stage]:  # fmt: skip
+def running(*brokers: tuple[str, int], tls: ssl.SSLContext | None = None, settings: Settings | None = None,
+            also: Recorded | None = None, **given: Any) -> Iterator[Stage]:  # fmt: skip
     said: list[str] = []
     recorded, thread = Recorded(), LoopThread("proxy of a test")
 
     async def begin() -> Stage:
-        proxy = Proxy(Listening(tls=tls), upstream or Upstream(), tap=recorded, say=said.append, **given)
+        taps = (recorded,) if also is None else (recorded, also)
+        proxy = Proxy(Listening(tls=tls), settings or Settings(), taps=taps, say=said.append, **given)
         stage = Stage(proxy, said, recorded)
         stage.address = proxy.listen(brokers)[0]
         return stage

@@ -10,8 +10,8 @@ from kdbg.exchanges.messages.exchange import Known
 from kdbg.live.mocking.recording import FetchLog
 from kdbg.live.mocking.rejections import (
     LARGEST,
-    BatchMistake,
     Reaction,
+    Rejection,
     batch_mistake,
     header_of,
     is_topic,
@@ -165,9 +165,9 @@ BATCH = {"base_offset": 0, "batch_length": 100, "magic": 2, "attributes": 0, "la
 
 
 def test_values_of_a_batch_at_both_sides_of_their_bounds() -> None:
-    def code(version: int = 9, latest: int | None = None, **given: Any) -> int | None:
+    def code(version: int = 9, latest: int | None = None, **given: Any) -> int | Reaction | None:
         found = batch_mistake([BATCH | given], ([], []), version, latest)
-        return found.code if found is not None else None
+        return found.end if found is not None else None
 
     assert code() is None
     assert [code(batch_length=LARGEST - 12), code(batch_length=LARGEST - 11), LARGEST] == [None, 10, 1_048_588]
@@ -181,19 +181,21 @@ def test_values_of_a_batch_at_both_sides_of_their_bounds() -> None:
     assert [code(version, attributes=3) for version in (3, 6)] == [None, None]
     assert [code(latest=latest) for latest in (4, 5, 6, None)] == [32, 32, None, None]
     gap = [{"offset": 0, "timestamp": 5}, {"offset": 2, "timestamp": 6}]
-    assert [code(records=gap), code(records=gap, attributes=1), code(records=[])] == [0, -1, None]
+    assert [code(records=gap), code(records=gap, attributes=1), code(records=[])] == [Reaction.ACCEPT, -1, None]
 
 
 def test_record_sets_that_are_no_batch() -> None:
-    def found(*entries: Any, version: int = 9) -> BatchMistake | None:
+    def found(*entries: Any, version: int = 9) -> Rejection | None:
         return batch_mistake(entries, ([], []), version)
 
-    assert batch_mistake(None, ([], []), 9) == BatchMistake("the records of a produced partition are null", None)
-    assert batch_mistake([], ([], []), 9) == BatchMistake("the records of a produced partition are empty", 87)
-    assert found(BATCH, BATCH) == BatchMistake("a partition has 2 batches, expected 1", 87)
+    assert batch_mistake(None, ([], []), 9) == Rejection(
+        "the records of a produced partition are null", Reaction.SILENCE
+    )
+    assert batch_mistake([], ([], []), 9) == Rejection("the records of a produced partition are empty", 87)
+    assert found(BATCH, BATCH) == Rejection("a partition has 2 batches, expected 1", 87)
     assert found(BATCH, {"partial": b"x"}) is None
     long, short = bytes(8) + (14).to_bytes(4), bytes(8) + (13).to_bytes(4)
-    codes = [one.code if (one := found(entry)) is not None else None for entry in (
+    codes = [one.end if (one := found(entry)) is not None else None for entry in (
         {"partial": b"x"}, {"magic": 0}, {"magic": 1}, {"raw": long + bytes(4) + b"\1"},
         {"raw": long + bytes(4) + b"\2"},
         {"raw": short + bytes(4) + b"\1"}, {"raw": long + bytes(4)})]  # fmt: skip

@@ -17,8 +17,8 @@ from kdbg.budget import MEMORY, SMALL
 from kdbg.capture import frames
 from kdbg.live import bounded_pipe as overflow
 from kdbg.live.bounded_pipe import Outflow, Overflow
+from kdbg.live.frames import Load
 from kdbg.live.listeners import Addresses, Notices
-from kdbg.live.load import Load
 from kdbg.ui.cli.proxy import command
 
 from .proxies import broker, running
@@ -195,7 +195,7 @@ def test_packets_are_left_out_once_as_much_waits_as_may(pipe: tuple[int, int]) -
     for more, unread in ((0, 2), (1, 1)):
         out = Outflow(pipe[1], most=FRONT + 2 * BLOCK + more)
         for _ in range(4):
-            out.packet(0, 1, bytes(100), 100)
+            out.block(frames.enhanced(0, 1, bytes(100), 100))
         assert (out.captured, out.unread, out.size) == (4, unread, FRONT + (4 - unread) * BLOCK)
     assert Outflow(pipe[1]).most == 64 * MIB
 
@@ -213,15 +213,15 @@ def test_packets_in_two_parts_are_left_out_at_the_same_bound(pipe: tuple[int, in
 def test_there_is_room_again_once_half_has_gone(pipe: tuple[int, int]) -> None:
     out = Outflow(pipe[1], most=8 * MIB)
     while not out.unread:
-        out.packet(0, 1, bytes(1000), 1000)
+        out.block(frames.enhanced(0, 1, bytes(1000), 1000))
     out.tell(5)
     waits = out.pump()
     while out.size > 4 * MIB:
-        out.packet(0, 1, b"", 0)
+        out.block(frames.enhanced(0, 1, b"", 0))
         os.read(pipe[0], 100_000)
         waits = out.pump()
     unread = out.unread
-    out.packet(0, 1, b"", 0)
+    out.block(frames.enhanced(0, 1, b"", 0))
     assert (waits, out.unread) == (True, unread)
     out.tell(5)
     size = out.size

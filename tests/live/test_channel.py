@@ -18,11 +18,11 @@ import pytest
 from scapy.utils import RawPcapNgReader
 
 from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.live.bounded_pipe import Rotation
 from kdbg.live.capture_process import CaptureOptions, CaptureOutcome
-from kdbg.live.effects import Hold
 from kdbg.live.faults import Applied
-from kdbg.live.files import Rotation
-from kdbg.live.holds import Hand, Held, Office, channel
+from kdbg.live.frames import Hold
+from kdbg.live.holds import ConnectionHolds, Hand, Held, Office, channel
 from kdbg.live.relay import Relay
 from kdbg.live.remote import hear, relay
 
@@ -39,7 +39,7 @@ class Desk:
         self.heard: Queue[Any] = Queue()
         self.office = Office(self.done.append)
         self.relay = Relay(singly=True)
-        self.relay.holder = self.holder = self.office.desk.holder(lambda: PEERS, self.relay, lambda: None)
+        self.relay.holder = self.holder = ConnectionHolds(self.office.desk, lambda: PEERS, self.relay, lambda: None)
         self.holder.opened()
         end, theirs = channel()
         self.hand = Hand(end)

@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from kdbg.live.proxy import Upstream
+from kdbg.live.client.settings import Settings, Tls
 from tests.client.certificates import Authority
 
 from .proxies import answered, asked, broker, read_frame, reset, running
@@ -63,7 +63,7 @@ def test_responses_are_shown_though_the_client_has_gone(
     with ExitStack() as stack:
         peer = stack.enter_context(broker(answer, server if secure else None))
         stage = stack.enter_context(running(peer, tls=server if secure else None,
-                                            upstream=Upstream(tls=client if secure else None)))  # fmt: skip
+                                            settings=Settings(tls=Tls(verify=False) if secure else None)))  # fmt: skip
         sock = stage.connect(client if secure else None)
         for number in (1, 2, 3):
             sock.sendall(asked(number))
@@ -92,7 +92,7 @@ def test_a_proxy_that_ends_waits_for_responses_to_clients_that_have_gone(
         sock.sendall(answered(1))
 
     with broker(answer, server) as peer:
-        with running(peer, tls=server, upstream=Upstream(tls=client)) as stage:
+        with running(peer, tls=server, settings=Settings(tls=Tls(verify=False))) as stage:
             sock = stage.connect(client)
             sock.sendall(asked(1))
             assert came.wait(20)
@@ -113,7 +113,7 @@ def test_a_broker_that_does_not_respond_is_not_waited_for_long(
             while sock.recv(100):
                 pass
 
-    with broker(answer, server) as peer, running(peer, tls=server, upstream=Upstream(tls=client)) as stage:
+    with broker(answer, server) as peer, running(peer, tls=server, settings=Settings(tls=Tls(verify=False))) as stage:
         sock = stage.connect(client)
         sock.sendall(asked(1))
         stage.wait(stage.exchanges)
@@ -141,7 +141,7 @@ def test_both_ends_may_break_off_at_once(
         both.wait(20)
         reset(sock)
 
-    with broker(answer, server) as peer, running(peer, tls=server, upstream=Upstream(tls=client)) as stage:
+    with broker(answer, server) as peer, running(peer, tls=server, settings=Settings(tls=Tls(verify=False))) as stage:
         clients = [threading.Thread(target=ask, args=(stage.address,)) for _ in range(BOTH_ENDS)]
         for each in clients:
             each.start()

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
-from kdbg.live.effects import HangUp, Hold, Out, PendingRequest, Send, Wait, pending
+from kdbg.live.frames import HangUp, Hold, Out, PendingRequest, Send, Wait, pending
 from kdbg.live.session import End
 
 MIB = 1 << 20

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ import kdbg
 from kdbg.errors import CannotConnect
 from kdbg.live.client.settings import Sasl, Settings, Tls, check_trust, is_trusted, show
 from kdbg.live.listeners import UNLISTED, Address, Addresses, Listening, Ports
-from kdbg.live.proxy import Upstream
+from kdbg.streams.tls.certificate import made
 
 from .proxies import PATIENCE, Stage, answered, asked, broker, files, read_frame, reset, running
 
@@ -176,9 +178,10 @@ def test_a_password_a_token_and_a_client_certificate_are_credentials() -> None:
     check_trust(other, named, Settings(tls=Tls()))
 
 
-def test_a_host_that_only_brokers_name_sees_no_client_certificate() -> None:
-    settings = Settings(tls=Tls(certificate="own.pem"))
-    with broker(lambda sock: None) as peer, running(peer, upstream=Upstream(settings=settings)) as stage:
+def test_a_host_that_only_brokers_name_sees_no_client_certificate(tmp_path: Path) -> None:
+    (own := tmp_path / "own.pem").write_bytes(made(["localhost"]).certificate)
+    settings = Settings(tls=Tls(certificate=str(own)))
+    with broker(lambda sock: None) as peer, running(peer, settings=settings) as stage:
         stage.proxy._named = [("b-1.shop.example.com", 9092)]
         with stage.connect() as sock, suppress(ConnectionError):
             assert sock.recv(1) == b""
@@ -194,7 +197,7 @@ def test_a_host_that_only_brokers_name_gets_no_password(trust: bool) -> None:
         came.set()
 
     settings = Settings(sasl=Sasl("PLAIN", "alice", "correct-horse"), trust_advertised=trust)
-    with broker(authenticate) as peer, running(peer, upstream=Upstream(settings=settings)) as stage:
+    with broker(authenticate) as peer, running(peer, settings=settings) as stage:
         stage.proxy._named = [("b-1.shop.example.com", 9092)]
         with stage.connect() as sock, suppress(ConnectionError):
             assert sock.recv(1) == b""
@@ -217,7 +220,7 @@ def test_an_authentication_that_fails_leaves_nothing() -> None:
 
     with (
         broker(refuse) as peer,
-        running(peer, upstream=Upstream(settings=Settings(sasl=Sasl("PLAIN", "a", "b")))) as stage,
+        running(peer, settings=Settings(sasl=Sasl("PLAIN", "a", "b"))) as stage,
     ):
         before = files()
         for _ in range(5):
@@ -225,3 +228,27 @@ def test_an_authentication_that_fails_leaves_nothing() -> None:
                 assert sock.recv(1) == b""
         stage.wait_until_empty()
         stage.wait(lambda: files() <= before)
+
+
+def test_a_proxy_that_closes_follows_no_more_brokers() -> None:
+    """A response that comes while it closes opens no listener, which nobody would close."""
+    sent, late = threading.Event(), threading.Event()
+
+    def answer(sock: socket.socket) -> None:
+        read_frame(sock)
+        sent.set()
+        assert late.wait(PATIENCE)
+        sock.sendall(answered(1, ("kafka", 9092)))
+
+    with broker(answer) as peer, running(peer) as stage:
+        with stage.connect() as sock:
+            sock.sendall(asked(1))
+            assert sent.wait(PATIENCE)
+        loop = stage.proxy._listeners[peer]._loop
+        closing = asyncio.run_coroutine_threadsafe(stage.proxy.close(), loop)
+        stage.wait(lambda: stage.proxy._closed)
+        late.set()
+        closing.result(PATIENCE)
+        assert len(stage.exchanges()) == 1, "the response came"
+        assert list(stage.proxy.addresses.stand_ins) == [peer]
+        assert len(stage.said) == 1, "the line of its only listener"

@@ -11,9 +11,9 @@ import pytest
 from kdbg.errors import InputError
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.live.effects import Hold, Send
 from kdbg.live.faults import Applied, Faults, Meddling
-from kdbg.live.holds import BOTH, Desk, Held, with_bytes, with_field
+from kdbg.live.frames import Hold, Send
+from kdbg.live.holds import BOTH, ConnectionHolds, Desk, Held, with_bytes, with_field
 from kdbg.live.relay import OWN, Relay
 
 from .test_relay import ANSWER, METADATA, addresses, produce, produced, request, response
@@ -53,7 +53,7 @@ class Table:
         faults = Meddling(Faults(rules), lambda: PEERS) if rules else None
         self.relay = Relay(addresses().change if change else None, faults, singly=True, own=self.told.append)
         self.wakes = 0
-        self.relay.holder = self.holder = self.desk.holder(lambda: PEERS, self.relay, self._wake)
+        self.relay.holder = self.holder = ConnectionHolds(self.desk, lambda: PEERS, self.relay, self._wake)
         self.holder.opened()
 
     def _wake(self) -> None:

@@ -16,15 +16,13 @@ import kdbg
 from kdbg.budget import MEMORY
 from kdbg.errors import InputError
 from kdbg.live.actions import duration, expanded, rate
-from kdbg.live.client.settings import is_local
-from kdbg.live.effects import Send
+from kdbg.live.client.settings import Settings, is_local
 from kdbg.live.embedded import Recorded
 from kdbg.live.faults import Faults
-from kdbg.live.frames import Decision, FramePiece, Frames
+from kdbg.live.frames import Decision, FramePiece, Frames, Send
 from kdbg.live.holds import Desk, Held
 from kdbg.live.listeners import Listener, Listening, Ports, allow_many_files, is_everywhere, open_files
-from kdbg.live.packet_tap import Taps
-from kdbg.live.proxy import Proxy, Upstream, broker_endpoint
+from kdbg.live.proxy import Proxy, broker_endpoint
 from kdbg.live.relay import OWN, Relay
 
 from .proxies import broker, running
@@ -303,19 +301,28 @@ def test_as_many_files_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
 # What is told
 
 
-def test_several_are_told_of_the_same() -> None:
-    one, two = Recorded(), Recorded()
-    taps = Taps([one, two])
+def test_what_is_recorded_has_its_times() -> None:
+    one = Recorded()
     ends = ("127.0.0.1", 5), ("127.0.0.1", 9092)
-    taps.tap(*ends, True, METADATA, 1_000_000_000, 1)
-    taps.tap(*ends, False, ANSWER, 1_000_000_500, 1)
+    one.tap(*ends, True, METADATA, 1_000_000_000, 1)
+    one.tap(*ends, False, ANSWER, 1_000_000_500, 1)
     before = one.capture
-    taps.ended(*ends, 1_000_000_900, 1)
+    one.ended(*ends, 1_000_000_900, 1)
     assert len(one.capture) > len(before), "each end closes"
-    assert one.capture == two.capture
     (found,) = one.exchanges()
     assert found.request is not None
     assert (found.latency, found.request.first_time, one.exchanges(api="fetch")) == (500, 1_000_000_000, [])
+
+
+def test_several_are_told_of_the_same() -> None:
+    other = Recorded()
+    with broker(echo) as peer, running(peer, also=other) as stage:
+        with stage.connect() as sock:
+            sock.sendall(METADATA)
+            sock.recv(1 << 16)
+        stage.wait_until_empty()
+        assert stage._recorded.capture == other.capture
+    assert len(other.exchanges()) == 1
 
 
 # A proxy
@@ -325,7 +332,7 @@ def test_a_broker_that_is_followed_gets_any_port_where_the_next_is_taken() -> No
     async def work() -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        proxy = Proxy(Listening("127.0.0.1", port), Upstream())
+        proxy = Proxy(Listening("127.0.0.1", port), Settings())
         assert proxy.listen([("127.0.0.1", 9)]) == [("127.0.0.1", port)]
         with socket.create_server(("127.0.0.1", 0)) as taken:
             proxy._ports._port = taken.getsockname()[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,11 +12,11 @@ import pytest
 
 import kdbg
 from kdbg.errors import InputError
-from kdbg.live.client.settings import Settings, show
+from kdbg.live.client.settings import Settings, Tls, show
 from kdbg.live.embedded import LoopThread, Recorded, RunningProxy
+from kdbg.live.frames import Load
 from kdbg.live.listeners import Listening, Notices
-from kdbg.live.load import Load
-from kdbg.live.proxy import Proxy, Upstream
+from kdbg.live.proxy import Proxy
 
 from ..client.saslbroker import SaslBroker, good
 from ..client.servers import server
@@ -88,14 +87,13 @@ def test_what_goes_wrong_is_a_line() -> None:
         assert "no response in time" not in stage.said[1]
         stage.wait_until_empty()
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        context = ssl.create_default_context()
         peer = silent.getsockname()[:2]
-        with running(peer, upstream=Upstream(timeout=0.05, tls=context)) as stage:
+        with running(peer, settings=Settings(timeout=0.05, tls=Tls())) as stage:
             with stage.connect() as sock:
                 assert is_closed(sock)
             stage.wait(lambda: len(stage.said) == 2)
             assert stage.said[1] == f"broker {show(peer)} is not reachable: no response in time"
-    assert Upstream() == Upstream(10.0, None, "", None)
+    assert Settings().timeout == 10.0
 
 
 def test_a_response_that_cannot_be_rewritten_is_said_once() -> None:
@@ -148,10 +146,10 @@ def test_connections_are_numbered_and_counted() -> None:
 
 def test_a_proxy_that_closes_connects_to_nobody_any_more() -> None:
     """A broker that is silent has a minute; closing does not wait for it, and leaves it alone."""
-    upstream = Upstream(timeout=60, tls=ssl.create_default_context())
+    settings = Settings(timeout=60, tls=Tls())
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(20)
-        with running(silent.getsockname()[:2], upstream=upstream) as stage, stage.connect() as sock:
+        with running(silent.getsockname()[:2], settings=settings) as stage, stage.connect() as sock:
             accepted, _ = silent.accept()
             accepted.settimeout(20)
         with accepted:
@@ -184,7 +182,7 @@ def test_a_proxy_authenticates_and_its_clients_do_not() -> None:
 
     async def work() -> None:
         async with server(SaslBroker()) as peer:
-            proxy = Proxy(Listening(), Upstream(settings=Settings(sasl=good("PLAIN"))), tap=recorded)
+            proxy = Proxy(Listening(), Settings(sasl=good("PLAIN")), taps=(recorded,))
             (address,) = proxy.listen([peer])
             reader, writer = await asyncio.open_connection(*address)
             for number in (1, 2):

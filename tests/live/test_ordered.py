@@ -12,19 +12,19 @@ from kdbg.errors import BuildError, InputError
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.live.actions import Turn, put, refuse
-from kdbg.live.replaying.plan import Plan, left_out, unfit
-from kdbg.live.replaying.replay import waits_of
-from kdbg.live.replaying.request_adapter import (
+from kdbg.live.replaying.plan import (
     FetchSessions,
+    Plan,
     Sent,
     TopicShape,
     Words,
     brokers_in,
+    left_out,
     nearest,
-    parts_of,
-    topics_of,
+    unfit,
     wanted,
 )
+from kdbg.live.replaying.replay import waits_of
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.sasl import api as SASL_TOKEN
 
@@ -196,7 +196,6 @@ def test_what_is_in_a_session_follows_from_its_requests() -> None:
     assert sessions.whole(PEERS, {"topics": []}, keep=False) == {"topics": []}
     other = sessions.whole(OTHER, {"session_id": 5, "topics": None}, keep=False)
     assert other["topics"] == [{"topic": "z", "partitions": [part(9)]}]
-    assert topics_of(parts_of(first)) == first["topics"]
 
 
 def test_requests_of_a_session_are_numbered_one_after_the_other() -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from scapy.utils import PcapNgReader, RawPcapNgReader
 
-from kdbg.capture import Lost, open_capture
+from kdbg.capture import Lost, frames, open_capture
 from kdbg.live import bounded_pipe as overflow
 from kdbg.live.bounded_pipe import Outflow
 from tests.traffic import RAW_IP, Talk
@@ -45,20 +45,20 @@ class Ends(NamedTuple):
 def ends() -> Iterator[Ends]:
     reading, writing = os.pipe()
     outflow = Outflow(writing, most=1 << 20)
-    outflow.interface(RAW_IP, "kdbg0")
+    outflow.add(frames.interface(RAW_IP, "kdbg0"))
     yield Ends(reading, outflow)
     os.close(reading)
 
 
 def give(outflow: Outflow, count: int, data: bytes = PACKETS[0]) -> None:
     for number in range(count):
-        outflow.packet(0, START + number, data, len(data) + 5)
+        outflow.block(frames.enhanced(0, START + number, data, len(data) + 5))
 
 
 def test_another_reader_finds_the_packets_and_what_is_said_of_them(ends: Ends) -> None:
     """Times in nanoseconds, lengths on the wire, the interface: as scapy reads them."""
     for number, data in enumerate(PACKETS):
-        ends.outflow.packet(0, START + number, data, len(data) + 5)
+        ends.outflow.block(frames.enhanced(0, START + number, data, len(data) + 5))
     ends.outflow.tell(START)
     with PcapNgReader(io.BytesIO(ends.read())) as reader:
         found = list(reader)
@@ -116,7 +116,7 @@ def test_what_is_borrowed_is_written_or_copied(ends: Ends) -> None:
             assert outflow.size > 0
         expected += [head + payload, bytes(room[: 7 + number])]
         room[:] = bytes(len(room))
-    outflow.packet(0, START, PACKETS[1], len(PACKETS[1]))
+    outflow.block(frames.enhanced(0, START, PACKETS[1], len(PACKETS[1])))
     left = outflow.captured - outflow.unread
     with RawPcapNgReader(io.BytesIO(ends.read())) as reader:
         found = [data for data, _ in reader]
@@ -144,12 +144,12 @@ def test_a_reader_that_is_slow_for_a_while_misses_nothing(tmp_path: Path, monkey
     monkeypatch.setattr(overflow, "SEGMENT", 4 << 20)
     reading, writing = os.pipe()
     outflow = Outflow(writing, most=1 << 20, disk=1 << 30)
-    outflow.interface(RAW_IP)
+    outflow.add(frames.interface(RAW_IP))
     expected = []
     for number in range(1_500):
         data = PACKETS[number % len(PACKETS)] + number.to_bytes(4, "big") * 5_000
         expected.append(data)
-        outflow.packet(0, START + number, data, len(data))
+        outflow.block(frames.enhanced(0, START + number, data, len(data)))
         if not number % 300:
             outflow.pump()
     assert outflow.size < 3 << 20
@@ -167,7 +167,7 @@ def test_what_the_disk_does_not_take_is_counted(disk: int, monkeypatch: pytest.M
         monkeypatch.setattr(os, "pwrite", refused)
     reading, writing = os.pipe()
     outflow = Outflow(writing, most=1 << 20, disk=disk)
-    outflow.interface(RAW_IP)
+    outflow.add(frames.interface(RAW_IP))
     give(outflow, 2_000, bytes(10_000))
     outflow.tell(START)
     data = Ends(reading, outflow).read()

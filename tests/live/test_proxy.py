@@ -22,9 +22,10 @@ import pytest
 
 import kdbg
 from kdbg.live.client.mock import mock_cluster
+from kdbg.live.client.settings import Settings
 from kdbg.live.embedded import RunningProxy
 from kdbg.live.listeners import Listening, turns
-from kdbg.live.proxy import Proxy, Upstream
+from kdbg.live.proxy import Proxy
 
 CONNECTIONS = 1000
 PATIENCE = 20.0
@@ -442,7 +443,7 @@ def test_a_client_gets_the_error_that_a_fault_makes(
 @pytest.mark.parametrize("passed", range(8))
 def test_a_client_that_connects_as_the_proxy_closes_leaves_nothing_open(passed: int) -> None:
     async def run() -> None:
-        proxy = Proxy(Listening(), Upstream())
+        proxy = Proxy(Listening(), Settings())
         [address] = proxy.listen([("127.0.0.1", 1)])
         await turns()
         with socket.create_connection(address):

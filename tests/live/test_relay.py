@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import kdbg
 from kdbg.errors import InputError
-from kdbg.live.effects import HangUp, Out, Send, Wait
 from kdbg.live.faults import Faults, Meddling
+from kdbg.live.frames import HangUp, Out, Send, Wait
 from kdbg.live.listeners import Addresses
 from kdbg.live.relay import Relay
 from kdbg.live.session import NOBODY
@@ -138,8 +138,8 @@ def test_bytes_that_are_no_kafka_go_through(asked: bytes, answered: bytes, sizes
         relay.from_client(piece)
     for piece in pieces(answered, sizes):
         relay.from_broker(piece)
-    relay.client_ended()
-    relay.broker_ended()
+    relay.ended(from_client=True)
+    relay.ended(from_client=False)
     assert taken(relay.to_broker) == asked
     assert taken(relay.to_client) == answered
 

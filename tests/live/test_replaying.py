@@ -15,8 +15,7 @@ from kdbg.analysis.compare.value_mapping import Counterparts
 from kdbg.errors import BuildError, InputError
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.live.replaying.plan import LEFT_OUT, Plan, ReplayStep
-from kdbg.live.replaying.request_adapter import FetchSessions, TopicShape, Words, wanted
+from kdbg.live.replaying.plan import LEFT_OUT, FetchSessions, Plan, ReplayStep, TopicShape, Words, wanted
 from kdbg.protocol import grammars
 
 OLD, NEW = UUID(int=5), UUID(int=6)

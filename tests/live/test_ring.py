@@ -27,10 +27,9 @@ from kdbg.capture import Lost, frames, open_capture
 from kdbg.capture.pcapng import Counted
 from kdbg.errors import CaptureError, CaptureRefused
 from kdbg.live import interface as module
-from kdbg.live.bounded_pipe import Outflow
+from kdbg.live.bounded_pipe import Files, Outflow, Rotation
 from kdbg.live.capture_process import CaptureOptions, CaptureOutcome, CaptureProcess, Capturing, capture, tell
-from kdbg.live.files import Files, Rotation
-from kdbg.live.interface import OpenSocket, Ring, RingPacket, _program, names, open_interface
+from kdbg.live.interface import OpenSocket, Ring, RingPacket, _program, open_interface
 
 BLOCK = 1 << 19
 LOOPBACK, ETHERNET = 772, 1
@@ -250,8 +249,7 @@ def test_packets_go_to_the_reader_and_into_the_file(tmp_path: Path) -> None:
     batches = [[RingPacket(here, 1, b"one", 3), RingPacket(9999, 2, b"two", 9)], [RingPacket(9999, 3, b"three", 5)], []]
     rings, path = Rings(*batches), str(tmp_path / "x.pcapng")
     with socket.socket() as sock:
-        found = Capturing("lo", OpenSocket(sock, 101), cast(Ring, rings), Outflow(writing), Files(path))
-        found.begin()
+        found = Capturing("lo", OpenSocket(sock, 101), cast(Ring, rings), Outflow(writing), Files(path), -1)
         assert found.take(2)
         assert Path(path).stat().st_size > 0
         rings.dropped = 3
@@ -401,10 +399,11 @@ def test_the_kernel_leaves_out_what_leaves_by_loopback() -> None:
 @pytest.mark.usefixtures("capturing")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_cannot_be_opened_is_said() -> None:
+    interfaces = [name for _, name in socket.if_nameindex()]
     for wanted, problem in (
         (
             CaptureOptions("nowhere", "", 100, 1),
-            f"nowhere: no such interface; use one of {', '.join([*names(), 'any'])}",
+            f"nowhere: no such interface; use one of {', '.join([*interfaces, 'any'])}",
         ),
         (CaptureOptions("lo", "tcp prot 1", 100, 1), "--bpf: Failed to compile filter expression"),
         (CaptureOptions("lo", "tcp", 100, 1, "/nowhere/x"), "/nowhere/x: cannot be written: No such file or directory"),
@@ -419,11 +418,10 @@ def test_where_there_is_no_right_to_capture(monkeypatch: pytest.MonkeyPatch) -> 
 
     python = os.path.realpath(sys.executable)
     rights = f"use sudo kdbg watch …, or once sudo setcap cap_net_raw+ep {python}; kdbg proxy needs no privileges"
-    monkeypatch.setattr("kdbg.live.interface._any", refuse)
+    monkeypatch.setattr("kdbg.live.interface._open", refuse)
     with pytest.raises(CaptureRefused, match=f"^any: no permission to capture packets; {re.escape(rights)}$"):
         open_interface("any", "", 100)
     monkeypatch.setattr("kdbg.live.interface._hardware", lambda name: 1)
-    monkeypatch.setattr("kdbg.live.interface._ethernet", refuse)
     with pytest.raises(CaptureRefused, match="lo: no permission to capture packets"):
         open_interface("lo", "", 100)
     monkeypatch.delattr(socket, "AF_PACKET")
@@ -443,7 +441,7 @@ def test_where_an_interface_or_libpcap_has_gone(monkeypatch: pytest.MonkeyPatch)
 
     logging.getLogger("scapy").setLevel(0)
     with monkeypatch.context() as patch:
-        patch.setattr("kdbg.live.interface._any", gone)
+        patch.setattr("kdbg.live.interface._open", gone)
         with pytest.raises(CaptureRefused, match=r"^any: capturing failed: No such device$"):
             open_interface("any", "", 100)
     assert logging.getLogger("scapy").level == logging.CRITICAL, "it says nothing by itself"

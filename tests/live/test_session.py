@@ -6,8 +6,7 @@ from typing import Any, cast
 
 from kdbg.budget import SMALL
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.live.effects import PendingRequest, Send
-from kdbg.live.load import Load
+from kdbg.live.frames import Load, PendingRequest, Send
 from kdbg.live.relay import Relay
 from kdbg.live.session import End, ProxySession
 
@@ -27,12 +26,12 @@ class Both:
         self.made: list[ProxySession] = []
         self.session = ProxySession(
             lambda session: Relay(None),
-            cast(Any, self),
+            (cast(Any, self),),
             self.made.append,
             self.done.append,
             None,
             bytearray(room),
-            load,
+            load or Load(),
         )
         self.session.peers = Peers(7, ("c", 1), ("b", 2))
         self.client, self.broker = Transport(), Transport()

@@ -33,6 +33,7 @@ class Answering:
 
     def __init__(self, *replies: Reply) -> None:
         self.replies, self.got, self.over, self.tap = deque(replies), list[Any](), 0, None
+        self.connections = 0
         self.answers = SimpleNamespace(
             reply=self._reply, garbage=self._garbage, cut=lambda data: self.got.append(("cut", data))
         )
@@ -43,9 +44,6 @@ class Answering:
 
     def _garbage(self, data: bytes, waits: bool) -> None:
         self.got.append(("garbage", data, waits))
-
-    def opened(self, talk: Talk) -> int:
-        return 1
 
     def ended(self, talk: Talk) -> None:
         self.over += 1

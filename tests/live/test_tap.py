@@ -17,7 +17,7 @@ from scapy.utils import RawPcapNgReader
 import kdbg
 from kdbg.capture import Lost, frames, open_capture
 from kdbg.live.bounded_pipe import Outflow
-from kdbg.live.packet_tap import PipeTap, SavingTap
+from kdbg.live.proxy import PipeTap, SavingTap
 
 from .proxies import answered, asked
 

@@ -18,7 +18,8 @@ from textual.widgets import Input
 import kdbg
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.live.client.mock import mock_cluster
-from kdbg.live.proxy import Listening, Upstream
+from kdbg.live.client.settings import Settings
+from kdbg.live.proxy import Listening
 from kdbg.ui.cli import live_screen, relay
 from kdbg.ui.cli.relay import ProxyOptions, Relaying
 from kdbg.ui.tui.app import Page, help_text
@@ -125,7 +126,7 @@ def free_port() -> int:
 
 
 def options(brokers: str, port: int, *rules: str) -> ProxyOptions:
-    return ProxyOptions(brokers, Listening("127.0.0.1", port), Upstream(), True, rules, 1, None, None, 1000)
+    return ProxyOptions(brokers, Listening("127.0.0.1", port), Settings(), True, rules, 1, None, None, 1000)
 
 
 @contextmanager

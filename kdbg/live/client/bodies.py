@@ -19,15 +19,7 @@ from ...exchanges.messages.reshape import rebuild
 from ...protocol.wire import Api
 from ...protocol.wire.nodes import Field, Node, NullableStruct, WireArray, WireStruct, build, children
 from ...protocol.wire.records import RecordsNode
-from .forms import (
-    HEADERS_SINCE,
-    MAX_BYTES,
-    MAX_WAIT_MS,
-    REBALANCE_TIMEOUT_MS,
-    SESSION_TIMEOUT_MS,
-    TIMEOUT_MS,
-    entries,
-)
+from .forms import HEADERS_SINCE, MAX_BYTES, MAX_WAIT_MS, REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS, TIMEOUT_MS, entries
 
 MAX_RECORDS, TRANSACTION_TIMEOUT_MS = 500, 60_000
 """max.poll.records of the Java client's consumer, and transaction.timeout.ms of its producer."""

@@ -140,11 +140,6 @@ class Connection(asyncio.Protocol):
             self._conversation.request(header, half)
         return future
 
-    def _timed(self, half: CapturedMessage, sending: Sending) -> None:
-        """Set the times of a request to those at which it left, unless its exchange was delivered before."""
-        if half in self._futures:
-            half.first_time, half.last_time = sending.first_time, sending.last_time
-
     async def answer(self, future: asyncio.Future[Exchange], *, timeout: float | None = None) -> Exchange:
         """Wait for an exchange to be complete and return it; `TimedOut` after `timeout` seconds ends the connection.
 
@@ -155,12 +150,8 @@ class Connection(asyncio.Protocol):
         if not future.done():
             self._fail(too_slow(self.address, limit, self._outgoing.unsent, self._incoming))
         exchange = future.result()
-        if not exchange.answered:
-            await self._leave(limit)
-        return exchange
-
-    async def _leave(self, limit: float) -> None:
-        """Wait until everything that was written has left; `TimedOut` after `limit` seconds ends the connection."""
+        if exchange.answered:
+            return exchange
         try:
             async with asyncio.timeout(limit):
                 await self._outgoing.empty.wait()
@@ -170,6 +161,7 @@ class Connection(asyncio.Protocol):
             raise error from None
         if self._failure is not None and self._outgoing.lost:
             raise self._failure
+        return exchange
 
     async def ask(self, api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request of the client's own and return the body of the answer; `WrongAnswer` if it cannot be read."""
@@ -228,11 +220,6 @@ class Connection(asyncio.Protocol):
     def came(self) -> tuple[int, int]:
         """When the first and the last byte of the latest answer came (ns)."""
         return self._incoming.times
-
-    def _wants_more(self) -> bool:
-        """Return whether the next frame is incomplete; without a valid length, up to `max_response` bytes are read."""
-        size, most = self._incoming.size, self.settings.max_response
-        return self._incoming.received < 4 + (most if size is None or not 0 <= size <= most else size)
 
     async def close(self) -> None:
         """Hang up; what was sent before still goes out."""

@@ -68,7 +68,7 @@ class Incoming:
 class TimedSocket(socket.socket):
     """A TCP socket: `sent` counts the bytes that the kernel took, `offered` is when it was offered the latest (ns).
 
-    `told` is called each time; it must not raise, as the event loop is in the middle of sending.
+    `on_sent` is called each time; it must not raise, as the event loop is in the middle of sending.
     """
 
     sent: int = 0

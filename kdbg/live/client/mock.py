@@ -18,17 +18,16 @@ STARTED = 10.0
 """Seconds that it may take to start: it takes milliseconds."""
 
 
-def is_mock(broker: str) -> bool:
-    """Return whether an address asks for a mock cluster: `mock:`, or `mock:3` for one of three brokers."""
-    return broker.startswith(PREFIX)
-
-
 @contextmanager
 def mock_cluster(broker: str) -> Iterator[str]:
-    """Run a mock cluster while the context lasts and yield its addresses, with commas between.
+    """Run a mock cluster of `mock:`, or `mock:3`, while the context lasts and yield its addresses, with commas between.
 
-    `InputError` for a wrong number of brokers, without confluent-kafka, or where the cluster does not start.
+    Other addresses are yielded as they are. `InputError` for a wrong number of brokers, without confluent-kafka, or
+    where the cluster does not start.
     """
+    if not broker.startswith(PREFIX):
+        yield broker
+        return
     number = broker.removeprefix(PREFIX) or "1"
     if not number.isdecimal() or not 0 < int(number) <= MOST:
         raise InputError(f"invalid broker {broker!r}; use mock: or, for several brokers, mock:3 (at most {MOST})")

@@ -7,7 +7,8 @@ topics and partitions that the request names, each as some recorded answer has i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from ...analysis.compare.messages import inside, nodes
@@ -29,7 +30,17 @@ from ...protocol.wire.readings.endpoints import Change, with_endpoints
 from ...protocol.wire.readings.outline import PartitionOutline
 from ..actions import refusal, skeleton, with_error
 from .recording import API_VERSIONS, FETCH, Recording
-from .rejections import INVALID_TOPIC, Reaction, Rejection, header_of, is_topic, read_request, rejections, text_beside
+from .rejections import (
+    INVALID_TOPIC,
+    Reaction,
+    Rejection,
+    Request,
+    header_of,
+    is_topic,
+    read_request,
+    rejections,
+    text_beside,
+)
 from .responses import (
     FILLED,
     LIST_OFFSETS,
@@ -52,6 +63,7 @@ EARLIEST, LATEST = -2, -1
 EMPTY: Final[Mapping[str, Any]] = {"offset": 0, "log_start_offset": 0}
 """What such an answer says of a partition that nothing is known of."""
 HOUR: Final = 3_600_000
+"""How far ahead, in milliseconds, a record's timestamp may be (log.message.timestamp.after.max.ms)."""
 MOST_SOURCES = 64
 """Recorded answers that are looked through for the topics of one request."""
 
@@ -105,11 +117,12 @@ class Answers:
             self._reject(header, Rejection("the broker does not support the API, or its version", Reaction.CLOSE))
             return HANG_UP
         found = [Rejection(text_beside(one), Reaction.ACCEPT) for one in request.lenient] + rejections(
-            request.message, self._latest()
+            request.message, int(time.time() * 1000) + HOUR if self.recording.since_kafka_4 else None
         )
         found = [one for one in found if one.end is Reaction.CLOSE][:1] or found
-        if len(found) == 1:
-            found = [self._explained(found[0], frame, header)]
+        if len(found) == 1 and found[0].finding and found[0].end is not Reaction.ACCEPT:
+            meant = examine(frame, api=api, version=version, direction="request", size=len(frame)).mistake
+            found = [found[0]._replace(text=meant.text)] if meant is not None else found
         for one in found:
             self._reject(header, one)
         ends = [one.end for one in found]
@@ -121,18 +134,18 @@ class Answers:
         code = next((one.end for one in found if isinstance(one.end, int) and one.place is None), None)
         if code is not None:
             return self._refused(header, request.half, code)
-        body, seconds = self._body(api, version, request.half, request.message)
+        body, seconds = self._body(request)
         if silent:
             self.answered += 1
             return HANG_UP if body is not None and has_errors(api, version, body) else Reply()
-        if body is None:
-            return self._unanswered(header, request.half)
+        if body is None:  # the capture has no answer: an error code, where the answer has room for one
+            reply = self._refused(header, request.half, UNSUPPORTED_VERSION)
+            end = "closed the connection" if reply is HANG_UP else "responded with UNSUPPORTED_VERSION"
+            self.refuse(f"no recorded response for {api.name} v{version}; {end}")
+            self.answered -= reply is not HANG_UP
+            return reply
         with_partition_errors(body, {one.place: one.end for one in found if isinstance(one.end, int)})
         return self._reply(header, version, body, seconds)
-
-    def _latest(self) -> int | None:
-        """Return the highest timestamp of a record that the broker takes (log.message.timestamp.after.max.ms)."""
-        return int(time.time() * 1000) + HOUR if self.recording.since_kafka_4 else None
 
     def _offers(self, api: Api, version: int) -> bool:
         offered = self._offered.get(api.key)
@@ -140,40 +153,40 @@ class Answers:
 
     # What is said
 
-    def _body(
-        self, api: Api, version: int, half: CapturedMessage, message: Message
-    ) -> tuple[dict[str, Any] | None, float]:
+    def _body(self, request: Request) -> tuple[dict[str, Any] | None, float]:
         """Return the body of the answer, None where the capture has none; and the seconds to wait before it."""
+        message = request.message
+        api, version = message.api, message.version
         if api.key == API_VERSIONS:
             return self._versions(api, version, 0), 0.0
         if not self._offers(api, version):
             return None, 0.0
-        if api.key == FETCH and message.body.get("session_id"):
-            return self._no_session(api, version), 0.0
+        if api.key == FETCH and message.body.get("session_id"):  # as a broker answers that has forgotten the session
+            made = {field.name: field.default for field in api.at("response", version).fields}
+            return made | {"error_code": SESSION_NOT_FOUND}, 0.0
         if api.key == FETCH:
-            return self._fetched(api, version, half, message)
+            return self._fetched(message)
         due, recorded = self.recording.due(api, version, message.body, MOST_SOURCES)
         sources = [body for one in recorded if (body := self.recording.reshaped(one, version)) is not None]
         if due is not None and not sources:
             return None, 0.0
-        before = due.asked if due is not None else {}
-        return self._assembled(api, version, half, message.body, before, sources or [base(api.key, message.body)]), 0.0
-
-    def _assembled(
-        self, api: Api, version: int, half: CapturedMessage, asked: Mapping[str, Any], before: Mapping[str, Any],
-        sources: Sequence[Mapping[str, Any]],
-    ) -> dict[str, Any]:  # fmt: skip
-        """Return the body of a response made of recorded ones; `before` is the request that was recorded with them."""
-        rows, names = self._rows(half), self.recording.names
-        body = assemble(
-            api.at("response", version), skeleton(api, version, rows), sources,
-            RequestedTopics(rows, names, _asks_for_all(asked) and not _asks_for_all(before),
-                  lambda struct, item, topic: self._fill(api, struct, item, topic)),
-        )  # fmt: skip
+        before, asked, names = due.asked if due is not None else {}, message.body, self.recording.names
+        sources = sources or [base(api.key, asked)]
+        outline = request.half.outline()
+        rows = list[PartitionOutline]()
+        for row in outline[0] if outline is not None else ():
+            if isinstance(row[0], str):  # Kafka replaces what is not UTF-8 in a name
+                row = (row[0].encode(errors="surrogateescape").decode(errors="replace"), *row[1:])
+            rows.append(row)
+        every = asked.get("topics", ()) is None and before.get("topics", ()) is not None
+        fill = partial(self._fill, api)
+        requested = RequestedTopics(rows, names, every, fill)
+        body = assemble(api.at("response", version), skeleton(api, version, rows), sources, requested)
         if api.key == LIST_OFFSETS:
             self._place(body, before, asked)
         body = echoed(body, before, asked)
-        return commits(body, asked, sources, names) if api.key == OFFSET_FETCH else for_member(api, body, asked)
+        body = commits(body, asked, sources, names) if api.key == OFFSET_FETCH else for_member(api, body, asked)
+        return body, 0.0
 
     def _place(self, body: dict[str, Any], recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
         """Put the earliest and the latest offsets into a ListOffsets response where the recorded request had others."""
@@ -192,12 +205,6 @@ class Answers:
             for topic in asked.get("topics") or ()
             for part in topic["partitions"]
         }
-
-    def _rows(self, half: CapturedMessage) -> Sequence[PartitionOutline]:
-        """Return the topics and partitions that a request names; Kafka replaces what is not UTF-8 in a name."""
-        outline = half.outline()
-        rows = outline[0] if outline is not None else ()
-        return [(_text(row[0]), *row[1:]) if isinstance(row[0], str) else row for row in rows]
 
     def _fill(self, api: Api, struct: WireStruct, item: dict[str, Any], topic: Any) -> None:
         """Fill a topic or a partition that no recorded answer has: with one error where it is unknown.
@@ -218,10 +225,9 @@ class Answers:
         with_error(struct, item, UNKNOWN_TOPIC_ID if by_id else INVALID_TOPIC if invalid else UNKNOWN_TOPIC)
         item.update(as_rejected(item))
 
-    def _fetched(
-        self, api: Api, version: int, half: CapturedMessage, message: Message
-    ) -> tuple[dict[str, Any] | None, float]:
+    def _fetched(self, message: Message) -> tuple[dict[str, Any] | None, float]:
         """Return what a fetch brings; one that brings nothing waits as long as it may. No sessions are kept."""
+        api, version = message.api, message.version
         log, names = self.recording.fetches, self.recording.names
         struct = inside(nodes(api.at("response", log.version))["responses"])
         assert struct is not None
@@ -246,12 +252,6 @@ class Answers:
         except BuildError:
             return None, 0.0
         return body, 0.0 if found else message.body["max_wait_ms"] / 1000
-
-    @staticmethod
-    def _no_session(api: Api, version: int) -> dict[str, Any]:
-        """Return the answer to a fetch in a session, as a broker that has forgotten it gives it."""
-        made = {field.name: field.default for field in api.at("response", version).fields}
-        return made | {"error_code": SESSION_NOT_FOUND}
 
     @staticmethod
     def _no_partition(topic: WireStruct, partition: int) -> dict[str, Any]:
@@ -291,15 +291,6 @@ class Answers:
         body = refusal(header.api, header.version, half, code)
         return self._reply(header, header.version, as_rejected(body)) if body is not None else HANG_UP
 
-    def _unanswered(self, header: RequestHeader, half: CapturedMessage) -> Reply:
-        """Return the answer to what the capture does not answer: an error code, where the answer has room for one."""
-        api, version = header.api, header.version
-        reply = self._refused(header, half, UNSUPPORTED_VERSION)
-        end = "closed the connection" if reply is HANG_UP else "responded with UNSUPPORTED_VERSION"
-        self.refuse(f"no recorded response for {api.name} v{version}; {end}")
-        self.answered -= reply is not HANG_UP
-        return reply
-
     def garbage(self, data: bytes, *, waits: bool = False) -> None:
         """Tell of bytes that are not a request, their size included; `waits` says that a broker waits for more."""
         self.rejected += 1
@@ -321,13 +312,6 @@ class Answers:
         said = found.text if found is not None else f"the size is {size:,}, followed by {count(len(data) - 4, 'byte')}"
         self.tell(f"{what}{said}; a broker waits for the rest")
 
-    def _explained(self, one: Rejection, frame: bytes, header: RequestHeader) -> Rejection:
-        """Return a rejection with the sentence of the mistake finder, where it finds what was meant."""
-        if not one.finding or one.end is Reaction.ACCEPT:
-            return one
-        found = examine(frame, api=header.api, version=header.version, direction="request", size=len(frame)).mistake
-        return one._replace(text=found.text) if found is not None else one
-
     def _reject(self, header: RequestHeader, one: Rejection) -> None:
         """Tell what is wrong in a request, and what a broker does."""
         self.rejected += 1
@@ -345,11 +329,3 @@ class Answers:
         if line not in self._told and len(self._told) < 1000:
             self._told.add(line)
             self.say(line)
-
-
-def _asks_for_all(body: Mapping[str, Any]) -> bool:
-    return body.get("topics", ()) is None
-
-
-def _text(name: str) -> str:
-    return name.encode(errors="surrogateescape").decode(errors="replace")

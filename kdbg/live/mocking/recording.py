@@ -57,18 +57,6 @@ class RecordedLog:
     said: Mapping[str, Any] = field(default_factory=dict)
     end: int = 0
 
-    def at(self, offset: int) -> dict[str, Any]:
-        """Return what a fetch at an offset is told: the piece that begins there or holds it, else no records."""
-        fitting = [one for one in self.pieces if one.last >= offset]
-        begun = [one for one in fitting if one.first <= offset]
-        best = max(begun, key=lambda one: one.first, default=None)
-        if best is None:  # offsets in between are those of records that are gone
-            best = min(fitting, key=lambda one: one.first, default=None)
-        said = dict(best.said if best is not None else self.said)
-        if best is None:
-            said |= {"records": None if said.get("records") is None else [], "error_code": 0}
-        return said | {"high_watermark": self.end}
-
 
 class FetchLog:
     """All partitions, each answer in version `version`."""
@@ -87,26 +75,34 @@ class FetchLog:
             log = self._logs.setdefault((names.get(part.topic, part.topic), part.partition), RecordedLog())
             log.said = part.value
             log.end = max(log.end, part.value["high_watermark"])
-            ends = [span for entry in part.value.get("records") or () if (span := _span(entry)) is not None]
-            if ends:
-                log.pieces.append(RecordedBatch(ends[0][0], ends[-1][1], part.value))
+            entries = [one for one in part.value.get("records") or () if "base_offset" in one or "offset" in one]
+            if entries:  # others were cut off
+                first, last = (one.get("base_offset", one.get("offset")) for one in (entries[0], entries[-1]))
+                last += entries[-1].get("last_offset_delta", 0) if "base_offset" in entries[-1] else 0
+                log.pieces.append(RecordedBatch(first, last, part.value))
 
     def at(self, topic: Any, partition: int, offset: int) -> dict[str, Any] | None:
-        """Return what a fetch is told of a partition; None of one that the capture shows nothing of."""
+        """Return what a fetch at an offset is told: the piece that begins there or holds it, else no records.
+
+        None for a partition that the capture shows nothing of.
+        """
         log = self._logs.get((topic, partition))
-        return log.at(offset) if log is not None else None
+        if log is None:
+            return None
+        fitting = [one for one in log.pieces if one.last >= offset]
+        begun = [one for one in fitting if one.first <= offset]
+        best = max(begun, key=lambda one: one.first, default=None)
+        if best is None:  # offsets in between are those of records that are gone
+            best = min(fitting, key=lambda one: one.first, default=None)
+        said = dict(best.said if best is not None else log.said)
+        if best is None:
+            said |= {"records": None if said.get("records") is None else [], "error_code": 0}
+        return said | {"high_watermark": log.end}
 
     def span(self, topic: Any, partition: int) -> tuple[int, int]:
         """Return the first offset of a partition's records, and the end of its log, as far as fetches show them."""
         log = self._logs.get((topic, partition), RecordedLog())
         return min((one.first for one in log.pieces), default=log.end), log.end
-
-
-def _span(entry: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the first and the last offset of an entry of a record set; None of one that was cut off."""
-    if "base_offset" in entry:
-        return entry["base_offset"], entry["base_offset"] + entry["last_offset_delta"]
-    return (entry["offset"], entry["offset"]) if "offset" in entry else None
 
 
 def features(body: Mapping[str, Any], struct: WireStruct | None, names: Mapping[Any, str]) -> Features:
@@ -322,16 +318,13 @@ class Recording:
         """Return what the requests of a series ask for, as one of another version would: their layouts may differ."""
         if version not in series.at:
             first = series.recorded[0]
-            asked = self._in(first, "request", version)
+            asked = self.reshaped(first, version, "request")
             struct = first.api.at("request", version)
             series.at[version] = features(asked, struct, self.names) if asked is not None else series.wanted
         return series.at[version]
 
-    def reshaped(self, one: Recorded, version: int) -> dict[str, Any] | None:
-        """Return a recorded answer in another version; None where it cannot be said."""
-        return self._in(one, "response", version)
-
-    def _in(self, one: Recorded, direction: Direction, version: int) -> dict[str, Any] | None:
+    def reshaped(self, one: Recorded, version: int, direction: Direction = "response") -> dict[str, Any] | None:
+        """Return a recorded answer, or request, in another version; None where it cannot be said."""
         value = one.asked if direction == "request" else one.answer
         try:
             return Reshaper(self.names.get, self.id_of).reshaped(one.api, direction, value, one.version, version)

@@ -30,7 +30,7 @@ API_VERSIONS = 18
 HEADER = struct.Struct(">hhih")
 MOST_LENIENT = 16
 """Fields of a request that are read more leniently than kdbg reads them."""
-UNKNOWN_SERVER_ERROR, NONE, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, UNSUPPORTED_CODEC, INVALID_RECORD = -1, 0, 2, 10, 76, 87
+UNKNOWN_SERVER_ERROR, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, UNSUPPORTED_CODEC, INVALID_RECORD = -1, 2, 10, 76, 87
 INVALID_TIMESTAMP: Final = 32
 ZSTD, ZSTD_SINCE = 4, 7
 LARGEST: Final = 1_048_588
@@ -106,119 +106,6 @@ def _lenient(finding: Finding, frame: bytes) -> bytes | None:
     return None
 
 
-class BatchMistake(NamedTuple):
-    """What is wrong in a record set; `code` is the broker's error, 0 where it accepts this, None: no response.
-
-    `finding`: the text is that of a finding, which says what the bytes are, and not what was meant.
-    """
-
-    text: str
-    code: int | None
-    finding: bool = False
-
-
-def batch_mistake(
-    entries: Sequence[Mapping[str, Any]] | None, findings: Sequence[Sequence[Finding]], version: int,
-    latest: int | None = None,
-) -> BatchMistake | None:  # fmt: skip
-    """Return what is wrong first in the record set of a partition, None for a valid one.
-
-    `findings` are those of its first entry, and those of all others. `version` is that of the Produce request (3 or
-    higher), `latest` the highest timestamp that the broker takes, milliseconds since 1970.
-    """
-    if entries is None:
-        return BatchMistake("the records of a produced partition are null", None)
-    if not entries:
-        return BatchMistake("the records of a produced partition are empty", INVALID_RECORD)
-    first, others = findings
-    found = _set(entries, first, version) or _header(entries[0], first) or _inside(entries[0], first, latest)
-    return BatchMistake(others[0].text, NONE, True) if found is None and others else found
-
-
-def _set(entries: Sequence[Mapping[str, Any]], findings: Sequence[Finding], version: int) -> BatchMistake | None:
-    """Return what is wrong with a record set that has not exactly one batch, in a codec that the version has."""
-    text = findings[0].text if findings else ""
-    if "partial" in entries[0]:
-        return BatchMistake(text, INVALID_RECORD, True)
-    magic = entries[0].get("magic", _magic(entries[0]))
-    if magic in (0, 1):
-        return _certain("message-set", INVALID_RECORD, actual=magic)
-    if "magic" not in entries[0]:
-        return BatchMistake(text, CORRUPT_MESSAGE, True)
-    if len(entries) > 1 and "partial" not in entries[1]:
-        return BatchMistake(f"a partition has {count(len(entries), 'batch')}, expected 1", INVALID_RECORD)
-    if entries[0]["attributes"] & CODEC_MASK == ZSTD and version < ZSTD_SINCE:
-        return BatchMistake(f"Produce v{version} does not support zstd", UNSUPPORTED_CODEC)
-    return None
-
-
-def _magic(entry: Mapping[str, Any]) -> int | None:
-    """Return the magic byte of an entry that could not be read."""
-    data = entry.get("raw", b"")
-    return data[16] if len(data) > 16 and int.from_bytes(data[8:12], signed=True) >= 14 else None
-
-
-def _header(batch: Mapping[str, Any], findings: Sequence[Finding]) -> BatchMistake | None:
-    """Return what is wrong in the header of a batch."""
-    number, last, size = batch["records_count"], batch["last_offset_delta"], batch["batch_length"] + FRONT
-    if batch["base_offset"]:
-        return _certain("wrong-base-offset", INVALID_RECORD, actual=batch["base_offset"], expected=0)
-    if size > LARGEST:
-        return BatchMistake(f"the batch has {count(size, 'byte')}; message.max.bytes is {LARGEST:,}", MESSAGE_TOO_LARGE)
-    crc = next((one for one in findings if one.kind is Kind.CRC_MISMATCH), None)
-    if crc is not None:
-        return BatchMistake(crc.text, CORRUPT_MESSAGE, True)
-    broken = next((one for one in findings if one.kind is Kind.MALFORMED_RECORD_SET), None)
-    if broken is not None and (number <= 0 or last != number - 1):
-        return BatchMistake(broken.text, INVALID_RECORD, True)
-    if number <= 0:
-        return BatchMistake("the batch has no records", INVALID_RECORD)
-    if last != number - 1:
-        return _certain("wrong-last-offset-delta", INVALID_RECORD, actual=last, expected=number - 1)
-    if batch["producer_id"] >= 0 > batch["base_sequence"]:
-        return BatchMistake("the batch has a producer id and no base sequence", INVALID_RECORD)
-    if batch["attributes"] & CONTROL:
-        return BatchMistake("the batch is a control batch, which only brokers write", INVALID_RECORD)
-    return None
-
-
-def _inside(batch: Mapping[str, Any], findings: Sequence[Finding], latest: int | None) -> BatchMistake | None:
-    """Return what is wrong in the records of a batch. Of a compressed one, brokers do not check record lengths."""
-    codec = batch["attributes"] & CODEC_MASK
-    broken = next(
-        (
-            one
-            for one in findings
-            if one.kind in (Kind.DECOMPRESSION_FAILED, Kind.MALFORMED_RECORD_SET, Kind.UNEXPECTED_NULL)
-        ),
-        None,
-    )
-    if broken is not None:
-        unchecked = codec and isinstance(broken.facts, Stopped) and isinstance(broken.facts.fault, LengthUnfilled)
-        code = (
-            UNKNOWN_SERVER_ERROR if broken.kind is Kind.DECOMPRESSION_FAILED else NONE if unchecked else INVALID_RECORD
-        )
-        return BatchMistake(broken.text, code, True)
-    records = batch.get("records") or ()
-    late = next((one["timestamp"] for one in records if latest is not None and one["timestamp"] > latest), None)
-    if late is not None:
-        text = f"a record has timestamp {late}, more than an hour ahead; expected milliseconds since 1970"
-        return BatchMistake(text, INVALID_TIMESTAMP)
-    deltas = [record["offset"] - batch["base_offset"] for record in records]
-    if deltas == list(range(len(deltas))):
-        return None
-    text = f"the offset deltas of the records are {_few(deltas)}, expected {_few(range(len(deltas)))}"
-    return BatchMistake(text, UNKNOWN_SERVER_ERROR if codec else NONE)
-
-
-def _few(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers[:5])) + ", …" * (len(numbers) > 5)
-
-
-def _certain(kind: str, code: int, *, actual: int, expected: int = 0) -> BatchMistake:
-    return BatchMistake(mistake_sentence(kind, Sure.CERTAIN, actual=actual, expected=expected), code)
-
-
 class Reaction(Enum):
     """What a broker does other than respond with an error; the values end a sentence of which it is the subject."""
 
@@ -243,26 +130,129 @@ class Rejection(NamedTuple):
     finding: bool = False
 
 
+def batch_mistake(
+    entries: Sequence[Mapping[str, Any]] | None, findings: Sequence[Sequence[Finding]], version: int,
+    latest: int | None = None, place: Place | None = None,
+) -> Rejection | None:  # fmt: skip
+    """Return what is wrong first in the record set of a partition, None for a valid one.
+
+    `findings` are those of its first entry, and those of all others. `version` is that of the Produce request (3 or
+    higher), `latest` the highest timestamp that the broker takes, milliseconds since 1970.
+    """
+    if entries is None:
+        return Rejection("the records of a produced partition are null", Reaction.SILENCE, place)
+    if not entries:
+        return Rejection("the records of a produced partition are empty", INVALID_RECORD, place)
+    first, others = findings
+    found = _set(entries, first, version) or _header(entries[0], first) or _inside(entries[0], first, latest)
+    if found is None and others:
+        found = Rejection(others[0].text, Reaction.ACCEPT, finding=True)
+    return found._replace(place=place) if found is not None else None
+
+
+def _set(entries: Sequence[Mapping[str, Any]], findings: Sequence[Finding], version: int) -> Rejection | None:
+    """Return what is wrong with a record set that has not exactly one batch, in a codec that the version has."""
+    text, data = findings[0].text if findings else "", entries[0].get("raw", b"")
+    if "partial" in entries[0]:
+        return Rejection(text, INVALID_RECORD, finding=True)
+    readable = len(data) > 16 and int.from_bytes(data[8:12], signed=True) >= 14
+    magic = entries[0].get("magic", data[16] if readable else None)
+    if magic in (0, 1):
+        return Rejection(_certain("message-set", actual=magic), INVALID_RECORD)
+    if "magic" not in entries[0]:
+        return Rejection(text, CORRUPT_MESSAGE, finding=True)
+    if len(entries) > 1 and "partial" not in entries[1]:
+        return Rejection(f"a partition has {count(len(entries), 'batch')}, expected 1", INVALID_RECORD)
+    if entries[0]["attributes"] & CODEC_MASK == ZSTD and version < ZSTD_SINCE:
+        return Rejection(f"Produce v{version} does not support zstd", UNSUPPORTED_CODEC)
+    return None
+
+
+def _header(batch: Mapping[str, Any], findings: Sequence[Finding]) -> Rejection | None:
+    """Return what is wrong in the header of a batch."""
+    number, last, size = batch["records_count"], batch["last_offset_delta"], batch["batch_length"] + FRONT
+    if batch["base_offset"]:
+        return Rejection(_certain("wrong-base-offset", actual=batch["base_offset"]), INVALID_RECORD)
+    if size > LARGEST:
+        return Rejection(f"the batch has {count(size, 'byte')}; message.max.bytes is {LARGEST:,}", MESSAGE_TOO_LARGE)
+    crc = next((one for one in findings if one.kind is Kind.CRC_MISMATCH), None)
+    if crc is not None:
+        return Rejection(crc.text, CORRUPT_MESSAGE, finding=True)
+    broken = next((one for one in findings if one.kind is Kind.MALFORMED_RECORD_SET), None)
+    if broken is not None and (number <= 0 or last != number - 1):
+        return Rejection(broken.text, INVALID_RECORD, finding=True)
+    if number <= 0:
+        return Rejection("the batch has no records", INVALID_RECORD)
+    if last != number - 1:
+        text = _certain("wrong-last-offset-delta", actual=last, expected=number - 1)
+        return Rejection(text, INVALID_RECORD)
+    if batch["producer_id"] >= 0 > batch["base_sequence"]:
+        return Rejection("the batch has a producer id and no base sequence", INVALID_RECORD)
+    if batch["attributes"] & CONTROL:
+        return Rejection("the batch is a control batch, which only brokers write", INVALID_RECORD)
+    return None
+
+
+def _inside(batch: Mapping[str, Any], findings: Sequence[Finding], latest: int | None) -> Rejection | None:
+    """Return what is wrong in the records of a batch. Of a compressed one, brokers do not check record lengths."""
+    codec = batch["attributes"] & CODEC_MASK
+    kinds = Kind.DECOMPRESSION_FAILED, Kind.MALFORMED_RECORD_SET, Kind.UNEXPECTED_NULL
+    broken = next((one for one in findings if one.kind in kinds), None)
+    end: End = INVALID_RECORD
+    if broken is not None:
+        if broken.kind is Kind.DECOMPRESSION_FAILED:
+            end = UNKNOWN_SERVER_ERROR
+        elif codec and isinstance(broken.facts, Stopped) and isinstance(broken.facts.fault, LengthUnfilled):
+            end = Reaction.ACCEPT
+        return Rejection(broken.text, end, finding=True)
+    records = batch.get("records") or ()
+    late = next((one["timestamp"] for one in records if latest is not None and one["timestamp"] > latest), None)
+    if late is not None:
+        text = f"a record has timestamp {late}, more than an hour ahead; expected milliseconds since 1970"
+        return Rejection(text, INVALID_TIMESTAMP)
+    deltas = [record["offset"] - batch["base_offset"] for record in records]
+    if deltas == list(range(len(deltas))):
+        return None
+    text = f"the offset deltas of the records are {_few(deltas)}, expected {_few(range(len(deltas)))}"
+    return Rejection(text, UNKNOWN_SERVER_ERROR if codec else Reaction.ACCEPT)
+
+
+def _few(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers[:5])) + ", …" * (len(numbers) > 5)
+
+
+def _certain(kind: str, *, actual: int, expected: int = 0) -> str:
+    return mistake_sentence(kind, Sure.CERTAIN, actual=actual, expected=expected)
+
+
 def rejections(message: Message, latest: int | None = None) -> list[Rejection]:
     """Return what is wrong in a request that has a known API and version; none for a valid one.
 
     `latest` is the highest timestamp of a record that the broker takes, milliseconds since 1970.
     """
-    parts = list(_partitions(message))
+    parts = list[tuple[str, Place, Any]]()  # the path of each partition's records, the partition, and the records
+    if message.api.name == "Produce" and message.version >= 3:
+        for i, topic in enumerate(message.body.get("topic_data") or ()):
+            name = topic.get("name", topic.get("topic_id"))
+            for j, part in enumerate(topic.get("partition_data") or ()):
+                path = f"topic_data[{i}].partition_data[{j}].records"
+                parts.append((path, (name, part.get("index")), part.get("records")))
     inside = tuple(f"{path}[" for path, _, _ in parts)
     errors = (one for one in message.findings if one.kind.is_error and one.kind is not Kind.ENCODING_MISTAKE)
     outside = (one for one in errors if not one.path.startswith(inside))
-    found = [Rejection(text_beside(one), _end(one), finding=True) for one in outside]
+    found = [
+        Rejection(text_beside(one), Reaction.CLOSE if one.kind in UNREADABLE else Reaction.ACCEPT, finding=True)
+        for one in outside
+    ]
     if any(one.end is Reaction.CLOSE for one in found):
         return found
     found += _rules(message)
     for path, place, records in parts:
         own = [one for one in message.findings if one.path.startswith(f"{path}[")]
         first = [one for one in own if one.path.startswith(f"{path}[0]")]
-        odd = batch_mistake(records, (first, [one for one in own if one not in first]), message.version, latest)
-        if odd is not None:
-            end = Reaction.SILENCE if odd.code is None else odd.code or Reaction.ACCEPT
-            found.append(Rejection(odd.text, end, place, odd.finding))
+        others = [one for one in own if one not in first]
+        odd = batch_mistake(records, (first, others), message.version, latest, place)
+        found += [odd] if odd is not None else []
     return found
 
 
@@ -271,25 +261,19 @@ def text_beside(finding: Finding) -> str:
     return finding.text if isinstance(finding.facts, Stopped) else beside(finding)
 
 
-def _end(finding: Finding) -> Reaction:
-    return Reaction.CLOSE if finding.kind in UNREADABLE else Reaction.ACCEPT
-
-
-def _partitions(message: Message) -> Iterator[tuple[str, Place, Any]]:
-    """Yield the path of each partition's records in a Produce request of batches, the partition, and the records."""
-    if message.api.name != "Produce" or message.version < 3:
-        return
-    for i, topic in enumerate(message.body.get("topic_data") or ()):
-        name = topic.get("name", topic.get("topic_id"))
-        for j, part in enumerate(topic.get("partition_data") or ()):
-            yield f"topic_data[{i}].partition_data[{j}].records", (name, part.get("index")), part.get("records")
-
-
 def _rules(message: Message) -> Iterator[Rejection]:
     """Yield what the values of a request break, though each can be read."""
     api, body = message.api.name, message.body
     if api == "Produce":
-        yield from _produce(body)
+        if body.get("acks") not in (-1, 0, 1):
+            expected = "-1, 0 or 1"
+            text = mistake_sentence("unused-value", Sure.CERTAIN, path="acks", actual=body["acks"], expected=expected)
+            yield Rejection(text, INVALID_ACKS)
+        parts = (part for topic in body["topic_data"] for part in topic["partition_data"])
+        batches = (batch for part in parts for batch in part["records"] or () if "magic" in batch)
+        if body.get("transactional_id") is None and any(batch["attributes"] & 0x10 for batch in batches):
+            text = "a batch belongs to a transaction, and the request has no transactional_id"
+            yield Rejection(text, NOT_AUTHORIZED)
     if api == "ApiVersions" and message.version >= 3:
         for name in ("client_software_name", "client_software_version"):
             if not SOFTWARE.fullmatch(body[name]):
@@ -303,19 +287,6 @@ def _rules(message: Message) -> Iterator[Rejection]:
         yield Rejection("the member offers no protocol", INCONSISTENT_PROTOCOL)
     elif api == "FindCoordinator" and "key_type" in body and body["key_type"] not in (0, 1, 2):
         yield Rejection(f"key_type is {body['key_type']}, expected 0, 1 or 2", INVALID_REQUEST)
-
-
-def _produce(body: Mapping[str, Any]) -> Iterator[Rejection]:
-    if body.get("acks") not in (-1, 0, 1):
-        text = mistake_sentence("unused-value", Sure.CERTAIN, path="acks", actual=body["acks"], expected="-1, 0 or 1")
-        yield Rejection(text, INVALID_ACKS)
-    batches = (
-        batch for topic in body["topic_data"] for part in topic["partition_data"] for batch in part["records"] or ()
-    )
-    if body.get("transactional_id") is None and any(
-        batch["attributes"] & 0x10 for batch in batches if "magic" in batch
-    ):
-        yield Rejection("a batch belongs to a transaction, and the request has no transactional_id", NOT_AUTHORIZED)
 
 
 def is_topic(name: str) -> bool:

@@ -13,7 +13,7 @@ from uuid import UUID
 from ...analysis.compare.messages import inside
 from ...protocol.wire import Api
 from ...protocol.wire.language.payload import OpenedPayload
-from ...protocol.wire.nodes import Field, Node, WireArray, WireStruct
+from ...protocol.wire.nodes import Node, WireArray, WireStruct
 from ...protocol.wire.readings.outline import PartitionOutline, outline
 
 ECHOED: Final = frozenset({
@@ -51,60 +51,40 @@ class RequestedTopics(NamedTuple):
     every: bool
     fill: Callable[[WireStruct, dict[str, Any], Any], None]
 
-    def names_any(self, kind: str) -> bool:
-        """Return whether the request names any topic, or any partition."""
-        return any(row[0 if kind == "topic" else 1] is not None for row in self.rows)
-
 
 def assemble(
-    struct: WireStruct,
-    made: dict[str, Any],
-    sources: Sequence[Mapping[str, Any]],
-    asked: RequestedTopics,
+    struct: WireStruct, made: dict[str, Any], sources: Sequence[Mapping[str, Any]], asked: RequestedTopics,
     topic: Any = None,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Return `made`, which has the topics and partitions that are asked for, filled from recorded answers.
 
     `sources` are those, the closest first: what is no part of a topic is as the first has it. `topic` is the one that
-    `made` is a part of.
+    `made` is a part of. Where all topics are asked for, each is as the closest has it that has no error to tell of it.
     """
     first = sources[0]
     for field in struct.members:
-        kind = keyed(field.node)
-        if kind == "topic" and asked.every:
-            made[field.name] = _union(field, sources, asked)
-            continue
-        if kind is None or not asked.names_any(kind) or not isinstance(made.get(field.name), list):
-            if field.name in first:
-                made[field.name] = first[field.name]
-            continue
+        kind, name = keyed(field.node), field.name
         item = inside(field.node)
-        assert item is not None
-        for each in made[field.name]:
-            key = _key(each, item, asked)
-            found = [
-                other
-                for source in sources
-                for other in source.get(field.name) or ()
-                if isinstance(other, Mapping) and _key(other, item, asked) == key
-            ]
-            if found:
-                assemble(item, each, found, asked, key if kind == "topic" else topic)
-            else:
-                asked.fill(item, each, key if kind == "topic" else topic)
+        named = kind is not None and any(row[0 if kind == "topic" else 1] is not None for row in asked.rows)
+        if item is not None and kind == "topic" and asked.every:
+            whole: dict[Any, Any] = {}
+            for each in (one for source in sources for one in source.get(name) or ()):
+                key = _key(each, item, asked)
+                if key not in whole or (whole[key].get("error_code") and not each.get("error_code")):
+                    whole[key] = each
+            made[name] = list(whole.values())
+        elif item is None or not named or not isinstance(made.get(name), list):
+            made |= {name: first[name]} if name in first else {}
+        else:
+            for each in made[name]:
+                key = _key(each, item, asked)
+                around = key if kind == "topic" else topic
+                others = (one for source in sources for one in source.get(name) or () if isinstance(one, Mapping))
+                if found := [one for one in others if _key(one, item, asked) == key]:
+                    assemble(item, each, found, asked, around)
+                else:
+                    asked.fill(item, each, around)
     return made
-
-
-def _union(field: Field, sources: Sequence[Mapping[str, Any]], asked: RequestedTopics) -> list[Any]:
-    """Return the topics of all recorded answers, each as the closest has it that has no error to tell of it."""
-    item = inside(field.node)
-    assert item is not None
-    found: dict[Any, Any] = {}
-    for topic in (each for source in sources for each in source.get(field.name) or ()):
-        key = _key(topic, item, asked)
-        if key not in found or (found[key].get("error_code") and not topic.get("error_code")):
-            found[key] = topic
-    return list(found.values())
 
 
 def keyed(node: Node) -> str | None:
@@ -158,27 +138,21 @@ def for_member(api: Api, body: dict[str, Any], asked: Mapping[str, Any]) -> dict
     if body.get("error_code"):
         return body
     if api.name == "JoinGroup":
-        return _joined(body, asked)
-    return _synced(body, asked) if api.name == "SyncGroup" else body
-
-
-def _joined(body: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    offered = {one["name"]: one["metadata"] for one in asked.get("protocols") or ()}
-    if not offered:
-        return body
-    name = body["protocol_name"] if body.get("protocol_name") in offered else next(iter(offered))
-    members = [
-        {**one, "metadata": offered[name]} if one["member_id"] == body["member_id"] else one
-        for one in body.get("members") or ()
-    ]
-    own = {"protocol_type": asked["protocol_type"]} if "protocol_type" in body else {}
-    return body | own | {"protocol_name": name, "members": members}
-
-
-def _synced(body: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    sent = (one["assignment"] for one in asked.get("assignments") or () if one["member_id"] == asked["member_id"])
-    own = {name: asked[name] for name in ("protocol_type", "protocol_name") if name in body and asked.get(name)}
-    return body | own | {"assignment": next(sent, body["assignment"])}
+        offered = {one["name"]: one["metadata"] for one in asked.get("protocols") or ()}
+        if not offered:
+            return body
+        name = body["protocol_name"] if body.get("protocol_name") in offered else next(iter(offered))
+        members = [
+            {**one, "metadata": offered[name]} if one["member_id"] == body["member_id"] else one
+            for one in body.get("members") or ()
+        ]
+        own = {"protocol_type": asked["protocol_type"]} if "protocol_type" in body else {}
+        return body | own | {"protocol_name": name, "members": members}
+    if api.name == "SyncGroup":
+        sent = (one["assignment"] for one in asked.get("assignments") or () if one["member_id"] == asked["member_id"])
+        own = {name: asked[name] for name in ("protocol_type", "protocol_name") if name in body and asked.get(name)}
+        return body | own | {"assignment": next(sent, body["assignment"])}
+    return body
 
 
 def base(key: int, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,7 +174,7 @@ def commits(
     """
     rows: dict[Any, Mapping[str, Any]] = {}
     for source in sources:
-        for topic in (one for part in _groups(source) for one in part.get("topics") or ()):
+        for topic in (one for part in source.get("groups", (source,)) for one in part.get("topics") or ()):
             for part in topic["partitions"]:
                 rows.setdefault((_name(topic, names), part["partition_index"]), part)
     if "groups" not in body:
@@ -223,22 +197,14 @@ def _committed(
     made = []
     for topic in asked["topics"]:
         name, numbers = _name(topic, names), topic["partition_indexes"]
-        unknown = isinstance(name, UUID)
-        parts = [dict(rows.get((name, number)) or _uncommitted(number, unknown=unknown)) for number in numbers]
+        nothing = {
+            "committed_offset": -1, "committed_leader_epoch": -1, "metadata": "",
+            "error_code": UNKNOWN_TOPIC_ID if isinstance(name, UUID) else 0,
+        }  # fmt: skip
+        parts = [dict(rows.get((name, number)) or {"partition_index": number, **nothing}) for number in numbers]
         key = "topic_id" if "topic_id" in topic else "name"
         made.append({key: topic[key], "partitions": parts})
     return {"topics": made}
-
-
-def _uncommitted(number: int, *, unknown: bool) -> dict[str, Any]:
-    return {
-        "partition_index": number, "committed_offset": -1, "committed_leader_epoch": -1, "metadata": "",
-        "error_code": UNKNOWN_TOPIC_ID if unknown else 0,
-    }  # fmt: skip
-
-
-def _groups(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from body.get("groups", (body,))
 
 
 def _name(topic: Mapping[str, Any], names: Mapping[UUID, str]) -> Any:

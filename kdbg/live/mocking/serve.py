@@ -11,9 +11,8 @@ from typing import cast
 
 from ...capture.packet import Endpoint
 from ...exchanges.engine.requests import read_header
-from ..broker_server import BrokerServer
 from ..frames import FRONT, SIZE, Decision, Frames
-from ..listeners import Addresses, Listening
+from ..listeners import Addresses, BrokerServer, Listening
 from ..session import Tap
 from .answers import Answers, Reply
 from .recording import Recording
@@ -53,11 +52,6 @@ class Mock(BrokerServer["Talk"]):
         talk = Talk(self, broker)
         self._begin(talk, talk, sock, HANDSHAKE)
 
-    def opened(self, talk: Talk) -> int:
-        """Take note of a connection, and return its number."""
-        self.connections += 1
-        return self.connections
-
     def ended(self, talk: Talk) -> None:
         """Take note that a connection has ended."""
         self._sessions.discard(talk)
@@ -92,7 +86,8 @@ class Talk(asyncio.Protocol):
         self.is_connected = True
         peer = transport.get_extra_info("peername")
         self._client = peer[:2] if peer is not None else self._client
-        self._number = self._mock.opened(self)
+        self._mock.connections += 1
+        self._number = self._mock.connections
 
     def data_received(self, data: bytes) -> None:
         if self._transport.is_closing():

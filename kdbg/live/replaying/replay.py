@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...analysis.compare.answers import Judge, ReplayedRequest, Verdict, shared_groups, worth_asking_again
 from ...analysis.compare.broker_assigned import NODE
 from ...errors import BuildError, ClientError, KdbgError
 from ...exchanges.messages.exchange import Exchange
 from ...protocol import grammars
-from ..client import Cluster, Settings
 from ..client.bodies import waits
+from ..client.cluster import Cluster
 from ..client.connection import Connection, Tap
 from ..client.pool import Pool
 from ..client.routes import route
-from ..client.settings import Address
-from .plan import Plan, ReplayStep, Talk
-from .request_adapter import Sent, TopicShape, Words, brokers_in, nearest
+from ..client.settings import Address, Settings
+from .plan import Plan, ReplayStep, Sent, Talk, TopicShape, Words, brokers_in, nearest
 
 PAUSE, LONGEST = 0.05, 1.0
 """Seconds before a request is sent again whose answer is not the last word: at first, and at most."""
@@ -31,23 +30,21 @@ SLACK = 1.0
 CREATE_TOPICS, ALREADY_THERE = 19, 36
 
 
-class How(NamedTuple):
-    """How to send: `speed` times as fast as in the capture, None for as fast as answers come."""
-
-    speed: float | None = 1.0
-    create: dict[str, TopicShape] | None = None
-
-
 class Replay:
-    """One run. `show` gets each outcome, in the order of the plan; `say` what a person should know."""
+    """One run. `show` gets each outcome, in the order of the plan; `say` what a person should know.
+
+    Requests are sent `speed` times as fast as in the capture, None for as fast as answers come. `create` are the topics
+    to make.
+    """
 
     outcomes: int = 0
 
     def __init__(
-        self, plan: Plan, bootstrap: str, settings: Settings, judge: Judge, how: How, *,
+        self, plan: Plan, bootstrap: str, settings: Settings, judge: Judge, *,
+        speed: float | None = 1.0, create: Mapping[str, TopicShape] | None = None,
         show: Callable[[ReplayStep, ReplayedRequest], None], say: Callable[[str], None], tap: Tap | None = None,
     ) -> None:  # fmt: skip
-        self.plan, self.settings, self.judge, self.how = plan, settings, judge, how
+        self.plan, self.settings, self.judge, self.speed, self.create = plan, settings, judge, speed, create
         self._show, self._say, self._tap = show, say, tap
         self._cluster = Cluster(bootstrap, settings, note=say)
         self._words = Words(judge.known, self._cluster.topic_ids.get)
@@ -65,19 +62,21 @@ class Replay:
         """Send all; raise `ClientError` where no broker can be reached at all."""
         async with self._cluster:
             await self._begin()
+            start = asyncio.get_running_loop().time()
             try:
-                await self._send_all()
+                async with asyncio.TaskGroup() as self._tasks:
+                    for step in self.plan.steps:
+                        if self.speed is not None:
+                            due = start + step.at / 1e9 / self.speed
+                            await asyncio.sleep(due - asyncio.get_running_loop().time())
+                        while not self.plan.is_due(step):  # an answer that it follows from has not come
+                            self._news.clear()
+                            await self._news.wait()
+                        await self._take(step)
             except BaseExceptionGroup as group:
                 raise group.exceptions[0] from None
             finally:
                 await asyncio.gather(*(pool.close() for pool in self._pools.values()), return_exceptions=True)
-
-    async def _send_all(self) -> None:
-        start = asyncio.get_running_loop().time()
-        async with asyncio.TaskGroup() as self._tasks:
-            for step in self.plan.steps:
-                await self._when_due(step, start)
-                await self._take(step)
 
     # Before the first request
 
@@ -93,10 +92,10 @@ class Replay:
                 here = now[place % len(now)]
                 self.judge.known.note(NODE, {}, node, here)
                 self._homes[before[node]] = self._cluster.brokers[here]
-        if self.how.create:
-            await self._create(self.how.create)
+        if self.create:
+            await self._create(self.create)
 
-    async def _create(self, topics: dict[str, TopicShape]) -> None:
+    async def _create(self, topics: Mapping[str, TopicShape]) -> None:
         """Create topics, where a broker lets them be created, and wait until each has a leader."""
         api = grammars.by_key(CREATE_TOPICS)
         if api.key not in await self._cluster.versions(await self._cluster.any()):
@@ -124,76 +123,60 @@ class Replay:
 
     # One request after the other
 
-    async def _when_due(self, step: ReplayStep, start: float) -> None:
-        """Wait until a step's time has come, and all answers that it follows from."""
-        if self.how.speed is not None:
-            due = start + step.at / 1e9 / self.how.speed
-            await asyncio.sleep(due - asyncio.get_running_loop().time())
-        while not self.plan.is_due(step):
-            self._news.clear()
-            await self._news.wait()
-
     async def _take(self, step: ReplayStep) -> None:
         """Send a step; what comes of it is waited for beside."""
         exchange = step.exchange
         outcome = ReplayedRequest(exchange, Verdict.UNCOMPARED, exchange.version)
-        if step.left_out or step.unfit:
-            outcome.why = step.left_out or step.unfit
-            outcome.verdict = Verdict.UNCOMPARED if step.left_out else Verdict.FAILED
-            self._done(step, outcome)
-            await self._close(step)
-            return
         try:
-            sent, connection = await self._prepare(step)
-            outcome.version, outcome.lost = sent.version, sent.lost
-            assert exchange.api is not None
-            future = connection.send(exchange.api, sent.version, sent.body)
+            if step.left_out or step.unfit:
+                outcome.why = step.left_out or step.unfit
+                outcome.verdict = Verdict.UNCOMPARED if step.left_out else Verdict.FAILED
+            else:
+                sent, connection = await self._prepare(step)
+                outcome.version, outcome.lost = sent.version, sent.lost
+                assert exchange.api is not None
+                future = connection.send(exchange.api, sent.version, sent.body)
+                if step.waits:
+                    self._tasks.create_task(self._answer(step, outcome, sent, connection, future))
+                    return
+                outcome.why = NO_ANSWER if exchange.answered else NOT_DUE
         except (ClientError, BuildError) as error:
             outcome.verdict, outcome.why = Verdict.FAILED, str(error)
-            self._done(step, outcome)
-            await self._close(step)
-            return
-        if not step.waits:
-            outcome.why = NO_ANSWER if exchange.answered else NOT_DUE
-            self._done(step, outcome)
-            await self._close(step)
-            return
-        self._tasks.create_task(self._answer(step, outcome, sent, connection, future))
+        await self._done(step, outcome)
 
     async def _prepare(self, step: ReplayStep) -> tuple[Sent, Connection]:
         """Return what to send for a step, and where; raise `ClientError` or `BuildError` where that cannot be."""
         exchange = step.exchange
-        pool = self._pool(step)
-        home = await self._home(exchange)
+        pool = self._pools.get(step.talk)
+        if pool is None:  # the connections that stand for a captured one: one to each broker that is needed
+            settings = replace(self.settings, client_id=exchange.client_id)
+            pool = self._pools[step.talk] = Pool(
+                settings, self._cluster.bootstrap, self._cluster.topics, trace=lambda line: None, note=self._say,
+                seen=None, tap=self._tap, fallback=False,
+            )  # fmt: skip
+        home = self._homes.get(exchange.peers.broker) or await self._cluster.any()
         versions = await self._cluster.versions(home)
         await self._learn_topics(step)
         for producer, epoch, transactional_id in self._words.unknown_producers(exchange):
-            await self._adopt(producer, epoch, transactional_id)
+            body = {"transactional_id": transactional_id, "transaction_timeout_ms": 60_000}
+            answer = await self._cluster.send("InitProducerId", body)
+            message = answer.response.message() if answer.response is not None else None
+            if message is not None and not message.body.get("error_code"):
+                self._words.note_producer(producer, epoch, message.body["producer_id"], message.body["producer_epoch"])
         sent = self._words.say(exchange, versions)
         assert exchange.api is not None
-        where = await self._where(home, exchange, sent)
+        where = home
+        if len(self._cluster.brokers) > 1 and (belongs := route(exchange.api, sent.body)).kind != "any":
+            where = await self._cluster.belonging(belongs)
         if where != home and (told := await self._cluster.versions(where)) != versions:
             sent = self._words.say(exchange, told)
         return sent, await pool.connect(where)
-
-    async def _home(self, exchange: Exchange) -> Address:
-        """Return the broker that stands for the one at the other end of a captured connection."""
-        broker = exchange.peers.broker
-        return self._homes.get(broker) or await self._cluster.any()
-
-    async def _where(self, home: Address, exchange: Exchange, sent: Sent) -> Address:
-        """Return the broker that a request belongs to, in a cluster of several."""
-        assert exchange.api is not None
-        if len(self._cluster.brokers) < 2:
-            return home
-        belongs = route(exchange.api, sent.body)
-        return home if belongs.kind == "any" else await self._cluster.belonging(belongs)
 
     async def _learn_topics(self, step: ReplayStep) -> None:
         """Ask for the ids of topics that a request or its answer names by ids of then, or now has to."""
         exchange = step.exchange
         wanted = self._words.unknown_topics(exchange)
-        home = await self._home(exchange)
+        home = self._homes.get(exchange.peers.broker) or await self._cluster.any()
         assert exchange.api is not None
         with suppress(BuildError):
             version = nearest(exchange.api, exchange.version, await self._cluster.versions(home))
@@ -204,35 +187,12 @@ class Replay:
             if name in self._cluster.topic_ids:
                 self._words.note_topic(name, self._cluster.topic_ids[name])
 
-    async def _adopt(self, producer: int, epoch: int, transactional_id: str | None) -> None:
-        """Ask for a producer in place of one that the capture does not show being handed out."""
-        body = {"transactional_id": transactional_id, "transaction_timeout_ms": 60_000}
-        exchange = await self._cluster.send("InitProducerId", body)
-        message = exchange.response.message() if exchange.response is not None else None
-        if message is not None and not message.body.get("error_code"):
-            self._words.note_producer(producer, epoch, message.body["producer_id"], message.body["producer_epoch"])
-
-    def _pool(self, step: ReplayStep) -> Pool:
-        """Return the connections of now that stand for a captured one: one to each broker that is needed."""
-        found = self._pools.get(step.talk)
-        if found is None:
-            settings = replace(self.settings, client_id=step.exchange.client_id)
-            found = self._pools[step.talk] = Pool(
-                settings, self._cluster.bootstrap, self._cluster.topics, trace=lambda line: None, note=self._say,
-                seen=None, tap=self._tap, fallback=False,
-            )  # fmt: skip
-        return found
-
     # Answers
 
     async def _answer(
-        self,
-        step: ReplayStep,
-        outcome: ReplayedRequest,
-        sent: Sent,
-        connection: Connection,
+        self, step: ReplayStep, outcome: ReplayedRequest, sent: Sent, connection: Connection,
         future: asyncio.Future[Exchange],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Wait for an answer, and compare it; where it is not the last word, send the request once more."""
         old, loop = step.exchange, asyncio.get_running_loop()
         patience, pause = loop.time() + self.settings.timeout, PAUSE
@@ -261,11 +221,13 @@ class Replay:
             outcome.verdict = Verdict.DIFFERS if differences else Verdict.SAME
         except (ClientError, BuildError) as error:
             outcome.verdict, outcome.why = Verdict.FAILED, str(error)
-        self._done(step, outcome)
-        await self._close(step)
+        await self._done(step, outcome)
 
-    def _done(self, step: ReplayStep, outcome: ReplayedRequest) -> None:
-        """Tell of an outcome, after those of all steps before it; whoever waits for its answer need not any more."""
+    async def _done(self, step: ReplayStep, outcome: ReplayedRequest) -> None:
+        """Tell of an outcome, after those of all steps before it; whoever waits for its answer need not any more.
+
+        Hang up once nothing more is to be said on its captured connection.
+        """
         if step.waits:
             self.plan.answered(step)
         self._news.set()
@@ -274,9 +236,6 @@ class Replay:
             self.outcomes += 1
             self._show(self.plan.steps[self._next], self._ready.pop(self._next))
             self._next += 1
-
-    async def _close(self, step: ReplayStep) -> None:
-        """Hang up once nothing more is to be said on a captured connection."""
         self._left[step.talk] -= 1
         if not self._left[step.talk] and step.talk in self._pools:
             with suppress(KdbgError):

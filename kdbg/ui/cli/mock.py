@@ -67,7 +67,7 @@ def command(
     from ...live.client.settings import addresses
     from ...live.listeners import Listening
     from ...live.mocking.recording import NOTHING, Recording
-    from ...live.packet_tap import SavingTap
+    from ...live.proxy import SavingTap
     from ...views.render.values import escape
     from .runner import Runner
 

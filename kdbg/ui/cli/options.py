@@ -21,7 +21,7 @@ from . import DEFINITIONS
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from ...live.files import Rotation
+    from ...live.bounded_pipe import Rotation
     from ...payloads.schemas import ForTopic, Ids
     from ...payloads.values.chosen import Choice, ReadBytes
     from ...payloads.values.value import Part
@@ -65,7 +65,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 
 def rotation(text: str) -> Rotation:
     """Parse the size of files, and how many are kept: 100MB*10."""
-    from ...live.files import Rotation
+    from ...live.bounded_pipe import Rotation
 
     size, _, files = text.partition("*")
     if not files.strip().isdigit() or not int(files):

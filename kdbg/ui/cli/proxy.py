@@ -109,10 +109,9 @@ def command(
 
 def take_proxy_options(options: dict[str, Any]) -> ProxyOptions:
     """Take the proxy's own options out of those given; raise `InputError` for what cannot be."""
-    from ...live.client.reach import context, made_context, server_context
+    from ...live.client.reach import made_context, server_context
     from ...live.client.settings import Settings, addresses
     from ...live.listeners import Listening
-    from ...live.proxy import Upstream
     from .relay import ProxyOptions
 
     broker = options.pop("broker") or os.environ.get("KDBG_BROKER")
@@ -131,11 +130,7 @@ def take_proxy_options(options: dict[str, Any]) -> ProxyOptions:
     return ProxyOptions(
         brokers=broker,
         listening=Listening(host, port, advertise, clients),
-        upstream=Upstream(
-            tls=context(secure) if secure else None,
-            server_name=secure.server_name if secure else "",
-            settings=Settings(tls=secure, sasl=said_sasl, trust_advertised=bool(said.trust_advertised)),
-        ),
+        settings=Settings(tls=secure, sasl=said_sasl, trust_advertised=bool(said.trust_advertised)),
         change=not options.pop("keep_addresses"),
         rules=rules_of(options.pop("faults"), options.pop("fault_files")),
         seed=options.pop("seed"),

@@ -17,20 +17,18 @@ import orjson
 
 from ...errors import CaptureError, KdbgError
 from ...exchanges.messages.exchange import Exchange
-from ...live.bounded_pipe import Outflow
-from ...live.client.settings import addresses, is_local
-from ...live.faults import Applied, Faults, Meddling
-from ...live.files import Files
+from ...live.bounded_pipe import Files, Outflow
+from ...live.client.mock import mock_cluster
+from ...live.client.settings import Settings, addresses, is_local
+from ...live.faults import Applied, Faults
 from ...live.holds import End, Office
 from ...live.listeners import Listening
-from ...live.packet_tap import PipeTap, SavingTap, Taps
-from ...live.proxy import Proxy, Upstream
+from ...live.proxy import PipeTap, Proxy, SavingTap
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import FaultDone
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED
-from .send.session import addresses as clusters
 
 PATIENCE = 5.0
 """Seconds in which the display must take some of what is left when the proxy ends."""
@@ -59,7 +57,7 @@ class ProxyOptions:
 
     brokers: str
     listening: Listening
-    upstream: Upstream
+    settings: Settings
     change: bool
     rules: tuple[str, ...]
     seed: int | None
@@ -144,7 +142,7 @@ def in_child(options: ProxyOptions, pipes: Pipes, started: Callable[[], None]) -
 def relay(options: ProxyOptions, pipes: Pipes | None) -> int:
     """Relay until a signal comes, or nobody looks any more; return the exit status."""
     with ExitStack() as stack:
-        brokers = addresses(stack.enter_context(clusters(options.brokers)))
+        brokers = addresses(stack.enter_context(mock_cluster(options.brokers)))
         log = stack.enter_context(FaultLog(options.fault_log, pipes.marks if pipes is not None else None))
         log.warn = tell = log.say if pipes is not None and pipes.control is not None else say
         saved = SavingTap(options.write, lambda line: tell(escape(line))) if options.write is not None else None
@@ -172,9 +170,8 @@ async def serve(
     pipe = PipeTap(out) if out is not None else None
     taps = [tap for tap in (pipe, saved) if tap is not None]
     proxy = Proxy(
-        options.listening, options.upstream, tap=Taps(taps) if taps else None, change=options.change,
-        faults=(lambda peers: Meddling(faults, peers)) if faults is not None else (lambda peers: None),
-        say=lambda line: tell(escape(line)), desk=office.desk if office is not None else None,
+        options.listening, options.settings, taps=taps, change=options.change,
+        faults=faults, say=lambda line: tell(escape(line)), desk=office.desk if office is not None else None,
         most=options.max_brokers,
     )  # fmt: skip
     proxy.listen(brokers)

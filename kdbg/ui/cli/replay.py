@@ -81,11 +81,11 @@ def command(
     from ...analysis.compare.answers import Judge
     from ...analysis.compare.value_mapping import Counterparts
     from ...budget import MEMORY
-    from ...live.replaying.plan import Plan
-    from ...live.replaying.replay import How, Replay
-    from ...live.replaying.request_adapter import wanted
+    from ...live.client.mock import mock_cluster
+    from ...live.replaying.plan import Plan, wanted
+    from ...live.replaying.replay import Replay
     from .runner import Runner
-    from .send.session import addresses, tap
+    from .send.session import tap
 
     look = take_look(options)
     broker, settings = reach(SendOptions(**options | {"client_id": None, "max_response": LARGEST}))
@@ -102,12 +102,14 @@ def command(
     if not (runner.has_read and runner.is_complete):
         return runner.status
     look = look if sys.stdout.isatty() else replace(look, long_lines=True)
-    with addresses(broker) as bootstrap, tap(write) as tapped:
+    with mock_cluster(broker) as bootstrap, tap(write) as tapped:
         shown = ReplayOutput(plan, captures, format, look)
         judge = Judge(Counterparts(names), secrets=look.show_secrets, values=not look.hide_values)
         steps = plan.order().steps
-        how = How(None if isinstance(speed, str) else speed, wanted(steps, names) if create_topics else None)
-        replay = Replay(plan, bootstrap, settings, judge, how, show=shown.show, say=shown.say, tap=tapped)
+        replay = Replay(
+            plan, bootstrap, settings, judge, speed=None if isinstance(speed, str) else speed,
+            create=wanted(steps, names) if create_topics else None, show=shown.show, say=shown.say, tap=tapped,
+        )  # fmt: skip
         return shown.through(replay)
 
 

@@ -33,7 +33,7 @@ from ..reencode import guarded
 from .api_options import TIMES, repeated, required
 
 if TYPE_CHECKING:
-    from ....live.client import Cluster
+    from ....live.client.cluster import Cluster
 
 TRIES, PAUSE = 6, 0.1
 """How often, and how long after the first time, a topic's partitions are asked for: a new one has none at first."""

@@ -28,7 +28,8 @@ from .request import Request
 from .session import Screen, codes_of, errors_of
 
 if TYPE_CHECKING:
-    from ....live.client import Cluster, Connection
+    from ....live.client.cluster import Cluster
+    from ....live.client.connection import Connection
 
 PERCENTILES = (50, 90, 99)
 PAUSE, PATIENCE = 0.1, 6

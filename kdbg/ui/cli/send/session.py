@@ -18,9 +18,9 @@ from ....errors import BuildError, ClientError, InputError
 from ....exchanges.engine.requests import RequestHeader, begins
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
 from ....exchanges.messages.peers import Peers, endpoint
-from ....live.client import Connection
 from ....live.client.cluster import Cluster
-from ....live.client.mock import is_mock, mock_cluster
+from ....live.client.connection import Connection
+from ....live.client.mock import mock_cluster
 from ....live.client.settings import Settings
 from ....protocol.findings.amounts import count
 from ....protocol.grammars.errors import error_name
@@ -157,7 +157,7 @@ def session(options: SendOptions, rounds: Rounds) -> int:
 
 def spoken(options: SendOptions, broker: str, settings: Settings, rounds: Rounds, screen: Screen) -> int:
     """Speak with the broker, and show what was said; return the exit status."""
-    with addresses(broker) as bootstrap, tap(options.write) as tapped:
+    with mock_cluster(broker) as bootstrap, tap(options.write) as tapped:
 
         async def run() -> None:
             async with Cluster(
@@ -182,16 +182,6 @@ def spoken(options: SendOptions, broker: str, settings: Settings, rounds: Rounds
         finally:
             screen.writer.flush()
     return screen.status
-
-
-@contextmanager
-def addresses(broker: str) -> Iterator[str]:
-    """Yield the brokers' addresses; for `mock:`, start a mock cluster that lives as long as the context."""
-    if not is_mock(broker):
-        yield broker
-        return
-    with mock_cluster(broker) as bootstrap:
-        yield bootstrap
 
 
 @contextmanager

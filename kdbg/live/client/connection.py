@@ -10,12 +10,13 @@ import asyncio
 import itertools
 import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, cast
 from uuid import UUID
 
 from ...errors import ClientError, Closed, WrongAnswer
+from ...exchanges.engine.in_flight import InFlight
 from ...exchanges.engine.pairing import Pairing
 from ...exchanges.engine.requests import RequestHeader
 from ...exchanges.messages.exchange import CapturedMessage, Exchange, Known
@@ -38,11 +39,12 @@ _size = struct.Struct(">i")
 _numbers = itertools.count(1)
 
 
-class _Patient(Pairing):
+class _Unbounded(InFlight):
     """Gives no request up for want of room: how many may wait is up to whoever sends them."""
 
-    def make_room(self) -> None:
+    def surplus(self) -> Iterator[Exchange]:
         """Keep them all."""
+        return iter(())
 
 
 class Connection(asyncio.Protocol):
@@ -243,7 +245,8 @@ class Connection(asyncio.Protocol):
         self.broker = (transport.get_extra_info("peername") or self.broker)[:2]
         self.number = next(_numbers)
         peers = Peers(self.number, self.client, self.broker)
-        self._conversation = _Patient(peers, self._deliver, whole=True, known=self._known or Known.nothing())
+        known = self._known or Known.nothing()
+        self._conversation = Pairing(peers, self._deliver, whole=True, known=known, in_flight=_Unbounded())
 
     def data_received(self, data: bytes) -> None:
         if self._failure is not None:

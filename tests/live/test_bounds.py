@@ -15,6 +15,7 @@ import pytest
 
 from kdbg.budget import MEMORY, SMALL
 from kdbg.capture import frames
+from kdbg.capture.pcapng import Counted
 from kdbg.live import bounded_pipe as overflow
 from kdbg.live.bounded_pipe import Outflow, Overflow
 from kdbg.live.frames import Load
@@ -229,7 +230,7 @@ def test_there_is_room_again_once_half_has_gone(pipe: tuple[int, int]) -> None:
     assert out.size == size, "what is missing is told once"
     out.dropped = 1
     out.tell(6)
-    assert out.size == size + len(frames.statistics(0, 6, frames.Counted(1, 2, 3)))
+    assert out.size == size + len(frames.statistics(0, 6, Counted(1, 2, 3)))
 
 
 # Brokers and descriptors

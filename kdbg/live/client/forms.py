@@ -89,7 +89,8 @@ def fetch(
     version: int, *, topic: str, partition: int = 0, offset: int | str = "earliest", max_bytes: int = MAX_BYTES,
     min_bytes: int = 1, max_wait: int = MAX_WAIT_MS, read_committed: bool = False,
 ) -> Body:  # fmt: skip
-    place = {"partition": partition, "fetch_offset": known(offset), "partition_max_bytes": max_bytes}
+    at = offset if isinstance(offset, int) else 0  # a word (earliest, latest) that was not looked up
+    place = {"partition": partition, "fetch_offset": at, "partition_max_bytes": max_bytes}
     body: Body = {"max_wait_ms": max_wait, "min_bytes": min_bytes, "topics": [{"topic": topic, "partitions": [place]}]}
     if version >= 3:
         body["max_bytes"] = max_bytes
@@ -246,11 +247,6 @@ FORMS: dict[str, Callable[..., Body]] = {
     )
 }  # fmt: skip
 """The APIs that have options of their own, in the order of their keys."""
-
-
-def known(offset: int | str) -> int:
-    """Return an offset as a number: 0 for a word (earliest, latest) that was not looked up."""
-    return offset if isinstance(offset, int) else 0
 
 
 def subscription(topics: Words) -> bytes:

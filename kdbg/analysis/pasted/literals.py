@@ -264,7 +264,12 @@ def literal_at(text: str, start: int) -> tuple[Take | None, int]:
     pieces, cut, at = [], False, start
     marked = False
     while found is not None:
-        inner, end, closed = _inner(text, found)
+        quote, begin = found["quote"], found.end()  # it ends on its line, but for one in backticks
+        pattern = rf"(?:[^{quote}\\\n]|\\.)*+" if quote != "`" else r"[^`]*+"
+        inside = re.compile(pattern, re.DOTALL).match(text, begin, begin + LONGEST)
+        assert inside is not None, "it may be empty"
+        inner, closed = inside[0], text.startswith(quote, inside.end())
+        end = inside.end() + closed
         long_hex = len(inner) >= 16 and HEX.fullmatch(inner.rstrip(" .…")) is not None
         if not closed and (len(ESCAPES.findall(inner)) < 4 and not long_hex):
             break
@@ -279,16 +284,6 @@ def literal_at(text: str, start: int) -> tuple[Take | None, int]:
     if take is not None and cut:
         take = replace(take, end=at, cut=True)
     return take, at
-
-
-def _inner(text: str, found: re.Match[str]) -> tuple[str, int, bool]:
-    """Return what stands inside a literal, where it ends, and whether it is closed: on its line, but for backticks."""
-    quote, begin = found["quote"], found.end()
-    pattern = rf"(?:[^{quote}\\\n]|\\.)*+" if quote != "`" else r"[^`]*+"
-    inner = re.compile(pattern, re.DOTALL).match(text, begin, begin + LONGEST)
-    assert inner is not None, "it may be empty"
-    closed = text.startswith(quote, inner.end())
-    return inner[0], inner.end() + closed, closed
 
 
 def _of_pieces(pieces: list[str], marked: bool, start: int, end: int) -> Take | None:

@@ -264,8 +264,17 @@ class ResponseSide(FramedDirection):
         if end - start < 4:
             return False
         exchange = self.pairing.expected(_correlation_id(data, start)[0])
-        if exchange is None:
-            return self._prove_unasked(data, start, end, final)
+        if exchange is None:  # some response, sound, in front of the next one; or the next one itself
+            number = _correlation_id(data, start)[0]
+            due = self._newest is not None and number == beyond(self._newest, 1)
+            alone = final and end == len(data) and start == 4 and self._midstream and not self._heard
+            if not (due or alone) and end + 8 > len(data):
+                return None
+            if not (due or alone):
+                size, following = _size_and_correlation_id(data, end)
+                if not (4 <= size <= MAX_FRAME and 0 < steps(number, following) <= AHEAD):
+                    return False
+            return end - start <= MAX_TOKEN and fits_any(bytes(data[start:end]))
         if exchange.api is None:
             return False
         if not exchange.correlation_id and not exchange.api.reads("response", exchange.version):
@@ -275,19 +284,6 @@ class ResponseSide(FramedDirection):
             return True
         followed = self._followed(data, end, final)
         return may_fit(exchange.api, exchange.version, "response", frame) if followed else followed
-
-    def _prove_unasked(self, data: Buffer, start: int, end: int, final: bool) -> bool | None:
-        """Return whether this is some response, sound, in front of the next one; or the next one itself."""
-        correlation_id = _correlation_id(data, start)[0]
-        if self._newest is None or correlation_id != beyond(self._newest, 1):
-            if final and end == len(data) and start == 4 and self._midstream and not self._heard:
-                return end - start <= MAX_TOKEN and fits_any(bytes(data[start:end]))
-            if end + 8 > len(data):
-                return None
-            size, following = _size_and_correlation_id(data, end)
-            if not (4 <= size <= MAX_FRAME and 0 < steps(correlation_id, following) <= AHEAD):
-                return False
-        return end - start <= MAX_TOKEN and fits_any(bytes(data[start:end]))
 
     def _followed(self, data: Buffer, end: int, final: bool) -> bool | None:
         """Return whether an expected response begins here, or, if `final`, nothing; None: more bytes are needed."""

@@ -93,23 +93,6 @@ FORMS: dict[ValueForm, Callable[[Any, Filter], Any]] = {
 """Form by form what takes a value."""
 
 
-def parse_value(name: str, value: Any) -> Any:
-    """Return a value in the form that its filter keeps; raise `InputError` where it has none."""
-    if name not in FILTERS:
-        import difflib
-
-        near = difflib.get_close_matches(name, FILTERS, n=1)
-        raise InputError(
-            f"unknown filter {name!r}; " + (f"did you mean {near[0]}?" if near else f"use one of {', '.join(FILTERS)}")
-        )
-    one = FILTERS[name]
-    try:
-        return None if value is None else FORMS[one.form](value, one)
-    except (TypeError, ValueError):
-        wanted = " or ".join([one.form.value, *map(repr, one.words)])
-        raise InputError(f"invalid value {value!r} of {name}: expected {wanted}") from None
-
-
 MOST = 1000
 """Different values that are remembered: a hostile capture may hold any number of them."""
 LONGEST = 64
@@ -189,9 +172,22 @@ class Filters:
     given: Mapping[str, Any]
 
     def __init__(self, **given: Unpack[Options]) -> None:
-        found = {name: parse_value(name, value) for name, value in given.items()}
-        nothing: tuple[Any, ...] = (None, frozenset(), ())
-        says = {name: one for name, one in found.items() if one is not False and one not in nothing}
+        says: dict[str, Any] = {}
+        for name, value in given.items():
+            if name not in FILTERS:
+                import difflib
+
+                near = difflib.get_close_matches(name, FILTERS, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(FILTERS)}"
+                raise InputError(f"unknown filter {name!r}; {hint}")
+            one = FILTERS[name]
+            try:
+                taken = None if value is None else FORMS[one.form](value, one)
+            except (TypeError, ValueError):
+                wanted = " or ".join([one.form.value, *map(repr, one.words)])
+                raise InputError(f"invalid value {value!r} of {name}: expected {wanted}") from None
+            if taken is not None and taken is not False and taken not in (frozenset(), ()):
+                says[name] = taken
         object.__setattr__(self, "given", says)
 
     def __getattr__(self, name: str) -> Any:

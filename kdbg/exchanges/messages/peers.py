@@ -64,16 +64,10 @@ def endpoint(end: End) -> str:
     return f"[{end[0]}]:{end[1]}" if ":" in end[0] else f"{end[0]}:{end[1]}"
 
 
-def endpoint_text(end: End) -> str | None:
-    """Return the same, None for an end that nobody names."""
-    return endpoint(end) if end[0] else None
-
-
 def connection_object(peers: Peers) -> dict[str, Any]:
     """Return a connection as JSON has it; with what is known of its TLS and of a proxy, if any."""
-    found: dict[str, Any] = {
-        "client": endpoint_text(peers.client), "broker": endpoint_text(peers.broker), "id": peers.number,
-    }  # fmt: skip
+    client, broker = (endpoint(end) if end[0] else None for end in (peers.client, peers.broker))
+    found: dict[str, Any] = {"client": client, "broker": broker, "id": peers.number}
     if (tls := peers.tls) is not None:
         said = {"version": tls.version, "cipher": tls.cipher, "server_name": tls.server_name or None}
         found["tls"] = {**said, "protocols": list(tls.protocols)}

@@ -88,10 +88,9 @@ def entry_without(entry: Mapping[str, Any]) -> dict[str, Any]:
 def headers_without(headers: Iterable[Header]) -> list[Header]:
     """Return headers with their keys as a text that says how long they are, and their values hidden."""
     return [
-        (None if key is None else _size_text(key), None if value is None else Hidden(len(value)))
+        (
+            None if key is None else f"<{count(len(key.encode('utf-8', 'surrogateescape')), 'byte')} redacted>",
+            None if value is None else Hidden(len(value)),
+        )
         for key, value in headers
     ]
-
-
-def _size_text(text: str) -> str:
-    return f"<{count(len(text.encode('utf-8', 'surrogateescape')), 'byte')} redacted>"

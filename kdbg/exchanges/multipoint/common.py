@@ -63,11 +63,6 @@ class Matches(dict[tuple[bytes, bytes], Match]):
         found = ((match, back) for _, match, back in self.both_ways() if match.opener and back is not None)
         return [match.offset - back.offset for match, back in found]
 
-    def clock_offset(self) -> int:
-        """Return by how much the clock of the second capture is ahead, about."""
-        both = ((match.first + back.first) // 2 for _, match, back in self.both_ways() if back is not None)
-        return next(both, next(iter(self.values())).first)
-
 
 class Together(NamedTuple):
     """Captures that belong together, by their numbers: the first is that nearest to the clients of most connections.
@@ -147,7 +142,10 @@ class PacketMatcher:
         for at in queue:
             for (first, second), matches in pairs.items():
                 if at in (first, second) and (other := second if at == first else first) not in ahead:
-                    offset = matches.clock_offset()
+                    both = (
+                        (there.first + back.first) // 2 for _, there, back in matches.both_ways() if back is not None
+                    )
+                    offset = next(both, next(iter(matches.values())).first)  # the clock's of the second, about
                     ahead[other] = ahead[at] + (offset if at == first else -offset)
                     aliases[other] = _aliases(matches, at == first, aliases[at])
                     queue.append(other)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from kdbg.analysis.stats.measures import MEASURES
-from kdbg.analysis.stats.table import StatsTable
+from kdbg.analysis.stats.statistics import StatsTable
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.ui.cli import stats_tables
 from kdbg.ui.cli.completion import dimension_names, sort_names

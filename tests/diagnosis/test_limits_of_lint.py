@@ -11,7 +11,7 @@ from kdbg.analysis.diagnosis.readiness import Missing, client_object, readiness,
 from kdbg.analysis.diagnosis.stories import Subject, tell
 from kdbg.analysis.diagnosis.stories.text import SENTENCES, about, given_to, spans
 from kdbg.analysis.diagnosis.text import duration, named
-from kdbg.analysis.ledgers.producers import Gap, Transaction
+from kdbg.analysis.ledgers.flows import Gap, Transaction
 from kdbg.exchanges.messages.peers import Decrypted, endpoint
 
 from .facts import BROKER, MS, SECOND, START, Facts, filled, mark, seen

@@ -6,7 +6,7 @@ from typing import Any
 
 from kdbg.analysis.diagnosis.rules.topics import alike
 from kdbg.analysis.diagnosis.text import sentence
-from kdbg.analysis.ledgers.producers import Began, Gap, Transaction, Transactional
+from kdbg.analysis.ledgers.flows import Began, Gap, Transaction, Transactional
 from kdbg.protocol.findings import Severity
 
 from .facts import BROKER, SECOND, START, Facts, cases, check, mark, sampled, seen

@@ -14,7 +14,7 @@ import pytest
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.views.report.collector import Collected
-from kdbg.views.report.sections import Report, report
+from kdbg.views.report.page import Report, report
 
 from ..cases import by_day
 from ..cli.calls import call

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from kdbg.analysis.ledgers import Ledgers, accounts, flows, groups, producers
+from kdbg.analysis.ledgers import Ledgers, accounts, flows, groups
 from kdbg.analysis.ledgers.clusters import Clusters, Led
 from kdbg.analysis.ledgers.evidence import Bounded, Occurrences
-from kdbg.analysis.ledgers.flows import Fetched, PartitionWrites, Polls, Sample, Samples
+from kdbg.analysis.ledgers.flows import (
+    Fetched,
+    Gap,
+    PartitionWrites,
+    Polls,
+    Producer,
+    Sample,
+    Samples,
+    Transaction,
+    Transactional,
+)
 from kdbg.analysis.ledgers.groups import Event, Group, Member, assignment_of, few_of, subscription_of
-from kdbg.analysis.ledgers.producers import Gap, Producer, Transaction, Transactional
 from kdbg.analysis.ledgers.sessions import KafkaConnection, Slow, offered_by
 from kdbg.exchanges.engine.engine import Engine
 
@@ -88,7 +97,7 @@ def test_bounds_are_those_that_the_guide_counts_on() -> None:
     assert [one.most for one in (ledgers.sessions, ledgers.failures, ledgers.fetched, ledgers.polls, ledgers.written,
                                  ledgers.groups)] == [65_536, 8192, 16_384, 65_536, 16_384, 1024]  # fmt: skip
     assert (groups.MOST_MEMBERS, groups.MOST_EVENTS, groups.MOST_LEFT) == (4096, 4096, 64)
-    assert (producers.MOST, producers.MOST_EVENTS) == (8192, 256)
+    assert (flows.MOST, flows.MOST_EVENTS) == (8192, 256)
 
 
 def test_silences_of_a_broker_last_a_second_or_more() -> None:

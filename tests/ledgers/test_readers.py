@@ -6,9 +6,8 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
-from kdbg.analysis.ledgers.flows import Fetched, PartitionWrites, Polls, Sample
+from kdbg.analysis.ledgers.flows import Began, Fetched, Gap, PartitionWrites, Polls, Sample, Transaction
 from kdbg.analysis.ledgers.groups import Event, Group
-from kdbg.analysis.ledgers.producers import Began, Gap, Transaction
 from kdbg.analysis.ledgers.readers import COUNTERS, READERS
 from kdbg.protocol.grammars.errors import ERRORS
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdbg
+from kdbg.analysis.logs.dialect import printed
 from kdbg.analysis.logs.lines import DIALECTS, line_facts
-from kdbg.analysis.logs.structures import printed
 
 from ..cases import for_each
 from ..cli.calls import Outcome, call, spawn

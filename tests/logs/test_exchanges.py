@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from kdbg.analysis.logs import conversations as module
-from kdbg.analysis.logs.conversations import Conversations
+from kdbg.analysis.logs import exchanges as module
 from kdbg.analysis.logs.dialect import LineFacts
-from kdbg.analysis.logs.exchanges import UNVERSIONED, line_of
+from kdbg.analysis.logs.exchanges import UNVERSIONED, Conversations, line_of
 from kdbg.analysis.logs.lines import DIALECTS, ProtocolLine
 from kdbg.exchanges.messages.capture_points import UNNUMBERED, LogLine
 from kdbg.exchanges.messages.exchange import Exchange

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.analysis.logs import lines as module
-from kdbg.analysis.logs.dialect import stamp
+from kdbg.analysis.logs.dialect import number, object_in, printed, stamp, text
 from kdbg.analysis.logs.lines import Lines, blocks
 from kdbg.analysis.logs.log import FARTHEST, ApplicationLog, has_lines
-from kdbg.analysis.logs.structures import number, object_in, printed, text
 from kdbg.capture.source import open_source
 
 NOON = 1_795_348_800

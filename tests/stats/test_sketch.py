@@ -7,7 +7,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.analysis.stats.tally import EXACT, WITHIN, Sketch
+from kdbg.analysis.stats.measures import EXACT, WITHIN, Sketch
 
 from ..cases import for_each
 

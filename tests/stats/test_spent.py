@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from kdbg.analysis.stats.measures import ON, SPENT
-from kdbg.analysis.stats.tally import PARTS, Tally
+from kdbg.analysis.stats.measures import ON, PARTS, SPENT, Tally
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.scale.query.database import Database

@@ -11,10 +11,8 @@ import pytest
 
 from kdbg.analysis.stats import statistics as module
 from kdbg.analysis.stats.dimensions import DIMENSIONS, dimensions
-from kdbg.analysis.stats.measures import MEASURES
-from kdbg.analysis.stats.statistics import Overview, Statistics
-from kdbg.analysis.stats.table import StatsTable, folded
-from kdbg.analysis.stats.tally import Tally
+from kdbg.analysis.stats.measures import MEASURES, Tally
+from kdbg.analysis.stats.statistics import Overview, Statistics, StatsTable, folded
 from kdbg.capture import open_capture
 from kdbg.errors import InputError
 from kdbg.exchanges.engine.engine import Engine

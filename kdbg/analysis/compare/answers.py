@@ -186,9 +186,11 @@ class Judge:
                 and name not in CHOSEN
                 and (around.get("topic"), around.get("partition")) not in self.ends
             ):
-                place = self._place(old, new, around)
-                if place != new:
-                    self._differ(path, node, place, new)
+                wanted = self.known.of(OFFSET, around, old)
+                if isinstance(old, list):
+                    wanted = KEPT if isinstance(new, list) else old
+                if wanted is not KEPT and wanted != new:
+                    self._differ(path, node, wanted, new)
         elif (
             isinstance(old, list) and isinstance(new, list) and any(isinstance(item, Mapping) for item in (*old, *new))
         ):
@@ -202,13 +204,6 @@ class Judge:
                 self._differ(path, node, old, new)
         elif old != new or type(old) is not type(new):
             self._differ(path, node, old, new)
-
-    def _place(self, old: Any, new: Any, around: Around) -> Any:
-        """Return the offset of the second run that stands for one of the first; the one it has if none is known."""
-        if isinstance(old, list):
-            return new if isinstance(new, list) else old
-        found = self.known.of(OFFSET, around, old)
-        return new if found is KEPT else found
 
     def _records(self, old: list[Any], new: list[Any], node: RecordsNode, around: Around, path: str) -> None:
         """Compare records by their offsets; those that came in addition are none that the first run lacks."""

@@ -61,49 +61,29 @@ INSTANCE: Final = AssignedKind("client instance id", fixed=frozenset({UUID(int=0
 SUBSCRIPTION: Final = AssignedKind("telemetry subscription", fixed=frozenset({0}))
 
 HANDED: Final[Mapping[str, AssignedKind]] = {
-    "member_id": MEMBER,
-    "generation_id": GENERATION,
-    "generation_id_or_member_epoch": GENERATION,
-    "member_epoch": GENERATION,
-    "assignment_epoch": GENERATION,
-    "group_epoch": GENERATION,
-    "producer_id": PRODUCER,
-    "v3_and_below_producer_id": PRODUCER,
-    "ongoing_txn_producer_id": PRODUCER,
-    "producer_epoch": PRODUCER_EPOCH,
-    "v3_and_below_producer_epoch": PRODUCER_EPOCH,
-    "ongoing_txn_producer_epoch": PRODUCER_EPOCH,
-    "base_sequence": SEQUENCE,
-    "last_sequence": SEQUENCE,
-    "session_id": SESSION,
-    "session_epoch": SESSION_EPOCH,
-    "share_session_epoch": SHARE_EPOCH,
-    "current_leader_epoch": CHECKED_EPOCH,
-    "last_fetched_epoch": CHECKED_EPOCH,
-    "committed_leader_epoch": CHECKED_EPOCH,
-    "leader_epoch": LEADER_EPOCH,
-    "base_offset": OFFSET,
-    "fetch_offset": OFFSET,
-    "committed_offset": OFFSET,
-    "offset": OFFSET,
-    "end_offset": OFFSET,
-    "low_watermark": OFFSET,
-    "start_offset": OFFSET,
-    "first_offset": OFFSET,
-    "last_offset": OFFSET,
-    "old_style_offsets": OFFSET,
-    "node_id": NODE,
-    "broker_id": NODE,
-    "broker_ids": NODE,
-    "leader_id": NODE,
-    "controller_id": NODE,
-    "preferred_read_replica": NODE,
-    "replicas": NODE,
-    "cluster_id": CLUSTER,
-    "hmac": TOKEN,
-    "token_id": TOKEN,
-    "client_instance_id": INSTANCE,
-    "subscription_id": SUBSCRIPTION,
+    name: kind
+    for kind, names in {
+        MEMBER: "member_id",
+        GENERATION: "generation_id generation_id_or_member_epoch member_epoch assignment_epoch group_epoch",
+        PRODUCER: "producer_id v3_and_below_producer_id ongoing_txn_producer_id",
+        PRODUCER_EPOCH: "producer_epoch v3_and_below_producer_epoch ongoing_txn_producer_epoch",
+        SEQUENCE: "base_sequence last_sequence",
+        SESSION: "session_id",
+        SESSION_EPOCH: "session_epoch",
+        SHARE_EPOCH: "share_session_epoch",
+        CHECKED_EPOCH: "current_leader_epoch last_fetched_epoch committed_leader_epoch",
+        LEADER_EPOCH: "leader_epoch",
+        OFFSET: (
+            "base_offset fetch_offset committed_offset offset end_offset low_watermark start_offset first_offset "
+            "last_offset old_style_offsets"
+        ),
+        NODE: "node_id broker_id broker_ids leader_id controller_id preferred_read_replica replicas",
+        CLUSTER: "cluster_id",
+        TOKEN: "hmac token_id",
+        INSTANCE: "client_instance_id",
+        SUBSCRIPTION: "subscription_id",
+    }.items()
+    for name in names.split()
 }
 """By the name of a field, in messages, payloads and batches of records."""
 KINDS: Final[Mapping[str, AssignedKind]] = {"topic_id": TOPIC_ID}
@@ -118,30 +98,25 @@ CHOSEN: Final = frozenset({"base_offset", "first_offset", "last_offset"})
 """Offsets that a broker gives away in the order in which requests come: another order is no other meaning."""
 
 VOLATILE: Final[Mapping[str, str]] = {
-    "throttle_time_ms": "throttle times depend on the broker's load",
-    "brokers": "node ids differ between clusters",
-    "node_endpoints": "node ids differ between clusters",
-    "nodes": "node ids differ between clusters",
-    "host": "addresses differ between clusters",
-    "port": "addresses differ between clusters",
-    "rack": "racks differ between clusters",
-    "replica_nodes": "replica placement differs between clusters",
-    "isr_nodes": "replica placement differs between clusters",
-    "offline_replicas": "replica placement differs between clusters",
-    "eligible_leader_replicas": "replica placement differs between clusters",
-    "last_known_elr": "replica placement differs between clusters",
-    "high_watermark": "the log end offset depends on timing",
-    "last_stable_offset": "the log end offset depends on timing",
-    "log_start_offset": "the log start offset depends on retention",
-    "error_message": "free-text error message; the error code is compared instead",
-    "batch_index_error_message": "free-text error message; the error code is compared instead",
-    "log_append_time_ms": "times differ between runs",
-    "finalized_features_epoch": "the epoch counts the feature changes of a cluster",
-    "client_host": "client addresses differ between runs",
-    "log_dir": "disks differ between machines",
-    "total_bytes": "disks differ between machines",
-    "usable_bytes": "disks differ between machines",
-    "size": "the size on disk depends on the broker",
+    name: reason
+    for reason, names in {
+        "throttle times depend on the broker's load": "throttle_time_ms",
+        "node ids differ between clusters": "brokers node_endpoints nodes",
+        "addresses differ between clusters": "host port",
+        "racks differ between clusters": "rack",
+        "replica placement differs between clusters": (
+            "replica_nodes isr_nodes offline_replicas eligible_leader_replicas last_known_elr"
+        ),
+        "the log end offset depends on timing": "high_watermark last_stable_offset",
+        "the log start offset depends on retention": "log_start_offset",
+        "free-text error message; the error code is compared instead": "error_message batch_index_error_message",
+        "times differ between runs": "log_append_time_ms",
+        "the epoch counts the feature changes of a cluster": "finalized_features_epoch",
+        "client addresses differ between runs": "client_host",
+        "disks differ between machines": "log_dir total_bytes usable_bytes",
+        "the size on disk depends on the broker": "size",
+    }.items()
+    for name in names.split()
 }
 """Fields of answers that two runs differ in without meaning anything else, by their names, with the reason."""
 VOLATILE_KINDS: Final = frozenset({"timestamp", "crc", "host", "port"})

@@ -14,7 +14,7 @@ from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.requested_wait import beyond_wait
 from ...protocol.findings import Kind
 from ...protocol.wire.nodes import Node
-from ..stats.tally import Sketch
+from ..stats.measures import Sketch
 from .messages import is_ignored, leaves
 
 MOST = 1000
@@ -82,25 +82,21 @@ class Profile:
             self.errors[name][error.name] += 1
         if (late := beyond_wait(exchange)) is not None:
             self.answers[name].add(late)
-        if exchange.request is not None:
-            self.versions[name][exchange.version] += 1
-            self._request(name, exchange)
-
-    def _request(self, api: str, exchange: Exchange) -> None:
-        """Add what a request sets."""
-        message = exchange.request.message(shallow=True) if exchange.request is not None else None
+        if exchange.request is None:
+            return
+        self.versions[name][exchange.version] += 1
+        message = exchange.request.message(shallow=True)
         if message is None:
             return
         body = message.open_body
         if SOFTWARE[0] in body and len(self.clients) < MOST:
             self.clients[exchange.client_id, body[SOFTWARE[0]], body[SOFTWARE[1]]] += 1
         for path, node, value in leaves(body, message.grammar):
-            if not is_setting(path, node, value):
-                continue
-            setting = self.settings.get((api, path))
-            if setting is None:
-                setting = self.settings[api, path] = Setting(node)
-            setting.add(value)
+            if is_setting(path, node, value):
+                setting = self.settings.get((name, path))
+                if setting is None:
+                    setting = self.settings[name, path] = Setting(node)
+                setting.add(value)
 
 
 def is_setting(path: str, node: Node | None, value: Any) -> bool:
@@ -141,7 +137,9 @@ class ComparisonRow(NamedTuple):
 
 def rows(a: Profile, b: Profile) -> Iterator[ComparisonRow]:
     """Yield the rows of all sections: clients, versions, settings, errors, and how late answers came."""
-    yield from _clients(a, b)
+    ours, theirs = _software(a), _software(b)
+    for client_id in _union(ours, theirs):
+        yield ComparisonRow("clients", None, client_id, ours.get(client_id), theirs.get(client_id))
     apis = _union(a.versions, b.versions)
     for api in apis:
         yield ComparisonRow("versions", api, api, a.versions.get(api), b.versions.get(api))
@@ -157,13 +155,6 @@ def rows(a: Profile, b: Profile) -> Iterator[ComparisonRow]:
     for api in apis:
         if api in a.answers and api in b.answers:
             yield ComparisonRow("answers", api, api, _late(a.answers[api]), _late(b.answers[api]))
-
-
-def _clients(a: Profile, b: Profile) -> Iterator[ComparisonRow]:
-    """Yield a row for each client id, with the software that it says it is."""
-    ours, theirs = _software(a), _software(b)
-    for client_id in _union(ours, theirs):
-        yield ComparisonRow("clients", None, client_id, ours.get(client_id), theirs.get(client_id))
 
 
 def _software(profile: Profile) -> dict[str, dict[str, int]]:

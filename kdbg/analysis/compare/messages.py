@@ -21,8 +21,6 @@ from .broker_assigned import HANDED, OF_ONE_RUN
 
 Nodes = Mapping[str, Node]
 """The nodes of a structure's fields, by their names."""
-Leaf = tuple[str, Node | None, Any]
-"""A field's path, which has `[]` for any item of an array; the node that it was read by, and its value."""
 
 
 @cache
@@ -44,7 +42,7 @@ def leaves(
         yield from _leaves(inner, nodes(struct).get(name), join(path, name))
 
 
-def _leaves(value: Any, node: Node | None, path: str) -> Iterator[Leaf]:
+def _leaves(value: Any, node: Node | None, path: str) -> Iterator[tuple[str, Node | None, Any]]:
     if isinstance(value, Mapping):
         yield from leaves(value, inside(node), path)
     elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
@@ -187,15 +185,13 @@ def common_key(a: Sequence[Any], b: Sequence[Any]) -> tuple[str, ...] | None:
     """Return the fields that identify the items of both arrays, and have values in common on both sides."""
     for key in KEYS:
         ours, theirs = ([_identity(item, key) for item in items] for items in (a, b))
-        if all(_distinguishes(values) for values in (ours, theirs)) and not set(ours).isdisjoint(theirs):
+        parts = [part for value in (*ours, *theirs) for part in value]
+        named = all(isinstance(part, (str, int, UUID)) and part != -1 for part in parts)
+        distinct = len(set(ours)) == len(ours) and len(set(theirs)) == len(theirs) if named else False
+        if distinct and not set(ours).isdisjoint(theirs):
             return key
     return None
 
 
 def _identity(item: Any, key: tuple[str, ...]) -> tuple[Any, ...]:
     return tuple(item.get(name) if isinstance(item, Mapping) else None for name in key)
-
-
-def _distinguishes(values: Sequence[tuple[Any, ...]]) -> bool:
-    named = all(isinstance(part, (str, int, UUID)) and part != -1 for value in values for part in value)
-    return named and len(set(values)) == len(values)

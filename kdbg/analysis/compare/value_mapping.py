@@ -36,10 +36,8 @@ class Counterparts:
     `anchored` offsets of a partition give the place of all others.
     """
 
-    names: Mapping[UUID, str]
-
     def __init__(self, names: Mapping[UUID, str] | None = None) -> None:
-        self.names = names if names is not None else {}
+        self.names: Mapping[UUID, str] = names if names is not None else {}
         self._found: dict[Key, Any] = {}
         self._offsets: dict[tuple[Any, ...], dict[int, int]] = {}
         self._ends: dict[tuple[Any, ...], dict[int, int]] = {}
@@ -74,7 +72,12 @@ class Counterparts:
             return old
         if kind.counts:
             place = self._place(kind, around)
-            return self._counted(self._offsets.get(place) or self._ends.get(place), old)
+            anchors = self._offsets.get(place) or self._ends.get(place)
+            if not anchors or not isinstance(old, int):
+                return KEPT
+            before = [one for one in anchors if one <= old]
+            near = max(before) if before else min(anchors)  # it lies as far from that as in the first run
+            return max(anchors[near] + old - near, 0)
         return self._found.get(self.key(kind, around, old), KEPT)
 
     def knows(self, kind: AssignedKind, around: Around, old: Any) -> bool:
@@ -84,15 +87,6 @@ class Counterparts:
     @staticmethod
     def _place(kind: AssignedKind, around: Around) -> tuple[Any, ...]:
         return tuple(around.get(one) for one in kind.within)
-
-    @staticmethod
-    def _counted(anchors: dict[int, int] | None, old: Any) -> Any:
-        """Return where an offset lies, as far from the nearest one known before it, else behind it."""
-        if not anchors or not isinstance(old, int):
-            return KEPT
-        before = [one for one in anchors if one <= old]
-        near = max(before) if before else min(anchors)
-        return max(anchors[near] + old - near, 0)
 
     # Whole messages
 
@@ -166,7 +160,7 @@ class Counterparts:
                 if each in new:
                     self.learn(old[each], new[each], known.get(each), around, each)
         elif isinstance(old, list) and isinstance(new, list):
-            if max(len(old), len(new)) == 1 or self._common_key(old, new):
+            if max(len(old), len(new)) == 1 or common_key([self._renamed(item) for item in old], new):
                 for _, one, other in self.paired(old, new):
                     self.learn(one, other, _item(node), around, name)
         elif old is not ABSENT and new is not ABSENT and name and (kind := assigned_kind(name, node, old)) is not None:
@@ -183,9 +177,6 @@ class Counterparts:
             item = originals.get(id(one), one)
             known = self.names.get(item["topic_id"]) if isinstance(item, Mapping) and "topic_id" in item else None
             yield known or index, item, other
-
-    def _common_key(self, old: list[Any], new: list[Any]) -> tuple[str, ...] | None:
-        return common_key([self._renamed(item) for item in old], new)
 
     def _renamed(self, item: Any) -> Any:
         """Return a topic with the id, or a member with the member id, that it has in the second run."""

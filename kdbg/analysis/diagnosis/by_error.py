@@ -16,11 +16,6 @@ from .queries import Failures, extent, failures, who
 Subject = Literal["topic", "group", "transactional_id", ""]
 
 
-def nothing_more(book: Ledgers, one: Failures) -> Mapping[str, Any]:
-    """Return no more facts than all such rules have."""
-    return {}
-
-
 def by_error(
     code: str,
     title: str,
@@ -32,7 +27,7 @@ def by_error(
     apis: tuple[int, ...] | None = None,
     subject: Subject = "topic",
     weight: float = 2.0,
-    facts: Callable[[Ledgers, Failures], Mapping[str, Any]] = nothing_more,
+    facts: Callable[[Ledgers, Failures], Mapping[str, Any]] | None = None,
     explains: Set[str] = frozenset(),
 ) -> Rule:
     """Return the rule that finds these error codes in messages of these APIs (None: of any).
@@ -45,7 +40,8 @@ def by_error(
     def found(book: Ledgers) -> Iterator[Case]:
         for one in failures(book, errors, apis):
             named = {subject: one.subject or None} if subject else {}
-            known = {"principal": one.session.user or "ANONYMOUS", **facts(book, one)}
+            more = {} if facts is None else facts(book, one)
+            known = {"principal": one.session.user or "ANONYMOUS", **more}
             yield found.case(who(one.session, **named), *extent(one.seen, "error_code"), known, weight=weight)
 
     return found
@@ -65,7 +61,13 @@ def malformed(side: str, title: str, sentence: str) -> Rule:
         "Kafka protocol guide", ("another mistake that leads to the same bytes",), EXPLAINS,
     )  # fmt: skip
     def found(book: Ledgers) -> Iterator[Case]:
-        for all in _by_kind(book, side).values():
+        mistakes: dict[tuple[Any, ...], list[tuple[KafkaConnection, Malformed]]] = {}
+        for session in book.sessions.values():
+            for key, one in session.mistakes.by_kind.items():
+                if key[0] == side:
+                    party = (session.client_id, session.peers.client[0]) if side == "request" else session.broker
+                    mistakes.setdefault((party, *key), []).append((session, one))
+        for all in mistakes.values():
             session, first = all[0]
             seen = Occurrences.of(one.seen for _, one in all)
             severity = min((one.severity for _, one in all), key=ORDER.index)
@@ -81,15 +83,4 @@ def malformed(side: str, title: str, sentence: str) -> Rule:
                 certainty=certainty, weight=WEIGHT, severity=severity,
             )  # fmt: skip
 
-    return found
-
-
-def _by_kind(book: Ledgers, side: str) -> dict[tuple[Any, ...], list[tuple[KafkaConnection, Malformed]]]:
-    """Return the mistakes of one side by party and kind, with the connections that have them."""
-    found: dict[tuple[Any, ...], list[tuple[KafkaConnection, Malformed]]] = {}
-    for session in book.sessions.values():
-        for key, one in session.mistakes.by_kind.items():
-            if key[0] == side:
-                party = (session.client_id, session.peers.client[0]) if side == "request" else session.broker
-                found.setdefault((party, *key), []).append((session, one))
     return found

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from ...protocol.findings import Severity
 from ..ledgers import Ledgers
 from ..ledgers.sessions import ORDER
-from .case import CERTAINTIES, Case, Who
+from .case import CERTAINTIES, Case
 from .rules import RULES
 
 BEFORE = 1_000_000_000
@@ -37,17 +36,15 @@ def after_mistakes(cases: list[Case], book: Ledgers) -> list[Case]:
     """
     mistaken = {number: f"malformed-{side}" for session in book.sessions.values()
                 for number, side in session.mistakes.exchanges.items()}  # fmt: skip
-    return [_after_mistake(case, mistaken) for case in cases] if mistaken else cases
-
-
-def _after_mistake(case: Case, mistaken: Mapping[int, str]) -> Case:
-    numbers = case.evidence.exchanges
-    because = mistaken.get(numbers[0]) if numbers else None
-    if because is None or case.code in mistaken.values():
-        return case
-    if 2 * sum(number in mistaken for number in numbers) < len(numbers):
-        return case
-    return replace(case, severity=Severity.NOTE, because=because)
+    found: list[Case] = []
+    for case in cases:
+        numbers = case.evidence.exchanges
+        because = mistaken.get(numbers[0]) if numbers else None
+        half = 2 * sum(number in mistaken for number in numbers) >= len(numbers)
+        if because is not None and case.code not in mistaken.values() and half:
+            case = replace(case, severity=Severity.NOTE, because=because)
+        found.append(case)
+    return found
 
 
 def after_effects(cases: list[Case]) -> list[Case]:
@@ -55,26 +52,17 @@ def after_effects(cases: list[Case]) -> list[Case]:
     causes = [case for case in cases if case.rule.explains and case.severity is not Severity.NOTE]
     found: list[Case] = []
     for case in cases:
-        cause = next((one for one in causes if one is not case and _explains(one, case)), None)
-        found.append(case if cause is None else replace(case, severity=Severity.NOTE, because=cause.code))
+        for cause in causes:
+            pairs = ((getattr(cause.who, name), getattr(case.who, name)) for name in SAME)
+            explains = cause is not case and case.code in cause.rule.explains and cause.code not in case.rule.explains
+            before = cause.since and case.until and case.until + BEFORE < cause.since
+            if explains and not before and all(None in pair or pair[0] == pair[1] for pair in pairs):
+                case = replace(case, severity=Severity.NOTE, because=cause.code)
+                break
+        found.append(case)
     return found
-
-
-def _explains(cause: Case, case: Case) -> bool:
-    if case.code not in cause.rule.explains or cause.code in case.rule.explains:
-        return False
-    if cause.since and case.until and case.until + BEFORE < cause.since:
-        return False
-    return not any(_differ(cause.who, case.who, name) for name in SAME)
-
-
-def _differ(one: Who, other: Who, name: str) -> bool:
-    mine, its = getattr(one, name), getattr(other, name)
-    return mine is not None and its is not None and mine != its
 
 
 def weight(case: Case) -> tuple[int, float, int, int]:
     """Return what cases are ordered by: the weightiest has the least."""
-    return (
-        ORDER.index(case.severity), -case.weight, CERTAINTIES.index(case.certainty), case.since,
-    )  # fmt: skip
+    return ORDER.index(case.severity), -case.weight, CERTAINTIES.index(case.certainty), case.since

@@ -11,14 +11,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.mistakes import INDEX
 from ...exchanges.messages.peers import endpoint
 from ...protocol.findings import Finding, Kind, Severity
 from ...protocol.findings.facts import MessageMistake, PlainFact
 from ...protocol.grammars import name_of, releases
 from ..ledgers import Ledgers
-from ..ledgers.evidence import Bounded, Mark, Occurrences
+from ..ledgers.evidence import Bounded, Mark, Occurrences, mark_of
 from ..ledgers.sessions import ORDER, KafkaConnection
 from .queries import OF_BROKERS, is_broker, software_by_client
 
@@ -41,11 +40,8 @@ class Lint(NamedTuple):
     @property
     def old_code(self) -> str | None:
         """Return the code that the lint had up to kdbg 0.1, or None if it was the same."""
-        return (
-            self.finding.old_name
-            if self.finding is not None and self.finding == self.code
-            else OLD_CODES.get(self.code)
-        )
+        finding = self.finding
+        return finding.old_name if finding is not None and finding == self.code else OLD_CODES.get(self.code)
 
 
 ALL: tuple[Lint, ...] = (
@@ -187,10 +183,12 @@ class Linter:
             seen.add(mark)
 
     def _take(self, exchange: Exchange, session: KafkaConnection) -> None:
-        mark = mark_of(exchange)
-        api = exchange.api
+        mark, api = mark_of(exchange), exchange.api
+        if exchange.response is None:
+            mark = mark._replace(end=mark.time)
+        about = f"{api.name} v{exchange.version}" if api is not None else ""
         for finding in exchange.all_findings():
-            self._found(finding, mark, f"{api.name} v{exchange.version}" if api is not None else "")
+            self._found(finding, mark, about)
         if api is None or exchange.request is None:
             return
         self._version(session, api.key, exchange.version, mark)
@@ -281,7 +279,10 @@ class Linter:
             session = self.book.sessions.get(number)
             if session is None:
                 continue
-            party = Party(broker=endpoint(session.broker)) if broker else client_party(session, software)
+            client_id, host = session.client_id, session.peers.client[0]
+            party = Party(client_id, host, session.software or software.get((client_id, host), ""))
+            if broker:
+                party = Party(broker=endpoint(session.broker))
             found.setdefault((code, party, about), []).append(seen)
         all = [
             Remark(LINTS[code], party, about, Occurrences.of(some), self._mistakes.get((code, about)))
@@ -291,12 +292,11 @@ class Linter:
         for remark in all:
             rank = ORDER.index(remark.lint.severity)
             worst[remark.party] = min(worst.get(remark.party, rank), rank)
-        return sorted(
-            all,
-            key=lambda one: (
-                worst[one.party], one.party, ORDER.index(one.lint.severity), one.lint.code, one.about,
-            ),
-        )  # fmt: skip
+
+        def order(one: Remark) -> tuple[Any, ...]:
+            return worst[one.party], one.party, ORDER.index(one.lint.severity), one.lint.code, one.about
+
+        return sorted(all, key=order)
 
     def _look_at_all(self) -> None:
         """Look at what only the whole tells."""
@@ -333,22 +333,6 @@ class Linter:
                     apart = (beats.last.time - beats.first.time - member.longest_pause[0]) / (beats.count - 2)
                     if apart > SLACK * limit / 3:
                         self._note("heartbeat-interval-too-long", beats.first, f"group {group.name}")
-
-
-def mark_of(exchange: Exchange) -> Mark:
-    """Return where an exchange stands."""
-    half = exchange.request or exchange.response
-    start = half.first_time if half is not None else 0
-    end = exchange.response.last_time if exchange.response is not None else start
-    if UNTIMED in (start, end):
-        start = end = 0
-    return Mark(exchange.number, start, end, exchange.peers.number)
-
-
-def client_party(session: KafkaConnection, software: dict[tuple[str, str], str]) -> Party:
-    """Return who asks on a connection."""
-    host = session.peers.client[0]
-    return Party(session.client_id, host, session.software or software.get((session.client_id, host), ""))
 
 
 LOOKS: dict[int, Any] = {PRODUCE: Linter.produce, FETCH: Linter.fetch, METADATA: Linter.metadata}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
 from ...protocol.findings import Severity, amounts
-from ..ledgers import Ledgers
 from .case import Case, Certainty, Evidence, Rule, Who
 
 
@@ -22,7 +21,7 @@ def stored_case(found: Mapping[str, Any]) -> Case:
         evidence = found["evidence"]
         rule = Rule(
             str(found["cause"]), Severity(found["severity"]), "", _plain(found["sentence"]), _plain(found["advice"]),
-            str(found["document"]), _nothing, tuple(_plain(one) for one in found["alternatives"]),
+            str(found["document"]), lambda book: iter(()), tuple(_plain(one) for one in found["alternatives"]),
         )  # fmt: skip
         return Case(
             rule, Who(**found["who"]), int(found["since_ns"]), int(found["until_ns"]), int(found["count"]),
@@ -37,11 +36,6 @@ def stored_case(found: Mapping[str, Any]) -> Case:
 def _plain(text: str) -> str:
     """Return a template that comes to a text as it is."""
     return text.replace("{", "{{").replace("}", "}}")
-
-
-def _nothing(book: Ledgers) -> Iterator[Case]:
-    """Find nothing: the case is there already."""
-    return iter(())
 
 
 UNKNOWN = {

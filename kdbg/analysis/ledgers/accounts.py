@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -12,9 +13,8 @@ from ...protocol.wire.readings.outline import NamesThen
 from ...streams.tcp.paths import Path, Paths
 from .clusters import Clusters
 from .evidence import Bounded, Mark, Occurrences
-from .flows import Fetched, PartitionWrites, Polls
+from .flows import Fetched, PartitionWrites, Polls, Producers
 from .groups import Group
-from .producers import Producers
 from .sessions import KafkaConnection
 
 MOST_SESSIONS = 65_536
@@ -25,29 +25,25 @@ SILENT = 1_000_000_000
 """Nanoseconds without any answer that are worth remembering."""
 
 
+@dataclass(slots=True, eq=False)
 class Failure:
     """An error code, as one connection got it from one API for one topic, group or other subject."""
 
-    __slots__ = ("api_key", "code", "partitions", "seen", "session", "subject")
-
-    def __init__(self, code: int, api_key: int, subject: str, session: KafkaConnection) -> None:
-        self.code: int = code
-        self.api_key: int = api_key
-        self.subject: str = subject
-        self.session: KafkaConnection = session
-        self.seen: Occurrences = Occurrences()
-        self.partitions: set[int] = set()
+    code: int
+    api_key: int
+    subject: str
+    session: KafkaConnection
+    seen: Occurrences = field(default_factory=Occurrences)
+    partitions: set[int] = field(default_factory=set)
 
 
+@dataclass(slots=True, eq=False)
 class Pulse:
     """When a broker answers, on all its connections together: its silences are times without any answer."""
 
-    __slots__ = ("last", "silences")
-
-    def __init__(self) -> None:
-        self.last: int = 0
-        self.silences: list[tuple[int, int]] = []
-        """From the last answer before a silence to the first behind it, in nanoseconds; those of a second or more."""
+    last: int = 0
+    silences: list[tuple[int, int]] = field(default_factory=list)
+    """From the last answer before a silence to the first behind it, in nanoseconds; those of a second or more."""
 
     def beat(self, time: int) -> None:
         """Take an answer."""

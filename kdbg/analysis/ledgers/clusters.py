@@ -58,10 +58,6 @@ class Topic:
             seen = self.asked[client] = Occurrences()
         seen.add(mark)
 
-    def failed(self, code: int, mark: Mark) -> None:
-        """Count an error that was told of it."""
-        self.errors.setdefault(code, Occurrences()).add(mark)
-
     def leader(self, partition: int) -> int | None:
         """Return who led a partition last, as far as was told."""
         led = self.partitions.get(partition)
@@ -124,24 +120,19 @@ class Clusters:
             if own is not None:
                 own.setdefault(cluster, Occurrences()).add(mark)
         for entry in told.get("topics") or ():
-            self._learn_topic(entry, mark)
-
-    def _learn_topic(self, entry: dict[str, Any], mark: Mark) -> None:
-        name = entry.get("name")
-        topic = self.topic(name) if name else None
-        if topic is None:
-            return
-        code = entry.get("error_code", 0)
-        if code:
-            topic.failed(code, mark)
-        else:
-            topic.found.add(mark)
-        for partition in entry.get("partitions") or ():
-            led = topic.partitions.setdefault(partition.get("partition_index", -1), [])
-            now = Led(
-                mark.time, partition.get("leader_id", -1),
-                len(partition.get("replica_nodes") or ()), len(partition.get("isr_nodes") or ()),
-            )  # fmt: skip
-            if not led or led[-1][1:] != now[1:]:
-                led.append(now)
-                del led[:-MOST_CHANGES]
+            name = entry.get("name")
+            topic = self.topic(name) if name else None
+            if topic is None:
+                continue
+            code = entry.get("error_code", 0)
+            if code:
+                topic.errors.setdefault(code, Occurrences()).add(mark)
+            else:
+                topic.found.add(mark)
+            for partition in entry.get("partitions") or ():
+                led = topic.partitions.setdefault(partition.get("partition_index", -1), [])
+                replicas, in_sync = partition.get("replica_nodes") or (), partition.get("isr_nodes") or ()
+                now = Led(mark.time, partition.get("leader_id", -1), len(replicas), len(in_sync))
+                if not led or led[-1][1:] != now[1:]:
+                    led.append(now)
+                    del led[:-MOST_CHANGES]

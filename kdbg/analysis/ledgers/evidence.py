@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
 
+from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.message import UNTIMED
+
 FEW = 6
 """Exchanges that are named where something happened often: the first ones; the last one beside them."""
 Key = TypeVar("Key")
@@ -21,6 +24,16 @@ class Mark(NamedTuple):
     time: int
     end: int
     connection: int
+
+
+def mark_of(exchange: Exchange) -> Mark:
+    """Return where an exchange stands; times are 0 where it has none."""
+    half = exchange.request or exchange.response
+    start = half.first_time if half is not None else 0
+    end = exchange.response.last_time if exchange.response is not None else half.last_time if half is not None else 0
+    if UNTIMED in (start, end):
+        start = end = 0
+    return Mark(exchange.number, start, end, exchange.peers.number)
 
 
 class Occurrences:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
@@ -36,15 +37,13 @@ AT_ONCE: Final = {PRODUCE: 6, FETCH: 8}
 NOTHING: Final = Timing(Split(), None)
 
 
+@dataclass(slots=True, eq=False)
 class Turn:
     """When a broker is free for the next request of a connection: `end` of the last answer, `mute` by a throttle."""
 
-    __slots__ = ("end", "mute", "number")
-
-    def __init__(self) -> None:
-        self.end: int = 0
-        self.mute: int = 0
-        self.number: int = 0
+    end: int = 0
+    mute: int = 0
+    number: int = 0
 
 
 class Latencies:
@@ -77,16 +76,25 @@ class Latencies:
     def _split(
         self, exchange: Exchange, request: CapturedMessage, response: CapturedMessage, path: Path | None
     ) -> Split:
+        turn = self._turns.get(exchange.peers.number)
+        if turn is None:
+            if len(self._turns) >= MOST:
+                del self._turns[next(iter(self._turns))]
+            turn = self._turns[exchange.peers.number] = Turn()
+        side, there, back = 0, None, None  # round trips from the capture's place to the broker, and to the client
+        if path is not None:
+            side = _client_side(path, exchange)
+            there, back = (path.back, path.there) if side else (path.there, path.back)
         start, first, last = request.last_time, response.first_time, response.last_time
-        there, back = _legs(path, exchange)
-        turn, latency = self._turn(exchange), first - start
+        latency = first - start
         network = None if there is None else min(there, max(latency, 0))
         arrived = start + (network or 0)
         free = min(turn.end, first)
         waiting = max(0, free - arrived)
         throttle = max(0, min(turn.mute, first) - max(arrived, free))
         core = max(0, latency - waiting - throttle - (network or 0))
-        told = _throttle_time(exchange, response)
+        told = response.fields(("throttle_time_ms",)).get("throttle_time_ms") if exchange.api is not None else None
+        told = told * 1_000_000 if isinstance(told, int) and told > 0 else 0
         if told and exchange.version < AT_ONCE.get(_key(exchange), 0) and told <= core:
             throttle, core, told = throttle + told, core - told, 0
         held = self._held(exchange, core)
@@ -96,17 +104,9 @@ class Latencies:
         acknowledged = self._paths.acknowledged(response.last_packet)
         return Split(
             waiting, throttle, network, held, core - (held or 0), last - first,
-            None if path is None else _reading(path, exchange, first, max(last, acknowledged or 0)),
+            None if path is None else path.ways[side].shut_between(first, max(last, acknowledged or 0)),
             None if acknowledged is None else max(0, acknowledged - last), back, behind,
         )  # fmt: skip
-
-    def _turn(self, exchange: Exchange) -> Turn:
-        found = self._turns.get(exchange.peers.number)
-        if found is None:
-            if len(self._turns) >= MOST:
-                del self._turns[next(iter(self._turns))]
-            found = self._turns[exchange.peers.number] = Turn()
-        return found
 
     def _held(self, exchange: Exchange, core: int) -> int | None:
         """Return how long of its time a broker waited on purpose; None where it may have, for its replicas.
@@ -120,7 +120,8 @@ class Latencies:
                 del self._recent[next(iter(self._recent))]
             recent = self._recent[broker] = deque(maxlen=RECENT)
         if key not in HELD:
-            replicated = key == PRODUCE and _asks_all(exchange)
+            asks = exchange.request.fields(("acks",)) if key == PRODUCE and exchange.request is not None else {}
+            replicated = asks.get("acks") == -1  # it is answered when all replicas have its records
             if not replicated:
                 recent.append(core)
             return None if replicated else 0
@@ -137,30 +138,8 @@ def _key(exchange: Exchange) -> int:
     return exchange.api.key if exchange.api is not None else -1
 
 
-def _asks_all(exchange: Exchange) -> bool:
-    """Return whether a Produce is answered when all replicas have its records."""
-    return exchange.request is not None and exchange.request.fields(("acks",)).get("acks") == -1
-
-
-def _throttle_time(exchange: Exchange, response: CapturedMessage) -> int:
-    """Return the nanoseconds for which a response says that its client is throttled."""
-    told = response.fields(("throttle_time_ms",)).get("throttle_time_ms") if exchange.api is not None else None
-    return told * 1_000_000 if isinstance(told, int) and told > 0 else 0
-
-
 def _client_side(path: Path, exchange: Exchange) -> int:
     return 1 if path.acceptor == exchange.peers.client else 0
-
-
-def _legs(path: Path | None, exchange: Exchange) -> tuple[int | None, int | None]:
-    """Return the round trips from the capture's place to the broker, and to the client."""
-    if path is None:
-        return None, None
-    return (path.back, path.there) if _client_side(path, exchange) else (path.there, path.back)
-
-
-def _reading(path: Path, exchange: Exchange, first: int, last: int) -> int:
-    return path.ways[_client_side(path, exchange)].shut_between(first, last)
 
 
 def _tcp(path: Path, exchange: Exchange, half: CapturedMessage) -> Tcp:

@@ -7,15 +7,14 @@ from typing import Any
 
 from ...capture.packet import Packet
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.peers import Peers
 from ...exchanges.messages.requested_wait import WAITS
 from ...protocol.findings import ATTEMPTS, Finding
 from ...protocol.wire.readings.outline import Outline
 from .accounts import MOST_ERRORS, Accounts
-from .evidence import Mark
+from .evidence import mark_of
 from .readers import COUNTERS, READERS
-from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, KafkaConnection, Slow, Unanswered, Use
+from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, Slow, Unanswered, Use
 
 CLOSELY, EVERY = 1024, 16
 """Exchanges of an API on a connection that are read closely, and of how many one is beyond them, where all is well."""
@@ -24,10 +23,6 @@ NO_BODY: dict[str, Any] = {}
 
 class Ledgers(Accounts):
     """Feed it with `packets`, `take`, and `left_over` for what belongs to no exchange, in an engine's order."""
-
-    exchanges: int
-    first_time: int
-    last_time: int
 
     def packets(self, packets: Sequence[Packet]) -> None:
         """Take packets, before the engine does."""
@@ -55,16 +50,9 @@ class Ledgers(Accounts):
             return
         self.exchanges += 1
         request, response, api = exchange.request, exchange.response, exchange.api
-        half = request or response
-        if half is None:
-            return
-        start = request.first_time if request is not None else half.first_time
-        end = response.last_time if response is not None else half.last_time
-        if UNTIMED in (start, end):
-            start = end = 0
-        self.first_time = self.first_time or start
-        self.last_time = max(self.last_time, end)
-        mark = Mark(exchange.number, start, end, exchange.peers.number)
+        mark = mark_of(exchange)
+        self.first_time = self.first_time or mark.time
+        self.last_time = max(self.last_time, mark.end)
         if api is None:
             session.unasked.add(mark)
             for finding in exchange.findings:
@@ -76,7 +64,7 @@ class Ledgers(Accounts):
         facts = exchange.facts()
         count = COUNTERS.get(key)
         if count is not None and facts is not None and _is_everyday(use, exchange, facts, latency):
-            self.pulses[session.broker].beat(end)
+            self.pulses[session.broker].beat(mark.end)
             session.sampled = True
             count(self, session, mark, facts)
             return
@@ -92,8 +80,11 @@ class Ledgers(Accounts):
                 session.unanswered.append(Unanswered(mark, key, exchange.version, request.size, request.missing))
         if latency is not None and request is not None and response is not None:
             self.pulses[session.broker].beat(response.first_time)
-            if latency >= SLOW or response.last_time - response.first_time >= SLOW:
-                self._slow(session, exchange, mark, asked, request, response)
+            begun, ended = response.first_time, response.last_time
+            if (latency >= SLOW or ended - begun >= SLOW) and len(session.slow) < MOST_SLOW:
+                wait = WAITS.get(key)
+                held = (wait.of(asked) or 0) * 1_000_000 if wait is not None and wait.held else 0
+                session.slow.append(Slow(mark, key, request.last_time, begun, ended, held, asked.get("acks")))
         throttle = told.get("throttle_time_ms")
         if throttle:
             session.throttled.add(mark)
@@ -109,22 +100,6 @@ class Ledgers(Accounts):
                 self.failed(error.code, key, name, session, mark, -1 if error.partition is None else error.partition)
             else:
                 self.failed(error.code, key, _subject(asked), session, mark)
-
-    def _slow(
-        self, session: KafkaConnection, exchange: Exchange, mark: Mark, asked: dict[str, Any],
-        request: CapturedMessage, response: CapturedMessage,
-    ) -> None:  # fmt: skip
-        """Remember an answer that took long."""
-        if len(session.slow) >= MOST_SLOW or exchange.api is None:
-            return
-        wait = WAITS.get(exchange.api.key)
-        held = (wait.of(asked) or 0) * 1_000_000 if wait is not None and wait.held else 0
-        session.slow.append(
-            Slow(
-                mark, exchange.api.key, request.last_time, response.first_time, response.last_time, held,
-                asked.get("acks"),
-            )
-        )  # fmt: skip
 
 
 def _is_everyday(use: Use, exchange: Exchange, facts: tuple[Outline, Outline], latency: int | None) -> bool:
@@ -143,9 +118,7 @@ def _is_everyday(use: Use, exchange: Exchange, facts: tuple[Outline, Outline], l
 
 def _body(half: CapturedMessage | None) -> dict[str, Any]:
     """Return what a message says, as far as it can be read and may be told."""
-    if half is None:
-        return NO_BODY
-    message = half.message(shallow=True)
+    message = half.message(shallow=True) if half is not None else None
     if message is None or message.misaligned or not isinstance(message.body, dict):
         return NO_BODY
     return message.body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...exchanges.messages.exchange import Exchange
@@ -23,19 +24,17 @@ Key = tuple[str, str, int, str, str]
 """Side, API, version, kind of the mistake, path without indexes."""
 
 
+@dataclass(slots=True, eq=False)
 class Malformed:
     """One mistake of a connection: `finding` is the first one.
 
     `severity` says whether the peer rejects such a message, misreads it, or ignores what is wrong.
     """
 
-    __slots__ = ("facts", "finding", "seen", "severity")
-
-    def __init__(self, finding: Finding, facts: MessageMistake) -> None:
-        self.finding: Finding = finding
-        self.facts: MessageMistake = facts
-        self.seen: Occurrences = Occurrences()
-        self.severity: Severity = Severity.NOTE
+    finding: Finding
+    facts: MessageMistake
+    seen: Occurrences = field(default_factory=Occurrences)
+    severity: Severity = Severity.NOTE
 
 
 class Mistakes:
@@ -116,18 +115,16 @@ class Unanswered(NamedTuple):
     missing: int
 
 
+@dataclass(slots=True, eq=False)
 class Use:
     """How an API was used on a connection."""
 
-    __slots__ = ("seen", "size", "transactional", "versions")
-
-    def __init__(self) -> None:
-        self.seen: Occurrences = Occurrences()
-        self.versions: dict[int, Mark] = {}
-        """The versions that were used, each with the first exchange."""
-        self.size: int = 0
-        self.transactional: bool = False
-        """Whether some of it was part of transactions."""
+    seen: Occurrences = field(default_factory=Occurrences)
+    versions: dict[int, Mark] = field(default_factory=dict)
+    """The versions that were used, each with the first exchange."""
+    size: int = 0
+    transactional: bool = False
+    """Whether some of it was part of transactions."""
 
 
 class KafkaConnection:

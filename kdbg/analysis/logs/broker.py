@@ -11,12 +11,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...exchanges.messages.peers import End
 from ...protocol import grammars
 from ...protocol.grammars.client_names import named
-from .dialect import NOBODY, Dialect, Fields, LineFacts, stamp
+from .dialect import NOBODY, Dialect, LineFacts, number, object_in, stamp, text
 from .java import HEADER, fields_of
-from .structures import number, object_in, text
 
 BEGINNING = "ompleted request:"
 OLD = re.compile(
@@ -29,77 +27,59 @@ CONNECTION = re.compile(r"(?P<broker>.{1,60}):(?P<port>\d{1,5})-(?P<client>.{1,6
 
 
 def read(line: str) -> LineFacts | None:
-    """Return what a line says."""
+    """Return what a line says; one of a broker before 2.7 does so by its header and what stands behind its bodies."""
     start = line.find(BEGINNING)
-    old = OLD.match(line, start + len(BEGINNING)) if start >= 0 else None
-    if old is not None:
-        return _old(line, old, line[:start])
-    brace = line.find("{", start + len(BEGINNING), start + len(BEGINNING) + 2) if start >= 0 else -1
-    told = object_in(line, brace) if brace >= 0 else None
-    header = told.get("requestHeader") if told is not None else None
-    if told is None or not isinstance(header, Mapping):
+    if start < 0:
         return None
-    key, version, correlation_id = (
-        number(header.get(name)) for name in ("requestApiKey", "requestApiVersion", "correlationId")
-    )
-    api = grammars.find(key) if key is not None else None
+    begun = start + len(BEGINNING)
+    took: Any
+    version: int | None
+    correlation_id: int | None
+    bodies: list[Any]
+    old = OLD.match(line, begun)
+    if old is not None:
+        came = CAME.search(line, old.end())
+        if came is None:
+            return None
+        api = named(old["api"]) if old["key"] is None else grammars.find(int(old["key"]))
+        version, correlation_id = int(old["version"] or old["old"]), int(old["id"] or old["number"])
+        client_id = old["client"] if old["key"] is None else old["name"]
+        name, took = came["connection"], float(came["took"])
+        answered = RESPONSE.search(line, old.end(), came.start())
+        bodies = [fields_of(line, old.end()), fields_of(line, answered.end()) if answered is not None else {}]
+    else:
+        brace = line.find("{", begun, begun + 2)
+        told = object_in(line, brace) if brace >= 0 else None
+        header = told.get("requestHeader") if told is not None else None
+        if told is None or not isinstance(header, Mapping):
+            return None
+        key, version, correlation_id = (
+            number(header.get(name)) for name in ("requestApiKey", "requestApiVersion", "correlationId")
+        )
+        api = grammars.find(key) if key is not None else None
+        client_id, name = text(header.get("clientId")), text(told.get("connection")) or ""
+        took, bodies = told.get("totalTimeMs"), [told.get("request"), told.get("response")]
     if api is None or version is None or correlation_id is None:
         return None
-    name = text(told.get("connection")) or ""
-    broker, client = _ends(name)
+    broker, client = NOBODY, NOBODY
+    if (ends := CONNECTION.fullmatch(name)) is not None:
+        broker, client = (ends["broker"], int(ends["port"])), (ends["client"], int(ends["from"]))
+    request, response = (body if isinstance(body, Mapping) else {} for body in bodies)
     time, zoned = stamp(line[:start])
-    took = told.get("totalTimeMs")
     return LineFacts(
         "both",
         api,
         version,
         correlation_id,
-        text(header.get("clientId")),
+        client_id,
         name,
         client,
         broker,
-        fields=(_fields(told.get("request")), _fields(told.get("response"))),
+        fields=(request, response),
         latency=round(took * 1e6) if isinstance(took, (int, float)) and 0 <= took < 1e12 else None,
         time=time,
         zoned=zoned,
     )
-
-
-def _old(line: str, found: re.Match[str], before: str) -> LineFacts | None:
-    """Return what a line of a broker before 2.7 says, by its header and what stands in front of it."""
-    api = named(found["api"]) if found["key"] is None else grammars.find(int(found["key"]))
-    came = CAME.search(line, found.end())
-    if api is None or came is None:
-        return None
-    answered = RESPONSE.search(line, found.end(), came.start())
-    broker, client = _ends(came["connection"])
-    time, zoned = stamp(before)
-    return LineFacts(
-        "both",
-        api,
-        int(found["version"] or found["old"]),
-        int(found["id"] or found["number"]),
-        found["client"] if found["key"] is None else found["name"],
-        came["connection"],
-        client,
-        broker,
-        fields=(fields_of(line, found.end()), fields_of(line, answered.end()) if answered is not None else {}),
-        latency=round(float(came["took"]) * 1e6),
-        time=time,
-        zoned=zoned,
-    )
-
-
-def _ends(connection: str) -> tuple[End, End]:
-    """Return the ends that a connection's name tells: the broker's, the client's."""
-    found = CONNECTION.fullmatch(connection)
-    if found is None:
-        return NOBODY, NOBODY
-    return (found["broker"], int(found["port"])), (found["client"], int(found["from"]))
-
-
-def _fields(told: Any) -> Fields:
-    return told if isinstance(told, Mapping) else {}
 
 
 dialect: Final = Dialect(

@@ -1,13 +1,17 @@
-"""Fields as a log shows them → the fields of a message's grammar; what does not fit is left out."""
+"""Protocol lines in, exchanges out: responses find their requests by connection and correlation id.
+
+Fields as a log shows them become those of a message's grammar; what does not fit is left out.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 from ...exchanges.messages.capture_points import UNNUMBERED, LogLine
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
@@ -27,8 +31,8 @@ from ...protocol.wire.nodes import (
     WireArray,
     WireStruct,
 )
-from ...protocol.wire.readings.outline import Outline
-from .dialect import Fields
+from ...protocol.wire.readings.outline import ALWAYS, NamesThen, Outline
+from .dialect import Fields, LineFacts
 from .lines import ProtocolLine
 
 OTHERS: Mapping[str, tuple[str, ...]] = {
@@ -96,21 +100,15 @@ def _fit(node: Node, value: Any) -> Any:
     if isinstance(node, NullableStruct):
         return None if value is None else _fit(node.struct, value)
     if isinstance(node, WireArray):
-        return _array(node, value)
+        if value is None:
+            return None if node.nullable else NOTHING
+        items = [_fit(node.item, item) for item in value] if isinstance(value, (list, tuple)) else [NOTHING]
+        return NOTHING if any(item is NOTHING for item in items) else items
     if isinstance(node, Sized):
         return _sized(node, value)
     if isinstance(node, UuidNode):
         return _uuid(value)
     return _number(node, value) if isinstance(node, (Fixed, Varint)) else NOTHING
-
-
-def _array(node: WireArray, value: Any) -> Any:
-    if value is None:
-        return None if node.nullable else NOTHING
-    if not isinstance(value, (list, tuple)):
-        return NOTHING
-    items = [_fit(node.item, item) for item in value]
-    return NOTHING if any(item is NOTHING for item in items) else items
 
 
 def _sized(node: Sized, value: Any) -> Any:
@@ -232,3 +230,74 @@ def line_of(told: ProtocolLine, log: str = "", zone: int = 0) -> LogLine:
     said = told.facts
     time = said.time if said.zoned or said.time == UNTIMED else said.time - zone
     return LogLine(told.dialect.name, told.number, said.half, time, log)
+
+
+MOST_WAITING = 1 << 16
+"""Requests whose responses are waited for; of more, the oldest are handed out without."""
+MOST_CONNECTIONS = 1 << 16
+"""Connections that are remembered: one that comes again after so many others has another number."""
+
+
+class Conversations:
+    """What is remembered between lines. Its attributes are those of `Engine`, for whoever drives either."""
+
+    def __init__(self) -> None:
+        self.connections: int = 0
+        self.other_connections: int = 0
+        self.count: int = 0
+        self.topic_names: dict[UUID, str] = ALWAYS.copy()
+        self.names_then: NamesThen = NamesThen(self.topic_names)
+        self.findings: list[tuple[Peers, Finding]] = []
+        self._peers: dict[tuple[str, str, str | None], Peers] = {}
+        self._waiting: dict[tuple[int, int], Exchange] = {}
+
+    def chunks(self, blocks: Iterable[Sequence[ProtocolLine]]) -> Iterator[list[Exchange]]:
+        """Yield the exchanges that lines complete, those of a block together; in the end those without a response."""
+        for block in blocks:
+            final = [exchange for told in block for exchange in self._take_line(told)]
+            if final:
+                yield self._numbered(final)
+        left = list(self._waiting.values())
+        self._waiting.clear()
+        if left:
+            yield self._numbered(left)
+
+    def _take_line(self, told: ProtocolLine) -> Iterator[Exchange]:
+        """Take the next line; yield the exchanges that are complete by it."""
+        said = told.facts
+        peers = self._connection(told.dialect.name, said)
+        if said.correlation_id is None or said.half == "both":
+            yield logged_exchange(told, peers)
+            return
+        key = peers.number, said.correlation_id
+        asked = self._waiting.pop(key, None)
+        if asked is not None and said.half == "response" and asked.api is said.api:
+            add(asked, told)
+            yield asked
+            return
+        if asked is not None:
+            yield asked
+        found = logged_exchange(told, peers)
+        if said.half == "response":
+            yield found
+            return
+        self._waiting[key] = found
+        if len(self._waiting) > MOST_WAITING:
+            yield self._waiting.pop(next(iter(self._waiting)))
+
+    def _connection(self, dialect: str, said: LineFacts) -> Peers:
+        """Return the connection that a line is of, numbered in the order of appearance."""
+        key = dialect, said.connection, said.client_id
+        found = self._peers.get(key)
+        if found is None:
+            if len(self._peers) >= MOST_CONNECTIONS:
+                del self._peers[next(iter(self._peers))]
+            self.connections += 1
+            found = self._peers[key] = Peers(self.connections, said.client, said.broker)
+        return found
+
+    def _numbered(self, final: list[Exchange]) -> list[Exchange]:
+        for exchange in final:
+            self.count += 1
+            exchange.number = self.count
+        return final

@@ -11,8 +11,7 @@ import re
 from typing import Any, Final
 
 from ...protocol.grammars.client_names import named
-from .dialect import Dialect, LineFacts, stamp
-from .structures import printed
+from .dialect import Dialect, LineFacts, printed, stamp
 
 HEADER = r"RequestHeader\(apiKey=(?P<api>\w{1,60}), apiVersion=(?P<version>\d{1,5}), clientId=(?P<client>.{0,250}?), "
 LINE = re.compile(
@@ -32,47 +31,33 @@ CLIENT = re.compile(r"\[[A-Za-z ]{1,40}clientId=(?P<id>[^\],]{1,250})[\],]")
 
 
 def read(line: str) -> LineFacts | None:
-    """Return what a line says."""
+    """Return what a line says; one of a client before 2.7 says the version only if that is not the newest."""
     found = LINE.search(line)
-    if found is None:
-        return _old(line)
+    if found is not None:
+        sent, version, client_id = found["sent"] is not None, found["version"], found["client"]
+        node, body = found["to"] or found["by"], found.end()
+    else:
+        older = OLD_SENT.search(line)
+        found = older or OLD_RECEIVED.search(line)
+        if found is None:
+            return None
+        client = CLIENT.search(line[: found.start()])
+        sent, version = older is not None, older["version"] if older is not None else None
+        client_id = client["id"] if client is not None else None
+        node, body = found["node"], found.start("body")
     api = named(found["api"])
     if api is None:
         return None
-    sent, (time, zoned) = found["sent"] is not None, stamp(line[: found.start()])
-    fields = fields_of(line, found.end())
+    time, zoned = stamp(line[: found.start()])
+    fields = fields_of(line, body)
     return LineFacts(
         "request" if sent else "response",
-        api,
-        int(found["version"]),
-        int(found["id"]),
-        found["client"],
-        f"{found['client']} node {found['to'] or found['by']}",
-        fields=(fields, {}) if sent else ({}, fields),
-        time=time,
-        zoned=zoned,
-    )
-
-
-def _old(line: str) -> LineFacts | None:
-    """Return what a line of a client before 2.7 says: of the version only if that is not the newest."""
-    sent = OLD_SENT.search(line)
-    found = sent or OLD_RECEIVED.search(line)
-    api = named(found["api"]) if found is not None else None
-    if found is None or api is None:
-        return None
-    client, (time, zoned) = CLIENT.search(line[: found.start()]), stamp(line[: found.start()])
-    client_id = client["id"] if client is not None else None
-    version = sent["version"] if sent is not None else None
-    fields = fields_of(line, found.start("body"))
-    return LineFacts(
-        "response" if sent is None else "request",
         api,
         int(version) if version is not None else None,
         int(found["id"]),
         client_id,
-        f"{client_id} node {found['node']}",
-        fields=({}, fields) if sent is None else (fields, {}),
+        f"{client_id} node {node}",
+        fields=(fields, {}) if sent else ({}, fields),
         time=time,
         zoned=zoned,
     )

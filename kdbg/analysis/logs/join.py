@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
@@ -23,30 +23,20 @@ MOST = 1 << 17
 """Lines that wait for their exchanges; older ones give way."""
 
 
-class Entry:
-    """A line that waits for its exchange."""
-
-    __slots__ = ("joined", "line")
-
-    def __init__(self, line: ProtocolLine) -> None:
-        self.line, self.joined = line, False
-
-
 class Join:
     """Joins the lines of one log, read from `blocks` as far as they are needed, to exchanges in their order.
 
     `lines` counts the protocol lines that were read, `joined` those that found their exchange. `log` is the log's name.
     """
 
-    lines: int
-    joined: int
-
     def __init__(self, log: str, blocks: Iterable[Sequence[ProtocolLine]]) -> None:
         self.log = log
-        self.lines = self.joined = 0
+        self.lines: int = 0
+        self.joined: int = 0
         self._lines: Iterator[ProtocolLine] = (told for block in blocks for told in block)
-        self._waiting: dict[tuple[int, int | None], list[Entry]] = {}
-        self._order: deque[Entry] = deque()
+        self._waiting: dict[tuple[int, int | None], list[ProtocolLine]] = {}
+        self._order: OrderedDict[int, ProtocolLine] = OrderedDict()
+        """The lines that wait, by their numbers."""
         self._zone: int | None = None
         """The nanoseconds by which times without zone are ahead of UTC, once that is known."""
         self._last = 0
@@ -58,34 +48,27 @@ class Join:
             return
         self._fill(exchange.time)
         for correlation_id in (exchange.correlation_id, None):
-            if (waiting := self._waiting.get((exchange.api.key, correlation_id))) is not None:
-                self._join(exchange, waiting)
-
-    def _join(self, exchange: Exchange, waiting: list[Entry]) -> None:
-        best: dict[str, tuple[tuple[int, int], Entry]] = {}
-        for entry in waiting:
-            far = self._distance(exchange, entry.line.facts)
-            if far is not None and entry.line.facts.correlation_id is None and not _same_topics(exchange, entry.line):
-                continue
-            half = entry.line.facts.half
-            if far is not None and (half not in best or far < best[half][0]):
-                best[half] = far, entry
-        for _, entry in best.values():
-            self._take(exchange, entry, waiting)
+            waiting = self._waiting.get((exchange.api.key, correlation_id), [])
+            best: dict[str, tuple[tuple[int, int], ProtocolLine]] = {}
+            for told in waiting:
+                said = told.facts
+                far = self._distance(exchange, said)
+                if far is None or (correlation_id is None and not _same_topics(exchange, said)):
+                    continue
+                if said.half not in best or far < best[said.half][0]:
+                    best[said.half] = far, told
+            for _, told in best.values():
+                self._forget(told)
+                self.joined += 1
+                self._last = told.number
+                apart = _delay(exchange, told.facts)
+                if self._zone is None and not told.facts.zoned and apart is not None:
+                    self._zone = _quarters(apart)
+                exchange.lines += (line_of(told, self.log, self._zone or 0),)
 
     def finish(self) -> None:
         """Read the rest of the log, for its lines to be counted."""
         self.lines += sum(1 for _ in self._lines)
-
-    def _take(self, exchange: Exchange, entry: Entry, waiting: list[Entry]) -> None:
-        said = entry.line.facts
-        waiting.remove(entry)
-        entry.joined = True
-        self.joined += 1
-        self._last = entry.line.number
-        if self._zone is None and not said.zoned and (apart := _delay(exchange, said)) is not None:
-            self._zone = _quarters(apart)
-        exchange.lines += (line_of(entry.line, self.log, self._zone or 0),)
 
     def _distance(self, exchange: Exchange, said: LineFacts) -> tuple[int, int] | None:
         """Return how far a line is from an exchange, by its broker and its time; None where it speaks of another."""
@@ -109,35 +92,33 @@ class Join:
 
     def _fill(self, time: int) -> None:
         """Read ahead; where too many lines wait, let go of those that are older than an exchange of this time."""
-        while self._order and (self._order[0].joined or (len(self._order) >= MOST and self._is_old(time))):
-            self._forget(self._order.popleft())
+        while len(self._order) >= MOST and self._is_old(oldest := next(iter(self._order.values())), time):
+            self._forget(oldest)
         while len(self._order) < MOST and (told := next(self._lines, None)) is not None:
             self.lines += 1
-            entry = Entry(told)
-            self._order.append(entry)
-            self._waiting.setdefault(_key(told.facts), []).append(entry)
+            self._order[told.number] = told
+            self._waiting.setdefault(_key(told.facts), []).append(told)
 
-    def _is_old(self, time: int) -> bool:
-        """Return whether the line that waits longest is behind the exchanges that come now."""
-        told = self._order[0].line
+    def _is_old(self, told: ProtocolLine, time: int) -> bool:
+        """Return whether a line is behind the exchanges that come now."""
         if told.facts.time == UNTIMED:
             return told.number < self._last
         zone = 0 if told.facts.zoned else self._zone
         return zone is not None and told.facts.time - zone < time - 2 * APART
 
-    def _forget(self, entry: Entry) -> None:
-        key = _key(entry.line.facts)
-        waiting = self._waiting.get(key, [])
-        if not entry.joined:
-            waiting.remove(entry)
+    def _forget(self, told: ProtocolLine) -> None:
+        """Let a line wait no more."""
+        del self._order[told.number]
+        waiting = self._waiting[_key(told.facts)]
+        waiting.remove(told)
         if not waiting:
-            self._waiting.pop(key, None)
+            del self._waiting[_key(told.facts)]
 
 
-def _same_topics(exchange: Exchange, told: ProtocolLine) -> bool:
+def _same_topics(exchange: Exchange, said: LineFacts) -> bool:
     """Return whether a line names the topics that a request names."""
     asked = exchange.request.outline() if exchange.request is not None else None
-    named = {topic["name"] for topic in told.facts.fields[0].get("topics", ())}
+    named = {topic["name"] for topic in said.fields[0].get("topics", ())}
     return asked is not None and named == {topic for topic, *_ in asked[0]} - {None}
 
 

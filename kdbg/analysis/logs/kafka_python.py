@@ -10,8 +10,7 @@ import re
 from typing import Final
 
 from ...protocol.grammars.client_names import named
-from .dialect import Dialect, LineFacts, end_of, stamp
-from .structures import printed
+from .dialect import Dialect, LineFacts, end_of, printed, stamp
 
 LINE = re.compile(
     r"<(?:KafkaConnection|BrokerConnection) (?P<about>.{0,400}?)>:? (?:(?P<sent>Request)|Response) (?P<id>\d{1,10})"

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...protocol import grammars
-from .dialect import Dialect, LineFacts, end_of, stamp
-from .structures import number, object_in, text
+from .dialect import Dialect, LineFacts, end_of, number, object_in, stamp, text
 
 MESSAGE = re.compile(r"\[Connection\] (Request|Response) \w+\(key: (\d{1,5}), version: (\d{1,5})\)")
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from ...protocol.grammars.client_names import named
 from .dialect import NOBODY, Dialect, LineFacts, end_of, stamp
@@ -22,20 +22,13 @@ RESPONSE_HEADER = 8
 """Bytes of a response that librdkafka does not count: its size and its correlation id."""
 
 
-class Instance(NamedTuple):
-    """The client that writes: how it is called, and its client id."""
-
-    name: str
-    client_id: str | None
-
-
 def read(line: str) -> LineFacts | None:
     """Return what a line says."""
     found = LINE.search(line)
     api = named(found["api"]) if found is not None else None
     if found is None or api is None:
         return None
-    instance, (time, zoned) = _instance(line[: found.start()]), stamp(line[: found.start()])
+    instance, (time, zoned) = CLIENT.search(line[: found.start()]), stamp(line[: found.start()])
     sent, size = found["sent"] is not None, int(found["size"])
     host, _, node = found["broker"].rpartition("/")
     return LineFacts(
@@ -43,19 +36,14 @@ def read(line: str) -> LineFacts | None:
         api,
         int(found["version"]),
         int(found["id"]),
-        instance.client_id,
-        f"{instance.name} {found['broker']}",
+        instance["id"].strip() if instance is not None else None,
+        f"{instance['name'] if instance is not None else ''} {found['broker']}",
         broker=end_of(host) if node else NOBODY,
         sizes=(size, None) if sent else (None, size + RESPONSE_HEADER),
         latency=round(float(found["rtt"]) * 1e6) if found["rtt"] is not None else None,
         time=time,
         zoned=zoned,
     )
-
-
-def _instance(before: str) -> Instance:
-    found = CLIENT.search(before)
-    return Instance("", None) if found is None else Instance(found["name"], found["id"].strip())
 
 
 dialect: Final = Dialect(

@@ -41,11 +41,9 @@ class ProtocolLine(NamedTuple):
 class Lines:
     """Reads a log; `count` is how many lines there were so far, `understood` how many of them speak of an exchange."""
 
-    count: int
-    understood: int
-
     def __init__(self) -> None:
-        self.count = self.understood = 0
+        self.count: int = 0
+        self.understood: int = 0
         self._rest = b""
         self._skipping = False
 

@@ -1,4 +1,10 @@
-"""What is counted and measured, declared once: columns of tables, names in JSON and CSV, what rows are sorted by."""
+"""What is counted and measured, declared once: columns of tables, names in JSON and CSV, what rows are sorted by.
+
+Quantiles of many numbers take little memory: how often each was, to its first seven binary digits. Numbers below 128
+are kept as they are, others in steps of a 64th of the power of two below them: half a step is at most 0.8 % of the
+number. The keys are whole numbers, so that sketches of parts add up to that of the whole exactly, on any machine and in
+any order; a logarithm would cost more and promise less.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +13,123 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from ...exchanges.messages.capture_points import Split
+from ...protocol.findings import Kind
 from ...protocol.grammars.errors import error_name
-from .tally import NEVER, PARTS, Tally
+
+BITS = 6
+"""Binary digits after the first one."""
+EXACT = 2 << BITS
+WITHIN = 0.008
+"""The largest relative error of a quantile."""
+
+
+class Sketch:
+    """How often whole numbers came that are not negative; `most` is the largest, `total` their sum."""
+
+    __slots__ = ("counts", "most", "total")
+
+    def __init__(self) -> None:
+        self.counts: dict[int, int] = {}
+        self.most: int = 0
+        self.total: int = 0
+
+    def add(self, number: int) -> None:
+        """Take one more number."""
+        key = number
+        self.total += number
+        if number >= EXACT:
+            shift = number.bit_length() - BITS - 1
+            key = (shift << BITS) + (number >> shift)
+        counts = self.counts
+        counts[key] = counts.get(key, 0) + 1
+        if number > self.most:
+            self.most = number
+
+    def merge(self, other: Sketch) -> None:
+        """Take all numbers of another sketch."""
+        counts = self.counts
+        for key, count in other.counts.items():
+            counts[key] = counts.get(key, 0) + count
+        self.most = max(self.most, other.most)
+        self.total += other.total
+
+    def quantile(self, part: float) -> int | None:
+        """Return the smallest number that so large a part of all are no larger than; None where there are none.
+
+        It is exact below 128, else within `WITHIN` of the true one.
+        """
+        left = part * sum(self.counts.values())
+        for key in sorted(self.counts):
+            left -= self.counts[key]
+            if left <= 0:
+                shift = (key >> BITS) - 1 if key >= EXACT else 0  # the number in the middle of those with this key
+                return min(((key - (shift << BITS)) << shift) + (1 << shift >> 1), self.most)
+        return None
+
+
+MOST_CONNECTIONS = 1 << 16
+"""Connections that are told apart in one tally; more are not counted."""
+NEVER = 1 << 63
+PARTS = ("waiting", "throttle", "network", "held", "broker", "reading")
+"""What time is spent on, as `Split` calls it, in the order in which it passes."""
+
+
+class Tally:
+    """Numbers of some exchanges, which two tallies have in sum.
+
+    `errors` and `steps` count error codes, those that are normal steps of a protocol apart; `findings` kinds of them.
+    `first` and `last` are nanoseconds since 1970. `late` holds the nanoseconds that answers took beyond the time for
+    which their requests asked them to be held back. `connections` are distinct ones, by number.
+    `spent` holds nanoseconds by what they were spent on, as `PARTS` names it, of exchanges of which that is known.
+    """
+
+    __slots__ = (
+        "connections", "errors", "exchanges", "findings", "first", "last", "late", "records", "request_bytes",
+        "response_bytes", "spent", "steps",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.exchanges = self.request_bytes = self.response_bytes = self.records = 0
+        self.errors: dict[int, int] = {}
+        self.steps: dict[int, int] = {}
+        self.findings: dict[str, int] = {}
+        self.connections: set[int] = set()
+        self.first, self.last = NEVER, 0
+        self.late: Sketch = Sketch()
+        self.spent: dict[str, Sketch] = {}
+
+    def merge(self, other: Tally) -> None:
+        """Take all exchanges of another tally."""
+        self.exchanges += other.exchanges
+        self.request_bytes += other.request_bytes
+        self.response_bytes += other.response_bytes
+        self.records += other.records
+        counts: Any
+        for counts, others in ((self.errors, other.errors), (self.steps, other.steps), (self.findings, other.findings)):
+            for name, count in others.items():
+                counts[name] = counts.get(name, 0) + count
+        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
+        self.late.merge(other.late)
+        for name, sketch in other.spent.items():
+            self.spent.setdefault(name, Sketch()).merge(sketch)
+        if len(self.connections) < MOST_CONNECTIONS:
+            self.connections |= other.connections
+
+    def spend(self, split: Split) -> None:
+        """Take where the time of an exchange went."""
+        for name in PARTS:
+            part = getattr(split, name)
+            if part is not None:
+                sketch = self.spent.get(name)
+                if sketch is None:
+                    sketch = self.spent[name] = Sketch()
+                sketch.add(part)
+
+    @property
+    def unanswered(self) -> int:
+        """How many requests were seen without a response."""
+        return self.findings.get(Kind.NO_RESPONSE, 0)
 
 
 class Unit(Enum):
@@ -32,9 +153,12 @@ class Measure:
     help: str
 
 
-def _quantile(part: float) -> Callable[[Tally], float | None]:
+def _quantile(part: float, spent: str = "") -> Callable[[Tally], float | None]:
+    """Return what gives a quantile of latencies, or of the time that was spent on something, in milliseconds."""
+
     def quantile(tally: Tally) -> float | None:
-        found = tally.late.quantile(part)
+        sketch = tally.spent.get(spent) if spent else tally.late
+        found = None if sketch is None else sketch.quantile(part)
         return None if found is None else found / 1e6
 
     return quantile
@@ -43,14 +167,6 @@ def _quantile(part: float) -> Callable[[Tally], float | None]:
 def named(codes: Mapping[int, int]) -> dict[str, int]:
     """Return counts of error codes by name, the most frequent first."""
     return {error_name(code): count for code, count in sorted(codes.items(), key=lambda item: (-item[1], item[0]))}
-
-
-def _part(name: str, part: float) -> Callable[[Tally], float | None]:
-    def quantile(tally: Tally) -> float | None:
-        found = tally.spent[name].quantile(part) if name in tally.spent else None
-        return None if found is None else found / 1e6
-
-    return quantile
 
 
 def _sum(name: str) -> Callable[[Tally], float | None]:
@@ -98,8 +214,8 @@ SPENT: dict[str, Measure] = {
     one.name: one
     for part in PARTS
     for one in (
-        Measure(f"{part}_p50_ms", "p50", Unit.MILLISECONDS, _part(part, 0.50), f"{ON[part]}: median"),
-        Measure(f"{part}_p95_ms", "p95", Unit.MILLISECONDS, _part(part, 0.95), f"{ON[part]}: 95th percentile"),
+        Measure(f"{part}_p50_ms", "p50", Unit.MILLISECONDS, _quantile(0.50, part), f"{ON[part]}: median"),
+        Measure(f"{part}_p95_ms", "p95", Unit.MILLISECONDS, _quantile(0.95, part), f"{ON[part]}: 95th percentile"),
         Measure(f"{part}_sum_ms", "sum", Unit.MILLISECONDS, _sum(part), f"{ON[part]}: sum"),
     )
 }

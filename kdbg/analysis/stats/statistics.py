@@ -6,10 +6,11 @@ version first, and by cell where a table has some; tables get these sums, now an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 from uuid import UUID
 
+from ...errors import InputError
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.handshake import software_of
 from ...exchanges.messages.message import UNTIMED
@@ -17,9 +18,90 @@ from ...exchanges.messages.requested_wait import beyond_wait
 from ...protocol.findings import Finding
 from ...protocol.wire import Api
 from ...protocol.wire.readings.outline import NamesThen, Outline, Topics
-from .dimensions import Around, Cells, Key, StatsCell, dimensions
-from .table import StatsTable
-from .tally import Tally
+from .dimensions import INNER, Around, Cells, Dimension, Key, StatsCell, dimensions, unknown
+from .measures import MEASURES, SPENT, Tally
+
+MOST = 10_000
+"""Rows of a table, unless said otherwise."""
+
+
+class StatsTable:
+    """Rows by their keys, which hold the values of `by`.
+
+    The first `most` keys have a row, exact however much comes; what comes under any other key is counted in `others`,
+    and the keys of it are not known. With `erring`, cells without an error that is worth a look are left out.
+    """
+
+    def __init__(self, by: Sequence[Dimension], *, most: int = MOST, erring: bool = False) -> None:
+        self.by: tuple[Dimension, ...] = tuple(by)
+        self.most, self.erring = most, erring
+        self.rows: dict[Key, Tally] = {}
+        self.others: Tally | None = None
+        self.inner: tuple[str, ...] = tuple(name for name in INNER if name in {one.name for one in by})
+        """The dimensions of cells among them."""
+
+    @property
+    def grain(self) -> int:
+        """The nanoseconds in its shortest time, 0 where it has none."""
+        return min((one.grain for one in self.by if one.grain), default=0)
+
+    def row(self, key: Key) -> Tally:
+        """Return the tally of a key, made when it is first asked for."""
+        found = self.rows.get(key)
+        if found is None:
+            if len(self.rows) >= self.most:
+                self.others = self.others or Tally()
+                return self.others
+            found = self.rows[key] = Tally()
+        return found
+
+    def merge(self, rows: Mapping[Key, Tally], others: Tally | None) -> None:
+        """Take all rows of a table by the same dimensions."""
+        for key, tally in rows.items():
+            self.row(key).merge(tally)
+        if others is not None:
+            self.others = self.others or Tally()
+            self.others.merge(others)
+
+    def sorted(self, by: str | None = None) -> list[tuple[Key, Tally]]:
+        """Return the rows: by a dimension, least first, or by a measure, most first; raise `InputError` for neither.
+
+        Without either, by time where that is a dimension, else by how many exchanges they have.
+        """
+        by = by or next((one.name for one in self.by if one.grain), "exchanges")
+        places = [place for place, one in enumerate(self.by) if one.name == by]
+        rows = sorted(self.rows.items(), key=lambda row: [order(value) for value in row[0]])
+        if places:
+            return sorted(rows, key=lambda row: order(row[0][places[0]]))
+        known = MEASURES | SPENT
+        measure = known.get(by) or known.get(f"{by}_ms")
+        if measure is None or isinstance(measure.of(Tally()), dict):
+            wanted = [one.name for one in self.by] + [name for name in MEASURES if name != "error_names"]
+            raise InputError(unknown("unknown sort column", by, wanted))
+
+        def amount(row: tuple[Key, Tally]) -> float:
+            value = measure.of(row[1])
+            return 1 if value is None else -value  # nothing is less than all
+
+        return sorted(rows, key=amount)
+
+
+def order(value: Any) -> tuple[int, Any]:
+    """Return what values of one dimension are sorted by; what is missing comes last."""
+    return (1, 0) if value is None else (0, value)
+
+
+def folded(rows: Sequence[tuple[Key, Tally]], others: Tally | None = None) -> Tally | None:
+    """Return a tally of rows that are not shown, and of what had no row; None where there is neither."""
+    if not rows and others is None:
+        return None
+    found = Tally()
+    for _, tally in rows:
+        found.merge(tally)
+    if others is not None:
+        found.merge(others)
+    return found
+
 
 MOST_SUMS = 1 << 13
 """Sums that are kept apart before tables get them."""
@@ -35,8 +117,6 @@ Kind: TypeAlias = "tuple[int, Api | None, int, str | None, int]"
 
 class Statistics:
     """Fills tables; `capture` tells which capture the exchanges that follow are from, `finish` ends it all."""
-
-    tables: Sequence[StatsTable]
 
     def __init__(self, tables: Sequence[StatsTable]) -> None:
         self.tables = tables
@@ -225,8 +305,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 
 class Overview(dict[str, StatsTable]):
     """The tables by name, and `whole`: all exchanges in one row."""
-
-    whole: StatsTable
 
     def __init__(self) -> None:
         super().__init__({name: StatsTable(dimensions(by), erring=name == "errors") for name, by in SECTIONS.items()})

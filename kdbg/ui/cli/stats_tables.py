@@ -12,9 +12,8 @@ import click
 
 from ...analysis.logs.log import ApplicationLog
 from ...analysis.stats.dimensions import Dimension, Key, dimensions
-from ...analysis.stats.statistics import Overview, Statistics
-from ...analysis.stats.table import StatsTable, folded
-from ...analysis.stats.tally import Tally
+from ...analysis.stats.measures import Tally
+from ...analysis.stats.statistics import Overview, Statistics, StatsTable, folded
 from ...exchanges.jobs import ExchangePool, Show
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count

@@ -93,7 +93,7 @@ def engine_of(
     capture have their `timing`.
     """
     if not isinstance(opened, Capture | BrokerFile):
-        from ...analysis.logs.conversations import Conversations
+        from ...analysis.logs.exchanges import Conversations
 
         return Conversations()
     from ...exchanges.engine.engine import Engine, nobody_watches

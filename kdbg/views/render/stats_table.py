@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...analysis.stats.dimensions import SECOND, Dimension, Key
-from ...analysis.stats.measures import MEASURES, ON, SPENT, Measure, Unit, named
+from ...analysis.stats.measures import MEASURES, ON, PARTS, SPENT, Measure, Tally, Unit, named
 from ...analysis.stats.statistics import SECTIONS, Overview
-from ...analysis.stats.tally import PARTS, Tally
 from ...exchanges.messages.peers import endpoint
 from ...protocol.findings import Kind
 from ...protocol.findings.amounts import count, rounded

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Mark, Occurrences
-from ...ledgers.flows import Samples
-from ...ledgers.producers import Transactional
+from ...ledgers.flows import Samples, Transactional
 from ..by_error import by_error
 from ..case import Case, Who, rule
 from ..queries import MS, SECOND, evidence, extent, failures, grouped, who

@@ -9,15 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ledgers import Ledgers
-from ..case import Case
+from ..case import Case, Who
 from ..judge import diagnose
-from . import client, group, producer, topic
-from .event import Event, Story, Subject
+from . import group, traffic
+from .common import Event, Story, Subject
 
 __all__ = ["STORIES", "Event", "Story", "Subject", "subjects", "tell"]
 STORIES: dict[str, Story] = {
     story.kind: story
-    for story in (group.story, producer.producer, producer.transaction, topic.story, client.client, client.connection)
+    for story in (
+        group.story,
+        traffic.producer,
+        traffic.transaction,
+        traffic.topic,
+        traffic.client,
+        traffic.connection,
+    )
 }
 """By what they are of: as the options of `kdbg story` are called."""
 
@@ -37,4 +44,6 @@ def tell(book: Ledgers, kind: str, name: str, cases: list[Case] | None = None) -
     story = STORIES[kind]
     if not any(subject.name == name for subject in story.subjects(book)):
         return None
-    return sorted(story.events(book, name, diagnose(book) if cases is None else cases), key=lambda event: event.time)
+    events = [*story.events(book, name, diagnose(book) if cases is None else cases)]
+    events.append(Event(book.last_time, "end", Who(), {"exchanges": book.exchanges}))
+    return sorted(events, key=lambda event: event.time)

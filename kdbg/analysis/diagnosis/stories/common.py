@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from ....exchanges.messages.peers import endpoint
 from ....protocol.grammars.errors import error_name
@@ -13,7 +13,36 @@ from ...ledgers.evidence import Occurrences
 from ...ledgers.sessions import KafkaConnection
 from ..case import Case, Who
 from ..queries import api_name, who
-from .event import Event
+
+
+class Event(NamedTuple):
+    """Something that happened: `time` in nanoseconds since the epoch, `kind` a code, `facts` what its sentence needs.
+
+    `exchanges` are numbers. `case` is the cause that diagnosis found, of events of the kind `cause`.
+    """
+
+    time: int
+    kind: str
+    who: Who
+    facts: Mapping[str, Any]
+    exchanges: tuple[int, ...] = ()
+    case: Case | None = None
+
+
+class Subject(NamedTuple):
+    """Whom or what there is a story of; `facts` say how much of one."""
+
+    name: str
+    facts: Mapping[str, int]
+
+
+class Story(NamedTuple):
+    """One kind of story: what it is called, which subjects there are in ledgers, and what happened to one of them."""
+
+    kind: str
+    subjects: Callable[[Ledgers], Iterable[Subject]]
+    events: Callable[[Ledgers, str, list[Case]], Iterable[Event]]
+
 
 NORMAL = frozenset({27, 79})
 """REBALANCE_IN_PROGRESS and MEMBER_ID_REQUIRED are steps of any rebalance."""
@@ -77,24 +106,19 @@ def opened(session: KafkaConnection) -> Event | None:
     return Event(time, "connects", who(session), facts, (first.number,) if first is not None else ())
 
 
-def closed(session: KafkaConnection) -> Event | None:
-    """Return who ended a connection, None where nobody did."""
-    if session.path is None or not session.path.closes:
-        return None
-    end = session.path.closes[0]
-    facts = {
-        "connection": session.peers.number, "client": session.client_id, "broker": endpoint(session.broker),
-        "by": session.closed_first, "reset": end.reset, "exchanges": session.exchanges,
-        "unanswered": session.unanswered_count,
-    }  # fmt: skip
-    return Event(end.time, "closes", who(session), facts, (session.last.number,) if session.last is not None else ())
-
-
 def connections(sessions: Iterable[KafkaConnection]) -> Iterator[Event]:
     """Yield how connections began and ended: of many, the first ones, and how many more there are."""
     all = sorted(sessions, key=lambda session: session.first.time if session.first is not None else 0)
     for session in all[:MOST_CONNECTIONS]:
-        yield from filter(None, (opened(session), closed(session)))
+        yield from filter(None, (opened(session),))
+        for close in session.path.closes[:1] if session.path is not None else ():
+            facts = {
+                "connection": session.peers.number, "client": session.client_id, "broker": endpoint(session.broker),
+                "by": session.closed_first, "reset": close.reset, "exchanges": session.exchanges,
+                "unanswered": session.unanswered_count,
+            }  # fmt: skip
+            last = (session.last.number,) if session.last is not None else ()
+            yield Event(close.time, "closes", who(session), facts, last)
     if rest := all[MOST_CONNECTIONS:]:
         first = opened(rest[0])
         if first is not None:
@@ -147,8 +171,3 @@ def traffic(book: Ledgers, wanted: Callable[[int, str, int], bool], kind: str) -
         yield Event(seen.since, kind, about, facts, (seen.first.number,))
         if seen.last.number != seen.first.number:
             yield Event(seen.last.time, f"{kind}-last", about, facts, (seen.last.number,))
-
-
-def end(book: Ledgers) -> Event:
-    """Return the end of the capture."""
-    return Event(book.last_time, "end", Who(), {"exchanges": book.exchanges})

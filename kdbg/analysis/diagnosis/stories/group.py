@@ -14,7 +14,7 @@ from ...ledgers.groups import Group
 from ..case import Case, Who
 from ..queries import who_in
 from . import common
-from .event import Event, Story, Subject
+from .common import Event, Story, Subject
 
 APIS = {"join": "JoinGroup", "sync": "SyncGroup", "heartbeat": "Heartbeat", "leave": "LeaveGroup",
         "commit": "OffsetCommit"}  # fmt: skip
@@ -33,13 +33,35 @@ def events(book: Ledgers, name: str, cases: list[Case]) -> Iterator[Event]:
     """Yield what happened to a group."""
     group = book.groups[name]
     names = labels(group)
-    mine = [case for case in cases if case.who.group == name or (case.who.group is None and _user(group, case.who))]
+    mine = [
+        case for case in cases
+        if case.who.group == name or (case.who.group is None and case.who.client_id in group.clients)
+    ]  # fmt: skip
     because = {number: case.code for case in mine for number in case.evidence.exchanges if case.who.group == name}
-    yield from coordinators(group)
-    yield from generations(group, names, fetches(book, group))
+    coordinator = None
+    for time, node in group.coordinators:
+        if node != coordinator:
+            yield Event(time, "coordinator", Who(group=name), {"group": name, "node": node, "before": coordinator})
+        coordinator = node
+    who = {(member.client_id, member.host) for member in group.known_members() if member.client_id}
+    fetched = list[int]()
+    for number, polls in book.polls.items():
+        session = book.sessions[number]
+        if polls.replica < 0 and (session.client_id, session.peers.client[0]) in who:
+            fetched += polls.times
+    yield from generations(group, names, sorted(fetched))
     for one in group.events:
         yield from member_event(group, one, names, because)
-    yield from failed(group, names)
+    errors: dict[tuple[str, str, int], list[Happened]] = {}
+    for one in group.events:
+        if one.code and one.code not in common.NORMAL:
+            errors.setdefault((one.member_id, one.kind, one.code), []).append(one)
+    for (member_id, kind, code), all in errors.items():
+        client = names.get(member_id) or member_id or "(unknown)"
+        facts = {"client": client, "api": APIS[kind], "code": code, "error": error_name(code), "subject_kind": "group",
+                 "subject": name, "count": len(all), "for_ns": all[-1].mark.end - all[0].mark.time}  # fmt: skip
+        numbers = tuple(one.mark.number for one in all[:6])
+        yield Event(all[0].mark.end, "error", who_in(group, group.members.get(member_id)), facts, numbers)
     if group.commits.first is not None and group.commits.last is not None:
         last = [[topic, partition, entry[0]] for (topic, partition), entry in sorted(group.committed.items())[:32]]
         facts = {"group": name, "count": group.commits.count, "partitions": len(group.committed), "last": last}
@@ -47,11 +69,6 @@ def events(book: Ledgers, name: str, cases: list[Case]) -> Iterator[Event]:
     if group.events_lost:
         yield Event(book.last_time, "events-lost", Who(group=name), {"count": group.events_lost})
     yield from common.causes(mine, lambda who: True)
-    yield common.end(book)
-
-
-def _user(group: Group, who: Who) -> bool:
-    return who.client_id is not None and who.client_id in group.clients
 
 
 def labels(group: Group) -> dict[str, str]:
@@ -76,17 +93,6 @@ def labels(group: Group) -> dict[str, str]:
     return found
 
 
-def fetches(book: Ledgers, group: Group) -> list[int]:
-    """Return when members of a group fetched."""
-    who = {(member.client_id, member.host) for member in group.known_members() if member.client_id}
-    times = list[int]()
-    for number, polls in book.polls.items():
-        session = book.sessions[number]
-        if polls.replica < 0 and (session.client_id, session.peers.client[0]) in who:
-            times += polls.times
-    return sorted(times)
-
-
 def longest_pause(times: list[int], start: int, end: int) -> int:
     """Return the longest time without a fetch around a rebalance; 0 where nobody fetched before or after it."""
     first, last = bisect_right(times, start) - 1, bisect_left(times, end)
@@ -96,18 +102,11 @@ def longest_pause(times: list[int], start: int, end: int) -> int:
     return max((later - earlier for earlier, later in pairwise(within)), default=0)
 
 
-def coordinators(group: Group) -> Iterator[Event]:
-    """Yield who is said to coordinate the group, where that changes."""
-    before = None
-    for time, node in group.coordinators:
-        if node != before:
-            facts = {"group": group.name, "node": node, "before": before}
-            yield Event(time, "coordinator", Who(group=group.name), facts)
-        before = node
-
-
 def generations(group: Group, names: dict[str, str], times: list[int]) -> Iterator[Event]:
-    """Yield the generations: who is new, comes again, left, or is missing, what they get, and how long it took."""
+    """Yield the generations: who is new, comes again, left, or is missing, what they get, and how long it took.
+
+    `times` are those at which members fetched.
+    """
     joins: dict[int, list[Happened]] = {number: [] for number in group.generations}
     given: dict[int, list[Happened]] = {number: [] for number in group.generations}
     for one in group.events:
@@ -125,11 +124,15 @@ def generations(group: Group, names: dict[str, str], times: list[int]) -> Iterat
         members = list(dict.fromkeys(names.get(one.member_id, one.member_id) for one in joined or synced))
         left = [one for one in group.events if one.kind == "leave" and since <= one.mark.time <= formed]
         gone = {names.get(one.member_id, one.member_id) for one in left}
-        facts = _changes(group, members, before, known, gone)
+        stays = set(before or ()) if group.new_protocol else set[str]()
+        missing = [] if group.new_protocol else [one for one in before or () if one not in members and one not in gone]
         pause = longest_pause(times, start, ready) if before is not None else 0
         yield Event(
             formed, "generation", Who(group=group.name),
-            {"group": group.name, "generation": number, **facts,
+            {"group": group.name, "generation": number,
+             "new": [one for one in members if one not in known],
+             "again": [one for one in members if one in known and (one not in stays or one in gone)],
+             "missing": sorted(missing),
              "left": [{"member": names.get(one.member_id, one.member_id), "reason": one.reason} for one in left],
              "given": [
                  {"member": names.get(one.member_id, one.member_id), "partitions": one.partitions,
@@ -142,19 +145,6 @@ def generations(group: Group, names: dict[str, str], times: list[int]) -> Iterat
         before = [*members, *(one for one in before or () if one not in gone)] if group.new_protocol else members
         since = formed
         known |= set(members)
-
-
-def _changes(
-    group: Group, members: list[str], before: list[str] | None, known: set[str], gone: set[str]
-) -> dict[str, list[str]]:
-    """Return who is new in a generation, who was known already, and who is missing without having left."""
-    stays = set(before or ()) if group.new_protocol else set[str]()
-    missing = [] if group.new_protocol else [one for one in before or () if one not in members and one not in gone]
-    return {
-        "new": [one for one in members if one not in known],
-        "again": [one for one in members if one in known and (one not in stays or one in gone)],
-        "missing": sorted(missing),
-    }
 
 
 def member_event(group: Group, one: Happened, names: dict[str, str], because: dict[int, str]) -> Iterator[Event]:
@@ -174,20 +164,6 @@ def member_event(group: Group, one: Happened, names: dict[str, str], because: di
              "rebalance_timeout_ns": member.rebalance_timeout_ms * 1_000_000, "topics": list(member.topics[:16]),
              "instance_id": member.instance_id, "waited_ns": one.mark.end - one.mark.time}  # fmt: skip
     yield Event(one.mark.time, "member-joins", who, facts, (one.mark.number,))
-
-
-def failed(group: Group, names: dict[str, str]) -> Iterator[Event]:
-    """Yield the errors of members, each once with how often it came."""
-    found: dict[tuple[str, str, int], list[Happened]] = {}
-    for one in group.events:
-        if one.code and one.code not in common.NORMAL:
-            found.setdefault((one.member_id, one.kind, one.code), []).append(one)
-    for (member_id, kind, code), all in found.items():
-        client = names.get(member_id) or member_id or "(unknown)"
-        facts = {"client": client, "api": APIS[kind], "code": code, "error": error_name(code), "subject_kind": "group",
-                 "subject": group.name, "count": len(all), "for_ns": all[-1].mark.end - all[0].mark.time}  # fmt: skip
-        numbers = tuple(one.mark.number for one in all[:6])
-        yield Event(all[0].mark.end, "error", who_in(group, group.members.get(member_id)), facts, numbers)
 
 
 story: Story = Story("group", subjects, events)

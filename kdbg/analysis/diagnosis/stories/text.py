@@ -8,7 +8,7 @@ from typing import Any
 from ....protocol.findings.amounts import count, times
 from ..text import duration, named
 from ..text import sentence as cause_of
-from .event import Event, Subject
+from .common import Event, Subject
 
 Facts = Mapping[str, Any]
 MOST_NAMES = 8

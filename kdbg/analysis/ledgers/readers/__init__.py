@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import flows, groups, metadata, offsets, producers, sasl
+from . import flows, groups, metadata
 
-READERS: dict[int, Any] = {
-    **metadata.READERS, **sasl.READERS, **flows.READERS, **groups.READERS, **offsets.READERS, **producers.READERS,
-}  # fmt: skip
+READERS: dict[int, Any] = {**metadata.READERS, **flows.READERS, **groups.READERS}
 """API key → reader."""
 COUNTERS: dict[int, Any] = flows.COUNTERS
-"""API key → what counts its exchanges that are not read closely: (ledgers, session, mark, facts, latency)."""

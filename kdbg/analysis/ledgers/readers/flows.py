@@ -8,11 +8,11 @@ from ....exchanges.messages.exchange import Exchange
 from ....protocol.wire.readings.outline import Outline
 from ..accounts import Accounts
 from ..evidence import Mark, Occurrences
-from ..flows import Fetched, PartitionWrites, Polls, Sample
-from ..producers import Transactional
+from ..flows import MOST_EVENTS, Began, Fetched, PartitionWrites, Polls, Sample, Transactional
 from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
+
 MOST_TIMES = 4096
 MOST_SERVED = 128
 CODEC = 0x07
@@ -43,8 +43,7 @@ def produce(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, t
                 entry.acks[acks] += 1
             for batch in partition.get("records") or ():
                 if isinstance(batch, dict):
-                    _wrote(book, session, mark, entry, name, index, batch, txn)
-                    _used(book, batch, txn, answers.get((name, index)))
+                    _wrote(book, session, mark, entry, name, index, batch, txn, answers.get((name, index)))
     for (name, index), answer in answers.items():
         code = answer.get("error_code", 0)
         if not code:
@@ -58,8 +57,9 @@ def produce(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, t
 
 def _wrote(
     book: Accounts, session: KafkaConnection, mark: Mark, entry: PartitionWrites, name: str, index: int, batch: Body,
-    txn: Transactional | None,
+    txn: Transactional | None, answer: Body | None,
 ) -> None:  # fmt: skip
+    """Take a batch, and the producer id that a transaction's batch has, if the broker accepted it."""
     count = batch.get("records_count")
     if count is None:
         count = len(batch["records"]) if isinstance(batch.get("records"), list) else 1
@@ -77,13 +77,8 @@ def _wrote(
             producer.wrote(name, index, batch.get("producer_epoch", -1), batch.get("base_sequence", -1), count, mark)
         if txn is not None:
             txn.opened(mark)
-
-
-def _used(book: Accounts, batch: Body, txn: Transactional | None, answer: Body | None) -> None:
-    """Take the producer id that a transaction's batch has, if the broker accepted the batch."""
-    producer = book.producers.by_id.get(batch.get("producer_id", -1))
-    if txn is not None and producer is not None and answer is not None and not answer.get("error_code", 0):
-        txn.who(producer.producer_id, batch.get("producer_epoch", -1))
+            if answer is not None and not answer.get("error_code", 0):
+                txn.who(producer_id, batch.get("producer_epoch", -1))
 
 
 def fetch(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
@@ -137,22 +132,6 @@ def _asked(polls: Polls, mark: Mark, asked: Body) -> None:
     polls.replica = state.get("replica_id", -1) if isinstance(state, dict) else asked.get("replica_id", polls.replica)
 
 
-def _served(entry: Fetched, offset: int, mark: Mark) -> None:
-    """Take note that data was sent from an offset: where it had been before, the consumer came back to it."""
-    if offset < 0:
-        return
-    served = entry.served
-    if offset in served:
-        served[offset] += 1
-        entry.stuck.add(mark)
-        if served[offset] >= served.get(entry.stuck_at, 0):
-            entry.stuck_at = offset
-    else:
-        served[offset] = 1
-        if len(served) > MOST_SERVED:
-            del served[next(iter(served))]
-
-
 def _got(
     book: Accounts,
     session: KafkaConnection,
@@ -185,9 +164,19 @@ def _got(
     start = partition.get("log_start_offset", -1)
     if start is not None and start >= 0:
         entry.log_start = start
+    asked = offsets.get((name, index), -1)
     if size:
         entry.with_data.add(mark)
-        _served(entry, offsets.get((name, index), -1), mark)
+        served = entry.served
+        if asked in served:  # the consumer came back to where it had been before
+            served[asked] += 1
+            entry.stuck.add(mark)
+            if served[asked] >= served.get(entry.stuck_at, 0):
+                entry.stuck_at = asked
+        elif asked >= 0:
+            served[asked] = 1
+            if len(served) > MOST_SERVED:
+                del served[next(iter(served))]
         entry.records += count
         entry.bytes += size
         if entry.limit and size > entry.limit:
@@ -234,6 +223,73 @@ def count_fetch(book: Accounts, session: KafkaConnection, mark: Mark, facts: tup
         polls.empty.add(mark)
 
 
-READERS = {0: produce, 1: fetch}
+def begin(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of InitProducerId."""
+    name, code = asked.get("transactional_id"), told.get("error_code", 0)
+    producer_id, epoch = told.get("producer_id", -1), told.get("producer_epoch", -1)
+    timeout = asked.get("transaction_timeout_ms", 0)
+    began = Began(mark, session.client_id, session.peers.client[0], producer_id, epoch, timeout, code)
+    if producer_id >= 0 and (producer := book.producers.producer(producer_id)) is not None:
+        producer.client_id = producer.client_id or session.client_id
+        producer.transactional_id = producer.transactional_id or name
+        producer.begun.append(began)
+        del producer.begun[:-MOST_EVENTS]
+    if not name or (txn := book.producers.transactions_of(name)) is None:
+        return
+    txn.failed(22, code, mark)
+    if len(txn.begun) < MOST_EVENTS:
+        txn.begun.append(began)
+    if producer_id >= 0 and not code and (txn.now is None or txn.now.mark.end < mark.end):
+        txn.now = began
+        txn.who(producer_id, epoch)
+        txn.closed(mark, False, 0, by_coordinator=True)
+
+
+def add(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of AddPartitionsToTxn, or of AddOffsetsToTxn."""
+    old = {key.removeprefix("v3_and_below_"): value for key, value in asked.items() if key != "transactions"}
+    codes = {error.code for error in exchange.errors}
+    for entry in [old, *(asked.get("transactions") or ())]:
+        name = entry.get("transactional_id")
+        txn = book.producers.transactions_of(name) if name else None
+        if txn is None:
+            continue
+        for code in codes:
+            txn.failed(25 if "group_id" in asked else 24, code, mark)
+        if codes or not told:
+            continue
+        txn.opened(mark)
+        txn.who(entry.get("producer_id", -1), entry.get("producer_epoch", -1))
+
+
+def end(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of EndTxn."""
+    name = asked.get("transactional_id")
+    if not name or (txn := book.producers.transactions_of(name)) is None:
+        return
+    code = told.get("error_code", 0)
+    txn.failed(26, code, mark)
+    if told:
+        txn.closed(mark, bool(asked.get("committed")), code)
+        if not code:
+            txn.who(asked.get("producer_id", -1), asked.get("producer_epoch", -1))
+            txn.who(told.get("producer_id", -1), told.get("producer_epoch", -1))
+
+
+def markers(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of WriteTxnMarkers, by which a coordinator ends transactions."""
+    for entry in asked.get("markers") or ():
+        producer_id, epoch = entry.get("producer_id", -1), entry.get("producer_epoch", -1)
+        committed = bool(entry.get("transaction_result"))
+        for txn in book.producers.transactional.values():
+            if txn.producer_id != producer_id:
+                continue
+            txn.who(producer_id, epoch)
+            txn.markers.append((mark, committed))
+            del txn.markers[:-MOST_EVENTS]
+            txn.closed(mark, committed, 0, by_coordinator=True)
+
+
+READERS = {0: produce, 1: fetch, 22: begin, 24: add, 25: add, 26: end, 27: markers}
 COUNTERS = {0: count_produce, 1: count_fetch}
-"""What counts those exchanges of an API that are not read closely, by its key."""
+"""What counts those exchanges of an API that are not read closely, by its key: (ledgers, session, mark, facts)."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
 from ..accounts import Accounts
 from ..evidence import Mark
-from ..groups import LONGEST_REASON, Event, Group, Member, assignment_of, few_of, subscription_of
+from ..groups import LONGEST_REASON, Event, Group, assignment_of, few_of, subscription_of
 from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
@@ -130,25 +131,6 @@ def consumer_heartbeat(
     member = group.member(member_id, session.client_id, session.peers.client[0])
     if member is None:
         return
-    _beat(book, member, mark, asked, told)
-    member.failed(code, mark)
-    if epoch < 0:
-        member.go(mark)
-        group.happened(Event(mark, "leave", member_id, epoch, code))
-    elif epoch == 0 or code:
-        if not code:
-            member.joined.add(mark)
-        kind = "join" if epoch == 0 else "heartbeat"
-        group.happened(Event(mark, kind, member_id, told.get("member_epoch", -1), code))
-    if isinstance(told.get("assignment"), dict):
-        group.happened(
-            Event(mark, "sync", member_id, told.get("member_epoch", -1), code, *few_of(member.assigned))
-        )  # fmt: skip
-    if not code and told.get("member_epoch", -1) > 0:
-        group.generations.setdefault(told["member_epoch"], mark)
-
-
-def _beat(book: Accounts, member: Member, mark: Mark, asked: Body, told: Body) -> None:
     member.beats.add(mark)
     member.sign(mark)
     member.instance_id = asked.get("instance_id") or member.instance_id
@@ -163,6 +145,91 @@ def _beat(book: Accounts, member: Member, mark: Mark, asked: Body, told: Body) -
             for entry in assignment.get("topic_partitions") or ()
         }
         member.synced.add(mark)
+    member.failed(code, mark)
+    if epoch < 0:
+        member.go(mark)
+        group.happened(Event(mark, "leave", member_id, epoch, code))
+    elif epoch == 0 or code:
+        if not code:
+            member.joined.add(mark)
+        kind = "join" if epoch == 0 else "heartbeat"
+        group.happened(Event(mark, kind, member_id, told.get("member_epoch", -1), code))
+    if isinstance(assignment, dict):
+        group.happened(Event(mark, "sync", member_id, told.get("member_epoch", -1), code, *few_of(member.assigned)))
+    if not code and told.get("member_epoch", -1) > 0:
+        group.generations.setdefault(told["member_epoch"], mark)
 
 
-READERS = {11: join, 12: heartbeat, 13: leave, 14: sync, 68: consumer_heartbeat}
+def commit(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+    """Take an exchange of OffsetCommit."""
+    group = group_of(book, session, mark, asked)
+    if group is None:
+        return
+    group.commits.add(mark)
+    member_id = asked.get("member_id") or ""
+    member = group.members.get(member_id)
+    if member is not None:
+        member.connections.add(mark.connection)
+    codes = {place: partition.get("error_code", 0) for place, partition in _partitions(book, told)}
+    epoch: int = asked.get("generation_id_or_member_epoch", -1)
+    for place, partition in _partitions(book, asked):
+        if codes.get(place) == 0:
+            before = group.committed.get(place, (0, 0, 0))
+            group.committed[place] = partition.get("committed_offset", -1), mark.time, before[2] + 1
+    for code in {code for code in codes.values() if code}:
+        group.failed(8, code, mark)
+        if member is not None:
+            member.failed(code, mark)
+        group.happened(Event(mark, "commit", member_id, epoch, code))
+
+
+def offset_fetch(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+) -> None:
+    """Take an exchange of OffsetFetch: the groups that a broker knows."""
+    for entry in told.get("groups") or ([{**told, "group_id": asked.get("group_id")}] if told else ()):
+        if not entry.get("error_code") and entry.get("group_id"):
+            book.group(entry["group_id"])
+
+
+def offset_delete(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+) -> None:
+    """Take an exchange of OffsetDelete: the group that it is about."""
+    group_of(book, session, mark, asked)
+
+
+def delete_groups(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+) -> None:
+    """Take an exchange of DeleteGroups: the groups that there were."""
+    for entry in told.get("results") or ():
+        if not entry.get("error_code"):
+            book.group(entry.get("group_id", ""))
+
+
+def in_transaction(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+) -> None:
+    """Take an exchange of TxnOffsetCommit: a transaction, and the group whose offsets it commits."""
+    name = asked.get("transactional_id")
+    if not name or (txn := book.producers.transactions_of(name)) is None:
+        return
+    for error in exchange.errors:
+        txn.failed(28, error.code, mark)
+    if asked.get("group_id"):
+        book.group(asked["group_id"])
+
+
+def _partitions(book: Accounts, body: Body) -> Iterator[tuple[tuple[str, int], Body]]:
+    """Yield topic and partition, and what a message says of them."""
+    for topic in body.get("topics") or ():
+        name = book.topic(topic.get("name"), topic.get("topic_id"))
+        for partition in topic.get("partitions") or ():
+            yield (name, partition.get("partition_index", -1)), partition
+
+
+READERS = {
+    8: commit, 9: offset_fetch, 11: join, 12: heartbeat, 13: leave, 14: sync, 28: in_transaction, 42: delete_groups,
+    47: offset_delete, 68: consumer_heartbeat,
+}  # fmt: skip

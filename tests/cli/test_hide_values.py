@@ -136,10 +136,10 @@ def test_stored_tables_are_asked_without_values() -> None:
     import pyarrow as pa
 
     from kdbg.scale.query.database import Database
-    from kdbg.scale.query.schemas import SCHEMAS
+    from kdbg.views.tables.arrow import DUCKDB_TABLES
 
-    row = dict.fromkeys(SCHEMAS["records"].names) | {"key": KEY, "value": VALUE, "value_size": len(VALUE)}
-    schema = SCHEMAS["records"].append(pa.field("date", pa.date32()))
+    row = dict.fromkeys(DUCKDB_TABLES["records"].names) | {"key": KEY, "value": VALUE, "value_size": len(VALUE)}
+    schema = DUCKDB_TABLES["records"].append(pa.field("date", pa.date32()))
     for hide in (False, True):
         database = Database(hide=hide)
         database.show("records", pa.Table.from_pylist([row], schema))

@@ -121,7 +121,7 @@ def by_spark(path: Path) -> list[int]:
     """What a task does that has a whole capture, without a cluster around it."""
     from kdbg.exchanges.filters.filter_set import Filters
     from kdbg.scale.spark.archive.plan import plan
-    from kdbg.scale.spark.single_capture import Alone
+    from kdbg.scale.spark.source import capture_rows
     from kdbg.views.tables.cells import plain
     from kdbg.views.tables.columns import TABLES
     from kdbg.views.tables.message_columns import WantedRows
@@ -133,7 +133,7 @@ def by_spark(path: Path) -> list[int]:
         if table == "exchanges":
             sizes.append(row[place])
 
-    for _ in Alone(plan([str(path)]), plain(add), Filters(), WantedRows()).run():
+    for _ in capture_rows(plan([str(path)]), plain(add), Filters(), WantedRows()):
         pass
     return sizes
 

@@ -37,8 +37,7 @@ from kdbg.protocol.wire.readings.compiled import UNREADABLE, reader
 from kdbg.protocol.wire.readings.measure import end_of
 from kdbg.protocol.wire.records.compression import CODECS, decompress
 from kdbg.protocol.wire.records.sets import crc32c
-from kdbg.scale.signals.metrics import Metrics
-from kdbg.scale.signals.prometheus import text
+from kdbg.scale.signals.metrics import Metrics, text
 from kdbg.scale.signals.sinks import line
 from kdbg.scale.signals.traces import Traces
 from kdbg.ui.cli import Modules

@@ -14,8 +14,7 @@ import pytest
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 
 from kdbg.errors import InputError
-from kdbg.scale.query.bounds import Bounds
-from kdbg.scale.query.database import Database
+from kdbg.scale.query.database import Bounds, Database
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT, call
 
 ERRORS = CAPTURES / "errors.pcap"

@@ -14,8 +14,7 @@ from random import Random
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.views.report.collector import Collected
-from kdbg.views.report.page import page
-from kdbg.views.report.sections import report
+from kdbg.views.report.page import page, report
 from tests.report.browser import DESKTOP, PHONE, chromium, size
 from tests.traffic import Talk, pcap
 

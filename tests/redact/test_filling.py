@@ -191,10 +191,10 @@ def test_a_framed_batch_is_filled_in_all_its_blocks() -> None:
         found = filler(packed, missing)
         assert found is not None
         assert (len(found), decompress(2, found)) == (len(packed) + missing, b"x" * len(data)), missing
-    assert filler(packed, 1 << 20) is None
+    assert len(filler(packed, 1 << 20) or b"") < len(packed) + (1 << 20), "as many as there is room for"
     packer, filler = snappy_packer(old[16 + 4 :])
     assert packer(b"what") == b"\4\x0cwhat"
-    assert filler(packer(b"what"), 99) is None
+    assert len(filler(packer(b"what"), 99) or b"") < len(packer(b"what")) + 99
 
 
 def test_rooms_are_filled_from_the_front() -> None:

@@ -12,10 +12,9 @@ import pytest
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.views.report.collector import Collected
-from kdbg.views.report.page import page
+from kdbg.views.report.page import page, report
 from kdbg.views.report.page_data import moving
 from kdbg.views.report.queries import Ask
-from kdbg.views.report.sections import report
 
 from .browser import chromium
 from .scripted import scripted

@@ -17,8 +17,8 @@ from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.views.report import facts, queries
 from kdbg.views.report.collector import Collected
 from kdbg.views.report.facts import MOST_BINS, WIDTHS, Bins, lag
+from kdbg.views.report.page import report
 from kdbg.views.report.queries import LONGEST, rounded
-from kdbg.views.report.sections import report
 from tests.cli.calls import SHIPPED
 
 from .conftest import Asking

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kdbg.views.report.cells import ReportTable
-from kdbg.views.report.sections import Report, report
+from kdbg.views.report.page import Report, report
 
 from ..cases import by_day
 from .browser import DESKTOP, PHONE, chromium_path, complaints, size

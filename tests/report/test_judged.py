@@ -14,9 +14,8 @@ from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.views.report.causes import MOST_EVENTS, ReportedCauses, event_text
 from kdbg.views.report.collector import Collected
-from kdbg.views.report.page import page
+from kdbg.views.report.page import Report, page, report
 from kdbg.views.report.page_data import moving
-from kdbg.views.report.sections import Report, report
 
 from ..cases import for_each
 from ..cli.calls import call

@@ -10,7 +10,7 @@ import pytest
 
 from kdbg.views.report.cells import ReportTable
 from kdbg.views.report.opening import Point, Worth, command, worth_looking
-from kdbg.views.report.sections import Report, report
+from kdbg.views.report.page import Report, report
 from tests.cli.calls import CAPTURES
 from tests.traffic import Talk, pcap
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from kdbg.views.report import page_data as moving_room
-from kdbg.views.report.page import MARK
+from kdbg.views.report.page import MARK, report
 from kdbg.views.report.page_data import moving as moving_of
-from kdbg.views.report.sections import report
 from tests.traffic import Talk, forms, pcap
 
 from .conftest import Asking

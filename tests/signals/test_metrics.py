@@ -14,8 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kdbg.errors import InputError
 from kdbg.scale.signals import metrics as module
-from kdbg.scale.signals.metrics import BUCKETS, FAMILIES, Metrics, Totals
-from kdbg.scale.signals.prometheus import place, serve, text
+from kdbg.scale.signals.metrics import BUCKETS, FAMILIES, Metrics, Totals, place, serve, text
 
 from ..cases import for_each
 from ..cli.calls import CAPTURES, SHIPPED, Outcome

@@ -20,13 +20,11 @@ from kdbg.protocol.findings import Kind as Kinds
 from kdbg.protocol.grammars import sasl
 from kdbg.protocol.wire.readings.outline import NamesThen
 from kdbg.scale.signals import metrics as module
-from kdbg.scale.signals import spans as sending
+from kdbg.scale.signals import sinks as sending
 from kdbg.scale.signals.attributes import Event, Link, Span, SpanSide, moment
 from kdbg.scale.signals.collector import Asking, Collector, Nobody, reason
-from kdbg.scale.signals.metrics import BUCKETS, Metrics, Spread, Totals
-from kdbg.scale.signals.prometheus import check, serve, text
-from kdbg.scale.signals.sinks import Behind, CollectorSink, FileSink, line
-from kdbg.scale.signals.spans import Spans
+from kdbg.scale.signals.metrics import BUCKETS, Metrics, Spread, Totals, check, serve, text
+from kdbg.scale.signals.sinks import Behind, CollectorSink, FileSink, Spans, line
 
 from ..live.test_replaying import OLD, exchange, heartbeat
 from .received import Receiver, request_of

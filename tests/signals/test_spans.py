@@ -13,7 +13,7 @@ import pytest
 from kdbg.exchanges.messages.capture_points import SPLIT_NAMES
 from kdbg.exchanges.messages.rejection import NORMAL_STEPS
 from kdbg.scale.signals import attributes, traces
-from kdbg.scale.signals.links import parent_of
+from kdbg.scale.signals.traces import parent_of
 
 from ..cases import for_each
 from ..cli.calls import CAPTURES, SHIPPED, Outcome

@@ -13,12 +13,10 @@ from kdbg.exchanges.messages.peers import Decrypted, Peers, Process, Via
 from kdbg.protocol.findings import Finding, Kind
 from kdbg.protocol.grammars import sasl
 from kdbg.protocol.wire.readings.outline import NamesThen
-from kdbg.scale.signals import links as linked
 from kdbg.scale.signals import traces as module
 from kdbg.scale.signals.attributes import Event, Link, Span, of_connection
 from kdbg.scale.signals.attributes import SpanSide as Side
-from kdbg.scale.signals.links import Contexts, Links, parent_of
-from kdbg.scale.signals.traces import Traces
+from kdbg.scale.signals.traces import Contexts, Links, Traces, parent_of
 
 from ..live.test_replaying import exchange, heartbeat
 from .test_attributes import PEERS, of
@@ -97,7 +95,7 @@ def test_a_name_is_that_of_the_api_and_a_version_where_it_has_one() -> None:
 
 
 def test_a_trace_has_1000_exchanges_and_lasts_300_seconds() -> None:
-    bounds = module.MOST, module.LONGEST, module.CONNECTIONS, module.EVENTS, linked.MOST
+    bounds = module.MOST, module.LONGEST, module.CONNECTIONS, module.EVENTS, module.MOST_LINKS
     assert bounds == (1000, 300 * SECOND, 16384, 128, 128)
     found = made()
     beats = [beat(number, number=number) for number in range(1, 1002)]

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from kdbg.capture import Packet, open_capture
 from kdbg.capture.pcap import HEADER, Layout
 from kdbg.protocol.findings import unpack
-from kdbg.scale.spark.archive.cuts import guess, walk
 from kdbg.scale.spark.archive.files import counted, missed, numbered, recut, uncounted
-from kdbg.scale.spark.archive.plan import Plan, plan
+from kdbg.scale.spark.archive.plan import Plan, guess, plan, walk
 from kdbg.scale.spark.stages.reading import SplitReading
 from tests.capture.files import RAW, pcap
 from tests.traffic import Talk

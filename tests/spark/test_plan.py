@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kdbg.errors import CaptureError, CaptureRefused
-from kdbg.scale.spark.archive.plan import File, Plan, in_order, plan, whole
+from kdbg.scale.spark.archive.plan import File, Plan, capture_name, in_order, plan
 from kdbg.scale.spark.archive.store import identity
 from tests.capture.files import pcap, pcapng
 from tests.traffic import START
@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 def test_what_rotation_wrote_is_one_capture(pieces: tuple[str, ...]) -> None:
-    assert len({whole(f"/folder/{piece}") for piece in pieces}) == 1
+    assert len({capture_name(f"/folder/{piece}") for piece in pieces}) == 1
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_rotation_wrote_is_one_capture(pieces: tuple[str, ...]) -> None:
     ],
 )
 def test_other_files_are_captures_of_their_own(files: tuple[str, ...]) -> None:
-    assert len({whole(file) for file in files}) == len(files)
+    assert len({capture_name(file) for file in files}) == len(files)
 
 
 def test_a_folder_stands_for_its_captures(folder: Path) -> None:

@@ -15,7 +15,7 @@ from kdbg.errors import SparkError
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.scale.query.database import Database
 from kdbg.scale.query.sources import Decoded, show
-from kdbg.scale.spark.query.sql import ADAPTIVE, answer, name_tables
+from kdbg.scale.spark.sql import ADAPTIVE, answer, name_tables
 from kdbg.views.tables.columns import TABLES
 from kdbg.views.tables.questions import QUESTIONS
 from tests.cli.calls import MAIN, SHIPPED

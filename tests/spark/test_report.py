@@ -11,12 +11,11 @@ import pytest
 from kdbg.capture import open_capture
 from kdbg.errors import SparkError
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.scale.spark.query.sql import ADAPTIVE
-from kdbg.scale.spark.query.views import asking
+from kdbg.scale.spark.sql import ADAPTIVE, asking
 from kdbg.views.report.collector import Collected
+from kdbg.views.report.page import Report, report
 from kdbg.views.report.page_data import moving
 from kdbg.views.report.queries import Ask
-from kdbg.views.report.sections import Report, report
 from tests.cli.calls import CAPTURES
 from tests.report.scripted import scripted
 

@@ -15,8 +15,9 @@ from kdbg.capture.packet import reverse
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.scale.spark.archive.plan import plan
-from kdbg.scale.spark.stages import runs, tasks
-from kdbg.scale.spark.stages.pieces import Pieces, exchanges
+from kdbg.scale.spark.stages import reading as runs
+from kdbg.scale.spark.stages import tasks
+from kdbg.scale.spark.stages.pairing import Pieces, exchanges
 from tests.cli.calls import SHARED, SHIPPED
 
 FLOWS = [bytes([10, 0, 0, n, 10, 0, 0, 9, 200, n, 35, 132]) for n in range(3)] + [bytes(range(36))]
@@ -87,7 +88,7 @@ def test_what_a_task_finds_is_not_searched_for_garbage_behind_each_task() -> Non
     gc.unfreeze()
     whole = plan([str(SHIPPED[0])])
     try:
-        list(tasks.count(whole, [0])(iter([pa.record_batch({"id": [0]})])))
+        list(tasks.task(tasks.count(whole, [0]))(iter([pa.record_batch({"id": [0]})])))
         assert gc.get_freeze_count() > 10_000
     finally:
         gc.unfreeze()

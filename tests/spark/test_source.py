@@ -18,7 +18,7 @@ from pyspark.sql.datasource import EqualTo, Filter, LessThan
 import kdbg
 import kdbg.spark
 from kdbg.errors import SparkError
-from kdbg.scale.spark.source import Captures, DefaultSource, KdbgSource, PushedDown, SourceOptions, Whole
+from kdbg.scale.spark.source import Captures, DefaultSource, KdbgSource, PushedDown, SourceOptions
 from kdbg.views.tables.columns import TABLES
 from kdbg.views.tables.message_columns import WantedRows
 from tests.cli.calls import CAPTURES, ENVIRONMENT, MAIN, SHARED, SHIPPED, spawn
@@ -87,7 +87,7 @@ def test_a_query_gets_the_rows_that_it_asks_for_whatever_is_pushed_down(spark: A
 def test_captures_that_cannot_have_what_is_asked_for_are_not_read(condition: Filter, left: set[str]) -> None:
     reader = PushedDown(SourceOptions.of({"path": f"{CAPTURES}/*.pcap*"}))
     assert reader.pushFilters([condition]) == [condition], "Spark applies every condition itself"
-    plans = [part.plan for part in reader.partitions() if isinstance(part, Whole)]
+    plans = [part.value for part in reader.partitions() if part.value is not None]
     assert {plan.captures[plan.splits[0].capture] for plan in plans} == left
 
 
@@ -98,8 +98,8 @@ def test_pieces_of_a_capture_that_begin_too_late_are_not_read(tmp_path: Path) ->
     ]
     until = datetime.fromtimestamp(START + 3700, UTC).isoformat()
     (part,) = Captures(SourceOptions.of({"path": str(tmp_path), "until": until})).partitions()
-    assert isinstance(part, Whole)
-    assert [part.plan.files[split.file].name for split in part.plan.splits] == [str(path) for path in hours[:2]]
+    assert part.value is not None
+    assert [part.value.files[split.file].name for split in part.value.splits] == [str(path) for path in hours[:2]]
 
 
 @pytest.mark.parametrize(

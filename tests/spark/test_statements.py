@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kdbg.errors import InputError
-from kdbg.scale.spark.query.statements import check
+from kdbg.scale.spark.sql import check
 from kdbg.views.tables.questions import QUESTIONS
 
 

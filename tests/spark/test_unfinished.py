@@ -21,9 +21,8 @@ from kdbg.protocol.findings import Finding, Kind
 from kdbg.protocol.findings.facts import BytesMissing
 from kdbg.scale.spark.follow import unfinished
 from kdbg.scale.spark.follow.unfinished import ConnectionState, Follower, ResumePoint, waited
-from kdbg.scale.spark.stages.making import Making
-from kdbg.scale.spark.stages.pieces import exchanges
-from kdbg.scale.spark.stages.runs import runs
+from kdbg.scale.spark.stages.pairing import Making, exchanges
+from kdbg.scale.spark.stages.reading import runs
 from kdbg.scale.spark.stages.tasks import IN_ROW, RUNS, pair, run_batch
 from kdbg.views.tables.message_columns import WantedRows
 from tests.cli.calls import SHARED, SHIPPED

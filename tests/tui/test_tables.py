@@ -24,7 +24,7 @@ from kdbg.scale.query.database import Database
 from kdbg.scale.spark.archive.plan import plan
 from kdbg.scale.spark.commit import Output
 from kdbg.scale.spark.parquet import Tables
-from kdbg.scale.spark.single_capture import Alone
+from kdbg.scale.spark.source import capture_rows
 from kdbg.ui.cli import browse_tables
 from kdbg.ui.cli.source_exchange import files_of, original
 from kdbg.ui.tui.app import Browser
@@ -50,7 +50,7 @@ def written(folder: Path, *captures: Path, values: bool = False) -> Path:
     output.begin()
     tables = Tables(output.folder)
     for path in captures:
-        for _ in Alone(plan([str(path)]), tables.add, Filters(), WantedRows(records=True, values=values)).run():
+        for _ in capture_rows(plan([str(path)]), tables.add, Filters(), WantedRows(records=True, values=values)):
             pass
     files = {str(path): path.stat().st_size for path in captures}
     output.commit(tables.close()["files"], {"files": files}, append=False)

@@ -1,20 +1,62 @@
-"""Functions of Spark's that questions use (kdbg/views/tables/questions.py), as macros of DuckDB."""
+"""Captures' and pipelines' tables asked in SQL by DuckDB, within bounds of seconds, memory and files."""
 
 from __future__ import annotations
 
 import re
+import sys
+import threading
 from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.util import find_spec
+from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Any, NamedTuple
 
 from ...budget import MEMORY
 from ...errors import InputError
 from ...extras import install
 from ...views.tables.columns import ABOUT, TABLES, TIMES
-from .bounds import PART, Bounds, Watch
+from ...views.tables.questions import Answer
+
+PART = 2
+"""DuckDB's buffers may take one part of so many of the memory that kdbg may take."""
+SMALLEST = 1e-3
+"""Seconds that are always left, so that the error comes from DuckDB."""
+
+
+class Bounds(NamedTuple):
+    """`seconds` that each question may take (None: any), and whether SQL may name `files` beside the given ones."""
+
+    seconds: float | None = None
+    files: bool = False
+
+
+@contextmanager
+def memory() -> Iterator[None]:
+    """Make a context in which the process allocates no more than `--max-memory` beside what it has; on Linux alone.
+
+    DuckDB bounds the memory of its own buffers, but not that of one value, such as `range(1000000000)`. So the system
+    bounds it as well: an allocation that is too large fails, and DuckDB says so.
+    """
+    try:
+        import resource
+
+        has = int(re.findall(r"VmData:\s*(\d+)", Path("/proc/self/status").read_text())[0]) << 10
+    except (ImportError, OSError, IndexError):
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    most = has + MEMORY.limit
+    for bound in before:
+        most = most if bound == resource.RLIM_INFINITY else min(most, bound)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
 
 MACROS = (
     "unix_micros(time) AS epoch_us(time)",
@@ -28,46 +70,23 @@ MACROS = (
     "explode(list) AS unnest(list)",
     "posexplode(list) AS TABLE SELECT unnest(range(len(list))) AS pos, unnest(list) AS col",
 )
-SCRIPT = "".join(f"CREATE MACRO {macro};\n" for macro in MACROS)
-"""Statements that make all of them."""
-
-
+"""Functions of Spark's that questions use (kdbg/views/tables/questions.py)."""
 BATCH = 1000
 """Rows that are fetched in one call."""
 NEEDED = ("duckdb", "pyarrow", "pytz")
-TYPES = {
-    "text": "VARCHAR",
-    "texts": "VARCHAR[]",
-    "short": "SMALLINT",
-    "shorts": "SMALLINT[]",
-    "int": "INTEGER",
-    "ints": "INTEGER[]",
-    "long": "BIGINT",
-    "boolean": "BOOLEAN",
-    "bytes": "BLOB",
-    "headers": "STRUCT(key VARCHAR, value BLOB)[]",
-    "time": "TIMESTAMPTZ",
-}
-"""The kinds of columns in DuckDB's words."""
 DATED = {table: next(column for column, kind in columns.items() if kind == "time") for table, columns in TABLES.items()}
 """Table by table, the column whose day is `date`, as in a pipeline's tables."""
-VALUES = ("key", "value", "headers")
-"""The columns of `records` that hold what users put into records."""
+VALUES = {"key": "BLOB", "value": "BLOB", "headers": "STRUCT(key VARCHAR, value BLOB)[]"}
+"""The columns of `records` that hold what users put into records, with their types."""
 DESCRIBE = re.compile(r'\s*DESC(?:RIBE)?\s+(?:TABLE\s+)?"?(\w+)"?\s*;?\s*', re.IGNORECASE)
 ALL_COLUMNS = re.compile(r"(?:\bselect|[,.])\s*(?:distinct\s*)?\*", re.IGNORECASE)
 CLOSED = {
     "autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "python_enable_replacements": "false"
 }  # fmt: skip
 """What makes DuckDB load nothing by itself, and see no variables of Python's."""
-SETTINGS = f"SET TimeZone = 'UTC'; SET default_null_order = 'nulls_first_on_asc_last_on_desc';\n{SCRIPT}"
+SETTINGS = "SET TimeZone = 'UTC'; SET default_null_order = 'nulls_first_on_asc_last_on_desc';\n"
+SETTINGS += "".join(f"CREATE MACRO {macro};\n" for macro in MACROS)
 """What makes DuckDB answer as Spark does."""
-
-
-class Answer(NamedTuple):
-    """The names of the columns, and the rows: numbers, text, bytes, lists, dicts, points in time in UTC."""
-
-    columns: list[str]
-    rows: Iterator[tuple[Any, ...]]
 
 
 def check() -> None:
@@ -83,24 +102,28 @@ class Database:
     With `hide` the contents of records are null: their sizes stay.
     """
 
-    hide: bool
-
     def __init__(self, *, hide: bool = False, bounds: Bounds = Bounds()) -> None:  # noqa: B008 - it does not change
         self.hide = hide
         check()
         import duckdb
 
+        from ...views.tables.arrow import DUCKDB_TABLES
+
+        self._schemas = DUCKDB_TABLES
         self._folder = TemporaryDirectory(prefix="kdbg-query-")
         settings: dict[str, Any] = {
             "memory_limit": f"{MEMORY.limit // PART >> 20}MiB", "temp_directory": self._folder.name, **CLOSED
         }  # fmt: skip
         self._connection = duckdb.connect(":memory:", config=settings)
-        tables = (f"CREATE TABLE {table} ({_columns(table)});" for table in TABLES)
-        self._connection.execute(SETTINGS + "\n".join(tables))
+        self._connection.execute(SETTINGS)
+        for table, schema in DUCKDB_TABLES.items():
+            self._connection.register("added", schema.empty_table())
+            self._connection.execute(f"CREATE TABLE {table} AS SELECT *, NULL::DATE AS date FROM added")
+        self._connection.unregister("added")
         if not bounds.files:
             self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
-        self._watch = Watch(bounds.seconds, self._connection.interrupt)
+        self._seconds = self._left = bounds.seconds
 
     def close(self) -> None:
         """Forget all rows."""
@@ -126,7 +149,7 @@ class Database:
         """Raise `InputError` with DuckDB's words where it refuses SQL, as far as that can be told without rows."""
         import duckdb
 
-        self._watch.begin()
+        self._left = self._seconds
         with self._asking():
             statements = self._connection.extract_statements(sql)
             if len(statements) == 1 and statements[0].type is duckdb.StatementType.SELECT:
@@ -134,10 +157,8 @@ class Database:
 
     def insert(self, table: str, rows: Any) -> None:
         """Add rows, which come as an Arrow table."""
-        from .schemas import SCHEMAS
-
         time = DATED[table]
-        self._connection.register("added", rows.cast(SCHEMAS[table]))
+        self._connection.register("added", rows.cast(self._schemas[table]))
         self._connection.execute(f"INSERT INTO {table} SELECT {self._all(table)}, CAST({time} AS DATE) FROM added")
         self._connection.unregister("added")
 
@@ -158,12 +179,10 @@ class Database:
         """Return the places of rows of a table, which come as columns, that a condition lets through."""
         import pyarrow as pa
 
-        from .schemas import SCHEMAS
-
-        rows = pa.table(columns, SCHEMAS[table])
+        rows = pa.table(columns, self._schemas[table])
         placed = rows.append_column("place in the table", pa.array(range(rows.num_rows), pa.int64()))
         self._connection.register("asked", placed)
-        self._watch.begin()
+        self._left = self._seconds
         with self._asking():
             asked = f'SELECT "place in the table" FROM asked WHERE {_whether(condition)} ORDER BY 1'
             found = self._connection.execute(asked).fetchall()
@@ -172,30 +191,42 @@ class Database:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Make a context for DuckDB at work, within the bounds; its errors become `InputError`s of one line."""
+        """Make a context for DuckDB at work, within the bounds; its errors become `InputError`s of one line.
+
+        Only time in here counts against the seconds of a question.
+        """
         import duckdb
 
+        timer, begun = None, monotonic()
+        if self._left is not None:
+            timer = threading.Timer(max(self._left, SMALLEST), self._connection.interrupt)
+            timer.daemon = True
+            timer.start()
         try:
-            with self._watch.running():
+            with memory():
                 yield
         except duckdb.InterruptException:
-            raise self._watch.refusal() from None
+            raise InputError(f"the query exceeds {self._seconds:g} s; raise --timeout, or select less") from None
         except duckdb.PermissionException as error:
             raise InputError(f"duckdb: {_line(error)}; use --allow-files to let SQL access files") from error
         except (duckdb.OutOfMemoryException, MemoryError):
             raise InputError("the query exceeds --max-memory; raise it, or select less") from None
         except duckdb.Error as error:
             raise InputError(f"duckdb: {_line(error)}") from error
+        finally:
+            if timer is not None and self._left is not None:
+                timer.cancel()
+                self._left -= monotonic() - begun
 
     def _all(self, table: str) -> str:
         """Return all columns of a table as they are shown, in SQL."""
         if table != "records" or not self.hide:
             return "*"
-        return f"* REPLACE ({', '.join(f'NULL::{TYPES[TABLES[table][name]]} AS {name}' for name in VALUES)})"
+        return f"* REPLACE ({', '.join(f'NULL::{kind} AS {name}' for name, kind in VALUES.items())})"
 
     def answer(self, sql: str, limit: int | None = None) -> Answer:
         """Return at most `limit` rows of the answer. Raise `InputError` with DuckDB's words where it refuses."""
-        self._watch.begin()
+        self._left = self._seconds
         with self._asking():
             answer = self._connection.execute(sql)
         columns, rows = [name for name, *_ in answer.description or ()], self._rows(limit)
@@ -206,33 +237,23 @@ class Database:
         return Answer(["column", "type", "about"], ((*row[:2], about.get(row[0], "")) for row in rows))
 
     def _rows(self, limit: int | None) -> Iterator[tuple[Any, ...]]:
+        left = sys.maxsize if limit is None else limit
         try:
-            yield from self._fetched(limit)
-        finally:
-            getattr(
-                self._connection, "abort", lambda: None
-            )()  # else it takes no question before the last row is fetched
-
-    def _fetched(self, left: int | None) -> Iterator[tuple[Any, ...]]:
-        while left is None or left > 0:
-            with self._asking():
-                batch = self._connection.fetchmany(BATCH if left is None else min(left, BATCH))
-            if not batch:
-                return
-            left = None if left is None else left - len(batch)
-            for row in batch:
-                yield tuple(map(_plain, row))
+            while left > 0:
+                with self._asking():
+                    batch = self._connection.fetchmany(min(left, BATCH))
+                if not batch:
+                    return
+                left -= len(batch)
+                for row in batch:
+                    yield tuple(map(_plain, row))
+        finally:  # else it takes no question before the last row is fetched
+            getattr(self._connection, "abort", lambda: None)()
 
 
 def _whether(condition: str) -> str:
     """Return a condition in brackets that it does not get out of: one that ends them is none."""
     return f"CAST(({condition}\n) AS BOOLEAN)"
-
-
-def _columns(table: str) -> str:
-    """Return the columns of a table in DuckDB's DDL."""
-    columns = {column: TYPES[kind] for column, kind in TABLES[table].items()} | {"date": "DATE"}
-    return ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
 
 
 def _plain(value: Any) -> Any:

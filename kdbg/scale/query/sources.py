@@ -10,13 +10,12 @@ import pyarrow as pa
 from ...capture import Capture
 from ...errors import InputError
 from ...exchanges.filters.filter_set import Filters
-from ...views.tables.arrow import batch
+from ...views.tables.arrow import DUCKDB_TABLES, batch
 from ...views.tables.cells import LAYOUTS, WIDTHS, Cells
 from ...views.tables.decoding import Decoding
 from ...views.tables.message_columns import WantedRows
 from ..spark.commit import Output
 from .database import Database
-from .schemas import SCHEMAS
 
 ROWS = 1 << 14
 """Rows that are added to a table at once."""
@@ -31,12 +30,8 @@ class Decoded(Decoding):
     `timed`: exchanges say where their time went. `undecoded` says whether there was anything that could not be decoded.
     """
 
-    undecoded: bool
-
-    def __init__(
-        self, database: Database, tables: Set[str], filters: Filters, *, secrets: bool = False, timed: bool = False
-    ) -> None:
-        super().__init__(filters, WantedRows.of(tables, show_secrets=secrets, timed=timed))
+    def __init__(self, database: Database, tables: Set[str], filters: Filters, *, timed: bool = False) -> None:
+        super().__init__(filters, WantedRows.of(tables, timed=timed))
         self.database, self.tables, self.undecoded = database, tables, False
         self._waiting: dict[str, list[Any]] = {table: [] for table in tables}
         self._size = 0
@@ -81,7 +76,7 @@ def show(database: Database, folder: str, tables: Set[str]) -> None:
     for table in tables:
         files = output.files_of(table, runs)
         if files:
-            schema = SCHEMAS[table].append(pa.field("date", pa.date32()))
+            schema = DUCKDB_TABLES[table].append(pa.field("date", pa.date32()))
             database.show(table, dataset.dataset(
                 files, schema, "parquet", output.system, days, partition_base_dir=f"{output.root}/{table}"
             ))  # fmt: skip

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ...exchanges.messages.capture_points import UNNUMBERED, split_object, tcp_object
-from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...exchanges.messages.peers import End, Peers
+from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.peers import Peers
 from ...exchanges.messages.rejection import is_normal_step
 from ...protocol.wire.readings.outline import Topics
 from ...views.render.values import escape
@@ -76,7 +76,6 @@ MOST: Final = 100
 """Topics, groups and errors of an exchange that are named."""
 OPERATIONS: Final = {0: "send", 1: "receive", 8: "settle", 28: "settle", 78: "receive", 79: "settle"}
 """What APIs do with messages, by their keys, in the words of the conventions."""
-TRANSACTIONAL_ID: Final = "transactional_id"
 
 
 def clean(text: str) -> str:
@@ -91,12 +90,12 @@ def known_attributes(given: Mapping[str, Any]) -> dict[str, Value]:
 
 def of_peers(peers: Peers) -> dict[str, Value]:
     """Return what is said of the ends of a connection."""
-    client, server = _end(peers.client), _end(peers.broker)
+    client, broker = peers.client, peers.broker
     return known_attributes({
         "messaging.system": "kafka", "network.protocol.name": "kafka", "network.transport": "tcp",
-        "network.type": "ipv6" if ":" in peers.broker[0] else "ipv4",
-        "server.address": server[0], "server.port": server[1],
-        "client.address": client[0], "client.port": client[1],
+        "network.type": "ipv6" if ":" in broker[0] else "ipv4",
+        "server.address": broker[0], "server.port": broker[1] or None,
+        "client.address": client[0], "client.port": client[1] or None,
         "kafka.connection": peers.number or None,
     })  # fmt: skip
 
@@ -126,7 +125,7 @@ def of_exchange(exchange: Exchange, about: SpanSubject) -> dict[str, Value]:
         "kafka.request.size": None if request is None else request.size,
         "kafka.response.size": None if response is None else response.size,
         "kafka.latency_ms": exchange.latency_ms,
-    }) | _split(exchange)  # fmt: skip
+    } | {f"kafka.{name}": value for name, value in (split_object(exchange.timing) or {}).items()})  # fmt: skip
 
 
 def of_connection(exchange: Exchange) -> dict[str, Value]:
@@ -157,38 +156,27 @@ class SpanSubject:
     Of a message that may show secrets there are error codes alone.
     """
 
-    topics: tuple[str, ...]
-    groups: tuple[str, ...]
-    errors: tuple[str, ...]
-    codes: tuple[int, ...]
-    failed: tuple[str, ...]
-    partition: int | None
-    records: int
-    transactional_id: str | None
-
     def __init__(self, exchange: Exchange, names: Topics) -> None:
         halves = [half for half in (exchange.request, exchange.response) if half is not None]
         outlines = [found for half in halves if (found := half.open_outline()) is not None]
         rows = [row for outline in outlines for row in outline[0]]
-        self.topics = _distinct(_topic(row[0], names) for row in rows if row[0] is not None)
+        topics = (row[0] for row in rows if row[0] is not None)
+        self.topics = _distinct(
+            clean(names.get(topic, str(topic)) if isinstance(topic, UUID) else str(topic)) for topic in topics
+        )
         partitions = {row[1] for row in rows if row[1] is not None}
-        self.partition = partitions.pop() if len(partitions) == 1 and len(self.topics) == 1 else None
-        self.groups = _distinct(clean(group) for outline in outlines for group in outline[1] if group)
-        self.records = sum(row[3] for row in rows if row[3])
+        one = len(partitions) == 1 and len(self.topics) == 1
+        self.partition: int | None = partitions.pop() if one else None
+        self.groups: tuple[str, ...] = _distinct(clean(group) for outline in outlines for group in outline[1] if group)
+        self.records: int = sum(row[3] for row in rows if row[3])
         errors = exchange.errors
-        self.errors = _distinct(error.name for error in errors)
-        self.codes = tuple(dict.fromkeys(error.code for error in errors))
-        self.failed = _distinct(error.name for error in errors if not is_normal_step(exchange.api, error.code))
-        self.transactional_id = _transactional_id(exchange.request)
-
-
-def _transactional_id(request: CapturedMessage | None) -> str | None:
-    found = request.fields((TRANSACTIONAL_ID,)).get(TRANSACTIONAL_ID) if request is not None else None
-    return clean(found) if isinstance(found, str) else None
-
-
-def _topic(topic: Any, names: Topics) -> str:
-    return clean(names.get(topic, str(topic)) if isinstance(topic, UUID) else str(topic))
+        self.errors: tuple[str, ...] = _distinct(error.name for error in errors)
+        self.codes: tuple[int, ...] = tuple(dict.fromkeys(error.code for error in errors))
+        failed = (error.name for error in errors if not is_normal_step(exchange.api, error.code))
+        self.failed: tuple[str, ...] = _distinct(failed)
+        request = exchange.request
+        found = None if request is None else request.fields(("transactional_id",)).get("transactional_id")
+        self.transactional_id = clean(found) if isinstance(found, str) else None
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
@@ -197,12 +185,3 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
 
 def _only(names: tuple[str, ...]) -> str | None:
     return names[0] if len(names) == 1 else None
-
-
-def _end(end: End) -> tuple[str | None, int | None]:
-    return end[0] or None, end[1] or None
-
-
-def _split(exchange: Exchange) -> dict[str, Value]:
-    """Return where the time of an exchange went, as far as that is known."""
-    return {f"kafka.{name}": value for name, value in known_attributes(split_object(exchange.timing) or {}).items()}

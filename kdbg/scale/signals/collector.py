@@ -12,7 +12,7 @@ from requests import RequestException, Response, Session
 from ... import __version__
 from ...errors import CannotConnect, InputError, WrongAnswer
 from ...extras import install
-from .attributes import Attributes, Link, Span, SpanSide
+from .attributes import Attributes, Span, SpanSide
 
 
 class Nobody(Exception):
@@ -104,16 +104,19 @@ class Collector:
     def _made(self, span: Span) -> Any:
         """Return a span as the SDK has it."""
         from opentelemetry.sdk.trace import Event, ReadableSpan
-        from opentelemetry.trace import SpanKind
+        from opentelemetry.trace import Link, SpanContext, SpanKind
         from opentelemetry.trace.status import Status, StatusCode
+
+        def context(trace: bytes, span: bytes, remote: bool = False) -> SpanContext:
+            return SpanContext(int.from_bytes(trace), int.from_bytes(span), remote)
 
         kinds = {SpanSide.INTERNAL: SpanKind.INTERNAL, SpanSide.CLIENT: SpanKind.CLIENT}
         return ReadableSpan(
-            span.name, _context(span.trace, span.id), _context(span.trace, span.parent) if span.parent else None,
+            span.name, context(span.trace, span.id), context(span.trace, span.parent) if span.parent else None,
             self._resource, span.attributes,
             [Event(event.name, event.attributes, event.time) for event in span.events],
-            [_link(link) for link in span.links], kinds[span.kind],
-            status=Status(StatusCode.ERROR, span.error) if span.error else Status(),
+            [Link(context(link.trace, link.span, link.remote), link.attributes) for link in span.links],
+            kinds[span.kind], status=Status(StatusCode.ERROR, span.error) if span.error else Status(),
             start_time=span.start, end_time=span.end, instrumentation_scope=self._scope,
         )  # fmt: skip
 
@@ -128,15 +131,3 @@ def address(url: str) -> str:
     if not known:
         raise InputError(f"{url}: not the address of a collector; write http://HOST:4318")
     return url if parts.path not in ("", "/") else parts._replace(path=PATH).geturl()
-
-
-def _context(trace: bytes, span: bytes, remote: bool = False) -> Any:
-    from opentelemetry.trace import SpanContext
-
-    return SpanContext(int.from_bytes(trace), int.from_bytes(span), remote)
-
-
-def _link(link: Link) -> Any:
-    from opentelemetry import trace
-
-    return trace.Link(_context(link.trace, link.span, link.remote), link.attributes)

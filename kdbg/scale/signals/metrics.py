@@ -1,20 +1,24 @@
-"""The metrics that there are, declared once: what counts them, what prints them and the manual take them from here."""
+"""The metrics that there are, declared once, what counts them, and Prometheus' text of them, over HTTP too."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
+from itertools import accumulate
 from threading import Lock
 from typing import Any, Final, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from ... import __version__
+from ...errors import InputError
 from ...exchanges.messages.capture_points import SPLIT_NAMES
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.rejection import is_normal_step
+from ...extras import install
 from ...protocol.findings import Finding
 from ...protocol.wire.readings.outline import NamesThen
 from .attributes import clean
@@ -174,7 +178,7 @@ class Metrics:
                 self._causes[code, severity] += count
 
     def numbers(self) -> dict[str, Mapping[Labels, float]]:
-        """Return all but histograms, by the names of families."""
+        """Return all but histograms, by the names of families; they are read under `lock`."""
         totals = Totals(*map(sum, zip(self._before, self._now, strict=True)))
         self._open = {first: None for first in self._open if self._is_open(first)}
         return {
@@ -191,6 +195,30 @@ class Metrics:
         """Return the histograms, by the names of families."""
         return self._spreads
 
+    def collect(self) -> Iterator[Any]:
+        """Yield the metrics as Prometheus' library has them, which calls this; those without a sample are not there."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        found: list[Any] = []
+        bounds = [*map(str, BUCKETS), "+Inf"]
+        with self.lock:
+            numbers = self.numbers()
+            for family in FAMILIES.values():
+                about = PREFIX + family.name, family.help
+                if family.type is HISTOGRAM:
+                    histogram = HistogramMetricFamily(*about, labels=family.labels)
+                    for labels, spread in sorted(self._spreads.get(family.name, {}).items()):
+                        counts = list(zip(bounds, accumulate(spread.counts), strict=True))
+                        histogram.add_metric(labels, counts, spread.total[0])
+                    found.append(histogram)
+                else:
+                    made = CounterMetricFamily if family.type is COUNTER else GaugeMetricFamily
+                    plain = made(*about, labels=family.labels)
+                    for labels, number in sorted(numbers.get(family.name, {}).items()):
+                        plain.add_metric(labels, number)
+                    found.append(plain)
+        yield from (family for family in found if family.samples)
+
     def _count(self, exchange: Exchange) -> None:
         client = self._label("client_id", NONE if exchange.client_id is None else exchange.client_id)
         known = exchange.api
@@ -200,24 +228,16 @@ class Metrics:
         for half, name in ((exchange.request, "request_bytes"), (exchange.response, "response_bytes")):
             if half is not None:
                 self._add(name, (api, client), half.size)
-        self._records(exchange, api)
-        for code, error in dict.fromkeys((error.code, error.name) for error in exchange.errors):
-            name = "exchange_steps" if is_normal_step(known, code) else "exchange_errors"
-            self._add(name, (api, client, self._label("error", error)))
-        self._times(exchange, api)
-        if not exchange.is_sound(shallow=True):
-            self._odd(exchange.all_findings(shallow=True))
-        if exchange.peers.first_packet and len(self._open) < OPEN:
-            self._open.setdefault(exchange.peers.first_packet)
-
-    def _records(self, exchange: Exchange, api: str) -> None:
         for half in (exchange.request, exchange.response):
             outline = half.open_outline() if half is not None else None
             for topic, _, _, records in outline[0] if outline is not None else ():
                 if records:
-                    self._add("records", (api, self._label("topic", self._topic(topic))), records)
-
-    def _times(self, exchange: Exchange, api: str) -> None:
+                    name = NONE if topic is None else str(topic)
+                    name = self._names.get(topic, name) if isinstance(topic, UUID) else name
+                    self._add("records", (api, self._label("topic", name)), records)
+        for code, error in dict.fromkeys((error.code, error.name) for error in exchange.errors):
+            name = "exchange_steps" if is_normal_step(known, code) else "exchange_errors"
+            self._add(name, (api, client, self._label("error", error)))
         if exchange.latency is not None:
             self._spread("latency_seconds", (api,), exchange.latency)
         if exchange.timing is not None:
@@ -226,13 +246,14 @@ class Metrics:
                     self._spread("latency_part_seconds", (api, part), took)
         if exchange.time != UNTIMED:
             self._last = max(self._last, exchange.time)
+        if not exchange.is_sound(shallow=True):
+            self._odd(exchange.all_findings(shallow=True))
+        if exchange.peers.first_packet and len(self._open) < OPEN:
+            self._open.setdefault(exchange.peers.first_packet)
 
     def _odd(self, findings: Iterable[Finding]) -> None:
         for finding in findings:
             self._add("findings", (finding.kind.value, finding.severity.value))
-
-    def _topic(self, topic: Any) -> str:
-        return self._names.get(topic, str(topic)) if isinstance(topic, UUID) else NONE if topic is None else str(topic)
 
     def _label(self, label: str, value: str) -> str:
         """Return the value that a label gets."""
@@ -262,3 +283,57 @@ class Metrics:
             return labels
         self._folded[ALL,] += 1
         return (OTHERS,) * len(labels)
+
+
+LOCAL: Final = "127.0.0.1"
+
+
+def text(metrics: Metrics) -> bytes:
+    """Return metrics as text; raise `InputError` where the library is missing."""
+    check()
+    from prometheus_client import CollectorRegistry, generate_latest
+
+    registry = CollectorRegistry()
+    registry.register(metrics)
+    return generate_latest(registry)
+
+
+def serve(metrics: Metrics, host: str, port: int) -> Any:
+    """Serve metrics over HTTP from a thread; return the server, which has `server_port` and `shutdown`.
+
+    Raise `InputError` where the library is missing, or nothing can listen there.
+    """
+    check()
+    from prometheus_client import CollectorRegistry, start_http_server
+
+    registry = CollectorRegistry()
+    registry.register(metrics)
+    try:
+        server, _ = start_http_server(port, host, registry)
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"{host}:{port}: cannot serve metrics ({why}); choose another port") from None
+    return server
+
+
+def place(text: str) -> tuple[str, int]:
+    """Return host and port of `host:port`, `[::1]:port` or `port`, which is this machine's alone; port 0 is any.
+
+    Raise `InputError` where it is none of these.
+    """
+    try:
+        parts = urlsplit(f"//{text}" if ":" in text else f"//{LOCAL}:{text}")
+        port = parts.port
+    except ValueError:
+        port = None
+    if port is None or not parts.hostname or parts.path or parts.query or parts.fragment or parts.username:
+        raise InputError(f"{text!r}: not an address for metrics; write {LOCAL}:9464, or only the port")
+    return parts.hostname, port
+
+
+def check() -> None:
+    """Raise `InputError` where the library is missing."""
+    try:
+        import prometheus_client  # noqa: F401
+    except ImportError:
+        raise InputError(f"metrics need Prometheus' client library; {install('prometheus')}") from None

@@ -1,4 +1,4 @@
-"""Spans → lines of OTLP's JSON, as the collector's file exporter writes them and its receivers read them.
+"""Spans of exchanges, and where they go: to a collector, or into lines of OTLP's JSON, as its file exporter has them.
 
 https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
 """
@@ -8,13 +8,18 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from orjson import OPT_APPEND_NEWLINE, dumps
 
 from ... import __version__
 from ...errors import ClientError
-from .attributes import Attributes, Event, Link, Span, Value
+from ...exchanges.messages.exchange import Exchange
+from ...protocol.findings.amounts import count
+from ...protocol.wire.readings.outline import NamesThen
+from .attributes import Attributes, Span, Value
+from .traces import Traces
 
 if TYPE_CHECKING:
     from .collector import Collector
@@ -35,16 +40,23 @@ def line(spans: Iterable[Span], resource: Attributes) -> bytes:
 
 def span_object(span: Span) -> dict[str, Any]:
     """Return a span as JSON has it: what is empty is left out."""
-    found = {
+    events = (
+        {"timeUnixNano": str(event.time), "name": event.name, "attributes": attributes(event.attributes)}
+        for event in span.events
+    )
+    links = (
+        {"traceId": link.trace.hex(), "spanId": link.span.hex(), "attributes": attributes(link.attributes),
+         "flags": HAS_REMOTE | (REMOTE if link.remote else 0)}
+        for link in span.links
+    )  # fmt: skip
+    return _filled({
         "traceId": span.trace.hex(), "spanId": span.id.hex(), "parentSpanId": span.parent.hex(),
         "flags": HAS_REMOTE, "name": span.name, "kind": int(span.kind),
         "startTimeUnixNano": str(span.start), "endTimeUnixNano": str(span.end),
         "attributes": attributes(span.attributes),
-        "events": [_event(event) for event in span.events],
-        "links": [_link(link) for link in span.links],
+        "events": [*map(_filled, events)], "links": [*map(_filled, links)],
         "status": {"code": ERROR, "message": span.error} if span.error else {},
-    }  # fmt: skip
-    return {name: value for name, value in found.items() if value or name == "status"}
+    })  # fmt: skip
 
 
 def attributes(given: Attributes) -> list[dict[str, Any]]:
@@ -61,23 +73,12 @@ def _typed(value: Value) -> Mapping[str, Any]:
         return {"doubleValue": value}
     if isinstance(value, str):
         return {"stringValue": value}
-    return {"arrayValue": {"values": _all(value)}}
+    return {"arrayValue": {"values": [_typed(one) for one in value]}}
 
 
-def _all(values: Sequence[Value]) -> list[Mapping[str, Any]]:
-    return [_typed(value) for value in values]
-
-
-def _event(event: Event) -> dict[str, Any]:
-    found = {"timeUnixNano": str(event.time), "name": event.name, "attributes": attributes(event.attributes)}
-    return {name: value for name, value in found.items() if value}
-
-
-def _link(link: Link) -> dict[str, Any]:
-    flags = HAS_REMOTE | (REMOTE if link.remote else 0)
-    found = {"traceId": link.trace.hex(), "spanId": link.span.hex(), "attributes": attributes(link.attributes),
-             "flags": flags}  # fmt: skip
-    return {name: value for name, value in found.items() if value}
+def _filled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object of OTLP without what is empty, which is left out."""
+    return {name: value for name, value in given.items() if value or name == "status"}
 
 
 BATCH: Final = 512
@@ -171,22 +172,19 @@ class Behind:
                 if not self._queue:
                     return
                 spans = self._queue.popleft()
+            trouble = ""
             try:
                 self._collector.send(spans)
             except ClientError as error:
-                self._came_to(len(spans), str(error))
-            else:
-                self._came_to(len(spans), "")
-
-    def _came_to(self, count: int, trouble: str) -> None:
-        with self._change:
-            if trouble:
-                self.lost += count
-            else:
-                self.sent += count
-            changed, self._failing = bool(trouble) is not self._failing, bool(trouble)
-        if changed:
-            self._tell(f"spans are dropped: {trouble}" if trouble else f"{self.target} accepts spans again")
+                trouble = str(error)
+            with self._change:
+                if trouble:
+                    self.lost += len(spans)
+                else:
+                    self.sent += len(spans)
+                changed, self._failing = bool(trouble) is not self._failing, bool(trouble)
+            if changed:
+                self._tell(f"spans are dropped: {trouble}" if trouble else f"{self.target} accepts spans again")
 
 
 Sink: TypeAlias = FileSink | CollectorSink | Behind
@@ -194,3 +192,66 @@ Sink: TypeAlias = FileSink | CollectorSink | Behind
 
 `take` raises one of kdbg's errors, or `OSError`, where that cannot be; `close` has all taken where it goes.
 """
+
+HELD: Final = 1.0
+"""Seconds for which spans wait for others to go with."""
+SELDOM: Final = 5.0
+"""Seconds between two looks at which connections have ended, while packets come."""
+
+
+class Spans:
+    """Sends the spans of exchanges to a sink; `links`: with those to the traces that records carry."""
+
+    def __init__(self, sink: Sink, *, links: bool = True) -> None:
+        self.sink = sink
+        self._traces = Traces(links=links)
+        self._held: list[Span] = []
+        self._since: float = 0.0
+        self._looked: float = monotonic()
+        self._is_open: Callable[[int], bool] = lambda first_packet: True
+
+    def begin(self, file: str, first_time: int | None, names: NamesThen, is_open: Callable[[int], bool]) -> None:
+        """Begin a capture; `names` are those of topic ids, `is_open` tells it of a connection by its first packet."""
+        self._traces.begin(file, first_time, names)
+        self._is_open = is_open
+
+    def take(self, exchanges: Sequence[Exchange]) -> None:
+        """Take exchanges."""
+        for exchange in exchanges:
+            self._hold(self._traces.take(exchange))
+
+    def finish(self) -> None:
+        """End a capture."""
+        self._hold(self._traces.finish())
+        self._let_go()
+
+    def tick(self, *, idle: bool) -> None:
+        """Send what has waited for long enough; `idle`: all, for nothing comes."""
+        if idle or monotonic() - self._looked > SELDOM:
+            self._hold(self._traces.ended(self._is_open, settled=idle))
+            self._looked = monotonic()
+        if self._held and (idle or monotonic() - self._since > HELD):
+            self._let_go()
+
+    def close(self) -> list[str]:
+        """Have all sent; return what is to be said of it."""
+        self.sink.close()
+        said = [f"{count(self.sink.sent, 'span')} sent to {self.sink.target}"]
+        if self.sink.lost:
+            said.append(f"{count(self.sink.lost, 'span')} not accepted by {self.sink.target}")
+        if self._traces.untimed:
+            said.append(f"{count(self._traces.untimed, 'exchange')} skipped: without a time")
+        return said
+
+    def _hold(self, spans: Iterable[Span]) -> None:
+        for span in spans:
+            if not self._held:
+                self._since = monotonic()
+            self._held.append(span)
+            if len(self._held) >= BATCH:
+                self._let_go()
+
+    def _let_go(self) -> None:
+        held, self._held = self._held, []
+        if held:
+            self.sink.take(held)

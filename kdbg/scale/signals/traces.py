@@ -7,14 +7,16 @@ the same exchanges have the same ids whenever they are exported.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.handshake import software_in
 from ...exchanges.messages.message import UNTIMED
-from ...protocol.wire.readings.outline import NamesThen
+from ...payloads.records.sources import Records, carriers
+from ...protocol.wire.readings.outline import NamesThen, Topics
 from .attributes import (
     Attributes,
     Event,
@@ -28,7 +30,49 @@ from .attributes import (
     of_connection,
     of_exchange,
 )
-from .links import Contexts, Links
+
+HEADER: Final = "traceparent"
+CONTEXT: Final = re.compile(rb"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?", re.DOTALL)
+FORBIDDEN: Final = b"ff"
+PLAIN: Final = b"00"
+"""The version of the form that ends behind its flags; later ones may go on."""
+MOST_LINKS: Final = 128
+"""Links of a span, as many as OpenTelemetry's SDK keeps if nobody says otherwise."""
+
+
+class Links(NamedTuple):
+    """The spans that the records of an exchange come from, and how many more there are."""
+
+    links: tuple[Link, ...] = ()
+    more: int = 0
+
+
+def parent_of(value: Any) -> tuple[bytes, bytes] | None:
+    """Return the ids of trace and span that a header's value says; None where it says none."""
+    found = CONTEXT.fullmatch(value) if isinstance(value, bytes) else None
+    if found is None or found[1] == FORBIDDEN or (found[1] == PLAIN and found[4] is not None):
+        return None
+    trace, span = bytes.fromhex(found[2].decode()), bytes.fromhex(found[3].decode())
+    return (trace, span) if any(trace) and any(span) else None
+
+
+class Contexts:
+    """Finds the links of exchanges that carry records; `names` tells the names of topic ids."""
+
+    def __init__(self, names: Topics) -> None:
+        self._records = Records(names)
+
+    def of(self, exchange: Exchange) -> Links:
+        """Return the links of an exchange, each once, in the order of its records."""
+        if exchange.api is None or not carriers(exchange.api, exchange.version):
+            return Links()
+        found = dict[tuple[bytes, bytes], None]()
+        for event in self._records.of(exchange):
+            for name, value in getattr(event, "headers", ()):
+                if name == HEADER and (context := parent_of(value)) is not None:
+                    found.setdefault(context)
+        return Links(tuple(Link(*context) for context in list(found)[:MOST_LINKS]), max(len(found) - MOST_LINKS, 0))
+
 
 MOST: Final = 1000
 """Exchanges of a trace."""
@@ -125,7 +169,10 @@ class Trace:
 
     def add(self, exchange: Exchange, about: SpanSubject, links: Links) -> Span:
         """Return the span of an exchange, which is below that of the connection from now on."""
-        start, end = _lasted(exchange)
+        halves = [half for half in (exchange.request, exchange.response) if half is not None]
+        times = [time for half in halves for time in (half.first_time, half.last_time) if time != UNTIMED]
+        start = moment(exchange.time)
+        end = max(start, moment(start + (exchange.logged_latency or 0)), *map(moment, times))
         self._start, self._end = min(self._start, start), max(self._end, end)
         self._count += 1
         self.touched = True
@@ -138,11 +185,14 @@ class Trace:
         if not self._software and request is not None and exchange.api is not None and exchange.api.key == API_VERSIONS:
             self._software = software_in(request)
         self._said = of_connection(exchange)
+        name = "response of unknown API" if exchange.api is None else clean(exchange.api.name)
+        if exchange.api is not None and exchange.api.key >= 0:
+            name = f"{name} v{exchange.version}"
         events = list(_events(exchange))
         said_more = known_attributes({"kafka.events.left_out": max(len(events) - EVENTS, 0) or None,
                           "kafka.links.left_out": links.more or None})  # fmt: skip
         return Span(
-            self.id, digest(*self._seed, "exchange", exchange.number, exchange.time)[:8], self.root, _name(exchange),
+            self.id, digest(*self._seed, "exchange", exchange.number, exchange.time)[:8], self.root, name,
             SpanSide.CLIENT, start, end, of_exchange(exchange, about) | said_more, tuple(events[:EVENTS]), links.links,
             ", ".join(about.failed),
         )  # fmt: skip
@@ -168,21 +218,6 @@ class Trace:
 def digest(*seed: Any) -> bytes:
     """Return 32 bytes that are always the same for these values."""
     return sha256(repr(seed).encode()).digest()
-
-
-def _name(exchange: Exchange) -> str:
-    if exchange.api is None:
-        return "response of unknown API"
-    return f"{clean(exchange.api.name)} v{exchange.version}" if exchange.api.key >= 0 else clean(exchange.api.name)
-
-
-def _lasted(exchange: Exchange) -> tuple[int, int]:
-    """Return from when to when an exchange lasted: from its first byte to its last."""
-    halves = [half for half in (exchange.request, exchange.response) if half is not None]
-    times = [time for half in halves for time in (half.first_time, half.last_time) if time != UNTIMED]
-    start = moment(exchange.time)
-    told = exchange.logged_latency or 0
-    return start, max(start, moment(start + told), *map(moment, times))
 
 
 def _events(exchange: Exchange) -> Iterable[Event]:

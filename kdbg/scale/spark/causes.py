@@ -48,7 +48,11 @@ def judgements(folder: str) -> Iterator[Judgement]:
             for one in _objects(output, path):
                 found.setdefault(str(one.get("file")), []).append(one)
         for name, objects in found.items():
-            yield Judgement(name, bool(run[CAUSES].get(name)), _cases(folder, objects))
+            try:
+                cases = [stored_case(one) for one in objects]
+            except ValueError as error:
+                raise InputError(f"{folder}: {error}") from None
+            yield Judgement(name, bool(run[CAUSES].get(name)), cases)
 
 
 def _objects(output: Output, path: str) -> Iterator[Mapping[str, Any]]:
@@ -62,10 +66,3 @@ def _objects(output: Output, path: str) -> Iterator[Mapping[str, Any]]:
         if not isinstance(found, dict):
             raise InputError(f"{path}: a line is not a cause")
         yield found
-
-
-def _cases(folder: str, objects: list[Mapping[str, Any]]) -> list[Case]:
-    try:
-        return [stored_case(one) for one in objects]
-    except ValueError as error:
-        raise InputError(f"{folder}: {error}") from None

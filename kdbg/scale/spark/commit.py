@@ -83,22 +83,19 @@ class Output:
         with refusals(self.out):
             self.system.create_dir(self.root)
         lock = os.open(self.root, os.O_RDONLY)
+        busy = SparkError(f"another run writes to {self.out}", "wait for it to end, or use another --out")
         try:
-            self._lock(lock)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise busy from None
+            except OSError:  # not every file system can lock a folder
+                pass
             yield
         finally:
             os.close(lock)
             with suppress(OSError):  # it is not empty, as a rule
                 os.rmdir(self.root)  # noqa: PTH106 - a name of pyarrow's
-
-    def _lock(self, folder: int) -> None:
-        """Lock the folder, if its file system can do that."""
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SparkError(f"another run writes to {self.out}", "wait for it to end, or use another --out") from None
-        except OSError:
-            return
 
     def begin(self) -> None:
         """Make the run's folder, and delete what killed runs have left; what they had put away is put back first."""
@@ -149,9 +146,10 @@ class Output:
                     self._replace(set(files))
                 self.system.move(f"{self._hidden}/{STATE}", f"{self.root}/{STATE}")
             except BaseException:
-                if append:
-                    self._take_back(files)
-                else:
+                for name in files if append else ():
+                    if self.system.get_file_info(f"{self.root}/{name}").type == fs.FileType.File:
+                        self.system.delete_file(f"{self.root}/{name}")
+                if not append:
                     self._restore(self._hidden)
                 raise
         self.abandon()
@@ -162,13 +160,22 @@ class Output:
             if path.removeprefix(f"{self._hidden}/") not in files:  # of an attempt that came to nothing
                 self.system.delete_file(path)
         self.system.create_dir(f"{self._hidden}/old")
+        renames = self.system.type_name in RENAMING
         there, new = self._names(self.root), self._names(self._hidden)
         for name in (STATE, *FOLDERS):  # what is not told of any more is no part of the tables
-            if name in there:
-                self._put_away(name)
+            if name not in there:
+                continue
+            if renames:
+                self.system.move(f"{self.root}/{name}", f"{self._hidden}/old/{name}")
+            elif name == STATE:
+                self.system.delete_file(f"{self.root}/{name}")
+            else:
+                self.system.delete_dir(f"{self.root}/{name}")
         for table in FOLDERS:
-            if table in new:
-                self._put_in_place(table)
+            if table in new and renames:
+                self.system.move(f"{self._hidden}/{table}", f"{self.root}/{table}")
+            elif table in new:
+                self._add(path.removeprefix(f"{self._hidden}/") for path in self._files(f"{self._hidden}/{table}"))
 
     def _restore(self, hidden: str) -> None:
         """Put back the tables that a run had put away into its folder, unless its own are complete.
@@ -184,33 +191,11 @@ class Output:
                     self.system.delete_dir(f"{self.root}/{name}")
                 self.system.move(f"{hidden}/old/{name}", f"{self.root}/{name}")
 
-    def _put_away(self, name: str) -> None:
-        """Move a file or a folder out of the tables."""
-        if self.system.type_name in RENAMING:
-            self.system.move(f"{self.root}/{name}", f"{self._hidden}/old/{name}")
-        elif name == STATE:
-            self.system.delete_file(f"{self.root}/{name}")
-        else:
-            self.system.delete_dir(f"{self.root}/{name}")
-
-    def _put_in_place(self, table: str) -> None:
-        """Move a table of the run into the folder."""
-        if self.system.type_name in RENAMING:
-            self.system.move(f"{self._hidden}/{table}", f"{self.root}/{table}")
-        else:
-            self._add(path.removeprefix(f"{self._hidden}/") for path in self._files(f"{self._hidden}/{table}"))
-
     def _add(self, files: Iterable[str]) -> None:
         """Move the run's files beside those that are there."""
         for name in files:
             self.system.create_dir(f"{self.root}/{name.rpartition('/')[0]}")
             self.system.move(f"{self._hidden}/{name}", f"{self.root}/{name}")
-
-    def _take_back(self, files: Iterable[str]) -> None:
-        """Delete the run's files beside the tables' own."""
-        for name in files:
-            if self.system.get_file_info(f"{self.root}/{name}").type == fs.FileType.File:
-                self.system.delete_file(f"{self.root}/{name}")
 
     def _names(self, folder: str) -> list[str]:
         return [info.base_name for info in self.system.get_file_info(fs.FileSelector(folder, allow_not_found=True))]

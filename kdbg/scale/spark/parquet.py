@@ -110,21 +110,16 @@ class Tables:
         self._open.clear()
         return {"files": self.files, "rows": self.counts}
 
-    def _day(self, time: int | None) -> str:
-        if time is None:
-            return UNDATED
-        number = time // DAY
-        day = self._days.get(number)
-        if day is None:
-            day = self._days[number] = f"{datetime.fromtimestamp(number * 86_400, UTC):%Y-%m-%d}"
-        return day
-
     def _of_day(self, table: str, time: int | None) -> _Held:
         """Return what is held of a table for the day of a time, to which more may come."""
-        day = self._day(time)
+        number = None if time is None else time // DAY
+        day = UNDATED if number is None else self._days.get(number)
+        if day is None:
+            assert number is not None
+            day = self._days[number] = f"{datetime.fromtimestamp(number * 86_400, UTC):%Y-%m-%d}"
         held = self._held.get((table, day))
         if held is None:
-            held = self._held[table, day] = _Held(table, day, None if time is None else time // DAY)
+            held = self._held[table, day] = _Held(table, day, number)
         self._latest[table] = held
         return held
 

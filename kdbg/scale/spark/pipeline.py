@@ -11,7 +11,6 @@ an attempt wrote before it died is never read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
@@ -26,16 +25,14 @@ from ...protocol.definitions import MessageDefinition
 from ...protocol.findings.amounts import count
 from ...views.tables.columns import CAUSES, TABLES
 from ...views.tables.message_columns import WantedRows
-from .archive.cuts import CutPoint
 from .archive.files import file_problems, file_rows, missed, numbered, read_files, recut, uncounted
-from .archive.plan import SPLIT, Plan, nanoseconds
+from .archive.plan import SPLIT, CutPoint, Plan, nanoseconds
 from .commit import Output
 from .parquet import Tables
 from .session import Tracker, failure
 from .stages import tasks
-from .stages.making import Making
-from .stages.pairing import Pairer
-from .stages.runs import ROOM
+from .stages.pairing import Making, Pairer
+from .stages.reading import ROOM
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -95,14 +92,12 @@ class PipelineOutcome:
 class Pipeline:
     """One run. `progress` and `cancel` are for other threads."""
 
-    spark: Any
     output: Output
-    options: PipelineOptions
-    stage: str
 
     def __init__(self, spark: SparkSession, output: Output, options: PipelineOptions) -> None:
-        self.spark, self.output, self.options = spark, output, options
-        self.stage = "plan"
+        self.spark: Any = spark
+        self.output, self.options = output, options
+        self.stage: str = "plan"
         """What is being done: count, read, decode, judge."""
         self._cancelled = Event()
         self._tracker = Tracker(spark)
@@ -111,11 +106,28 @@ class Pipeline:
         """Read the captures of the plan, and put the tables in place."""
         self.output.begin()
         try:
-            outcome = self._run(self._counted(plan))
+            filters = self.options.filters
+            wanted = self._counted(plan).between(nanoseconds(filters.since), nanoseconds(filters.until))
+            making = self._making(wanted)
+            paired = self._paired(wanted, tasks.pair(making.folder, partial(Pairer, making)))
+            outcome = self._made(wanted, making, paired, {})
+            self._empty(outcome)
             if self.options.diagnose:
                 self._judge(plan, outcome)
             self._go_on()
-            self.output.commit(outcome.files, self._state_of_run(plan, outcome), append=self.options.append)
+            skipped = [{"file": name, "problem": problem} for name, problem in plan.refused]
+            state = {
+                "options": self.options.said,
+                "captures": plan.captures,
+                "files": {file.place: file.size for file in plan.files},
+                "skipped_files": skipped,
+                "passed_over": skipped,  # the old name
+                "counts": dict(outcome.counts),
+                "findings": dict(outcome.findings),
+                "rows": dict(outcome.rows),
+                **({CAUSES: outcome.diagnosed} if outcome.diagnosed is not None else {}),
+            }
+            self.output.commit(outcome.files, state, append=self.options.append)
         finally:
             self.output.abandon()
         return outcome
@@ -131,26 +143,17 @@ class Pipeline:
 
     def _counted(self, plan: Plan) -> Plan:
         """Return the plan with all cuts proved and all packets numbered."""
-        places = uncounted(plan)
-        walks = self._walks(plan, places)
-        for file in (wrong := missed(plan, walks)):
+        walks = self._walks(plan)
+        wrong = missed(plan, walks)
+        for file in wrong:
             plan = recut(plan, file, self.options.split)
-        if wrong:
-            places = uncounted(plan)
-            walks = self._walks(plan, places)
-        return numbered(plan, walks)
+        return numbered(plan, self._walks(plan) if wrong else walks)
 
-    def _walks(self, plan: Plan, places: list[int]) -> dict[int, CutPoint]:
-        found = self._collect("count", self._tasks(len(places)).mapInArrow(tasks.count(plan, places), REPORT))
+    def _walks(self, plan: Plan) -> dict[int, CutPoint]:
+        """Walk through the splits that must be counted; return where each ended, by their places in the plan."""
+        places = uncounted(plan)
+        found = self._reports("count", len(places), tasks.count(plan, places))
         return {place: CutPoint(*walk) for place, *walk in found}
-
-    def _run(self, plan: Plan) -> PipelineOutcome:
-        filters = self.options.filters
-        plan = plan.between(nanoseconds(filters.since), nanoseconds(filters.until))
-        making = self._making(plan)
-        outcome = self._made(plan, making, self._paired(plan, tasks.pair(making.folder, partial(Pairer, making))), {})
-        self._empty(outcome)
-        return outcome
 
     def _judge(self, plan: Plan, outcome: PipelineOutcome) -> None:
         """Have each capture judged as a whole, whatever the filters leave of it in the tables."""
@@ -159,25 +162,24 @@ class Pipeline:
             name: len({split.file for split in plan.splits if split.capture == number}) > 1
             for number, name in enumerate(plan.captures)
         }
-        for report in self._collect("judge", self._tasks(len(plan.captures)).mapInArrow(self._knowing(judge), REPORT)):
+        for report in self._reports("judge", len(plan.captures), judge):
             outcome.files += report["files"]
             outcome.causes.update(report["causes"])
 
     def _making(self, plan: Plan) -> Making:
         """Return how tasks make rows; those that pair make them of no more than twice their fair share."""
-        share = max(PER_TASK, 2 * plan.size // (self.options.partitions or self._partitions(plan)))
+        share = max(PER_TASK, 2 * plan.size // self._partitions(plan))
         return Making(plan.captures, self.output.folder, self.options.filters, self.options.wanted, share)
 
     def _paired(self, plan: Plan, pair: tasks.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
         """Read the plan's packets, shuffle them and pair what they say; `more` are runs that are known already."""
         folder = self.output.folder
-        runs = self._tasks(len(plan.splits)).mapInArrow(
-            tasks.read(plan, folder, self.options.filters.port or frozenset()), RUN
-        )
+        read = tasks.task(tasks.read(plan, folder, self.options.filters.port or frozenset()))
+        runs = self._tasks(len(plan.splits)).mapInArrow(read, RUN)
         runs = runs if more is None else runs.union(more)
-        runs = runs.repartition(self.options.partitions or self._partitions(plan), "capture", "key")
+        runs = runs.repartition(self._partitions(plan), "capture", "key")
         sorted_runs = runs.sortWithinPartitions("capture", "key", "split", "order")
-        paired = self._collect("read", sorted_runs.mapInArrow(self._knowing(pair), REPORT))
+        paired = self._collect("read", sorted_runs.mapInArrow(tasks.task(pair, self.options.definitions), REPORT))
         self.output.drop(ROOM)
         return paired
 
@@ -190,10 +192,16 @@ class Pipeline:
             outcome.take(report)
             topics.update({UUID(topic): name for topic, name in report["topics"].items()})
         self._files(plan, paired, outcome)
-        shares = _shares(piece for report in paired for piece in report["pieces"])
+        shares: list[list[str]] = []  # of about the same size, one for each task
+        room = 0
+        for name, size in sorted((piece for report in paired for piece in report["pieces"]), key=lambda one: -one[1]):
+            if room <= 0:
+                shares.append([])
+                room = PER_TASK
+            shares[-1].append(name)
+            room -= size
         if shares:
-            decode = self._knowing(tasks.decode(making, shares, topics))
-            for report in self._collect("decode", self._tasks(len(shares)).mapInArrow(decode, REPORT)):
+            for report in self._reports("decode", len(shares), tasks.decode(making, shares, topics)):
                 outcome.take(report)
         return outcome
 
@@ -227,29 +235,15 @@ class Pipeline:
                 tables.empty(table)
         outcome.take(tables.close())
 
-    def _state_of_run(self, plan: Plan, outcome: PipelineOutcome) -> dict[str, Any]:
-        """Return what `_kdbg.json` is to say of the run."""
-        skipped = [{"file": name, "problem": problem} for name, problem in plan.refused]
-        return {
-            "options": self.options.said,
-            "captures": plan.captures,
-            "files": {file.place: file.size for file in plan.files},
-            "skipped_files": skipped,
-            "passed_over": skipped,  # the old name
-            "counts": dict(outcome.counts),
-            "findings": dict(outcome.findings),
-            "rows": dict(outcome.rows),
-            **({CAUSES: outcome.diagnosed} if outcome.diagnosed is not None else {}),
-        }
-
     def _partitions(self, plan: Plan) -> int:
-        return max(4 * self._cores(), plan.size // PER_PARTITION)
-
-    def _cores(self) -> int:
+        """Return the partitions of the shuffle."""
+        if self.options.partitions:
+            return self.options.partitions
         try:
-            return int(self.spark.sparkContext.defaultParallelism)
+            cores = int(self.spark.sparkContext.defaultParallelism)
         except Exception:
-            return 4
+            cores = 4
+        return max(4 * cores, plan.size // PER_PARTITION)
 
     def _tasks(self, count: int) -> DataFrame:
         """Return a DataFrame of numbers from 0, each in a task of its own."""
@@ -268,22 +262,11 @@ class Pipeline:
         finally:
             self.spark.removeTag(self.output.run)
 
-    def _knowing(self, stage: tasks.Stage) -> tasks.Stage:
-        return tasks.knowing(stage, self.options.definitions)
+    def _reports(self, stage: str, count: int, work: tasks.Stage) -> list[Any]:
+        """Return the reports of so many tasks, each on one number."""
+        task = tasks.task(work, self.options.definitions)
+        return self._collect(stage, self._tasks(count).mapInArrow(task, REPORT))
 
     def _go_on(self) -> None:
         if self._cancelled.is_set():
             raise SparkError("the run was cancelled")
-
-
-def _shares(pieces: Iterable[tuple[str, int]]) -> list[list[str]]:
-    """Group files into shares of about the same size, one for each task."""
-    shares: list[list[str]] = []
-    room = 0
-    for name, size in sorted(pieces, key=lambda piece: -piece[1]):
-        if room <= 0 or not shares:
-            shares.append([])
-            room = PER_TASK
-        shares[-1].append(name)
-        room -= size
-    return shares

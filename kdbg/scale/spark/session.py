@@ -60,15 +60,13 @@ class Tracker:
 
     def part(self) -> float:
         """Return the part of the tasks that are done, of all stages in work; 0 where there is none."""
-        stages = self._told if self._remote else list(self._asked())
+        stages = self._told
+        if not self._remote:
+            tracker = self._spark.sparkContext.statusTracker()
+            known = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number))]
+            stages = [(stage.numCompletedTasks, stage.numTasks) for stage in known]
         tasks = sum(tasks for _, tasks in stages)
         return sum(done for done, _ in stages) / tasks if tasks else 0.0
-
-    def _asked(self) -> Iterator[tuple[int, int]]:
-        tracker = self._spark.sparkContext.statusTracker()
-        for number in tracker.getActiveStageIds():
-            if (stage := tracker.getStageInfo(number)) is not None:
-                yield stage.numCompletedTasks, stage.numTasks
 
     def _hear(self, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
         self._told = [(stage.num_completed_tasks, stage.num_tasks) for stage in stages or () if not stage.done]
@@ -132,7 +130,10 @@ def start(
         _check(REMOTELY)
         builder = builder.remote(master) if master else builder
     else:
-        _check_java()
+        home = os.environ.get("JAVA_HOME")
+        if not (home and (Path(home) / "bin" / "java").exists()) and shutil.which("java") is None:
+            remedy = "install a JDK of version 17 or later, or set JAVA_HOME"
+            raise SparkError("Spark needs Java, which is not installed", remedy)
         builder = builder.master(master) if master else builder
         settings = {f"spark.executorEnv.{VARIABLE}": f"{MEMORY.limit}B"} | settings  # of each task that reads
         settings = CONFIGURATION | (LOCAL if master and master.startswith("local") else {}) | settings
@@ -164,14 +165,6 @@ def _check(modules: Sequence[str]) -> None:
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
         raise SparkError(f"{' and '.join(missing)} not installed", install("spark"))
-
-
-def _check_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    if not (home and (Path(home) / "bin" / "java").exists()) and shutil.which("java") is None:
-        raise SparkError(
-            "Spark needs Java, which is not installed", "install a JDK of version 17 or later, or set JAVA_HOME"
-        )
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -28,20 +28,74 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from ...capture import Packet
+from ...capture.keylog import KeyLog
 from ...errors import SparkError
-from ...exchanges.engine.driver import seldom_collected
-from ...exchanges.filters.filter import Filter as OneFilter
+from ...exchanges.engine.driver import Drive, seldom_collected
+from ...exchanges.engine.engine import Engine
 from ...exchanges.filters.filter import ValueForm
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.filters.table import FILTERS
+from ...exchanges.messages.exchange import Exchange
 from ...views.tables.arrow import TABLES, batch
-from ...views.tables.cells import WIDTHS, Cells
+from ...views.tables.cells import WIDTHS, Add, Cells
+from ...views.tables.decoding import Connections
 from ...views.tables.message_columns import WantedRows
-from .archive.plan import Plan, nanoseconds, plan
-from .single_capture import Alone
+from ...views.tables.rows import Rows
+from .archive.files import file_problems, file_rows, read_files
+from .archive.plan import Plan, Split, nanoseconds, plan
+from .stages.reading import SplitReading
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def capture_rows(
+    plan: Plan, add: Add, filters: Filters, wanted: WantedRows, ports: frozenset[int] = frozenset()
+) -> Iterator[None]:
+    """Give the rows of one capture to `add`, as the pipeline makes them; pause so that they can be taken away.
+
+    `plan` holds no other capture, and cuts none of its files. `ports` narrows to connections with one of these ports,
+    `filters` to exchanges. Memory holds the rows of a block of packets.
+    """
+    name, connections = plan.captures[plan.splits[0].capture], Connections(numbered=False)
+    keys = KeyLog().use(filters.tls_keys or ())
+    engine = Engine(watch=connections.watch, keys=keys)
+    names = engine.names_then
+    rows, fits = Rows(add, wanted, names), filters.check(names)
+    splits: list[Split] = []
+    reports: list[dict[str, Any]] = []
+
+    def blocks() -> Iterator[list[Packet]]:
+        """Yield the packets of all files, numbered through."""
+        before = 0
+        for place, split in enumerate(plan.splits):
+            reading = SplitReading(plan, split._replace(shift=before), ports, keys)
+            yield from reading.blocks()
+            splits.append(reading.split)
+            reports.append(reading.report | {"split": place})
+            before += reading.report["packets"]
+
+    def is_wanted(exchange: Exchange) -> bool:
+        exchange.peers = connections.heard(exchange).peers  # which are not numbered
+        return fits is None or fits(exchange)
+
+    for chunk in Drive(engine, blocks(), lambda: is_wanted).chunks():
+        for exchange in chunk:
+            names.at(exchange.names)
+            rows.exchange(name, exchange)
+        yield
+    findings = engine.findings_by_connection()
+    for number, spoken in connections.items():
+        spoken.tell(name, findings.get(number, ()), add)
+    plan = replace(plan, splits=splits)
+    read = read_files(plan, reports)
+    for time, row in file_rows(plan, read):
+        add("files", time, row, 0)
+    for time, row, _ in file_problems(plan, read):
+        add("problems", time, row, 0)
+    yield
+
 
 NAME = "kdbg"
 DEFAULT = "exchanges"
@@ -75,16 +129,16 @@ class SourceOptions:
         if not paths:
             raise SparkError("no captures given", 'use .load("captures/")')
         flags = {name: _flag(name, options.get(name, "false")) for name in FLAGS}
-        filters = Filters(**{name: _parsed(name, one, options[name]) for name, one in kept.items() if name in options})
+        parsed: dict[str, Any] = {
+            name: options[name] if options[name] in one.words else PARSED[one.form](name, options[name])
+            for name, one in kept.items()
+            if name in options
+        }
+        filters = Filters(**parsed)
         filters.refuse_numbers()
         filters.checks()  # an unknown API is refused before anything is read
         wanted = WantedRows.of({table}, values=flags["values"], show_secrets=flags["show_secrets"])
         return cls(paths, table, filters, wanted, flags["rolled"])
-
-
-def _parsed(name: str, one: OneFilter, text: str) -> Any:
-    """Read the value of a filter from an option's text."""
-    return text if text in one.words else PARSED[one.form](name, text)
 
 
 def _list(name: str, text: str) -> list[str]:
@@ -163,107 +217,78 @@ class DefaultSource(KdbgSource):
         return Captures(SourceOptions.of(self.options))
 
 
-@dataclass
-class Whole(InputPartition):
-    """One capture: a plan that holds nothing else."""
-
-    plan: Plan
-
-
-@dataclass
-class Pushed:
-    """What of Spark's filters spares reading: the capture's name, the latest time in seconds, ports."""
-
-    captures: set[str] = field(default_factory=set)
-    until: float | None = None
-    ports: set[int] = field(default_factory=set)
-
-    def take(self, condition: Filter) -> None:
-        """Narrow down what is read by a condition that holds for every row that is wanted."""
-        column, value = getattr(condition, "attribute", ()), getattr(condition, "value", None)
-        if isinstance(condition, EqualTo) and column == ("capture",) and isinstance(value, str):
-            self.captures.add(value)
-        elif isinstance(condition, EqualTo) and column in (("broker",), ("client",)) and isinstance(value, str):
-            port = value.rpartition(":")[2]
-            self.ports |= {int(port)} if port.isdecimal() else set()
-        elif isinstance(condition, LessThan | LessThanOrEqual | EqualTo) and column in TIMED:
-            until = _moment(value) if isinstance(value, datetime) else None
-            self.until = min((time for time in (self.until, until) if time is not None), default=None)
-
-
 TIMED = (("request_time",), ("response_time",), ("start_time",), ("time",), ("first_time",))
 """Columns of which none is earlier than the first packet of its capture."""
 
 
 class Captures(DataSourceReader):
-    """Reads one table of captures."""
-
-    chosen: SourceOptions
-    pushed: Pushed
+    """Reads one table of captures; `captures`, `until` (seconds) and `ports` spare reading what nobody wants."""
 
     def __init__(self, chosen: SourceOptions) -> None:
-        self.chosen, self.pushed = chosen, Pushed()
+        self.chosen = chosen
+        self.captures: set[str] = set()
+        self.until: float | None = None
+        self.ports: set[int] = set()
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return the captures that may have rows that are wanted. Raise `SparkError` where there is no capture."""
+        """Return plans of one capture each, of those that may have rows that are wanted; one of None where none may.
+
+        Raise `SparkError` where there is no capture.
+        """
         whole = plan(self.chosen.paths, sys.maxsize, rolled=self.chosen.rolled)
         if not whole.files:
             raise SparkError(f"no captures in {', '.join(self.chosen.paths)}")
         whole = whole.between(None, nanoseconds(self.chosen.filters.until))
-        until = nanoseconds(self.pushed.until)
+        until = nanoseconds(self.until)
         found: list[InputPartition] = []
         for number, splits in groupby(whole.splits, key=lambda split: split.capture):
             one = replace(whole, splits=list(splits))
-            if self.pushed.captures and self.pushed.captures != {whole.captures[number]}:
-                continue
-            if not one.between(None, until).splits:
-                continue
-            found.append(Whole(one))
+            if self.captures in (set(), {whole.captures[number]}) and one.between(None, until).splits:
+                found.append(InputPartition(one))
         return found or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one capture."""
-        if not isinstance(partition, Whole):
+        if partition.value is None:
             return
         table = self.chosen.table
-        rows = _Collected(table)
+        cells, most, size = list[Any](), BATCH_ROWS * WIDTHS[table], 0
+
+        def add(of: str, time: int | None, more: Cells, bytes: int) -> None:
+            nonlocal size
+            if of == table:
+                cells.extend(more)
+                size += bytes
+
         ports = self.chosen.filters.port or frozenset()
-        if table != "files" and not ports and len(self.pushed.ports) == 1:
-            ports = frozenset(self.pushed.ports)
+        if table != "files" and not ports and len(self.ports) == 1:
+            ports = frozenset(self.ports)
         with seldom_collected():
-            for _ in Alone(partition.plan, rows.add, self.chosen.filters, self.chosen.wanted, ports).run():
-                if len(rows.cells) >= rows.most or rows.size > BATCH:
-                    yield batch(rows.take(), table)
-        for start in range(0, len(rows.cells), rows.most):
-            yield batch(rows.cells[start : start + rows.most], table)
+            for _ in capture_rows(partition.value, add, self.chosen.filters, self.chosen.wanted, ports):
+                if len(cells) >= most or size > BATCH:
+                    yield batch(cells, table)
+                    cells.clear()
+                    size = 0
+        for start in range(0, len(cells), most):
+            yield batch(cells[start : start + most], table)
 
 
 class PushedDown(Captures):
     """Is told the conditions of the query too."""
 
     def pushFilters(self, filters: list[Filter]) -> list[Filter]:
-        """Learn from conditions what need not be read; return all of them, for Spark to apply."""
+        """Learn from conditions, each of which every wanted row fulfills, what need not be read; return all of them."""
         for condition in filters:
-            self.pushed.take(condition)
+            column, value = getattr(condition, "attribute", ()), getattr(condition, "value", None)
+            if isinstance(condition, EqualTo) and column == ("capture",) and isinstance(value, str):
+                self.captures.add(value)
+            elif isinstance(condition, EqualTo) and column in (("broker",), ("client",)) and isinstance(value, str):
+                port = value.rpartition(":")[2]
+                self.ports |= {int(port)} if port.isdecimal() else set()
+            elif isinstance(condition, LessThan | LessThanOrEqual | EqualTo) and column in TIMED:
+                until = _moment(value) if isinstance(value, datetime) else None
+                self.until = min((time for time in (self.until, until) if time is not None), default=None)
         return filters
-
-
-class _Collected:
-    """The rows of one table, until they are taken away; `most` cells make a batch."""
-
-    def __init__(self, table: str) -> None:
-        self.table, self.most = table, BATCH_ROWS * WIDTHS[table]
-        self.cells: list[Any] = []
-        self.size = 0
-
-    def add(self, table: str, time: int | None, cells: Cells, size: int) -> None:
-        if table == self.table:
-            self.cells += cells
-            self.size += size
-
-    def take(self) -> list[Any]:
-        cells, self.cells, self.size = self.cells, [], 0
-        return cells
 
 
 def register(spark: SparkSession) -> None:

@@ -153,8 +153,7 @@ class Condition:
 
     def __call__(self, text: str) -> str:
         """Return it; raise `InputError` where it is none."""
-        from ...scale.query.bounds import Bounds
-        from ...scale.query.database import Database
+        from ...scale.query.database import Bounds, Database
 
         if text.startswith("-"):
             raise InputError("a filter for tables is an SQL condition, such as latency_us > 100000 AND api = 'Fetch'")
@@ -188,8 +187,7 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
         return write(folder, rows_of(spool, start, {number - 1 for one in wanted.values() for number in one}), target)
 
     def numbers(spool: int, start: Start, condition: str, look: Look) -> Iterator[str]:
-        from ...scale.query.bounds import Bounds
-        from ...scale.query.database import Database
+        from ...scale.query.database import Bounds, Database
         from ...scale.query.sources import show
 
         with closing(Database(bounds=Bounds(SECONDS))) as database:
@@ -202,8 +200,7 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
 
 def fitting(spool: int, start: Start, condition: str) -> Iterator[bytes]:
     """Yield the positions of rows that a condition lets through, as `tui.jobs.fitting` does."""
-    from ...scale.query.bounds import Bounds
-    from ...scale.query.database import Database
+    from ...scale.query.database import Bounds, Database
 
     with closing(Database(bounds=Bounds(SECONDS))) as database:
         for first, columns in walked(spool, start):

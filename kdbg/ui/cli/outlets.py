@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from ...protocol.findings import Finding
     from ...protocol.wire.readings.outline import NamesThen
     from ...scale.signals.metrics import Metrics, Totals
-    from ...scale.signals.sinks import Sink
-    from ...scale.signals.spans import Spans
+    from ...scale.signals.sinks import Sink, Spans
 
 STDOUT: Final = "-"
 SERVICE: Final = "OTEL_SERVICE_NAME"
@@ -142,7 +141,7 @@ def spans(where: str, *, live: bool = False, links: bool = True) -> Iterator[Spa
 
     `live`: nobody waits for a collector. `links`: records are looked at for the traces that they carry.
     """
-    from ...scale.signals.spans import Spans
+    from ...scale.signals.sinks import Spans
 
     with _sink(where, live) as sink:
         yield SpanOutlet(Spans(sink, links=links))
@@ -186,8 +185,7 @@ def _open_output(where: str) -> BinaryIO:
 def served(where: str) -> Iterator[MetricsOutlet]:
     """Make a context with what counts exchanges, and serves the numbers over HTTP; say where, and who may ask."""
     from ...live.client.settings import is_local
-    from ...scale.signals.metrics import Metrics
-    from ...scale.signals.prometheus import place, serve
+    from ...scale.signals.metrics import Metrics, place, serve
 
     host, wanted = place(where)
     counted = Metrics()

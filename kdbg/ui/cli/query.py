@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import click
 
 from ...errors import InputError
-from ...views.tables.questions import QUESTIONS
+from ...views.tables.questions import QUESTIONS, Answer
 from . import REFUSED, UNDECODED
 from .filters import folder_of_tables, row_filter_options, take_filters, unmatched_lines
 from .options import HELP, choice_option, color_option, conf_option, input_options, raw_option, values_option
@@ -17,12 +17,8 @@ from .output import Writer, look, write_out
 
 if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import Filters
-    from ...scale.query import database
     from ...scale.query.database import Database
-    from ...scale.spark.query import sql as spark_sql
     from ...views.render.style import Look
-
-    QueryResult: TypeAlias = database.Answer | spark_sql.Answer
 
 MOST = 100
 """Rows of a table, unless more are asked for."""
@@ -93,8 +89,7 @@ def command(
         raise click.UsageError("--conf and --verbose require --master")
     from contextlib import closing
 
-    from ...scale.query.bounds import Bounds
-    from ...scale.query.database import Database
+    from ...scale.query.database import Bounds, Database
 
     with closing(Database(hide=hide_values, bounds=Bounds(options["timeout"], options["allow_files"]))) as database:
         for sql in asked.values():
@@ -115,7 +110,7 @@ def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str,
     return (arguments, "") if ask else (tuple(sources), last)
 
 
-Ask: TypeAlias = "Callable[[str, int | None], QueryResult]"
+Ask: TypeAlias = "Callable[[str, int | None], Answer]"
 """Runs SQL, with so many rows at most."""
 
 
@@ -135,12 +130,11 @@ def by_spark(
     """Ask Spark about a folder of tables; return the exit status."""
     if len(sources) > 1:
         raise click.UsageError("--master requires one folder of tables, as written by kdbg pipeline")
-    from ...scale.spark.query import statements
-    from ...scale.spark.query.sql import answer, opened
+    from ...scale.spark.sql import answer, check, opened
 
     files = options["allow_files"]
     for sql in () if files else asked.values():
-        statements.check(sql)
+        check(sql)
     settings, verbose = dict(options["conf"]), options["verbose"]
     with opened(sources[0], options["master"], settings, verbose=verbose, hide=hide, files=files) as spark:
         show(asked, lambda sql, limit: answer(spark, sql, limit), form)
@@ -195,7 +189,7 @@ def title(name: str, mark: str = "") -> str:
     return f"{mark}{name}: {QUESTIONS[name].about}\n" if name else ""
 
 
-def table(answer: QueryResult, most: int, look: Look) -> str:
+def table(answer: Answer, most: int, look: Look) -> str:
     """Return the answer as a table of at most `most` rows, with a line below if there are more rows, or none."""
     from ...views.render import answers
 
@@ -206,7 +200,7 @@ def table(answer: QueryResult, most: int, look: Look) -> str:
     return answers.table(answer.columns, rows[:most], look) + look.paint("dim", left)
 
 
-def lines(answer: QueryResult, form: AnswerFormat, name: str) -> Iterator[str | bytes]:
+def lines(answer: Answer, form: AnswerFormat, name: str) -> Iterator[str | bytes]:
     """Yield the answer as CSV, below a line of its columns, or as JSON Lines; `name` is the question's, for JSON.
 
     Raise `InputError` for JSON of two columns with the same name.

@@ -61,10 +61,10 @@ def command(
     folder = folder_of_tables(sources, filters)
     if folder is None:
         return of_captures(sources, output, filters, jobs)
-    from ...scale.spark.query.sql import opened
+    from ...scale.spark.sql import opened
 
     with opened(folder, master, dict(conf)) as spark:
-        from ...scale.spark.query.views import asking
+        from ...scale.spark.sql import asking
 
         write_page(asking(spark, folder), [folder], output)
     return 0
@@ -91,9 +91,8 @@ def of_captures(sources: Sequence[str], output: str, filters: Filters, jobs: int
 def write_page(ask: Ask, sources: list[str], output: str, diagnosis: ReportedCauses | None = None) -> int:
     """Write the page; return how much could not be decoded. `diagnosis`: what is found in captures."""
     from ...atomic import AtomicFile
-    from ...views.report.page import page
+    from ...views.report.page import page, report
     from ...views.report.page_data import moving
-    from ...views.report.sections import report
 
     found = report(ask, diagnosis)
     text = page(found, sources, moving(ask, found)).encode("utf-8", "backslashreplace")

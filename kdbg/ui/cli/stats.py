@@ -89,8 +89,7 @@ def command(
 
 def as_metrics(files: Sequence[str], filters: Filters, merge: bool | None) -> int:
     """Write the numbers of captures as Prometheus' text; return the exit status."""
-    from ...scale.signals.metrics import Metrics
-    from ...scale.signals.prometheus import check, text
+    from ...scale.signals.metrics import Metrics, check, text
     from .outlets import MetricsOutlet
     from .runner import Runner
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from ...protocol.wire.records.compression import XERIAL, XERIAL_BLOCK, XERIAL_HE
 Packer = Callable[[bytes], bytes]
 """Compresses bytes in one way."""
 Filler = Callable[[bytes, int], bytes | None]
-"""Makes compressed bytes longer by so many bytes; None where it cannot."""
+"""Makes compressed bytes longer by so many bytes, or by as many as it can; None where it cannot."""
 SKIPPABLE = b"\x50\x2a\x4d\x18"
 LETTERS = b"x\0"
 """What stands for what was taken out, a blank first: a match with the bytes beside it can make the difference."""
@@ -38,8 +39,6 @@ class Effort:
 
     `given_up` counts the batches for which it was not enough.
     """
-
-    given_up: int
 
     def __init__(self, spare: int = SPARE) -> None:
         self._own, self._spare, self.given_up = 0, spare, 0
@@ -105,18 +104,11 @@ def refill(codec: int, plain: Plain, old: bytes, magic: int, effort: Effort) -> 
                 if len(packed) > len(old):
                     break
                 found = filler(packed, len(old) - len(packed))
-                if found is not None and _holds(codec, found, data, magic):
-                    return found
+                MEMORY.begin()  # what is decompressed is free again afterwards
+                with suppress(WireError):
+                    if found is not None and len(found) == len(old) and decompress(codec, found, magic=magic) == data:
+                        return found
     return None
-
-
-def _holds(codec: int, packed: bytes, plain: bytes, magic: int) -> bool:
-    """Return whether compressed bytes decompress to the plain ones; its memory is free again afterwards."""
-    MEMORY.begin()
-    try:
-        return decompress(codec, packed, magic=magic) == plain
-    except WireError:
-        return False
 
 
 def _ways(codec: int, old: bytes, magic: int) -> Iterator[tuple[Packer, Filler, int]]:
@@ -150,7 +142,7 @@ def snappy_packer(old: bytes) -> tuple[Packer, Filler]:
     from cramjam import snappy
 
     if not old.startswith(XERIAL):
-        return lambda data: bytes(snappy.compress_raw(data)), _fill_block
+        return lambda data: bytes(snappy.compress_raw(data)), lengthened
     head = old[: len(XERIAL_HEADER)]
     size = max(XERIAL_BLOCK, snappy.decompress_raw_len(next(_blocks(old), b"\0")))
 
@@ -158,7 +150,14 @@ def snappy_packer(old: bytes) -> tuple[Packer, Filler]:
         parts = (data[start : start + size] for start in range(0, len(data), size))
         return _framed(head, [bytes(snappy.compress_raw(part)) for part in parts])
 
-    return pack, _fill_framed
+    def fill(framed: bytes, more: int) -> bytes:
+        blocks = list[bytes]()
+        for block in _blocks(framed):
+            blocks.append(lengthened(block, more))
+            more -= len(blocks[-1]) - len(block)
+        return _framed(head, blocks)
+
+    return pack, fill
 
 
 def _blocks(framed: bytes) -> Iterator[bytes]:
@@ -171,20 +170,6 @@ def _blocks(framed: bytes) -> Iterator[bytes]:
 
 def _framed(head: bytes, blocks: list[bytes]) -> bytes:
     return head + b"".join(struct.pack(">i", len(block)) + block for block in blocks)
-
-
-def _fill_block(block: bytes, more: int) -> bytes | None:
-    made = lengthened(block, more)
-    return made if len(made) == len(block) + more else None
-
-
-def _fill_framed(framed: bytes, more: int) -> bytes | None:
-    wanted, blocks = len(framed) + more, list[bytes]()
-    for block in _blocks(framed):
-        blocks.append(lengthened(block, more))
-        more -= len(blocks[-1]) - len(block)
-    made = _framed(framed[: len(XERIAL_HEADER)], blocks)
-    return made if len(made) == wanted else None
 
 
 def lengthened(block: bytes, more: int) -> bytes:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from ...exchanges.messages.exchange import CapturedMessage
 from ...exchanges.messages.message import carries_secrets, explain
 from ...exchanges.messages.payloads import open_inspection
-from ...protocol.findings import Finding, Kind
+from ...protocol.findings import Kind
 from ...protocol.findings.quirks import is_spare
 from ...protocol.grammars.payloads import TOPICS
 from ...protocol.wire.nodes import Fixed, Node, RemainingBytes, Sized, Varint
@@ -176,9 +176,11 @@ class Edit(NamedTuple):
 
 def edits(inspection: Inspection, made: Substitutes, secret: bool, cut: bool) -> Iterator[Edit]:
     """Yield what is replaced. `secret`: its grammar may hold some; `cut`: the capture lacks the message's end."""
-    if _is_misread(inspection.findings, secret, cut):
-        yield from _all_but_header(inspection, made)
-        return
+    for finding in inspection.findings:  # fields may not be what their names say, for a wrong length has moved them
+        harmless = finding.kind in (Kind.TRAILING_BYTES, Kind.UNEXPECTED_NULL) and finding.length <= FEW
+        if finding.kind.shifts and not (cut and finding.kind.cut) and (secret or not harmless):
+            yield from _all_but_header(inspection, made)
+            return
     spoilt = _spoilt(inspection)
     for span in inspection.spans:
         if any(span.path.startswith(path) for path in spoilt) and span.path.rpartition(".")[2] not in STRUCTURE:
@@ -201,13 +203,11 @@ def _kept(span: Span, inspection: Inspection) -> int:
     if _is_inside(span, inspection):
         return 0
     is_told = any(one.path == span.path and one.start == span.start for one in inspection.findings)
-    return PREAMBLE if span.path.endswith("]") and not is_told and _is_preamble(span, inspection) else 0
-
-
-def _is_preamble(span: Span, inspection: Inspection) -> bool:
-    """Return whether an entry begins here, and nobody's bytes: by its magic, offset and length, and no text in them."""
     front = inspection.buffers[span.buffer].data[span.start : min(span.start + PREAMBLE, span.end)]
-    return len(front) == PREAMBLE and front[MAGIC] <= 2 and not (front[0] or front[8]) and not TEXT.search(front)
+    if not span.path.endswith("]") or is_told or len(front) < PREAMBLE:
+        return 0
+    begins = front[MAGIC] <= 2 and not (front[0] or front[8])  # an entry, by its magic, offset and length
+    return PREAMBLE if begins and not TEXT.search(front) else 0
 
 
 def _is_inside(span: Span, inspection: Inspection) -> bool:
@@ -219,16 +219,6 @@ def _is_inside(span: Span, inspection: Inspection) -> bool:
     return any(
         one.path == batch and one.buffer == span.buffer and one.end + one.value > span.start for one in inspection.spans
     )
-
-
-def _is_misread(findings: list[Finding], secret: bool, cut: bool) -> bool:
-    """Return whether the fields may not be what their names say, for a wrong length has moved them."""
-    for finding in findings:
-        if not finding.kind.shifts or (cut and finding.kind.cut):
-            continue
-        if secret or finding.kind not in (Kind.TRAILING_BYTES, Kind.UNEXPECTED_NULL) or finding.length > FEW:
-            return True
-    return False
 
 
 def _all_but_header(inspection: Inspection, made: Substitutes) -> Iterator[Edit]:
@@ -267,7 +257,19 @@ def _replaced(span: Span, made: Substitutes) -> Edit:
     if not isinstance(node, (Sized, RemainingBytes)):
         return _blanked(span)
     data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
-    return Edit(span.buffer, span.end - len(data), span.end, *_substitute(span, data, made))
+    new, free, held = blank(len(data)), False, holds(span.path, node)
+    kind: Replaced | None = Replaced.VALUE
+    if node.kind == "address" and len(data) in (4, 16):
+        new = made.address(data)
+    elif held is Holds.JSON:
+        new = _json_blanked(data)
+    elif held is Holds.VALUE:
+        free, kind = not node.kind, Replaced.SECRET if node.kind == "secret" else Replaced.VALUE
+    elif is_kept(held, str(value)):
+        new, kind = data, None
+    else:
+        new, kind = made.name(str(value)), Replaced.NAME
+    return Edit(span.buffer, span.end - len(data), span.end, new, free, kind)
 
 
 def _json_blanked(data: bytes) -> bytes:
@@ -282,22 +284,6 @@ def _json_blanked(data: bytes) -> bytes:
             made += b"1" * len(number[0])
             place = number.end()
     return made + blank(len(data) - place)
-
-
-def _substitute(span: Span, data: bytes, made: Substitutes) -> tuple[bytes, bool, Replaced | None]:
-    """Return what stands in place of a text or of bytes, whether anything else would do, and what was replaced."""
-    assert span.node is not None
-    if span.node.kind == "address" and len(data) in (4, 16):
-        return made.address(data), False, Replaced.VALUE
-    held = holds(span.path, span.node)
-    if held is Holds.JSON:
-        return _json_blanked(data), False, Replaced.VALUE
-    if held is Holds.VALUE:
-        kind = Replaced.SECRET if span.node.kind == "secret" else Replaced.VALUE
-        return blank(len(data)), not span.node.kind, kind
-    if is_kept(held, str(span.value)):
-        return data, False, None
-    return made.name(str(span.value)), False, Replaced.NAME
 
 
 class Redacted(NamedTuple):
@@ -335,8 +321,16 @@ class MessageEdits:
             if free:
                 self.rooms[buffer].append(Room(start, end))
         self.spans = {span.path: span for span in inspection.spans}
-        self.entries = [span for span in inspection.spans if span.path.rpartition(".")[2] in SIZE_FIELDS]
-        self.checksums = [list(self._checksums(buffer)) for buffer in range(len(self.old))]
+        self.checksums: list[list[tuple[int, int, int, Callable[[bytes], int]]]] = [[] for _ in self.old]
+        """By buffer, where checksums stand, what they cover, and the function that makes them."""
+        for span in inspection.spans:
+            path, _, name = span.path.rpartition(".")
+            if name in SIZE_FIELDS:
+                first, proves = SIZE_FIELDS[name]
+                begins, crc = self._field(path, first), self._field(path, "crc")
+                if begins is not None and crc is not None:
+                    end = min(begins.start + PREFIX + span.value, len(self.old[span.buffer]))
+                    self.checksums[span.buffer].append((crc.start, crc.end, end, proves))
         self.lost = 0
 
     def folded(self) -> Redacted:
@@ -375,14 +369,3 @@ class MessageEdits:
         for crc, start, end, proves in self.checksums[buffer]:
             wrong = int.from_bytes(old[crc : crc + 4], "big") ^ proves(old[start:end])
             new[crc : crc + 4] = struct.pack(">I", wrong ^ proves(bytes(new[start:end])))
-
-    def _checksums(self, buffer: int) -> Iterator[tuple[int, int, int, Callable[[bytes], int]]]:
-        """Yield where a checksum stands, what it covers, and the function that makes it."""
-        for span in self.entries:
-            if span.buffer != buffer:
-                continue
-            path, _, name = span.path.rpartition(".")
-            first, proves = SIZE_FIELDS[name]
-            begins, crc = self._field(path, first), self._field(path, "crc")
-            if begins is not None and crc is not None:
-                yield crc.start, crc.end, min(begins.start + PREFIX + span.value, len(self.old[buffer])), proves

@@ -277,7 +277,13 @@ def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, mad
         made.replaced.add(lost.to_bytes(len(data[part])), Replaced.OTHER)
     if segment is not None:
         new[body:end] = payload
-    _hide(new, layers.hardware, networks, made)
+    if made.addresses:
+        for start, stop in layers.hardware:
+            new[start:stop] = made.hardware(bytes(new[start:stop]))
+        for network in networks:
+            start, size = network.addresses
+            for place in (start, start + size):
+                new[place : place + size] = made.address(bytes(new[place : place + size]))
     for network in reversed(networks):
         _prove(new, data, network, tcp if network is networks[-1] else None)
     return bytes(new)
@@ -335,18 +341,6 @@ def _behind_header(data: bytes, segment: int) -> int:
     return min(segment + (data[segment + 12] >> 4) * 4, len(data)) if segment + 12 < len(data) else len(data)
 
 
-def _hide(new: bytearray, hardware: list[tuple[int, int]], networks: list[Network], made: Substitutes) -> None:
-    """Write other addresses into the headers, where that is wanted."""
-    if not made.addresses:
-        return
-    for start, end in hardware:
-        new[start:end] = made.hardware(bytes(new[start:end]))
-    for network in networks:
-        start, size = network.addresses
-        for place in (start, start + size):
-            new[place : place + size] = made.address(bytes(new[place : place + size]))
-
-
 def _prove(new: bytearray, data: bytes, network: Network, tcp: int | None) -> None:
     """Write the checksums of an IP header and of what it carries: `tcp` is where a TCP header begins in it."""
     start, end = network.start, network.end
@@ -359,24 +353,17 @@ def _prove(new: bytearray, data: bytes, network: Network, tcp: int | None) -> No
         place = tcp + TCP_CHECKSUM
         if place + 2 > network.stop:
             return
-        old = bytes(data[tcp : network.stop])
-        made = bytes(new[tcp : network.stop])
-        new[place : place + 2] = struct.pack(">H", _tcp_checksum(new, data, network, old, made))
-
-
-def _tcp_checksum(new: bytearray, data: bytes, network: Network, old: bytes, made: bytes) -> int:
-    """Return the checksum of a segment that is whole; of one that was cut, the old one changed as its bytes were."""
-    start, size = network.addresses
-    around = bytes(new[start : start + 2 * size]), data[start : start + 2 * size]
-    total = struct.unpack_from(">H", data, network.start + 2)[0] if size == 4 else 0
-    sent = network.start + total if total else network.stop
-    if size == 16:
-        length = struct.unpack_from(">H", data, network.start + 4)[0]
-        sent = network.end + length if length else network.stop
-    empty = made[:TCP_CHECKSUM] + b"\0\0" + made[TCP_CHECKSUM + 2 :]
-    if sent <= len(data):
-        return checksum(around[0] + struct.pack(">II", len(made), TCP) + empty)
-    was = old[:TCP_CHECKSUM] + b"\0\0" + old[TCP_CHECKSUM + 2 :]
-    said = struct.unpack_from(">H", old, TCP_CHECKSUM)[0]
-    change = checksum(around[0] + empty) - checksum(around[1] + was)
-    return int(said + change) % 0xFFFF
+        (first, size), stop = network.addresses, network.stop
+        if size == 4:
+            length, sent = struct.unpack_from(">H", data, start + 2)[0], start
+        else:
+            length, sent = struct.unpack_from(">H", data, start + 4)[0], end
+        ends = slice(first, first + 2 * size)
+        empty = bytes(new[tcp:place]) + b"\0\0" + bytes(new[place + 2 : stop])
+        if (sent + length if length else stop) <= len(data):
+            made = checksum(bytes(new[ends]) + struct.pack(">II", stop - tcp, TCP) + empty)
+        else:  # the segment was cut: the old sum changes as its bytes do
+            was = data[tcp:place] + b"\0\0" + data[place + 2 : stop]
+            change = checksum(bytes(new[ends]) + empty) - checksum(data[ends] + was)
+            made = int(struct.unpack_from(">H", data, place)[0] + change) % 0xFFFF
+        new[place : place + 2] = struct.pack(">H", made)

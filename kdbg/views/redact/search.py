@@ -46,7 +46,10 @@ class LeakSearch:
     def find(self, data: bytes) -> Replaced | None:
         """Search bytes: texts in all spellings, secrets."""
         replaced = self._replaced
-        for word in words(_without_blanks(data)):
+        shown = data.replace(BLANK, SPACE)  # blanks of four bytes and more are no part of the words beside them
+        for rest in (3, 2, 1):
+            shown = shown.replace(SPACE + BLANK[:rest], SPACE + SPACE[:rest])
+        for word in words(shown):
             if len(word) >= FEWEST and (kind := self._word(word)) is not None:
                 return kind
         for found in LENGTH.finditer(data) if replaced.short else ():
@@ -69,7 +72,7 @@ class LeakSearch:
         return None
 
     def find_in_headers(self, link: int, data: bytes, packet: Packet | None) -> Replaced | None:
-        """Search all of a packet but TCP's numbers and what TCP carries for addresses, byte by byte."""
+        """Search a packet for addresses, byte by byte, with zeros for numbers in headers and for what TCP carries."""
         if not self._addresses:
             return None
         start, kind = LINKS.get(link, 0), KINDS.get(link)
@@ -78,7 +81,18 @@ class LeakSearch:
             tcp = start + 20
             if data[tcp + 12] == NO_OPTIONS or data[tcp + 12 : tcp + 13] + data[tcp + 20 : tcp + 24] == TIMESTAMPS:
                 return self._heads(data[:start] + data[start + 12 : tcp])
-        return self._heads(_without_numbers(link, data, packet))
+        layers, left = Layers(link, data), bytearray(data)
+        for network in layers.networks:
+            left[network.start : network.addresses[0]] = bytes(network.addresses[0] - network.start)
+        if layers.segment is not None:
+            left[layers.segment : layers.segment + 20] = bytes(20)
+            for place, size in options_in(data, layers.segment + 20, layers.body):
+                if data[place] in NUMBERS:
+                    left[place : place + size] = bytes(size)
+        at = layers.body if layers.segment is not None else data.rfind(packet[6]) if packet is not None else -1
+        if packet is not None and at >= 0:
+            left[at : at + len(packet[6])] = bytes(len(packet[6]))
+        return self._heads(bytes(left))
 
     def _packed(self, data: bytes) -> Replaced | None:
         for size in (4, 6, 16):
@@ -107,14 +121,6 @@ class LeakSearch:
                     return texts[one]
         packed = self._replaced.packed
         return next((packed[one] for one in addresses(lower) if one in packed), None)
-
-
-def _without_blanks(data: bytes) -> bytes:
-    """Return bytes with zeros for blanks of four bytes and more, so that these are no part of the words beside them."""
-    data = data.replace(BLANK, SPACE)
-    for rest in (3, 2, 1):
-        data = data.replace(SPACE + BLANK[:rest], SPACE + SPACE[:rest])
-    return data
 
 
 def _decoded(word: bytes) -> Iterator[bytes]:
@@ -149,20 +155,3 @@ def _decompressed(codec: int, data: bytes, magic: int) -> Iterator[bytes]:
         yield decompress(codec, data, magic=magic)
     except WireError:
         return
-
-
-def _without_numbers(link: int, data: bytes, packet: Packet | None) -> bytes:
-    """Return a packet without what TCP carries, and with zeros for the numbers of its IP and TCP headers."""
-    layers, left = Layers(link, data), bytearray(data)
-    for network in layers.networks:
-        start, size = network.addresses
-        left[network.start : start] = bytes(start - network.start)
-    if layers.segment is not None:
-        left[layers.segment : layers.segment + 20] = bytes(20)
-        for place, size in options_in(data, layers.segment + 20, layers.body):
-            if data[place] in NUMBERS:
-                left[place : place + size] = bytes(size)
-    at = layers.body if layers.segment is not None else data.rfind(packet[6]) if packet is not None else -1
-    if packet is not None and at >= 0:
-        left[at : at + len(packet[6])] = bytes(len(packet[6]))
-    return bytes(left)

@@ -214,18 +214,14 @@ class Places:
             place += 1
         if done < end:
             self._unread(data[done - start :])
-        self._put_fronts(start, made)
-        return bytes(made)
-
-    def _put_fronts(self, start: int, made: bytearray) -> None:
-        """Put the fronts of frames that are no messages into what was made of the bytes from a position on."""
         place = max(bisect_right(self._fronts, start) - 1, 0)
-        while place < len(self._fronts) and self._fronts[place] < start + len(made):
+        while place < len(self._fronts) and self._fronts[place] < end:
             low = self._fronts[place] - start
             high = min(low + len(self._texts[place]), len(made))
             if high > max(low, 0):
                 made[max(low, 0) : high] = self._texts[place][max(-low, 0) : high - low]
             place += 1
+        return bytes(made)
 
 
 class RedactedRun(NamedTuple):
@@ -261,7 +257,9 @@ class RedactDirection(Receiver):
         self._data += payload
         for message in self._ending.pop(number, ()) if number in self._ending else ():
             self._find(message)
-        self._let_go()
+        while self._pieces and not self._begun[self._pieces[0].number]:  # no message that is still to be found
+            self._pieces.popleft()
+        self._forget(self._pieces[0].start - self._start if self._pieces else len(self._data))
 
     def gap(self, length: int, time: int, number: int) -> None:
         self._due = self._position() + length
@@ -291,12 +289,6 @@ class RedactDirection(Receiver):
                 if self._fronts is not None:
                     self._fronts.message(self._start + place - SIZE, self._cursor, message.missing)
                 return
-
-    def _let_go(self) -> None:
-        """Forget the bytes in front in which no message has begun that is still to be found."""
-        while self._pieces and not self._begun[self._pieces[0].number]:
-            self._pieces.popleft()
-        self._forget(self._pieces[0].start - self._start if self._pieces else len(self._data))
 
     def _let_all_go(self) -> None:
         """Forget all bytes: what follows them is not here."""

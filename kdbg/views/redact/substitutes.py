@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
+import struct
 from collections.abc import Iterable
 from enum import Enum
 from functools import cache, lru_cache
@@ -202,18 +203,14 @@ class ReplacedValues:
 class Substitutes:
     """Gives substitutes; `names`: names get pseudonyms, else blanks; `addresses`: those of packets are replaced."""
 
-    names: bool
-    addresses: bool
-    replaced: ReplacedValues
-    """What was replaced, to search the result for."""
-
     def __init__(self, seed: str, *, names: bool = False, addresses: bool = False) -> None:
         self.names, self.addresses = names, addresses
         self._seed = seed
         self._pieces: dict[str, str] = {}
         self._taken: set[str] = set()
         self._orders: dict[tuple[int, int, int], list[int]] = {}
-        self.replaced = ReplacedValues()
+        self.replaced: ReplacedValues = ReplacedValues()
+        """What was replaced, to search the result for."""
         self.address, self.hardware = cache(self._noted_address), cache(self._noted_hardware)
 
     def name(self, text: str) -> bytes:
@@ -232,13 +229,10 @@ class Substitutes:
         """Return what stands for a hardware address; nobody's and everybody's stay."""
         if not any(address) or address[0] & 1:
             return address
-        made = self._hardware(address)
+        made = hashlib.shake_256(self._seed.encode() + b"\0hardware\0" + address).digest(len(address))
+        made = bytes([made[0] & 0xFC | 2]) + made[1:]
         self.replaced.address(address[:6], made[:6])
         return made
-
-    def _hardware(self, address: bytes) -> bytes:
-        made = hashlib.shake_256(self._seed.encode() + b"\0hardware\0" + address).digest(len(address))
-        return bytes([made[0] & 0xFC | 2]) + made[1:]
 
     def _piece(self, piece: str) -> str:
         found = self._pieces.get(piece)
@@ -276,19 +270,15 @@ class Substitutes:
         address = ip_address(packed)
         if address.is_unspecified or address.is_multicast or (len(packed) == 4 and packed[0] in (0, 255)):
             return packed
-        made = self._address(packed)
+        if len(packed) == 4:
+            made = bytes(self._part(place, part, _CLASSES4 if place else _FIRST4) for place, part in enumerate(packed))
+        elif isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+            made = packed[:12] + self._noted_address(address.ipv4_mapped.packed)
+        else:
+            parts = enumerate(struct.unpack(">8H", packed))
+            made = struct.pack(">8H", *(self._part(8 + i, part, _CLASSES6 if i else _FIRST6) for i, part in parts))
         self.replaced.address(packed, made)
         return made
-
-    def _address(self, packed: bytes) -> bytes:
-        if len(packed) == 4:
-            return bytes(self._part(place, part, _CLASSES4 if place else _FIRST4) for place, part in enumerate(packed))
-        mapped = IPv6Address(packed).ipv4_mapped
-        if mapped is not None:
-            return packed[:12] + self._noted_address(mapped.packed)
-        parts = [int.from_bytes(packed[i : i + 2], "big") for i in range(0, 16, 2)]
-        made = [self._part(8 + i, part, _CLASSES6 if i else _FIRST6) for i, part in enumerate(parts)]
-        return b"".join(part.to_bytes(2, "big") for part in made)
 
     def _part(self, place: int, part: int, classes: tuple[tuple[int, int], ...]) -> int:
         """Return what stands for a part of an address: another number of as many digits; 0 stays."""

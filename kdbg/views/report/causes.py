@@ -36,58 +36,35 @@ NOWHERE = ("-", "<stdin>")
 
 
 class Cause(NamedTuple):
-    """What diagnosis found, for the page: `case` as data, in the capture called `file`."""
+    """What diagnosis found, for the page: `case` as data, in the capture called `file`, and its texts.
+
+    `level` is how serious it is: error, warning, note. `who` are those it is about, each with what it is; `when` says
+    since when, and for how long. `command` shows the evidence, "" where none does.
+    """
 
     case: Case
     file: str
+    level: str
+    sentence: str
+    advice: str
+    who: list[tuple[str, str]]
+    when: str
+    command: str
+    evidence: str
+    alternatives: str
 
-    @property
-    def level(self) -> str:
-        """How serious it is: error, warning, note."""
-        return self.case.severity.value
-
-    @property
-    def sentence(self) -> str:
-        """What happened."""
-        return shown(sentence(self.case), TEXT)
-
-    @property
-    def advice(self) -> str:
-        """What to change."""
-        return shown(advice(self.case), TEXT)
-
-    @property
-    def who(self) -> list[tuple[str, str]]:
-        """Whom it is about, each with what it is."""
-        named = self.case.who._asdict().items()
-        return [(NAMES.get(name, name), shown(value)) for name, value in named if value is not None]
-
-    @property
-    def when(self) -> str:
-        """Since when, until when, and how long that is."""
-        since, until = self.case.since // 1000, self.case.until // 1000
-        if not since:
-            return "unknown time"
-        return f"{when(since)} UTC" + (f", for {duration(until - since)}" if until > since else "")
-
-    @property
-    def command(self) -> str:
-        """The command that shows the evidence, "" where none does."""
-        return shown(command(self.case, self._named), TEXT)
-
-    @property
-    def evidence(self) -> str:
-        """Where to look: that command, and what else tells."""
-        return shown(evidence_text(self.case, self._named), TEXT)
-
-    @property
-    def alternatives(self) -> str:
-        """What else it might be."""
-        return shown("; ".join(alternatives(self.case)), TEXT)
-
-    @property
-    def _named(self) -> str:
-        return "" if self.file in NOWHERE or "\\" in self.file else self.file
+    @classmethod
+    def of(cls, case: Case, file: str) -> Cause:
+        """Return a case for the page."""
+        source = "" if file in NOWHERE or "\\" in file else file
+        since, until = case.since // 1000, case.until // 1000
+        lasts = f", for {duration(until - since)}" if until > since else ""
+        return cls(
+            case, file, case.severity.value, shown(sentence(case), TEXT), shown(advice(case), TEXT),
+            [(NAMES.get(name, name), shown(value)) for name, value in case.who._asdict().items() if value is not None],
+            f"{when(since)} UTC{lasts}" if since else "unknown time", shown(command(case, source), TEXT),
+            shown(evidence_text(case, source), TEXT), shown("; ".join(alternatives(case)), TEXT),
+        )  # fmt: skip
 
 
 class Lane(NamedTuple):
@@ -113,8 +90,9 @@ class ReportedCauses:
         cases = diagnose(ledgers)
         self.files += 1
         self.lanes += lanes(ledgers, cases, file)
-        found = sorted([*self.causes, *(Cause(case, file) for case in cases)], key=lambda cause: weight(cause.case))
-        self.left += len(found[MOST_CAUSES:])
+        weightiest = (Cause.of(case, file) for case in cases[:MOST_CAUSES])
+        found = sorted([*self.causes, *weightiest], key=lambda cause: weight(cause.case))
+        self.left += len(cases[MOST_CAUSES:]) + len(found[MOST_CAUSES:])
         self.causes = found[:MOST_CAUSES]
 
     @property
@@ -138,7 +116,9 @@ def lanes(book: Ledgers, cases: Sequence[Case], file: str) -> Iterator[Lane]:
             if found is not None:
                 wanted.setdefault(found)
     for kind, name in list(wanted)[:MOST_LANES]:
-        yield Lane(kind, name, escape(file), _few(tell(book, kind, name, list(cases)) or []))
+        events = [event for event in tell(book, kind, name, list(cases)) or [] if event.time > 0]
+        ranked = sorted(range(len(events)), key=lambda i: (events[i].kind not in ("cause", "error"), i))
+        yield Lane(kind, name, escape(file), [events[i] for i in sorted(ranked[:MOST_EVENTS])])
 
 
 def concerned(book: Ledgers, who: Who) -> Iterator[tuple[str, str]]:
@@ -150,15 +130,6 @@ def concerned(book: Ledgers, who: Who) -> Iterator[tuple[str, str]]:
     for number, session in book.sessions.items():
         if who.broker == endpoint(session.broker) and who.host in (None, session.peers.client[0]):
             yield "connection", str(number)
-
-
-def _few(events: list[Event]) -> list[Event]:
-    """Return the events that have a time, of very many those that weigh most."""
-    timed = [event for event in events if event.time > 0]
-    if len(timed) <= MOST_EVENTS:
-        return timed
-    ranked = sorted(range(len(timed)), key=lambda i: (timed[i].kind not in ("cause", "error"), i))
-    return [timed[i] for i in sorted(ranked[:MOST_EVENTS])]
 
 
 def event_text(event: Event) -> str:

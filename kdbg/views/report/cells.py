@@ -16,6 +16,7 @@ EPOCH = datetime(1970, 1, 1)
 LONGEST = 200
 """Characters of a text in a cell."""
 LONGEST_COMMAND = 5000
+UNITS_OF_TIME = ((86_400, "days"), (3600, "h"))
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -74,7 +75,10 @@ def table(
         for title in columns
     ]
     shows = [KINDS[column.kind] for column in heads]
-    rows = [[_cell(show, value) for show, value in zip(shows, row, strict=False)] for row in listing.rows]
+    rows = [
+        [TableCell("–", -1) if value is None else show(value) for show, value in zip(shows, row, strict=False)]
+        for row in listing.rows
+    ]
     return ReportTable(caption, heads, rows, listing.left, apart, histogram)
 
 
@@ -82,10 +86,6 @@ def list_table(one: ListQuery, listing: Listing) -> ReportTable:
     """Make the table of a list, given its rows."""
     columns = {title: one.kinds.get(title, "") for title in one.titles}
     return table(one.caption, columns, listing, one.asked, one.histogram)
-
-
-def _cell(show: Callable[[Any], TableCell], value: Any) -> TableCell:
-    return TableCell("–", -1) if value is None else show(value)
 
 
 def shown(value: Any, most: int = LONGEST) -> str:
@@ -108,14 +108,8 @@ def duration(microseconds: int) -> str:
     seconds = microseconds / 1e6
     if abs(seconds) < 120:
         return latency(microseconds * 1000)
-    for unit, length in (("days", 86_400), ("h", 3600)):
-        if seconds >= 2 * length:
-            return f"{_short(seconds / length)} {unit}"
-    return f"{_short(seconds / 60)} min"
-
-
-def _short(number: float) -> str:
-    return f"{number:.1f}".removesuffix(".0")
+    length, unit = next(((length, unit) for length, unit in UNITS_OF_TIME if seconds >= 2 * length), (60, "min"))
+    return f"{seconds / length:.1f}".removesuffix(".0") + f" {unit}"
 
 
 def when(microseconds: int) -> str:

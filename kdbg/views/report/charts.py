@@ -210,7 +210,11 @@ MOST_SAID = 160
 
 def lane_chart(id: str, caption: str, bins: Bins, lanes: Sequence[Lane]) -> Chart:
     """Draw events as marks, causes and what lasts as bars behind them, on a line for each lane."""
-    labels = _labels(lanes)
+    several = len({lane.file for lane in lanes}) > 1
+    labels: list[str] = []
+    for lane in lanes:  # those of several captures are called by their file, too
+        label = escaped(f"{lane.kind} {lane.name}", LABEL) + (f" · {escaped(lane.file, LABEL)}" if several else "")
+        labels.append(label if label not in labels else f"{label} ({len(labels) + 1})")
     placed = [(label, event) for label, lane in zip(labels, lanes, strict=True) for event in lane.events]
     traces = [
         _bars(CAUSE, [(label, event) for label, event in placed if event.kind == "cause"], RED, 0.62),
@@ -235,16 +239,6 @@ def lane_chart(id: str, caption: str, bins: Bins, lanes: Sequence[Lane]) -> Char
     )  # fmt: skip
     return Chart(id, caption, drawn, numbers, [Key(trace["name"], colour) for trace, colour in shown],
                  whole="Not affected by the filters.")  # fmt: skip
-
-
-def _labels(lanes: Sequence[Lane]) -> list[str]:
-    """Return what lanes are called: by kind and name, those of several captures by their file, too."""
-    several = len({lane.file for lane in lanes}) > 1
-    found: list[str] = []
-    for lane in lanes:
-        label = escaped(f"{lane.kind} {lane.name}", LABEL) + (f" · {escaped(lane.file, LABEL)}" if several else "")
-        found.append(label if label not in found else f"{label} ({len(found) + 1})")
-    return found
 
 
 def _kind(event: Event) -> str:

@@ -50,15 +50,12 @@ class Collected(Decoding):
     With more `jobs` than one, copies of this process make rows too, while it pairs and keeps what is made.
     """
 
-    jobs: int
-    diagnosis: ReportedCauses
-    keep: Callable[[str, list[Sequence[Any]]], None]
-    """Takes rows as they are stored."""
-
     def __init__(self, filters: Filters, jobs: int = 1) -> None:
         super().__init__(filters, WantedRows(timed=True))
-        self.jobs, self.keep = jobs, self._keep
-        self.diagnosis = ReportedCauses()
+        self.jobs: int = jobs
+        self.keep: Callable[[str, list[Sequence[Any]]], None] = self._keep
+        """Takes rows as they are stored."""
+        self.diagnosis: ReportedCauses = ReportedCauses()
         self._ledgers: Ledgers | None = None
         self._cells = plain(self._row)
         self._waiting: Stored = {table: [] for table in KEPT}
@@ -98,7 +95,11 @@ class Collected(Decoding):
         self._cells(table, time, cells, size)
 
     def _row(self, table: str, time: int | None, row: TableRow, size: int) -> None:
-        self.keep(table, [_stored(row, LISTS[table])])
+        lists = LISTS[table]
+        stored: Any = list(row) if lists else row
+        for place in lists:
+            stored[place] = json.dumps(row[place]) if row[place] else "[]"
+        self.keep(table, [stored])
 
     def _keep(self, table: str, rows: list[Sequence[Any]]) -> None:
         waiting = self._waiting[table]
@@ -117,17 +118,7 @@ LISTS = {
     table: [place for place, kind in enumerate(columns.values()) if kind in ("texts", "shorts", "ints")]
     for table, columns in TABLES.items()
 }
-"""Table by table, where in a row its lists stand."""
-
-
-def _stored(row: TableRow, lists: list[int]) -> Sequence[Any]:
-    """Return a row with its lists as JSON."""
-    if not lists:
-        return row
-    stored = list(row)
-    for place in lists:
-        stored[place] = json.dumps(stored[place]) if stored[place] else "[]"
-    return stored
+"""Table by table, where in a row its lists stand, which are stored as JSON."""
 
 
 class _RowPool(ExchangePool):

@@ -41,32 +41,6 @@ class Worth(NamedTuple):
     latency: int | None
 
 
-class Erring(NamedTuple):
-    """Errors of one kind that a client got; `places` are topics, each with its partitions."""
-
-    client_id: str | None
-    host: str
-    error: str
-    api: str | None
-    times: int
-    first: int
-    last: int
-    places: dict[str, list[int]]
-
-
-def errors_by_client(ask: Ask) -> tuple[list[Erring], int]:
-    """Return who gets which errors, the most frequent first, and how many kinds more there are."""
-    found = listed(ask, queries.ERRORS_BY_CLIENT)
-    places: dict[Row, dict[str, list[int]]] = defaultdict(dict)
-    for client_id, host, error, api, topic, partition in ask("""
-        SELECT DISTINCT partitions.client_id, host, error, api, COALESCE(topic, topic_id) AS topic, partition
-        FROM partitions JOIN connections ON partitions.capture = connections.capture
-                                        AND partitions.connection_id = connections.connection_id
-        WHERE error_code <> 0 ORDER BY 5, 6"""):
-        places[client_id, host, error, api].setdefault(label(topic), []).append(partition)
-    return [Erring._make((*row, places[row[:4]])) for row in found.rows], found.left
-
-
 def latest(ask: Ask) -> list[tuple[int, Worth]]:
     """Return the latest answers beyond what was asked to wait, each with the microseconds that it was late."""
     rows = ask(f"SELECT late_us, {WHERE} FROM exchanges WHERE late_us IS NOT NULL AND request_time IS NOT NULL "
@@ -101,10 +75,19 @@ class Named(NamedTuple):
 
 def named(ask: Ask, rebalances: Listing) -> list[Named]:
     """Return rebalances with names; what went before a generation is taken to have led to it."""
-    joined = _joined(ask)
+    joined: dict[tuple[Any, int], list[str]] = defaultdict(list)
+    for group, generation, client_id, _ in ask(f"""
+        SELECT group_id, generation_id, client_id, MIN(time) AS since FROM groups
+        WHERE event IN ('join', 'sync') AND generation_id > 0 AND time IS NOT NULL
+        GROUP BY group_id, generation_id, client_id ORDER BY since, client_id LIMIT {MOST_EVENTS}"""):
+        joined[group, generation].append(label(client_id))
     gone: dict[Any, list[tuple[int, str]]] = defaultdict(list)
-    for group, time, said in _gone(ask):
-        gone[group].append((time, said))
+    for group, time, client_id, event, reason, error in ask(f"""
+        SELECT group_id, time, client_id, event, reason, error FROM groups
+        WHERE time IS NOT NULL AND (event = 'leave' OR error IN ({", ".join(map(repr, FENCED))}))
+        ORDER BY time, group_id, client_id LIMIT {MOST_EVENTS}"""):
+        said = f"left{f': {reason}' if reason else ''}" if event == "leave" else f"was rejected: {error}"
+        gone[group].append((time, f"{label(client_id)} {said}"))
     found, before = [], dict[Any, int]()
     for row in rebalances.rows:
         group, generation, _, ended = row[:4]
@@ -113,30 +96,6 @@ def named(ask: Ask, rebalances: Listing) -> list[Named]:
         before[group] = max(since, ended)
         found.append(Named._make((*row, joined.get((group, generation), []), list(dict.fromkeys(words)))))
     return found
-
-
-def _joined(ask: Ask) -> dict[tuple[Any, int], list[str]]:
-    """Return client ids by group and generation, in the order in which they joined."""
-    found: dict[tuple[Any, int], list[str]] = defaultdict(list)
-    for group, generation, client_id, _ in ask(f"""
-        SELECT group_id, generation_id, client_id, MIN(time) AS since FROM groups
-        WHERE event IN ('join', 'sync') AND generation_id > 0 AND time IS NOT NULL
-        GROUP BY group_id, generation_id, client_id ORDER BY since, client_id LIMIT {MOST_EVENTS}"""):
-        found[group, generation].append(label(client_id))
-    return found
-
-
-def _gone(ask: Ask) -> list[tuple[Any, int, str]]:
-    """Return (group, time, what is to say) of members that left, were fenced or forgotten by the coordinator."""
-    rows = ask(f"""
-        SELECT group_id, time, client_id, event, reason, error FROM groups
-        WHERE time IS NOT NULL AND (event = 'leave' OR error IN ({", ".join(map(repr, FENCED))}))
-        ORDER BY time, group_id, client_id LIMIT {MOST_EVENTS}""")
-    return [
-        (group, time, f"{label(client_id)} left{f': {reason}' if reason else ''}" if event == "leave"
-         else f"{label(client_id)} was rejected: {error}")
-        for group, time, client_id, event, reason, error in rows
-    ]  # fmt: skip
 
 
 MOST_LINES = 30
@@ -185,19 +144,23 @@ def points(ask: Ask, rebalances: Sequence[Named], unanswered: int) -> list[Point
 
 def erring(ask: Ask) -> Point | None:
     """Tell who gets errors."""
-    rows, left = errors_by_client(ask)
+    rows, left = (found := listed(ask, queries.ERRORS_BY_CLIENT)).rows, found.left
     if not rows:
         return None
+    places: dict[Row, dict[str, list[int]]] = defaultdict(dict)
+    for *key, topic, partition in ask("""
+        SELECT DISTINCT partitions.client_id, host, error, api, COALESCE(topic, topic_id) AS topic, partition
+        FROM partitions JOIN connections ON partitions.capture = connections.capture
+                                        AND partitions.connection_id = connections.connection_id
+        WHERE error_code <> 0 ORDER BY 5, 6"""):
+        places[tuple(key)].setdefault(label(topic), []).append(partition)
     lines = [
-        OpeningLine(f"{_name(row.client_id)} ({row.host}): {row.error} × ", row.times,
-             f" in {label(row.api)}{_places(row.places)}")
-        for row in rows[:MOST_LINES]
+        OpeningLine(f"{_name(client_id)} ({host}): {error} × ", times,
+                    f" in {label(api)}{_places(places[client_id, host, error, api])}")
+        for client_id, host, error, api, times, *_ in rows[:MOST_LINES]
     ]  # fmt: skip
-    whole = sum(row.times for row in rows)
-    title = f"{'more than ' if left else ''}{count(whole, 'error')} from brokers"
-    of = _rows(
-        queries.ERRORS_BY_CLIENT.asked[0], ((row.client_id, row.host, row.error, row.api, row.times) for row in rows)
-    )
+    title = f"{'more than ' if left else ''}{count(sum(row[4] for row in rows), 'error')} from brokers"
+    of = _rows(queries.ERRORS_BY_CLIENT.asked[0], (row[:5] for row in rows))
     return Point("error", title, "errors", of, "error from a broker", "errors from brokers", lines,
                  len(rows) + left - len(lines))  # fmt: skip
 

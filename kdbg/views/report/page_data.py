@@ -10,30 +10,20 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .cells import KINDS, ReportTable, shown
 from .charts import NAME, Chart
 from .facts import OTHERS, Bins, label
-from .queries import LAG, TOPIC, Ask, Bars, ChartQuery, Heated, Running, TableQuery
-from .sections import Report
+from .page import Report
+from .queries import DISTINCT, LAG, TOPIC, Ask, Bars, ChartQuery, Heated, Running, TableQuery
 
 WHO = "client_id, api, broker, topics"
 DIMENSIONS = ("client", "api", "broker", "topic")
 
 
-class OriginValues(NamedTuple):
-    """Values of one origin; `origin` is its number in `Origins.found`."""
-
-    origin: int
-    values: tuple[Any, ...]
-
-
 class Origins:
     """Gives origins their numbers. Of clients, brokers and topics the `most` frequent go by name, the rest together."""
-
-    options: dict[str, list[str]]
-    found: list[tuple[int, int, int, tuple[int, ...]]]
 
     def __init__(self, ask: Ask, most: int) -> None:
         counts: dict[str, Counter[str]] = {name: Counter() for name in DIMENSIONS}
@@ -41,15 +31,20 @@ class Origins:
             for name, named in zip(DIMENSIONS, _named(who), strict=True):
                 for each in named:
                     counts[name][each] += times
-        self.options = {name: _few(found, len(found) if name == "api" else most) for name, found in counts.items()}
+        self.options: dict[str, list[str]] = {}
+        for name, found in counts.items():  # of many, one stands for all others
+            ordered = sorted(found, key=lambda each: (-found[each], each))
+            many = name != "api" and len(ordered) > most
+            self.options[name] = [*ordered[:most], OTHERS] if many else ordered
         self._places = {name: {each: i for i, each in enumerate(found)} for name, found in self.options.items()}
         self._numbers: dict[tuple[Any, ...], int] = {}
-        self.found = []
+        self.found: list[tuple[int, int, int, tuple[int, ...]]] = []
 
     def number(self, who: Sequence[Any]) -> int:
         """Return the number of an origin: (client, API, broker, topics) as the tables have them."""
         client, api, broker, topics = (
-            [self._place(name, each) for each in named] for name, named in zip(DIMENSIONS, _named(who), strict=True)
+            [self._places[name].get(each, len(self.options[name]) - 1) for each in named]
+            for name, named in zip(DIMENSIONS, _named(who), strict=True)
         )
         origin = (client[0], api[0], broker[0], tuple(sorted(set(topics))))
         number = self._numbers.setdefault(origin, len(self.found))
@@ -57,37 +52,23 @@ class Origins:
             self.found.append(origin)
         return number
 
-    def _place(self, name: str, value: str) -> int:
-        return self._places[name].get(value, len(self.options[name]) - 1)
-
-    def parts(self, ask: Ask, source: str, values: Sequence[str], where: str = "") -> Iterator[OriginValues]:
-        """Yield what SQL says of `source` by origin; all `values` but sums, minima and maxima tell parts apart."""
+    def parts(self, ask: Ask, source: str, values: Sequence[str], where: str = "") -> Iterator[tuple[int, Any]]:
+        """Yield (origin, values that SQL has of it); all `values` but sums, minima and maxima tell parts apart."""
         by = ", ".join((WHO, *(value for value in values if not value.startswith(AGGREGATES))))
         sql = f"SELECT {', '.join((WHO, *values))} FROM {source} {where} GROUP BY {by}"
         for row in ask(sql):
-            yield OriginValues(self.number(row[:4]), tuple(row[4:]))
+            yield self.number(row[:4]), tuple(row[4:])
 
 
 AGGREGATES = ("SUM(", "MIN(", "MAX(")
 
 
-def _few(found: Counter[str], most: int) -> list[str]:
-    """Return the most frequent names, and one that stands for all others, where there are any."""
-    ordered = sorted(found, key=lambda name: (-found[name], name))
-    return ordered if len(ordered) <= most else [*ordered[:most], OTHERS]
-
-
 def _named(who: Sequence[Any]) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Return client, API, broker and topics, of which one stands behind TOPIC; SQLite has lists as JSON."""
     client, api, broker, topics = who
-    return [label(client)], [label(api)], [label(broker)], _topics(topics)
-
-
-def _topics(value: Any) -> list[str]:
-    """Return names of topics: one behind TOPIC; SQLite has lists as JSON, Spark as lists."""
-    if isinstance(value, str) and value.startswith(TOPIC):
-        return [value.removeprefix(TOPIC)]
-    found = json.loads(value) if isinstance(value, str) else value
-    return list(map(str, found or ()))
+    if isinstance(topics, str):
+        topics = [topics.removeprefix(TOPIC)] if topics.startswith(TOPIC) else json.loads(topics)
+    return [label(client)], [label(api)], [label(broker)], list(map(str, topics or ()))
 
 
 def rows_by_origin(ask: Ask, origins: Origins, table: ReportTable, apart: TableQuery) -> dict[str, Any]:
@@ -99,25 +80,20 @@ def rows_by_origin(ask: Ask, origins: Origins, table: ReportTable, apart: TableQ
     for number, row in enumerate(table.rows):
         rows.setdefault(tuple(row[place].text for place in keyed), number)
     counted: dict[Any, int] = {}
-    found = []
-    for origin, values in origins.parts(ask, apart.source, apart.sql, _where(apart, table, titles)):
+    found, where = [], ""
+    if apart.narrow:  # it leaves out what is in no row
+        place = titles.index(apart.narrow)
+        known = sorted({int(row[place].sort or 0) for row in table.rows})
+        where = f"WHERE {apart.keys[apart.narrow]} IN ({', '.join(map(str, known)) or 'NULL'})"
+    for origin, values in origins.parts(ask, apart.source, apart.sql, where):
         texts = ("–" if value is None else show(value).text for show, value in zip(shows, values, strict=False))
         number = rows.get(tuple(texts), -1)
         if number < 0:
             continue
         amounts = values[len(keyed) :]
-        told = (counted.setdefault(amounts, len(counted)),) if apart.distinct else amounts
+        told = (counted.setdefault(amounts, len(counted)),) if DISTINCT in apart.folds else amounts
         found.append([number, origin, *told])
     return {"columns": [titles.index(title) for title in apart.amounts], "folds": apart.folds, "parts": found}
-
-
-def _where(apart: TableQuery, table: ReportTable, titles: list[str]) -> str:
-    """Return the SQL that leaves out what is in no row; "" where the question is narrow enough."""
-    if not apart.narrow:
-        return ""
-    place = titles.index(apart.narrow)
-    known = sorted({int(row[place].sort or 0) for row in table.rows})
-    return f"WHERE {apart.keys[apart.narrow]} IN ({', '.join(map(str, known)) or 'NULL'})"
 
 
 ROOM = ((40, 3), (40, 2), (15, 2), (5, 2), (0, 1))
@@ -166,44 +142,41 @@ class _Moving:
     def _chart(self, chart: Chart) -> dict[str, Any]:
         moved = chart.moved
         told = {"kind": chart.kind, "numbers": chart.numbers.caption, "names": [key.name for key in chart.keys]}
-        if isinstance(moved, ChartQuery):
-            return told | {"way": moved.way, "parts": self._over(moved, chart)}
-        if isinstance(moved, Running):
-            return told | (
-                {"way": "running", "parts": self._running(moved, chart)} if moved.changes is not None else {}
-            )
         if isinstance(moved, Bars):
             return told | {"way": "bars", "rows": moved.rows}
         if isinstance(moved, Heated):
             return told | {"way": "heat", "of": moved.chart, "edges": moved.edges}
-        return told
+        if moved is None or (isinstance(moved, Running) and moved.changes is None):
+            return told
+        found = self._over(moved, chart) if isinstance(moved, ChartQuery) else self._running(moved, chart)
+        self.parts += len(found)
+        way = moved.way if isinstance(moved, ChartQuery) else "running"
+        return told | {"way": way, "parts": [[*place, amount] for place, amount in found.items()]}
 
-    def _over(self, over: ChartQuery, chart: Chart) -> list[list[int]]:
-        """Return [origin, bin, series or number, amount] of each part."""
+    def _over(self, over: ChartQuery, chart: Chart) -> dict[tuple[Any, ...], int]:
+        """Return the amount of each part, by (origin, bin, series or number)."""
         names = {key.name: i for i, key in enumerate(chart.keys)}
-        found: dict[tuple[int, int, int], int] = defaultdict(int)
+        found: dict[tuple[Any, ...], int] = defaultdict(int)
         for origin, (bin, name, amount) in self.origins.parts(
             self.ask, over.source, over.sql(self.bins.of("request_time"), self.digits)
         ):
             place = name if over.way == "percentiles" else names.get(named(name), names.get(OTHERS, 0))
             found[origin, bin, place] += amount or 0
-        self.parts += len(found)
-        return [[*place, amount] for place, amount in found.items()]
+        return found
 
-    def _running(self, running: Running, chart: Chart) -> list[list[Any]]:
-        """Return [origins, bin, series, by how much it grows] of each part."""
+    def _running(self, running: Running, chart: Chart) -> dict[tuple[Any, ...], int]:
+        """Return by how much each part grows, by (origins, bin, series)."""
         names = {key.name: i for i, key in enumerate(chart.keys)}
         whose: dict[tuple[str, ...], set[int]] = defaultdict(set)
         for origin, (group, topic, partition) in self.origins.parts(self.ask, LAG.source, LAG.sql):
             whose[shown(group), shown(topic), str(partition)].add(origin)
-        found: dict[tuple[tuple[int, ...], int, int], int] = defaultdict(int)
+        found: dict[tuple[Any, ...], int] = defaultdict(int)
         for place, changes in (running.changes or {}).items():
             origins = tuple(sorted(whose[place]))
             for bin, name, grown in changes:
                 if named(name) in names:
                     found[origins, bin, names[named(name)]] += grown
-        self.parts += len(found)
-        return [[*place, amount] for place, amount in found.items()]
+        return found
 
 
 def named(name: object) -> str:

@@ -99,11 +99,6 @@ class TableQuery:
         return [fold for fold, _ in self.amounts.values()]
 
     @property
-    def distinct(self) -> bool:
-        """Whether it counts different things."""
-        return DISTINCT in self.folds
-
-    @property
     def parts(self) -> list[TableQuery]:
         """The questions whose answers can be put together origin by origin: of different things each by itself."""
         different = {title: amount for title, amount in self.amounts.items() if amount[0] == DISTINCT}

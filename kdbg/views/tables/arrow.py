@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any
 
@@ -33,6 +32,12 @@ TABLES: dict[str, pa.Schema] = {
     name: pa.schema([(column, TYPES[kind]) for column, kind in columns.items()]) for name, columns in COLUMNS.items()
 }
 """Every table's columns, as its files have them."""
+HEADERS = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
+DUCKDB_TABLES: dict[str, pa.Schema] = {
+    name: pa.schema([field.with_type(HEADERS) if pa.types.is_map(field.type) else field for field in schema])
+    for name, schema in TABLES.items()
+}
+"""The same as DuckDB takes them: its maps have every key once, and a record's headers may not."""
 
 
 def batch(cells: Cells, table: str) -> pa.RecordBatch:
@@ -42,20 +47,15 @@ def batch(cells: Cells, table: str) -> pa.RecordBatch:
         column = list(cells[place::width])
         if isinstance(name, str):
             found[name] = _array(column, schema.field(name).type)
-        else:
-            found.update(_shared(column, [schema.field(each) for each in name]))
+            continue
+        distinct: list[Shared] = list(set(column))  # what many rows have in common is looked at once
+        for number, cell in enumerate(distinct):
+            cell.place = number
+        places = pa.array(list(map(attrgetter("place"), column)), pa.int32())
+        for number, each in enumerate(name):
+            values = _array([cell.columns[number] for cell in distinct], schema.field(each).type)
+            found[each] = values.take(places)
     return pa.RecordBatch.from_arrays([found[name] for name in schema.names], schema=schema)
-
-
-def _shared(column: list[Shared], fields: list[pa.Field]) -> Iterator[tuple[str, pa.Array]]:
-    """Yield name and array of each column of a shared cell: what many rows have in common is looked at once."""
-    distinct = list(set(column))
-    for place, cell in enumerate(distinct):
-        cell.place = place
-    places = pa.array(list(map(attrgetter("place"), column)), pa.int32())
-    for number, field in enumerate(fields):
-        values = _array([cell.columns[number] for cell in distinct], field.type)
-        yield field.name, values.take(places)
 
 
 def _array(column: list[Any], type: pa.DataType) -> pa.Array:

@@ -1,10 +1,13 @@
-"""Captures decoded into rows, for whoever keeps them: each in one go by one engine, so that all numbers are known."""
+"""Captures decoded into rows, for whoever keeps them, and what is known of each connection.
+
+`Decoding` takes captures each in one go by one engine, so that all numbers are known.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from functools import partial
+from dataclasses import dataclass, field
 
 from ...analysis.ledgers import Ledgers
 from ...analysis.ledgers.latency import Timed
@@ -14,11 +17,98 @@ from ...exchanges.engine.engine import Engine
 from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.jobs import ExchangePool
 from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.handshake import software_of
+from ...exchanges.messages.peers import Decrypted, Peers
+from ...protocol.findings import Finding
+from ...protocol.grammars import api
+from ...streams.tcp.connection import Connection
 from ..render.values import escape
-from .cells import Cells, moment
-from .connections import Connections
+from .cells import AddRow, Cells, moment, text
 from .message_columns import WantedRows
-from .rows import NO_ENDS, NO_EXCHANGE, Rows, problem_columns
+from .rows import NO_ENDS, NO_EXCHANGE, Rows, problem_columns, who_columns
+
+API_VERSIONS = api("ApiVersions").key
+
+
+@dataclass(slots=True)
+class ConnectionStatistics:
+    """A connection and what is known of it by now; `client` is 0 if its initiator sends the requests, else 1.
+
+    `numbered`: its number is the one that views have.
+    """
+
+    connection: Connection
+    numbered: bool = True
+    client: int | None = None
+    exchanges: int = 0
+    client_id: str | None = None
+    software: tuple[str | None, str | None] | None = None
+    mechanism: str | None = None
+    tls: Decrypted | None = None
+    _peers: tuple[int, Peers] | None = field(default=None, repr=False)
+
+    @property
+    def peers(self) -> Peers:
+        """The client and the broker."""
+        client = self.client or 0
+        if self._peers is None or self._peers[0] != client:  # it is asked for each exchange, and changes once
+            ends = self.connection.initiator, self.connection.acceptor
+            number = self.connection.number if self.numbered else 0
+            first = self.connection.first_packet
+            self._peers = client, Peers(number, ends[client], ends[1 - client], first, self.tls)
+        return self._peers[1]
+
+    def heard(self, exchange: Exchange) -> None:
+        """Count an exchange, and learn client id, software and SASL mechanism from it."""
+        self.exchanges += 1
+        if self.tls is not exchange.peers.tls:
+            self.tls, self._peers = exchange.peers.tls, None
+        if self.client_id is None:
+            self.client_id = exchange.client_id
+        request = exchange.request
+        if request is None:
+            return
+        if request.known is not None and request.known.facts:
+            self.mechanism = request.known.facts.get("mechanism")
+        if self.software is None and exchange.api is not None and exchange.api.key == API_VERSIONS:
+            told = software_of(request)
+            self.software = told and (text(told[0]), text(told[1]))
+
+    def tell(self, capture: str, findings: Iterable[Finding], add: AddRow) -> None:
+        """Add the row of `connections`, and a row of `problems` for each of the findings that belong to no exchange."""
+        connection, found, who = self.connection, list(findings), who_columns(capture, self.peers)
+        start, (name, version) = moment(connection.start), self.software or (None, None)
+        add("connections", start, (
+            *who, start, moment(connection.last_time), connection.packets, connection.bytes, connection.handshake,
+            self.client is not None, self.exchanges, text(self.client_id), name, version, text(self.mechanism),
+            [str(finding) for finding in found],
+        ), 0)  # fmt: skip
+        for finding in found:
+            add("problems", start, (*who, *NO_EXCHANGE, *problem_columns(finding)), 0)
+
+
+class Connections(dict[int, ConnectionStatistics]):
+    """The connections of a session by their numbers: `watch` is for the session, `heard` for each of its exchanges.
+
+    `numbered`: these numbers are those of the whole capture, which views have.
+    """
+
+    def __init__(self, *, numbered: bool = True) -> None:
+        super().__init__()
+        self.numbered = numbered
+
+    def watch(self, connection: Connection, client: int | None) -> None:
+        """Note a connection that is new (`client` is None) or was found to speak Kafka."""
+        if client is None:
+            self[connection.number] = ConnectionStatistics(connection, self.numbered)
+        else:
+            self[connection.number].client = client
+
+    def heard(self, exchange: Exchange) -> ConnectionStatistics:
+        """Let the connection of an exchange learn from it, and return that connection."""
+        spoken = self[exchange.peers.number]
+        spoken.heard(exchange)
+        return spoken
 
 
 class Decoding:
@@ -28,11 +118,9 @@ class Decoding:
     so far, wanted or not; `seen` is what filters met.
     """
 
-    left: int | None
-    exchanges: int
-
     def __init__(self, filters: Filters, wanted: WantedRows) -> None:
-        self.filters, self.wanted, self.left = filters, wanted, filters.limit
+        self.filters, self.wanted = filters, wanted
+        self.left: int | None = filters.limit
         self.seen, self.exchanges = FilterTally(), 0
 
     def add(self, table: str, time: int | None, cells: Cells, size: int, /) -> None:
@@ -81,7 +169,10 @@ class OneCapture:
         engine: Pairing = self.engine
         if to.wanted.timed or self.filters.timed:
             engine = Timed(engine, tcp=self.filters.timed)
-        fits = partial(self._fits, capture)
+
+        def fits() -> Fits | None:
+            return self.filters.dated(capture.first_time).check(self.engine.names_then, to.seen)
+
         drive = Drive(engine, blocks, fits, left=to.left, hear=self._hear, last=self.filters.last)
         with ExitStack() as stack:
             pool = to.pool(self)
@@ -117,6 +208,3 @@ class OneCapture:
             if self.ledgers is not None:
                 self.ledgers.packets(packets)
             yield packets
-
-    def _fits(self, capture: Capture) -> Fits | None:
-        return self.filters.dated(capture.first_time).check(self.engine.names_then, self.to.seen)

@@ -6,17 +6,18 @@ What a request and its response tell of partitions is put together.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...exchanges.messages.message import Message
 from ...protocol.findings import Kind
+from ...protocol.grammars.errors import error_name
 from ...protocol.wire.language.payload import OpenedPayload, Sealed
 from ...protocol.wire.readings.layout import path_to
 from ...protocol.wire.readings.outline import PartitionContext, count_records, outline, parts
 from ...protocol.wire.records.sets import CONTROL, TRANSACTIONAL, codec_of
-from .cells import integer, text, timestamp
+from .cells import TableRow, integer, text, timestamp
 
 REQUEST, RESPONSE = "request", "response"
 KEPT: dict[str, dict[str, dict[str, str]]] = {
@@ -62,27 +63,23 @@ def amount(entries: Any) -> Amount:
         return Amount()
     whole = [entry for entry in entries if "magic" in entry]
     held = entries[-1].get("bytes") if entries else None  # of a set of which the end is missing
-    size = sum(_entry_size(entry) for entry in entries) if held is None else int(held)
+    size = int(held or 0)
+    for entry in entries if held is None else ():
+        if "magic" in entry:  # its offset and its length take 12 bytes
+            size += entry["batch_length" if entry["magic"] == 2 else "message_size"] + 12
+        else:
+            size += sum(map(len, entry.values()))
     if not whole:
         return Amount(size, 0)
-    return Amount(size, count_records(entries), _last_offset(whole[-1]), codec_of(whole[0]))
+    last = whole[-1]
+    if last["magic"] == 2:
+        last_offset = last["base_offset"] + last["last_offset_delta"]
+    else:
+        inner = (record["offset"] for record in reversed(last.get("records") or ()) if "offset" in record)
+        last_offset = next(inner, last["offset"])  # the last of them may have broken off
+    return Amount(size, count_records(entries), last_offset, codec_of(whole[0]))
 
 
-def _entry_size(entry: dict[str, Any]) -> int:
-    """Return the bytes of one entry, its offset and its length included."""
-    if "magic" in entry:
-        return int(entry["batch_length"] if entry["magic"] == 2 else entry["message_size"]) + 12
-    return sum(len(piece) for piece in entry.values())
-
-
-def _last_offset(entry: dict[str, Any]) -> int:
-    if entry["magic"] == 2:
-        return int(entry["base_offset"] + entry["last_offset_delta"])
-    inner = (record["offset"] for record in reversed(entry.get("records") or ()) if "offset" in record)
-    return int(next(inner, entry["offset"]))  # the last of them may have broken off
-
-
-TableRow = tuple[Any, ...]
 RecordColumns = TableRow
 """The columns of `records` from `offset` on."""
 
@@ -219,16 +216,15 @@ def _partition(message: Message, part: PartitionContext, wanted: WantedRows) -> 
             columns[column] = number
     entries = value.get("records")
     held = amount(entries) if isinstance(entries, list) else None
+    records: list[RecordColumns] | None = None
+    if wanted.records and held is not None:
+        wrong = {finding.path for finding in message.findings if finding.kind is Kind.CRC_MISMATCH}
+        path = f"{path_to(value, message.body)}.records" if wrong else ""
+        records = list(record_rows(entries, wrong, path, values=wanted.values, secrets=wanted.show_secrets))
     return PartitionColumns(
         _shown(part.group), _shown(part.topic), part.partition, integer(value.get("error_code")), (*columns.values(),),
-        held, _record_columns(message, value, wanted) if wanted.records and held is not None else None,
+        held, records,
     )  # fmt: skip
-
-
-def _record_columns(message: Message, value: dict[str, Any], wanted: WantedRows) -> list[RecordColumns]:
-    wrong = {finding.path for finding in message.findings if finding.kind is Kind.CRC_MISMATCH}
-    path = f"{path_to(value, message.body)}.records" if wrong else ""
-    return list(record_rows(value["records"], wrong, path, values=wanted.values, secrets=wanted.show_secrets))
 
 
 NOTHING, UNTOLD, NO_OFFSETS = Amount(), MessageColumns((), (), (), None, None, ()), (None,) * len(OFFSETS)
@@ -274,3 +270,77 @@ def merged(
         pairs = zip(of_request, offsets, strict=True)
         offsets = tuple([one if other is None else other for one, other in pairs])
     return code, offsets, held or NOTHING, records
+
+
+EVENTS = {
+    "JoinGroup": "join",
+    "SyncGroup": "sync",
+    "Heartbeat": "heartbeat",
+    "LeaveGroup": "leave",
+    "OffsetCommit": "commit",
+    "TxnOffsetCommit": "commit",
+    "ConsumerGroupHeartbeat": "heartbeat",
+    "ShareGroupHeartbeat": "heartbeat",
+    "StreamsGroupHeartbeat": "heartbeat",
+}
+"""The APIs by which members speak to their group's coordinator."""
+GENERATIONS = ("generation_id", "generation_id_or_member_epoch", "member_epoch")
+INSTANCES = ("group_instance_id", "instance_id")
+JOINS, LEAVES = 0, (-1, -2)
+"""What a member epoch says in a heartbeat of the newer protocols (KIP-848)."""
+Body = Mapping[str, Any]
+
+
+def event_rows(
+    api: str, request: Body, answer: Message | None, client_id: str | None
+) -> Iterator[tuple[tuple[Any, ...], tuple[list[str] | None, bool | None, bool | None]]]:
+    """Yield the columns of `groups` from `event` to `error`, `member_ids`, and `new_member` by both of its names.
+
+    There are several rows where several members leave at once.
+    """
+    response: Body = answer.body if answer is not None else {}
+    asked, told = _first(GENERATIONS, request), _first(GENERATIONS, response)
+    joined = response.get("members") if api == "JoinGroup" else None
+    event = EVENTS[api]
+    if api.endswith("GroupHeartbeat"):  # the newer protocols, in which the member's epoch tells
+        event = "join" if asked == JOINS else "leave" if asked in LEAVES else "heartbeat"
+    new_member = (api != "JoinGroup" or not request.get("member_id")) if event == "join" else None
+    ids = [text(member.get("member_id")) or "" for member in joined] if joined else None
+    whole = request.get("members") or (request,)
+    for who, error in zip(whole, _errors(answer, len(whole)), strict=True):
+        yield (
+            (
+                event,
+                text(request.get("group_id")),
+                text(who.get("member_id")) or text(response.get("member_id")),
+                text(_first(INSTANCES, who)),
+                text(client_id),
+                integer(asked if error or told is None else told),
+                text(response.get("protocol_type") or request.get("protocol_type")),
+                text(response.get("protocol_name") or request.get("protocol_name")),
+                response.get("leader") == response.get("member_id")
+                if api == "JoinGroup" and not error and response
+                else None,
+                len(joined) if joined else None,
+                text(who.get("reason")),
+                error,
+                None if error is None else error_name(error),
+            ),
+            (ids, new_member, new_member),
+        )
+
+
+def _errors(answer: Message | None, count: int) -> list[int | None]:
+    """Return the error that each of so many members is answered with: its own where there is one for each."""
+    if answer is None:
+        return [None] * count
+    body: Body = answer.body
+    members = body.get("members")
+    if answer.api.name == "LeaveGroup" and not body.get("error_code") and members and len(members) == count:
+        return [member.get("error_code") for member in members]
+    return [next(iter(outline(answer.grammar)(body)[2]), 0)] * count
+
+
+def _first(names: tuple[str, ...], value: Body) -> Any:
+    """Return the value of the first of these fields that there is; None if none is."""
+    return next((value[name] for name in names if name in value), None)

@@ -11,7 +11,8 @@ if these captures hold what it said. If they do not, it may have left where nobo
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 FENCED: Final = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID")
 """Errors by which a coordinator tells that it no longer counts on a member."""
@@ -181,6 +182,13 @@ WHERE by_join OR (again = 0 AND before IS NOT NULL)  -- else the captures begin 
 GROUP BY now.broker, now.group_id, now.generation_id, began, until, now.members, joined
 ORDER BY began, group_id, generation_id
 """
+
+
+class Answer(NamedTuple):
+    """The names of the columns, and the rows: numbers, text, bytes, lists, dicts, points in time in UTC."""
+
+    columns: list[str]
+    rows: Iterator[tuple[Any, ...]]
 
 
 class Question(NamedTuple):

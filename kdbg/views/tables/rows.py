@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ...exchanges.messages.capture_points import Split
 from ...exchanges.messages.exchange import CapturedMessage, Exchange, Known
 from ...exchanges.messages.message import Message, errors_in
 from ...exchanges.messages.peers import Peers, endpoint
@@ -28,13 +27,14 @@ from ...protocol.wire.readings.outline import Topics
 from ..render.values import escape
 from .cells import Add, Cells, Shared, TableRow, micros, moment, text, topic_name
 from .columns import TIMES, WHO
-from .groups import EVENTS, event_rows
 from .message_columns import (
+    EVENTS,
     KEPT,
     UNTOLD,
     MessageColumns,
     RecordColumns,
     WantedRows,
+    event_rows,
     merged,
     message_columns,
     partitions_of,
@@ -85,10 +85,6 @@ class Rows:
     `topics` are the names of topic ids; `problems` counts findings by kind.
     """
 
-    add: Add
-    wanted: WantedRows
-    topics: Topics
-
     def __init__(self, add: Add, wanted: WantedRows, topics: Topics) -> None:
         self.add, self.wanted, self.topics = add, wanted, topics
         self.problems: Counter[str] = Counter()
@@ -123,27 +119,23 @@ class Rows:
     def _met(self, capture: str, exchange: Exchange) -> RowKind:
         """Return the kind of an exchange, and remember it."""
         api, version, peers = exchange.api, exchange.version, exchange.peers
-        spoken = self._spoken.get((api, version)) or self._learnt(api, version)
+        spoken = self._spoken.get((api, version))
+        if spoken is None:
+            spoken = Spoken((None,) * 3, None, None, by_id=False, partitions=False, events=False, held=False)
+            if api is not None:
+                events, by_id = api.name in EVENTS, names_by_id(api, version)  # events need the values of both messages
+                asks, answers = (None if events else reader_of(api, version, side, self.wanted) for side in DIRECTIONS)
+                columns = (api.name, *((api.key, version) if api.key >= 0 else (None, None)))
+                held = api.key in WAITS and WAITS[api.key].held
+                spoken = Spoken(columns, asks, answers, by_id, partitions=api.name in KEPT, events=events, held=held)
+            if len(self._spoken) >= MOST:
+                self._spoken.clear()
+            self._spoken[api, version] = spoken
         shared = Shared((*who_columns(capture, peers), *spoken.columns, text(exchange.client_id)))
         found = RowKind(capture, peers, shared, spoken, api is None or spoken.columns[1] is not None)
         if len(self._kinds) >= MOST:
             self._kinds.clear()
         self._kinds[peers.first_packet, api, version, exchange.client_id] = found
-        return found
-
-    def _learnt(self, api: Api | None, version: int) -> Spoken:
-        """Return what there is to know of a version, and remember it."""
-        if api is None:
-            found = Spoken((None,) * 3, None, None, by_id=False, partitions=False, events=False, held=False)
-        else:
-            events, by_id = api.name in EVENTS, names_by_id(api, version)  # events need the values of both messages
-            asks, answers = (None if events else reader_of(api, version, side, self.wanted) for side in DIRECTIONS)
-            columns = (api.name, *((api.key, version) if api.key >= 0 else (None, None)))
-            held = api.key in WAITS and WAITS[api.key].held
-            found = Spoken(columns, asks, answers, by_id=by_id, partitions=api.name in KEPT, events=events, held=held)
-        if len(self._spoken) >= MOST:
-            self._spoken.clear()
-        self._spoken[api, version] = found
         return found
 
     def _message_columns(self, half: CapturedMessage, read: ToldReader | None, by_id: bool) -> MessageColumns | None:
@@ -183,7 +175,11 @@ class Rows:
         if held:
             late = micros(beyond_wait(exchange) or 0)
         sent = request.first_packet
-        spent = NO_TIMES if exchange.timing is None else _spent(exchange.timing.split)
+        spent = NO_TIMES
+        if exchange.timing is not None:
+            split = exchange.timing.split
+            parts = split.waiting, split.throttle, split.network, split.held, split.broker, split.reading
+            spent = Shared(tuple([None if part is None else micros(part) for part in parts]))
         return (shared, number, time, begun, latency, request.size, size, sent, packet, said, nth, late, spent, late)
 
     def _columns_of(
@@ -257,7 +253,10 @@ class Rows:
         produced = shared.columns[len(WHO)] == "Produce"
         cells: list[Any] = []
         for (topic, partition, group), one, other in partitions_of(asked, answer):
-            name, topic_id = (topic, None) if type(topic) is str else self._by_id(topic)
+            name: str | None = topic if type(topic) is str else None
+            topic_id: str | None = None
+            if isinstance(topic, UUID):
+                name, topic_id = text(self.topics.get(topic)), _text_of(topic)
             code, offsets, (size, count, last, codec), records = merged(one, other)
             base = (-1 if offsets[0] is None else offsets[0]) if produced else None
             if base is not None and last is not None:  # it counts from the offset that the broker answers
@@ -270,10 +269,6 @@ class Rows:
                 self._records(records, base, (shared, number, time, name or topic_id, partition), time)
         if cells:
             self.add("partitions", time, cells, 0)
-
-    def _by_id(self, topic: Any) -> tuple[str | None, str | None]:
-        """Return the name of a topic that is named by its id, if it is known, and the id as text."""
-        return (text(self.topics.get(topic)), _text_of(topic)) if isinstance(topic, UUID) else (None, None)
 
     def _records(self, records: Sequence[RecordColumns], base: int | None, what: TableRow, time: int | None) -> None:
         """Add the rows of records; `base` is the offset that the broker gave to the first, -1 where it did not."""
@@ -297,12 +292,6 @@ class Rows:
         latency = None if exchange.latency is None else micros(exchange.latency)
         for event, joined in event_rows(request.api.name, request.body, response, exchange.client_id):
             self.add("groups", time, (*who, time, *event, latency, _number_of(exchange), *joined), 0)
-
-
-def _spent(split: Split) -> Shared:
-    """Return the columns `TIMES`."""
-    parts = split.waiting, split.throttle, split.network, split.held, split.broker, split.reading
-    return Shared(tuple(None if part is None else micros(part) for part in parts))
 
 
 def _opens(half: CapturedMessage, found: MessageColumns) -> bool:

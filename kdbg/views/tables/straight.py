@@ -133,11 +133,7 @@ def reader_of(api: Api, version: int, direction: Direction, wanted: WantedRows) 
         return None
     header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
     columns = KEPT[api.name].get(direction, NO_COLUMNS) if api.name in KEPT else None
-    return columns_reader(header, grammar_of(api, version, direction), columns, wanted)
-
-
-def columns_reader(header: Node, body: WireStruct, columns: Columns | None, wanted: WantedRows) -> ToldReader | None:
-    """Return the reader of messages of this grammar; without `columns` nothing is told of partitions."""
+    body = grammar_of(api, version, direction)
     try:
         return ColumnsCodegen(body, columns, wanted).message(header, body)
     except Unsuited:
@@ -157,7 +153,7 @@ def holds_payload(node: Node) -> bool:
 
 
 class ColumnsCodegen(Facts):
-    """Writes a function that gathers what the tables want beside what `Facts` gathers.
+    """Writes a function that gathers what the tables want beside what `Facts` gathers; without `columns` no partitions.
 
     Among what is known of a structure (`own`), names that begin with a dot are columns.
     """

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, BinaryIO
+from typing import Any
 
 from ....capture.pcap import HEADER, PACKET_HEADER
 from ....capture.source import Damaged, open_packets, open_source
 from ....protocol.findings import Finding, unpack
 from ....views.tables.cells import TableRow, moment
 from ....views.tables.rows import NO_ENDS, NO_EXCHANGE, problem_columns
-from .cuts import CutPoint, walk
-from .plan import File, Plan, Split, between
+from .plan import CutPoint, File, Plan, Split, between, walk
 from .store import open_file
 
 
@@ -28,22 +28,15 @@ def uncounted(plan: Plan) -> list[int]:
 
 
 def counted(file: File, split: Split) -> CutPoint:
-    """Walk through one split, and count its packets."""
+    """Walk through one split, and count its packets; some files can only be read from their beginning on."""
+    count = 0
     with open_file(file.place) as opened:
         if file.layout is not None:
             return walk(opened, file.layout, split.start, split.stop)
-        return CutPoint(_packets(opened), split.stop)
-
-
-def _packets(opened: BinaryIO) -> int:
-    """Count the packets of a file that can only be read from its beginning on."""
-    count = 0
-    try:
-        for _, packets in open_packets(open_source(opened), lambda problem: None):
-            count += len(packets)
-    except Damaged:  # the reader of the split tells of it
-        return count
-    return count
+        with suppress(Damaged):  # the reader of the split tells of it
+            for _, packets in open_packets(open_source(opened), lambda problem: None):
+                count += len(packets)
+    return CutPoint(count, split.stop)
 
 
 def missed(plan: Plan, walks: Mapping[int, CutPoint]) -> list[int]:
@@ -89,32 +82,23 @@ COUNTED = ("packets", "tcp_packets", "other_packets", "skipped_packets", "packet
 class Read:
     """What all splits of a file say together; a file that lies outside the time asked for says nothing."""
 
-    counts: dict[str, int]
-
     def __init__(self) -> None:
-        self.counts = dict.fromkeys(COUNTED, 0)
+        self.counts: dict[str, int] = dict.fromkeys(COUNTED, 0)
         self.first: int | None = None
         self.last: int | None = None
         self.problems: list[Finding] = []
-
-    @property
-    def problem(self) -> str | None:
-        """What is wrong with the file, in words."""
-        return "; ".join(finding.text for finding in self.problems) or None
-
-    def take(self, report: dict[str, Any]) -> None:
-        for name in COUNTED:
-            self.counts[name] += report[name]
-        self.first = self.first if self.first is not None else report["first_time"]
-        self.last = report["last_time"] if report["last_time"] is not None else self.last
-        self.problems += map(unpack, report["problems"])
 
 
 def read_files(plan: Plan, reports: Iterable[dict[str, Any]]) -> dict[int, Read]:
     """Return what was read of each file, by its number in the plan."""
     found: dict[int, Read] = {}
     for report in sorted(reports, key=lambda report: int(report["split"])):
-        found.setdefault(report["file"], Read()).take(report)
+        file = found.setdefault(report["file"], Read())
+        for name in COUNTED:
+            file.counts[name] += report[name]
+        file.first = file.first if file.first is not None else report["first_time"]
+        file.last = report["last_time"] if report["last_time"] is not None else file.last
+        file.problems += map(unpack, report["problems"])
     return found
 
 
@@ -129,8 +113,8 @@ def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, T
         before[split.capture] = last
         yield first, (
             plan.captures[split.capture], file.name, file.size, *found.counts.values(), split.shift + 1, first, last,
-            None if first is None or end is None else first - end, found.problem,
-            found.counts["skipped_packets"],
+            None if first is None or end is None else first - end,
+            "; ".join(finding.text for finding in found.problems) or None, found.counts["skipped_packets"],
         )  # fmt: skip
 
 

@@ -2,22 +2,111 @@
 
 A capture is one file, as `kdbg decode` has it, or the pieces that one tcpdump or dumpcap wrote while it rotated its
 files: same folder, same name but for the digits that rotation puts there. A connection lives through all of them.
+
+Where a big pcap file is cut is guessed: near the place where it is wanted, a chain of packet headers that can be. It is
+proved when a walk from the cut before it lands exactly on it; the first packet stands behind the file's header, so
+where the walk through every part lands on the beginning of the next, all cuts are right. Where one does not (a packet
+held bytes like headers, or the file is damaged), the file is walked through anew, and cut where that walk comes by.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from mmap import ACCESS_READ, mmap
+from typing import BinaryIO, NamedTuple
 
 from ....capture.pcap import HEADER, PACKET_HEADER, Layout
-from ....capture.source import Batch, Damaged, natural, open_packets, open_source
+from ....capture.source import Damaged, natural, open_packets, open_source
 from ....errors import CaptureError, CaptureRefused
 from ....protocol.findings.amounts import count
-from .cuts import cuttable, guess
 from .store import StoredFile, find, identity, open_file
+
+CHAIN = 16
+"""Headers in a row that are believed."""
+WINDOW, BLOCK = 2 << 20, 4 << 20
+"""Bytes looked at for a cut, and read at a time by a walk."""
+
+
+def cuttable(head: bytes) -> Layout | None:
+    """Read a file's first bytes; return None for what is no pcap file, or one with unusual packet headers."""
+    layout = Layout.of(head)
+    return layout if layout is not None and layout.record == PACKET_HEADER else None
+
+
+def first_packet(file: BinaryIO) -> tuple[Layout | None, int | None]:
+    """Read a file's first bytes; return its layout where it can be cut, and the time of its first packet."""
+    head = file.read(HEADER + PACKET_HEADER)
+    layout = cuttable(head)
+    return layout, layout.time(head[HEADER:]) if layout is not None else None
+
+
+class CutPoint(NamedTuple):
+    """`packets` passed, and the place `end` behind the last."""
+
+    packets: int
+    end: int
+
+
+def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
+    """Go from the packet at `start` to the first that begins at or behind `stop`, or to where none can begin."""
+    read, most = struct.Struct(layout.order + "8xI").unpack_from, layout.most
+    data: bytes | mmap
+    more: Callable[[int], bytes]
+    try:  # a file of this machine is mapped whole, so that no more of it is touched than headers
+        data, start, place, more = mmap(file.fileno(), 0, access=ACCESS_READ), 0, start, lambda size: b""
+    except (OSError, ValueError):  # no file of this machine, or an empty one
+        file.seek(start)
+        data, place, more = b"", 0, file.read
+    count = 0
+    while True:
+        edge, goal = len(data) - PACKET_HEADER, stop - start
+        while place <= edge and place < goal:
+            length = read(data, place)[0]
+            behind = place + PACKET_HEADER + length
+            if length > most or behind > len(data):
+                break
+            place = behind
+            count += 1
+        claims = read(data, place)[0] if place <= edge else 0
+        if place >= goal or claims > most or not (added := more(max(BLOCK, claims))):
+            return CutPoint(count, start + place)
+        data, start, place = data[place:] + added, start + place, 0
+
+
+def guess(file: BinaryIO, layout: Layout, near: int) -> int | None:
+    """Return a place at or behind `near` where a packet seems to begin; None where none does in the next bytes."""
+    file.seek(HEADER)
+    known = layout.time(file.read(PACKET_HEADER))
+    file.seek(near)
+    data = file.read(WINDOW)
+    if known is None:
+        return None
+    century = known // 1_000_000_000 >> 24  # the highest byte of the seconds lasts for half a year
+    high = b"[%b]" % b"".join(b"\\x%02x" % (byte & 0xFF) for byte in (century, century + 1))
+    pattern = b"(?s)(?=...%b)" % high if layout.order == "<" else b"(?s)(?=%b)" % high
+    for found in re.finditer(pattern, data):
+        if _chained(data, found.start(), layout):
+            return near + found.start()
+    return None
+
+
+def _chained(data: bytes, place: int, layout: Layout) -> bool:
+    """Return whether plausible packet headers follow one another from `place` on, as far as the data goes."""
+    read = struct.Struct(layout.order + "IIII").unpack_from
+    for seen in range(CHAIN):
+        if place + PACKET_HEADER > len(data):
+            return seen > 0
+        _, fraction, captured, sent = read(data, place)
+        if fraction * layout.unit >= 1_000_000_000 or captured > layout.most or not 0 < captured <= max(sent, 1):
+            return False
+        place += PACKET_HEADER + captured
+    return True
+
 
 SPLIT = 64 << 20
 """Bytes of a file that one task reads, unless said otherwise."""
@@ -139,14 +228,9 @@ def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known
             raise file
         else:
             refused.append((file.source, file.problem))
-    return Plan(*_arranged(files, size, rolled), refused)
-
-
-def _arranged(files: list[File], size: int, rolled: bool) -> tuple[list[str], list[File], list[Split]]:
-    """Put captures and their pieces in order, and cut them into splits."""
     captures: dict[str, list[File]] = {}
     for file in sorted(files, key=lambda file: natural(file.name)):
-        captures.setdefault(_folder(file.name) if rolled else whole(file.name), []).append(file)
+        captures.setdefault(capture_name(file.name, rolled=rolled), []).append(file)
     ordered: list[File] = []
     splits: list[Split] = []
     for number, pieces in enumerate(captures.values()):
@@ -154,7 +238,7 @@ def _arranged(files: list[File], size: int, rolled: bool) -> tuple[list[str], li
             splits += _cut(number, len(ordered), file, size)
             ordered.append(file)
     names = [name if len(pieces) > 1 else pieces[0].name for name, pieces in captures.items()]
-    return names, ordered, splits
+    return Plan(names, ordered, splits, refused)
 
 
 def in_order(pieces: list[File]) -> list[File]:
@@ -168,16 +252,14 @@ def in_order(pieces: list[File]) -> list[File]:
     return pieces[falls[0] :] + pieces[: falls[0]] if turned else pieces
 
 
-def whole(name: str) -> str:
-    """Return a file's name with `*` for what rotation added: the name of the capture that it is a piece of."""
+def capture_name(name: str, *, rolled: bool = False) -> str:
+    """Return a file's name with `*` for what rotation added, or, with `rolled`, for all but its folder."""
     folder, slash, last = name.rpartition("/")
+    if rolled:
+        return f"{folder}/*"
     for added in ROTATED:
         last = added.sub("*", last)
     return f"{folder}{slash}{last.replace('**', '*')}"
-
-
-def _folder(name: str) -> str:
-    return f"{name.rpartition('/')[0]}/*"
 
 
 def _look(found: StoredFile) -> File | CaptureError:
@@ -185,23 +267,15 @@ def _look(found: StoredFile) -> File | CaptureError:
     place = identity(found.name)
     try:
         with open_file(place) as opened:
-            head = opened.read(HEADER + PACKET_HEADER)
-            if (layout := cuttable(head)) is not None:
-                return File(found.name, place, found.size, layout, layout.time(head[HEADER:]))
-            opened.seek(0)
-            arrived = open_packets(open_source(opened), lambda problem: None)
-            return File(found.name, place, found.size, None, first_time(arrived))
+            layout, time = first_packet(opened)
+            if layout is None:
+                opened.seek(0)
+                arrived = open_packets(open_source(opened), lambda problem: None)
+                with suppress(Damaged, StopIteration):
+                    time = next(arrived)[1][0][0]
+            return File(found.name, place, found.size, layout, time)
     except CaptureError as error:
         return type(error)(found.name, error.problem, error.remedy)
-
-
-def first_time(arrived: Iterator[Batch]) -> int | None:
-    """Return when the first packet was captured, in nanoseconds."""
-    try:
-        _, packets = next(arrived)
-    except (Damaged, StopIteration):
-        return None
-    return packets[0][0]
 
 
 def _cut(capture: int, number: int, file: File, size: int) -> Iterator[Split]:

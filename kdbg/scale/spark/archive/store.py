@@ -72,19 +72,13 @@ def find(name: str) -> list[StoredFile]:
         if info.type == fs.FileType.Directory:
             return [StoredFile(prefix + each.path, each.size) for each in _below(system, path)]
         if info.type == fs.FileType.NotFound and GLOB.search(path):
-            return _matching(system, path, prefix)
+            root, fits = root_of(path), glob(path).fullmatch
+            files = _below(system, root)
+            names = (each.path.removeprefix("./") if root == "." else each.path for each in files)
+            return [StoredFile(prefix + name, each.size) for name, each in zip(names, files, strict=True) if fits(name)]
     if info.type == fs.FileType.NotFound:
         raise CaptureRefused(name, "no such file")
     raise CaptureRefused(name, "not a file or folder")
-
-
-def _matching(system: fs.FileSystem, pattern: str, prefix: str) -> list[StoredFile]:
-    """Return the paths that match a glob."""
-    root = root_of(pattern)
-    fits = glob(pattern).fullmatch
-    files = _below(system, root)
-    names = (each.path.removeprefix("./") if root == "." else each.path for each in files)
-    return [StoredFile(prefix + path, each.size) for path, each in zip(names, files, strict=True) if fits(path)]
 
 
 def _below(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:

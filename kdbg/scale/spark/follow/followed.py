@@ -64,22 +64,16 @@ class State:
     least: int = 0
     topics: dict[str, str] = field(default_factory=dict)
 
-    def horizons(self, captures: list[str], patience: int) -> list[int]:
-        """Return for each capture the time since when connections must have been heard of."""
-        return [max(self.newest.get(name, 0) - patience, self.least) for name in captures]
-
 
 class Followed(Output):
     """The folder of tables that grow batch by batch."""
-
-    folder: str
-    own: str
 
     def __init__(self, out: str) -> None:
         super().__init__(out)
         self.run = RUN_NAME
         self.folder, self._hidden = f"{self.out}/{HIDDEN}{self.run}", f"{self.root}/{HIDDEN}{self.run}"
-        self.own, self._own = f"{self.out}/{OWN}", f"{self.root}/{OWN}"
+        self.own: str = f"{self.out}/{OWN}"
+        self._own = f"{self.root}/{OWN}"
 
     def entry(self) -> dict[str, Any]:
         """Return the run's entry in `_kdbg.json`; {} where there is none."""
@@ -95,7 +89,8 @@ class Followed(Output):
         entry = self.entry()
         if not entry and self.state():
             raise SparkError(f"{self.out} contains tables of other runs", "use a new folder with --follow")
-        if not entry and self._committed():
+        commits = [path.rpartition("/")[2] for path in self._files(f"{self._own}/checkpoint/commits")]
+        if not entry and any(name.isdecimal() for name in commits):  # the folder is there before the first of them
             raise SparkError(f"{self.own} belongs to tables that no longer exist", "remove it to start again")
         with refusals(self.out):
             self.system.create_dir(self._own)
@@ -109,11 +104,6 @@ class Followed(Output):
                 self.system.delete_file(f"{self._own}/{PENDING}")
         return entry
 
-    def _committed(self) -> bool:
-        """Return whether Spark remembers a batch that it was done with; its folder is there before the first is."""
-        names = [path.rpartition("/")[2] for path in self._files(f"{self._own}/checkpoint/commits")]
-        return any(name.isdecimal() for name in names)
-
     def grow(self, files: list[str], entry: dict[str, Any]) -> None:
         """Put a batch's files beside those that there are; once `_kdbg.json` says so, they are part of the tables."""
         others = [run for run in self.state().get("runs", ()) if run["run"] != self.run]
@@ -123,15 +113,11 @@ class Followed(Output):
             self._add(files)
             self._write(f"{self.root}/{STATE}", state)
             self.system.delete_file(f"{self._own}/{PENDING}")
-            self._forget(set(entry["follow"]["waiting"]))
+            waiting = {name.rpartition("/")[0].rpartition("/")[2] for name in entry["follow"]["waiting"]}
+            for name in self._names(self._own):
+                if name.startswith("waiting-") and name not in waiting:
+                    self.system.delete_dir(f"{self._own}/{name}")
         self.abandon()
-
-    def _forget(self, waiting: set[str]) -> None:
-        """Delete what does not wait any more."""
-        folders = {name.rpartition("/")[0].rpartition("/")[2] for name in waiting}
-        for name in self._names(self._own):
-            if name.startswith("waiting-") and name not in folders:
-                self.system.delete_dir(f"{self._own}/{name}")
 
     def _write(self, path: str, said: dict[str, Any]) -> None:
         """Write a file whole or not at all."""
@@ -150,14 +136,12 @@ class Following(Pipeline):
     """
 
     output: Followed
-    entry: dict[str, Any]
-    following: State
 
     def __init__(self, spark: SparkSession, output: Followed, options: PipelineOptions, patience: float) -> None:
         super().__init__(spark, output, options)
         self.patience: int = round(patience * 1e9)
-        self.entry = output.recover()
-        self.following = State(**self.entry.get("follow", {}))
+        self.entry: dict[str, Any] = output.recover()
+        self.following: State = State(**self.entry.get("follow", {}))
         counts, findings, rows = (Counter(self.entry.get(name, {})) for name in ("counts", "findings", "rows"))
         self.outcome: PipelineOutcome = PipelineOutcome(counts, findings, rows)
         self._last = time.monotonic()
@@ -207,7 +191,8 @@ class Following(Pipeline):
         before, output = self.following, self.output
         plan = plan_of(found, before.newest)
         output.begin()
-        horizons = [ALL] * len(plan.captures) if over else before.horizons(plan.captures, self.patience)
+        horizons = [max(before.newest.get(name, 0) - self.patience, before.least) for name in plan.captures]
+        horizons = [ALL] * len(horizons) if over else horizons
         waiting = f"{output.own}/waiting-{number}"
         more = self._tasks(len(before.waiting)).mapInArrow(waited(before.waiting, plan.captures), RUN)
         making = self._making(plan)
@@ -221,16 +206,15 @@ class Following(Pipeline):
         for report in paired:
             for name, latest in report["newest"].items():
                 newest[name] = max(latest, newest.get(name, latest))
-        after = State(
-            number,
-            [name for report in paired for name in report["waiting"]["files"]],
-            newest,
-            _least(tuple(each) for report in paired for each in report["waiting"]["held"]),
-            {str(topic): name for topic, name in topics.items()},
-        )
-        self._commit(made, after)
-
-    def _commit(self, made: PipelineOutcome, after: State) -> None:
+        least = size = 0  # at most `MOST_WAITING` bytes wait
+        held = (each for report in paired for each in report["waiting"]["held"])
+        for last_time, waiting_bytes in sorted(map(tuple, held), reverse=True):
+            size += waiting_bytes
+            if size > MOST_WAITING:
+                least = int(last_time) + 1
+                break
+        files = [name for report in paired for name in report["waiting"]["files"]]
+        after = State(number, files, newest, least, {str(topic): name for topic, name in topics.items()})
         outcome = self.outcome
         outcome.counts.update(made.counts)
         outcome.findings.update(made.findings)
@@ -250,13 +234,3 @@ class Following(Pipeline):
         }
         self.output.grow(made.files, self.entry)
         self.following = after
-
-
-def _least(held: Any) -> int:
-    """Return the time since when connections must have been heard of, so that at most `MOST_WAITING` bytes wait."""
-    size = 0
-    for last_time, waiting in sorted(held, reverse=True):
-        size += waiting
-        if size > MOST_WAITING:
-            return int(last_time) + 1
-    return 0

@@ -12,22 +12,21 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes
 from pyspark.sql.types import StructType
 
-from ....capture.pcap import HEADER, PACKET_HEADER
+from ....capture.pcap import HEADER
 from ....capture.source import natural
 from ....errors import SparkError
-from ..archive.cuts import cuttable, walk
-from ..archive.plan import SPLIT, File, Plan, Split, whole
+from ..archive.plan import SPLIT, File, Plan, Split, capture_name, cuttable, first_packet, walk
 from ..archive.store import find, identity, open_file
 
 NAME = "kdbg-tail"
 SCHEMA = "point string, name string, start bigint, stop bigint, packets bigint"
+ROTATE = "rotate with tcpdump without -W, which reuses names"
 
 
 class TailPosition(NamedTuple):
@@ -57,7 +56,7 @@ def points(paths: Iterable[str], *, rolled: bool) -> dict[str, list[str]]:
     names = {identity(found.name): found.name for path in paths for found in find(path)}
     found: dict[str, list[str]] = {}
     for name in sorted(names.values(), key=natural):
-        found.setdefault(f"{name.rpartition('/')[0]}/*" if rolled else whole(name), []).append(name)
+        found.setdefault(capture_name(name, rolled=rolled), []).append(name)
     return found
 
 
@@ -85,9 +84,7 @@ def stretches(
     ahead = [name for name in ahead if end is None or natural(name) <= natural(end.name)]
     for name in ahead:
         with open_file(name) as opened:
-            head = opened.read(HEADER + PACKET_HEADER)
-            layout = cuttable(head)
-            begun = layout.time(head[HEADER:]) if layout is not None else None
+            layout, begun = first_packet(opened)
             if layout is None or begun is None:
                 continue
             size = opened.seek(0, os.SEEK_END)
@@ -96,7 +93,8 @@ def stretches(
             place = HEADER
             if start is not None and name == start.name:
                 place = start.position
-                _check_same(start, begun)
+                if start.time != begun:
+                    raise SparkError(f"{name} was overwritten while it was being followed", ROTATE)
             while place < stop and room > 0:
                 goal = min(place + min(SPLIT, room), stop)
                 found = walk(opened, layout, place, goal)
@@ -113,27 +111,14 @@ def stretches(
             return
 
 
-def _check_same(start: TailPosition, begun: int) -> None:
-    if start.time != begun:
-        raise SparkError(
-            f"{start.name} was overwritten while it was being followed",
-            "rotate with tcpdump without -W, which reuses names",
-        )
-
-
 def _check_ring(names: list[str], start: TailPosition | None) -> None:
     """Refuse a ring of files that came round to its first one again."""
     if start is None or not names or natural(names[0]) >= natural(start.name):
         return
     with open_file(names[0]) as opened:
-        head = opened.read(HEADER + PACKET_HEADER)
-    layout = cuttable(head)
-    begun = layout.time(head[HEADER:]) if layout is not None else None
+        _, begun = first_packet(opened)
     if begun is not None and begun > start.time:
-        raise SparkError(
-            f"{names[0]} was started after {start.name}, the next by name",
-            "rotate with tcpdump without -W, which reuses names",
-        )
+        raise SparkError(f"{names[0]} was started after {start.name}, the next by name", ROTATE)
 
 
 def plan_of(found: Iterable[Stretch], points: Iterable[str]) -> Plan:
@@ -143,27 +128,12 @@ def plan_of(found: Iterable[Stretch], points: Iterable[str]) -> Plan:
     files: dict[str, File] = {}
     splits: list[Split] = []
     for each in ordered:
-        file = _file(each)
-        files[each.name] = file  # its last stretch says how far it goes
+        with open_file(each.name) as opened:
+            layout, time = first_packet(opened)
+        files[each.name] = File(each.name, identity(each.name), each.stop, layout, time)  # the last says how far it is
         number = list(files).index(each.name)
-        split = Split(captures.index(each.point), number, each.start, each.stop, file.time, shift=each.packets)
-        splits.append(split)
+        splits.append(Split(captures.index(each.point), number, each.start, each.stop, time, shift=each.packets))
     return Plan(captures, list(files.values()), splits, [])
-
-
-def _file(stretch: Stretch) -> File:
-    with open_file(stretch.name) as opened:
-        head = opened.read(HEADER + PACKET_HEADER)
-    layout = cuttable(head)
-    time = layout.time(head[HEADER:]) if layout is not None else None
-    return File(stretch.name, identity(stretch.name), stretch.stop, layout, time)
-
-
-@dataclass
-class Stretches(InputPartition):
-    """All that a batch has to read."""
-
-    found: list[Stretch]
 
 
 class Tail(DataSourceStreamReader):
@@ -200,10 +170,10 @@ class Tail(DataSourceStreamReader):
             if not between or between[-1][1] != last:
                 raise SparkError(f"{last.name} has changed since it was first read", "start in a new folder")
             found += [stretch for stretch, _ in between]
-        return [Stretches(found)] if found else []
+        return [InputPartition(found)] if found else []
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
-        yield from partition.found if isinstance(partition, Stretches) else ()
+        yield from partition.value
 
     def commit(self, end: dict[str, Any]) -> None:
         """Do nothing: the files that were read belong to somebody else."""

@@ -16,7 +16,6 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from ....capture import Packet
 from ....capture.packet import ACK, SYN, endpoint, reverse
 from ....exchanges.engine.driver import quiescent_at
 from ....exchanges.engine.engine import Engine
@@ -26,11 +25,10 @@ from ....protocol.findings import Finding, Kind, pack, unpack
 from ....protocol.findings.facts import CaptureTrouble
 from ....streams.tcp.connection import LATE_SYN, Connection
 from ....streams.tcp.stream import MASK
-from ....views.tables.connections import Connections, ConnectionStatistics
+from ....views.tables.decoding import Connections, ConnectionStatistics
 from ..archive.store import resolve
-from ..stages.making import Making
-from ..stages.pairing import Pairer
-from ..stages.runs import PacketRun, runs
+from ..stages.pairing import Making, Pairer
+from ..stages.reading import PacketRun, runs
 from ..stages.tasks import IN_ROW, Stage, numbers, run_batch
 
 OLD = -1
@@ -73,19 +71,6 @@ class ResumePoint(NamedTuple):
             connection.start, connection.packets, connection.bytes, connection.handshake,
         )  # fmt: skip
 
-    def handshake_packets(self, flow: bytes) -> Iterator[Packet]:
-        """Return two packets that tell an engine where both sides are; `flow` is the client's."""
-        client, broker = ((seq - 1) & MASK for seq in self.seq)
-        yield self.first_packet, self.start, flow, client, 0, SYN, b"", 0
-        yield self.first_packet, self.start, reverse(flow), broker, self.seq[0], SYN | ACK, b"", 0
-
-    def restore(self, connection: Connection) -> None:
-        """Put the connection back into the state that was saved."""
-        connection.last_packet, connection.last_time = self.after, self.last_time
-        connection.packets, connection.bytes, connection.handshake = self.packets, self.size, self.handshake
-        if self.over:
-            connection.ignore()
-
 
 @dataclass(frozen=True)
 class ConnectionState:
@@ -115,13 +100,10 @@ class ConnectionState:
 class Follower(Pairer):
     """A carrier that lets connections wait which sent something since `horizons`, nanoseconds for each capture."""
 
-    horizons: list[int]
-    waiting: Waiting
-
     def __init__(self, making: Making, waiting: str, horizons: list[int]) -> None:
         super().__init__(making)
-        self.horizons, self.waiting = horizons, Waiting(waiting)
-        self.newest: dict[str, int] = {}
+        self._horizons, self._waiting = horizons, Waiting(waiting)
+        self._newest: dict[str, int] = {}
         self._clear()
 
     def _clear(self) -> None:
@@ -143,9 +125,16 @@ class Follower(Pairer):
         super().run(capture, PacketRun(key, 0, b"", b""))
         self._rest, self._told = told.rest, told
         if told.rest is not None:
-            for packet in told.rest.handshake_packets(reverse(key) if told.back else key):
-                self._session.receive(packet)
-            told.rest.restore(self._latest().connection)
+            flow = reverse(key) if told.back else key
+            client, broker = ((seq - 1) & MASK for seq in told.rest.seq)
+            number, time = told.rest.first_packet, told.rest.start
+            self._session.receive((number, time, flow, client, 0, SYN, b"", 0))  # which says where both sides are
+            self._session.receive((number, time, reverse(flow), broker, told.rest.seq[0], SYN | ACK, b"", 0))
+            rest, connection = told.rest, self._latest().connection
+            connection.last_packet, connection.last_time = rest.after, rest.last_time
+            connection.packets, connection.bytes, connection.handshake = rest.packets, rest.size, rest.handshake
+            if rest.over:
+                connection.ignore()
 
     def again(self, run: PacketRun) -> None:
         """Take packets of a connection that were gone through before; what comes of them was told already."""
@@ -159,12 +148,17 @@ class Follower(Pairer):
             self._end()
         self._remember()
         super().run(capture, run)
-        self._hold(run)
-        if sum(len(each.payload) for each in self._runs) > MOST:
-            self._give_up()
+        self._runs.append(run)
+        if self._rest is not None:
+            self._runs = [each for each in self._runs if each.last > self._rest.after]
+        if sum(len(each.payload) for each in self._runs) > MOST:  # end it here: what follows begins anew
+            trouble = Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(GIVEN_UP.format(MOST)))
+            self._session.findings.append((self._peers(self._latest()), trouble))
+            super()._end()
+            self._clear()
 
     def close(self) -> dict[str, Any]:
-        return super().close() | {"waiting": self.waiting.close(), "newest": self.newest}
+        return super().close() | {"waiting": self._waiting.close(), "newest": self._newest}
 
     def _latest(self) -> ConnectionStatistics:
         return next(reversed(self._spoken.values()))
@@ -172,12 +166,6 @@ class Follower(Pairer):
     def _peers(self, spoken: ConnectionStatistics) -> Peers:
         """Return its ends, with the number that the engine gave it."""
         return spoken.peers._replace(number=spoken.connection.number)
-
-    def _hold(self, run: PacketRun) -> None:
-        """Keep the run as long as it may have to wait."""
-        self._runs.append(run)
-        if self._rest is not None:
-            self._runs = [each for each in self._runs if each.last > self._rest.after]
 
     def _remember(self) -> None:
         """Give the connection what was told of it before this batch, once all its old packets have gone through.
@@ -195,9 +183,7 @@ class Follower(Pairer):
         spoken.exchanges, spoken.client_id = told.exchanges, told.client_id
         spoken.software, spoken.mechanism = told.software, told.mechanism
         if told.rest is not None and told.rest.over:
-            self._session.findings += [
-                (spoken.peers._replace(number=spoken.connection.number), each) for each in told.findings
-            ]
+            self._session.findings += [(self._peers(spoken), each) for each in told.findings]
 
     def _keep(self, done: list[Exchange]) -> None:
         super()._keep(done)
@@ -210,8 +196,8 @@ class Follower(Pairer):
         if self._now is not None and self._spoken:
             self._remember()
             connection, capture = self._latest().connection, self.captures[self._capture]
-            self.newest[capture] = max(connection.last_time, self.newest.get(capture, connection.last_time))
-            if connection.last_time >= self.horizons[self._capture]:
+            self._newest[capture] = max(connection.last_time, self._newest.get(capture, connection.last_time))
+            if connection.last_time >= self._horizons[self._capture]:
                 self._wait(self._latest())
         super()._end()
         self._clear()
@@ -232,29 +218,18 @@ class Follower(Pairer):
             [finding for peers, finding in self._session.findings if peers.number == connection.number], rest,
         )  # fmt: skip
         packets = (packet for run in self._runs for packet in run.unpack() if packet[0] > after)
-        self.waiting.add(self.captures[self._capture], key, told, runs(packets))
+        self._waiting.add(self.captures[self._capture], key, told, runs(packets))
         self._session, self._spoken = Engine(), Connections(numbered=False)
-
-    def _give_up(self) -> None:
-        """End the connection here, so that no more than `MOST` bytes of it wait; what follows begins anew."""
-        spoken = self._latest()
-        self._session.findings.append(
-            (self._peers(spoken), Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(GIVEN_UP.format(MOST))))
-        )
-        super()._end()
-        self._clear()
 
 
 class Waiting:
     """Writes what waits into a file of its own, in a folder."""
 
-    system: Any
-
     def __init__(self, folder: str) -> None:
-        self.system, self._folder, _ = resolve(folder)
-        self.file: str = f"{uuid4().hex}.arrow"
-        self.name: str = f"{folder}/{self.file}"
-        self.held: list[tuple[int, int]] = []
+        self._system, self._folder, _ = resolve(folder)
+        self._file = f"{uuid4().hex}.arrow"
+        self._name = f"{folder}/{self._file}"
+        self._held: list[tuple[int, int]] = []
         self._rows: list[tuple[Any, ...]] = []
         self._size = 0
         self._writer: pa.RecordBatchFileWriter | None = None
@@ -266,7 +241,7 @@ class Waiting:
         for run in left:
             self._row((capture, key, run.order + 1, run.packets, run.payload))
             size += len(run.packets) + len(run.payload)
-        self.held.append((told.last_time, size))
+        self._held.append((told.last_time, size))
 
     def close(self) -> dict[str, Any]:
         """Return the files, and (last time, bytes) of each connection."""
@@ -275,7 +250,7 @@ class Waiting:
             return {"files": [], "held": []}
         self._writer.close()
         self._sink.close()
-        return {"files": [self.name], "held": self.held}
+        return {"files": [self._name], "held": self._held}
 
     def _row(self, row: tuple[Any, ...]) -> None:
         self._rows.append(row)
@@ -287,8 +262,8 @@ class Waiting:
         if not self._rows:
             return
         if self._writer is None:
-            self.system.create_dir(self._folder)
-            self._sink = self.system.open_output_stream(f"{self._folder}/{self.file}")
+            self._system.create_dir(self._folder)
+            self._sink = self._system.open_output_stream(f"{self._folder}/{self._file}")
             self._writer = pa.ipc.new_file(self._sink, WAITING)
         columns = zip(*self._rows, strict=True)
         arrays = [pa.array(column, field.type) for column, field in zip(columns, WAITING, strict=True)]

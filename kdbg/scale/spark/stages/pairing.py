@@ -1,30 +1,174 @@
 """The reduce side: the runs of a partition, sorted, go through the very engine that `kdbg decode` runs.
 
-One connection after the other, each through an `Engine` of its own; so memory holds one connection's loose ends. What
-becomes of the exchanges, making.py says.
+One connection after the other, each through an `Engine` of its own; so memory holds one connection's loose ends.
+
+A task that pairs makes the rows of its exchanges at once: to hand them on costs more than that. It hands on, packed in
+files, what names topics by ids that its connections have not told the names of, for others may have; and what is beyond
+its share of all captures, so that a connection that holds most exchanges does not hold up the run.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, UserDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
+
+import pyarrow as pa
 
 from ....capture.keylog import KeyLog
 from ....exchanges.engine.engine import Engine
-from ....exchanges.messages.exchange import Exchange
+from ....exchanges.filters.filter_set import Filters
+from ....exchanges.messages.exchange import MANY, Exchange
+from ....exchanges.messages.serialization import Packed, unpack
 from ....protocol.wire.readings.outline import MOST
-from ....views.tables.connections import Connections, ConnectionStatistics
+from ....views.tables.decoding import Connections
+from ....views.tables.message_columns import WantedRows
+from ....views.tables.rows import Rows
+from ....views.tables.straight import names_by_id
+from ..archive.store import resolve
 from ..parquet import Tables
-from .making import Here, Making
-from .reading import Overheard
-from .runs import PacketRun
+from .reading import Overheard, PacketRun
+
+SCHEMA = pa.schema({"exchanges": pa.binary(), "common": pa.binary(), "data": pa.large_binary()})
+"""Many exchanges in one row: what `Bytes` is made of."""
+
+
+PACKED, PACKED_BYTES = 1024, 4 << 20
+"""Exchanges, and bytes of them, that are packed together."""
+PIECE = 32 << 20
+"""Bytes of exchanges in one file."""
+
+
+class Pieces:
+    """Takes exchanges and writes them into files of about `PIECE` bytes."""
+
+    def __init__(self, folder: str) -> None:
+        self._system, self._folder, _ = resolve(folder)
+        self.names: list[tuple[str, int]] = []
+        self._packed = Packed()
+        self._held = self._written = 0
+        self._name = ""
+        self._writer: pa.RecordBatchFileWriter | None = None
+
+    def add(self, capture: int, exchange: Exchange, size: int) -> None:
+        """Take an exchange of so many bytes."""
+        self._packed.add(exchange, capture)
+        self._held += size
+        if len(self._packed) >= PACKED or self._held > PACKED_BYTES:
+            self._flush()
+
+    def close(self) -> list[tuple[str, int]]:
+        """Return the files, and the bytes of exchanges in each."""
+        self._flush()
+        self._end()
+        return self.names
+
+    def _flush(self) -> None:
+        if not len(self._packed):
+            return
+        if self._writer is None:
+            self._name = f"{uuid4().hex}.arrow"
+            self._sink = self._system.open_output_stream(f"{self._folder}/{self._name}")
+            self._writer = pa.ipc.new_file(self._sink, SCHEMA)
+        exchanges, common, data = self._packed.take()
+        columns = {"exchanges": [exchanges], "common": [common], "data": [b"".join(data)]}
+        self._writer.write_batch(pa.RecordBatch.from_pydict(columns, schema=SCHEMA))
+        self._written += self._held
+        self._held = 0
+        if self._written > PIECE:
+            self._end()
+
+    def _end(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._sink.close()
+            self.names.append((self._name, self._written))
+            self._writer, self._written = None, 0
+
+
+def exchanges(folder: str, name: str, topics: dict[UUID, str]) -> Iterator[tuple[int, Exchange]]:
+    """Yield (capture, exchange) for all in one file; `topics` are the names of topic ids."""
+    system, path, _ = resolve(folder)
+    with system.open_input_file(f"{path}/{name}") as file:
+        reader = pa.ipc.open_file(file)
+        for i in range(reader.num_record_batches):
+            for row in reader.get_batch(i).to_pylist():
+                yield from unpack(**row, topics=topics)
+
+
+AT_ONCE, AT_ONCE_BYTES = 64, 4 << 20
+"""Exchanges, and bytes of them, that are held until rows are made of all: in turn, pairing and rows take a third more
+time, for a processor's cache holds either."""
+
+
+@dataclass(frozen=True)
+class Making:
+    """How rows are made: where the tables lie, which exchanges and which rows are wanted.
+
+    `share` is how many bytes of exchanges a task makes rows of that pairs them too.
+    """
+
+    captures: list[str]
+    folder: str
+    filters: Filters
+    wanted: WantedRows
+    share: int
+
+
+class Here:
+    """Takes the exchanges that a task has paired: makes rows of them, or packs them for another task."""
+
+    def __init__(self, making: Making, tables: Tables) -> None:
+        self.pieces: Pieces = Pieces(making.folder)
+        self._names, self._left = UserDict[UUID, str](), making.share
+        self._captures, self._fits = making.captures, making.filters.check(self._names)
+        self._rows = Rows(tables.add, making.wanted, self._names)
+        self._held: deque[tuple[int, Exchange]] = deque()
+        self._size = 0
+
+    def add(self, capture: int, exchange: Exchange, size: int, topics: dict[UUID, str]) -> None:
+        """Take an exchange of so many bytes; `topics` are the names that its connection tells, more and more."""
+        self._left -= size
+        if self._left < 0:
+            self.pieces.add(capture, exchange, size)
+            return
+        if topics is not self._names.data:
+            self.flush()
+            self._names.data = topics
+        self._held.append((capture, exchange))
+        self._size += size
+        if len(self._held) >= AT_ONCE or self._size > AT_ONCE_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Make rows of what is held."""
+        take, make, fits = self._held.popleft, self._rows.exchange, self._fits
+        while self._held:
+            capture, exchange = take()
+            api, request, response = exchange.api, exchange.request, exchange.response
+            if api is not None and names_by_id(api, exchange.version):
+                found = (topic for rows, _, _ in exchange.outlines() for topic, *_ in rows)
+                if any(isinstance(topic, UUID) and topic not in self._names.data for topic in found):
+                    self.pieces.add(capture, exchange, exchange.size)
+                    continue
+            if request is not None:
+                request.names = MANY
+            if response is not None:
+                response.names = MANY
+            if fits is None or fits(exchange):
+                make(self._captures[capture], exchange)
+        self._size = 0
+
+    def close(self) -> dict[str, Any]:
+        """Return the files of what was handed on, with their sizes, and the findings by kind of what was not."""
+        self.flush()
+        return {"pieces": self.pieces.close(), "problems": self._rows.problems}
 
 
 class Pairer:
     """Takes all runs of a partition in the order of connections and packets; then `close` reports, in plain values."""
-
-    tables: Tables
 
     def __init__(self, making: Making) -> None:
         self.captures: list[str] = making.captures
@@ -51,18 +195,13 @@ class Pairer:
         if (capture, run.key) != self._now:
             self._end()
             if self._capture != capture:
-                self.keys = self._keys_of(capture)
+                self.keys = KeyLog().use(self._key_logs)
+                for log in self._overheard.of(capture):
+                    self.keys.take(log)
             self._now, self._capture = (capture, run.key), capture
             self._session = Engine(watch=self._spoken.watch, keys=self.keys)
         self._keep(self._session.receive_all(list(run.unpack())))
         self.counts["packets"] += run.size
-
-    def _keys_of(self, capture: int) -> KeyLog:
-        """Return the secrets that are known for a capture."""
-        keys = KeyLog().use(self._key_logs)
-        for log in self._overheard.of(capture):
-            keys.take(log)
-        return keys
 
     def close(self) -> dict[str, Any]:
         """Return what was written, and what was counted."""
@@ -110,15 +249,11 @@ class Pairer:
                 self.topics[topic] = name
 
     def _tell_all(self, *, but: int) -> None:
-        """Tell of the connections, `but` for the latest: those before it are over, for their ports are used anew."""
+        """Add the rows of connections and their problems, `but` for the latest: ports of the others are used anew."""
         for number in list(self._spoken)[: len(self._spoken) - but]:
-            self._tell(self._spoken.pop(number))
-
-    def _tell(self, spoken: ConnectionStatistics) -> None:
-        """Add the row of a connection, and its problems that belong to no exchange."""
-        connection, capture = spoken.connection, self.captures[self._capture]
-        findings = [finding for peers, finding in self._session.findings if peers.number == connection.number]
-        spoken.tell(capture, findings, self.tables.add)
-        self._problems.update(finding.kind.value for finding in findings)
-        self.counts["connections" if spoken.client is not None else "other_connections"] += 1
-        self.counts["connection_packets"] += connection.packets
+            spoken = self._spoken.pop(number)
+            findings = [finding for peers, finding in self._session.findings if peers.number == number]
+            spoken.tell(self.captures[self._capture], findings, self.tables.add)
+            self._problems.update(finding.kind.value for finding in findings)
+            self.counts["connections" if spoken.client is not None else "other_connections"] += 1
+            self.counts["connection_packets"] += spoken.connection.packets

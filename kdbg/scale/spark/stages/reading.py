@@ -1,25 +1,126 @@
-"""Secrets of TLS that stand in captures, on their way from those who read splits to those who pair messages.
+"""Splits read: their packets packed into runs, which the map side ships and the reduce side unpacks.
 
-They lie in files beside the runs that are shuffled, and go when these do: `Heard` writes what a split holds,
-`Overheard` reads what all splits of a capture held.
+A shuffle of single packets costs more than the decoding; a run is up to 256 KiB of consecutive packets of one
+connection, both directions in the order of the capture. Unpacked they are the very packets that `kdbg decode` would
+have fed to a session: nothing is lost, not even an acknowledgement, so that gaps are found and told the same.
+
+Secrets of TLS that stand in captures lie in files beside the runs that are shuffled, and go when these do: `Heard`
+writes what a split holds, `Overheard` reads what all splits of a capture held.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from itertools import chain
-from typing import Any, BinaryIO, cast
+import itertools
+import struct
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO, NamedTuple, cast
 from uuid import uuid4
+
+from pyarrow import fs
 
 from ....capture import Capture, Packet
 from ....capture.keylog import KeyLog
+from ....capture.packet import reverse
 from ....capture.source import open_source
 from ....protocol.findings import pack
 from ....views.tables.cells import NEVER
 from ..archive.plan import File, Plan, Split
 from ..archive.store import OutputFile, open_file, resolve
-from .runs import ROOM, PacketRun, runs
+
+RUN_BYTES, RUN_PACKETS = 256 << 10, 4096
+"""A run is closed before it grows past one of these; a single packet may be larger."""
+OPEN_BYTES = 32 << 20
+"""Memory of runs that are still open, of all connections together; beyond that all of them are closed."""
+OVERHEAD = 100
+"""Bytes that Python needs for a packet beside what is in it."""
+PORTS = struct.Struct(">HH")
+RECORD = struct.Struct("<QqIIIIHB")
+"""number, time, seq, ack, bytes captured, bytes sent, flags, whether it goes against the key's direction."""
+
+
+class PacketRun(NamedTuple):
+    """Packets of one connection. `key` is its flow in the direction that sorts first; `order` counts in its split."""
+
+    key: bytes
+    order: int
+    packets: bytes
+    payload: bytes
+
+    @property
+    def size(self) -> int:
+        """Return how many packets it holds."""
+        return len(self.packets) // RECORD.size
+
+    @property
+    def last(self) -> int:
+        """Return the number of its last packet."""
+        return int(RECORD.unpack_from(self.packets, len(self.packets) - RECORD.size)[0])
+
+    def unpack(self) -> Iterator[Packet]:
+        """Yield the packets, as they were packed."""
+        flows, place, payload = (self.key, reverse(self.key)), 0, self.payload
+        for number, time, seq, ack, captured, length, flags, back in RECORD.iter_unpack(self.packets):
+            data = payload[place : place + captured]
+            place += captured
+            yield number, time, flows[back], seq, ack, flags, data, length
+
+
+class _Open:
+    """A run that still grows."""
+
+    __slots__ = ("key", "packets", "payload", "size")
+
+    def __init__(self, key: bytes) -> None:
+        self.key = key
+        self.packets: list[bytes] = []
+        self.payload: list[bytes] = []
+        self.size = 0
+
+
+def runs(packets: Iterable[Packet]) -> Iterator[PacketRun]:
+    """Pack the packets of one split; memory is bounded by `OPEN_BYTES`, whatever they are."""
+    open_runs: dict[bytes, tuple[_Open, int]] = {}
+    pack = RECORD.pack
+    order, held = itertools.count(), 0
+    for number, time, flow, seq, ack, flags, payload, length in packets:
+        found = open_runs.get(flow)
+        if found is None:
+            back = reverse(flow)
+            key = min(flow, back)
+            run = _Open(key)
+            open_runs[key], open_runs[reverse(key)] = (run, 0), (run, 1)
+            found = open_runs[flow]
+        run, against = found
+        if run.packets and (run.size + len(payload) > RUN_BYTES or len(run.packets) >= RUN_PACKETS):
+            yield _closed(run, next(order))
+            held -= run.size + OVERHEAD * len(run.packets)
+            run.packets, run.payload, run.size = [], [], 0
+        run.packets.append(pack(number, time, seq, ack, len(payload), length, flags, against))
+        run.payload.append(payload)
+        size = len(payload) + RECORD.size
+        run.size += size
+        held += size + OVERHEAD
+        if held > OPEN_BYTES:
+            for run, against in open_runs.values():
+                if not against:
+                    yield _closed(run, next(order))
+            open_runs.clear()
+            held = 0
+    for run, against in open_runs.values():
+        if not against:
+            yield _closed(run, next(order))
+
+
+def _closed(run: _Open, order: int) -> PacketRun:
+    return PacketRun(run.key, order, b"".join(run.packets), b"".join(run.payload))
+
+
+LARGE = 32 << 10
+"""Bytes from which on a run is large."""
+ROOM = "spill"
+"""The folder in the run's folder."""
+
 
 ENDING = ".keys"
 
@@ -44,10 +145,8 @@ class Overheard:
     """The secrets that the captures of a run hold; to be asked once all of them were read."""
 
     def __init__(self, folder: str) -> None:
-        from pyarrow.fs import FileSelector
-
         self._system, place, _ = resolve(f"{folder}/{ROOM}")
-        listed = self._system.get_file_info(FileSelector(place, allow_not_found=True))
+        listed = self._system.get_file_info(fs.FileSelector(place, allow_not_found=True))
         self._paths: list[str] = [info.path for info in listed if info.base_name.endswith(ENDING)]
 
     def of(self, capture: int) -> list[bytes]:
@@ -89,59 +188,50 @@ class SplitReading:
     `ports` narrows to connections with one of these ports. `keys` takes the secrets of TLS that stand in it.
     """
 
-    file: File
-    split: Split
-    ports: frozenset[int]
-    skipped_packets: int
-
     def __init__(
         self, plan: Plan, split: Split, ports: frozenset[int] = frozenset(), keys: KeyLog | None = None
     ) -> None:
-        self.file, self.split, self.ports, self.keys = plan.files[split.file], split, ports, keys
-        self.skipped_packets = 0
+        self._file, self.split, self._ports, self._keys = plan.files[split.file], split, ports, keys
+        self._skipped = 0
         self.report: dict[str, Any] = {}
 
     def __iter__(self) -> Iterator[PacketRun]:
-        return runs(chain.from_iterable(self.blocks()))
+        return runs(itertools.chain.from_iterable(self.blocks()))
 
     def blocks(self) -> Iterator[list[Packet]]:
         """Yield the packets of the split, many at a time; no block is empty."""
-        part = FileSlice(self.file, self.split)
+        part = FileSlice(self._file, self.split)
         try:
-            with Capture(open_source(cast(BinaryIO, part)), before=self.split.before, keys=self.keys) as capture:
+            with Capture(open_source(cast(BinaryIO, part)), before=self.split.before, keys=self._keys) as capture:
                 yield from self._wanted(capture)
-                self.report = self._report(capture)
+                packets = capture.packets - self.split.before
+                self.report = {
+                    "file": self.split.file,
+                    "packets": packets,
+                    "tcp_packets": packets - capture.other,
+                    "other_packets": capture.other,
+                    "skipped_packets": self._skipped,
+                    "packet_bytes": capture.bytes,
+                    "first_time": _storable(capture.first_time),
+                    "last_time": _storable(capture.last_time),
+                    "problems": [*map(pack, capture.problems)],
+                }
         finally:
             part.close()
 
     def _wanted(self, capture: Capture) -> Iterator[list[Packet]]:
         """Yield the packets of the wanted ports, numbered through all files of the capture."""
-        shift = self.split.shift
-        if not shift and not self.ports and self.file.layout is not None:
+        shift, ports = self.split.shift, self._ports
+        if not shift and not ports and self._file.layout is not None:
             yield from capture.blocks()
             return
         for packets in capture.blocks():
-            wanted = [packet for packet in packets if self._has_port(packet[2])] if self.ports else packets
-            self.skipped_packets += len(packets) - len(wanted)
+            wanted = packets
+            if ports:  # they stand at the end of a flow
+                wanted = [packet for packet in packets if not ports.isdisjoint(PORTS.unpack(packet[2][-4:]))]
+            self._skipped += len(packets) - len(wanted)
             if wanted:
                 yield [cast(Packet, (number + shift, _storable(time), *rest)) for number, time, *rest in wanted]
-
-    def _has_port(self, flow: bytes) -> bool:
-        return not self.ports.isdisjoint((int.from_bytes(flow[-4:-2], "big"), int.from_bytes(flow[-2:], "big")))
-
-    def _report(self, capture: Capture) -> dict[str, Any]:
-        packets = capture.packets - self.split.before
-        return {
-            "file": self.split.file,
-            "packets": packets,
-            "tcp_packets": packets - capture.other,
-            "other_packets": capture.other,
-            "skipped_packets": self.skipped_packets,
-            "packet_bytes": capture.bytes,
-            "first_time": _storable(capture.first_time),
-            "last_time": _storable(capture.last_time),
-            "problems": [*map(pack, capture.problems)],
-        }
 
 
 def _storable(time: int | None) -> int | None:

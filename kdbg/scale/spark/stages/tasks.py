@@ -9,6 +9,8 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 from uuid import UUID, uuid4
@@ -26,16 +28,14 @@ from ....exchanges.engine.engine import Engine
 from ....protocol.definitions import MessageDefinition, apis
 from ....protocol.grammars import serving
 from ....views.tables.columns import CAUSES
+from ....views.tables.rows import Rows
 from ..archive.files import counted
-from ..archive.plan import Plan, Split
+from ..archive.plan import Plan
 from ..archive.store import OutputFile, resolve
 from ..commit import HIDDEN
 from ..parquet import Tables
-from .making import Maker, Making
-from .pairing import Pairer
-from .pieces import exchanges
-from .reading import Heard, SplitReading
-from .runs import LARGE, ROOM, Claim, PacketRun
+from .pairing import Making, Pairer, exchanges
+from .reading import LARGE, ROOM, Heard, PacketRun, SplitReading
 
 
 def causes_of(plan: Plan, capture: int, key_logs: Iterable[str] = ()) -> list[Case]:
@@ -43,40 +43,26 @@ def causes_of(plan: Plan, capture: int, key_logs: Iterable[str] = ()) -> list[Ca
     keys = KeyLog().use(key_logs)
     engine = Engine(keys=keys)
     ledgers = Ledgers(engine.names_then)
-    for chunk in engine.chunks(_seen(_packets(plan, capture, keys), ledgers)):
+
+    def blocks() -> Iterator[list[Packet]]:
+        """Yield the packets of all files, numbered through, which the ledgers see before the engine does."""
+        before = 0
+        mine = (split for split in plan.splits if split.capture == capture)
+        for _, splits in groupby(mine, key=lambda split: split.file):
+            first, *others = splits
+            stop = others[-1].stop if others else first.stop
+            reading = SplitReading(plan, first._replace(stop=stop, before=0, shift=before), keys=keys)
+            for packets in reading.blocks():
+                ledgers.packets(packets)
+                yield packets
+            before += reading.report["packets"]
+
+    for chunk in engine.chunks(blocks()):
         ledgers.take(chunk)
-        _take_findings(engine, ledgers)
-    _take_findings(engine, ledgers)
-    return diagnose(ledgers)
-
-
-def _take_findings(engine: Engine, ledgers: Ledgers) -> None:
+        ledgers.left_over(engine.findings)
+        engine.findings.clear()
     ledgers.left_over(engine.findings)
-    engine.findings.clear()
-
-
-def _seen(blocks: Iterable[list[Packet]], ledgers: Ledgers) -> Iterator[list[Packet]]:
-    """Yield the packets, which the ledgers see before the engine does."""
-    for packets in blocks:
-        ledgers.packets(packets)
-        yield packets
-
-
-def _packets(plan: Plan, capture: int, keys: KeyLog) -> Iterator[list[Packet]]:
-    """Yield the packets of all files of a capture, each read from end to end, numbered through."""
-    before = 0
-    for split in whole_files(plan, capture):
-        reading = SplitReading(plan, split._replace(before=0, shift=before), keys=keys)
-        yield from reading.blocks()
-        before += reading.report["packets"]
-
-
-def whole_files(plan: Plan, capture: int) -> Iterator[Split]:
-    """Yield a split for each file of a capture, in order."""
-    mine = (split for split in plan.splits if split.capture == capture)
-    for _, splits in groupby(mine, key=lambda split: split.file):
-        first, *others = splits
-        yield first._replace(stop=others[-1].stop if others else first.stop)
+    return diagnose(ledgers)
 
 
 def write(folder: str, cases: list[Case], said: dict[str, Any]) -> list[str]:
@@ -102,6 +88,8 @@ RUNS = pa.schema({
 })  # fmt: skip
 """A run with its place: `split` is its number in the plan. The payload of a large one is so many bytes in a file of
 `spill`. A row with an empty key holds a report on its split."""
+MOST_OPEN = 128
+"""Files of large runs that a task holds open at once."""
 IN_ROW = (None, 0, 0)
 """The place of a run whose bytes are all in its row."""
 REPORT = pa.schema({"report": pa.binary()})
@@ -114,29 +102,19 @@ def report(said: Any) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([orjson.dumps(said)], pa.binary())], schema=REPORT)
 
 
-def knowing(stage: Stage, definitions: Sequence[MessageDefinition]) -> Stage:
-    """Return the stage wrapped so that message definitions are served beside kdbg's own grammars."""
-
-    def with_them(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with serving(apis(definitions).apis):
-            yield from stage(batches)
-
-    return with_them if definitions else stage
-
-
-def at_full_speed(stage: Stage) -> Stage:
-    """Return the stage wrapped so that the garbage collector runs seldom meanwhile, and has little to do afterwards.
+def task(stage: Stage, definitions: Sequence[MessageDefinition] = ()) -> Stage:
+    """Return the stage with message definitions served beside kdbg's own grammars, and little garbage collected.
 
     Spark's workers collect garbage behind every task, and would look through all of kdbg each time. What is there when
     a task begins, which is when the garbage of the one before is gone, is here to stay.
     """
 
-    def without_rests(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def whole(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gc.freeze()
-        with seldom_collected():
+        with seldom_collected(), serving(apis(definitions).apis) if definitions else nullcontext():
             yield from stage(batches)
 
-    return without_rests
+    return whole
 
 
 def numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
@@ -153,7 +131,7 @@ def count(plan: Plan, places: list[int]) -> Stage:
             split = plan.splits[places[number]]
             yield report([places[number], *counted(plan.files[split.file], split)])
 
-    return at_full_speed(stage)
+    return stage
 
 
 def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
@@ -164,34 +142,27 @@ def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
             keys = Heard(folder, plan.splits[number].capture)
             spill = OutputFile(f"{folder}/{ROOM}", f"{uuid4().hex}.runs")
             reading = SplitReading(plan, plan.splits[number], ports, keys)
-            yield from _batched(_row(run, reading.split.capture, number, spill) for run in reading)
+            held: list[tuple[Any, ...]] = []
+            size = 0
+            for run in reading:
+                place = reading.split.capture, run.key, number, run.order, run.packets
+                if len(run.payload) < LARGE:
+                    held.append((*place, run.payload, *IN_ROW))
+                    size += len(run.payload)
+                else:
+                    held.append((*place, b"", spill.name, spill.write(run.payload), len(run.payload)))
+                size += len(run.packets)
+                if size > BATCH or len(held) >= BATCH_ROWS:
+                    yield run_batch(held)
+                    held, size = [], 0
+            if held:
+                yield run_batch(held)
             spill.close()
             keys.close()
             said = orjson.dumps(reading.report | {"split": number})
             yield run_batch([(reading.split.capture, b"", number, 0, said, b"", *IN_ROW)])
 
-    return at_full_speed(stage)
-
-
-def _row(run: PacketRun, capture: int, split: int, spill: OutputFile) -> tuple[Any, ...]:
-    """Return a run as a row to be shuffled."""
-    place = capture, run.key, split, run.order, run.packets
-    if len(run.payload) < LARGE:
-        return *place, run.payload, *IN_ROW
-    return *place, b"", spill.name, spill.write(run.payload), len(run.payload)
-
-
-def _batched(rows: Iterable[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
-    held: list[tuple[Any, ...]] = []
-    size = 0
-    for row in rows:
-        held.append(row)
-        size += len(row[4]) + len(row[5])
-        if size > BATCH or len(held) >= BATCH_ROWS:
-            yield run_batch(held)
-            held, size = [], 0
-    if held:
-        yield run_batch(held)
+    return stage
 
 
 def run_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
@@ -206,19 +177,22 @@ def pair(folder: str, made: Callable[[], Pairer]) -> Stage:
     """Give the runs of a partition to a pairer, which is made in the task; `folder` is the run's."""
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pairer, spill, splits = made(), Claim(folder), list[Any]()
+        pairer, splits = made(), list[Any]()
+        system, room, _ = resolve(f"{folder}/{ROOM}")
+        opened = lru_cache(MOST_OPEN)(system.open_input_file)  # what it forgets is closed
         for batch in batches:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                capture, key, split, order, packets, payload, *where = row
-                if key:
-                    run = PacketRun(key, order, packets, spill.get(*where) if where[0] else payload)
-                    pairer.take(capture, split, run)
-                else:
+                capture, key, split, order, packets, payload, spill, place, length = row
+                if not key:
                     splits.append(orjson.loads(packets))
-        spill.close()
+                    continue
+                if spill:
+                    payload = bytes(opened(f"{room}/{spill}").read_at(length, place))
+                pairer.take(capture, split, PacketRun(key, order, packets, payload))
+        opened.cache_clear()
         yield report(pairer.close() | {"splits": splits})
 
-    return at_full_speed(stage)
+    return stage
 
 
 def decode(making: Making, shares: list[list[str]], topics: dict[UUID, str]) -> Stage:
@@ -228,13 +202,14 @@ def decode(making: Making, shares: list[list[str]], topics: dict[UUID, str]) -> 
         known = dict(topics)
         for number in numbers(batches):
             tables = Tables(making.folder)
-            maker = Maker(making, tables, known)
+            rows, fits = Rows(tables.add, making.wanted, known), making.filters.check(known)
             for name in shares[number]:
                 for capture, exchange in exchanges(making.folder, name, known):
-                    maker.make(capture, exchange)
-            yield report(tables.close() | {"problems": maker.problems})
+                    if fits is None or fits(exchange):
+                        rows.exchange(making.captures[capture], exchange)
+            yield report(tables.close() | {"problems": rows.problems})
 
-    return at_full_speed(stage)
+    return stage
 
 
 def judge(plan: Plan, folder: str, key_logs: Sequence[str]) -> Stage:
@@ -246,4 +221,4 @@ def judge(plan: Plan, folder: str, key_logs: Sequence[str]) -> Stage:
             files = write(folder, cases, {"file": plan.captures[number]})
             yield report({"files": files, "causes": Counter(case.severity.value for case in cases)})
 
-    return at_full_speed(stage)
+    return stage

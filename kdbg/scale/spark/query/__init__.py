@@ -1,1 +1,0 @@
-"""The tables asked: in SQL, by the questions that are ready, or as DataFrames."""

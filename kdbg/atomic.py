@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from tempfile import mkstemp
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import BinaryIO
 
 from .errors import WriteError
@@ -58,9 +58,7 @@ class AtomicFile:
             self._undo = undo.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._undo:
             try:
                 if kind is None:

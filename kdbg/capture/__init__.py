@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Generator, Iterable, Iterator
-from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from ..protocol.findings import Finding, Kind
@@ -195,9 +194,7 @@ class Capture:
     def __enter__(self) -> Capture:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

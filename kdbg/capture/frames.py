@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import BinaryIO, NamedTuple
 
 from ..atomic import AtomicFile
@@ -48,9 +47,7 @@ class Frames:
     def __enter__(self) -> Frames:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.source.close()
 
     def __iter__(self) -> Iterator[Frame]:
@@ -195,9 +192,7 @@ class FrameWriter:
     def __enter__(self) -> FrameWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if not self.pcapng and not self._links and kind is None:
             self._output.write(file_header(1))
 

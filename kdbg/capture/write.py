@@ -12,7 +12,6 @@ import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from types import TracebackType
 from typing import TypeAlias
 
 from kdbg.atomic import private
@@ -113,9 +112,7 @@ class CaptureWriter:
     def __enter__(self) -> CaptureWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def tap(

@@ -97,7 +97,14 @@ class _TextReader:
         if self.token == "{":
             return self.object(depth)
         if self.token == "[":
-            return self.array(depth)
+            items = []
+            self.advance()
+            while self.token != "]":
+                items.append(self.value(depth + 1))
+                if self.token != "]":
+                    self.take(",", "after an item")
+            self.advance()
+            return items
         if self.kind not in ("string", "number") and self.token not in _WORDS:
             raise self.error(f"expected a value, found {self.here}")
         value: Any = self.string() if self.kind == "string" else json.loads(self.token)
@@ -112,16 +119,6 @@ class _TextReader:
         except ValueError:
             raise self.error(f"{self.here} is not a valid string: invalid escape") from None
         return value
-
-    def array(self, depth: int) -> list[Any]:
-        items = []
-        self.advance()
-        while self.token != "]":
-            items.append(self.value(depth + 1))
-            if self.token != "]":
-                self.take(",", "after an item")
-        self.advance()
-        return items
 
     def object(self, depth: int) -> Entries:
         entries = Entries(self.line)

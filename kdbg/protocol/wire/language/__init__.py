@@ -5,6 +5,7 @@ An API is its key, its name, its two declarations and the versions they hold for
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -107,10 +108,4 @@ class Api:
 
 def snake_case(name: str) -> str:
     """Return a CamelCase name of Kafka's in snake_case, as its own generator writes it: `isKRaft` -> `is_kraft`."""
-    out, capital = [], True
-    for letter in name:
-        if letter.isupper() and not capital:
-            out.append("_")
-        capital = letter.isupper()
-        out.append(letter.lower())
-    return "".join(out)
+    return re.sub(r"(?<=[^A-Z])(?=[A-Z])", "_", name).lower()

@@ -45,29 +45,13 @@ class Unsuited(Exception):
     """Raised for a layout that a reading has no source for: its messages need the whole value."""
 
 
-class CodeGenerator:
-    """Writes the source of one function. A run gathers fixed-width fields until something variable follows.
-
-    Methods that write take the depth of indentation. `value` and `skip` are the two ways to read a leaf; what `value`
-    returns is an expression that is good once `flush` was called.
-    """
-
-    factor = 1.0  # how much memory what it makes takes, as a multiple of what plain values take
-    notes = False
-    """Whether the function has an argument `odd` for what is odd and yet readable; without it that is unreadable."""
+class SourceWriter:
+    """Writes the source of one function, which knows `names`. Methods that write take the depth of indentation."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.count = 0
-        self.names: dict[str, Any] = {
-            "uvarint": runtime.uvarint, "tags": runtime.tags, "front_tags": runtime.front_tags, "uuids": runtime.UUIDS,
-            "Unreadable": runtime.Unreadable, "BOOLEANS": (False, True),
-            "copy": dict.copy, "surplus": runtime.surplus, "wrong_checksum": runtime.wrong_checksum,
-        }  # fmt: skip
-        self._run: list[tuple[str, str]] = []
-        self._checks: list[str] = []
-
-    # The function
+        self.names: dict[str, Any] = {}
 
     def define(self, signature: str, result: str) -> Any:
         """Return the function of this signature with the lines written so far, which returns `result`."""
@@ -91,6 +75,28 @@ class CodeGenerator:
     def line(self, depth: int, text: str) -> None:
         """Write a line."""
         self.lines.append("    " * depth + text)
+
+
+class CodeGenerator(SourceWriter):
+    """Writes a function over bytes. A run gathers fixed-width fields until something variable follows.
+
+    `value` and `skip` are the two ways to read a leaf; what `value` returns is an expression that is good once `flush`
+    was called.
+    """
+
+    factor = 1.0  # how much memory what it makes takes, as a multiple of what plain values take
+    notes = False
+    """Whether the function has an argument `odd` for what is odd and yet readable; without it that is unreadable."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names |= {
+            "uvarint": runtime.uvarint, "tags": runtime.tags, "front_tags": runtime.front_tags, "uuids": runtime.UUIDS,
+            "Unreadable": runtime.Unreadable, "BOOLEANS": (False, True),
+            "copy": dict.copy, "surplus": runtime.surplus, "wrong_checksum": runtime.wrong_checksum,
+        }  # fmt: skip
+        self._run: list[tuple[str, str]] = []
+        self._checks: list[str] = []
 
     # Runs of fixed width
 
@@ -289,12 +295,8 @@ class CodeGenerator:
     def sized(self, node: Sized, depth: int, *, keep: bool) -> str:
         """Write what reads a string or bytes; return the variable with the value, "" where it is only proved."""
         name, value = self.length(node.length, depth), self.fresh() if keep else ""
-        self.guard_null(
-            name,
-            node.nullable,
-            depth,
-            lambda depth: self.line(depth, f"{value} = {self.of_null(node)}" if keep else "pass"),
-        )
+        null = f"{value} = {self.of_null(node)}" if keep else "pass"
+        self.guard_null(name, node.nullable, depth, lambda depth: self.line(depth, null))
         cut = self.of_bytes(node, f"data[pos:pos + {name}]")
         if keep or node.text:
             self.line(depth + 1, f"{value} = {cut}" if keep else cut)

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from ..nodes import Node, UuidNode, WireStruct, children, contains
 from ..records import RecordsNode
-from .codegen import CodeGenerator
+from .codegen import CodeGenerator, SourceWriter
 
 PartitionOutline: TypeAlias = "tuple[Any, int | None, int, int | None]"
 """One topic, or one partition of it, as a message mentions it: (topic, partition, error, records).
@@ -94,27 +94,14 @@ def relevant(node: Node) -> bool:
     return contains(node, lambda inner: inner.kind in KINDS or inner.kind == "group" or isinstance(inner, RecordsNode))
 
 
-class _Writer:
+class _Writer(SourceWriter):
     found = "rows, groups, errors"
     """What the function adds to."""
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.count = 0
-
     def compiled(self, grammar: WireStruct) -> Callable[..., None]:
+        self.names |= {"Part": PartitionContext, "count_records": count_records, "best_name": best_name}
         self.struct(grammar, "value", {}, 1)
-        source = "\n".join([f"def walk(value, {self.found}):", "    pass", *self.lines])
-        names: dict[str, Any] = {"Part": PartitionContext, "count_records": count_records, "best_name": best_name}
-        exec(compile(source, "<compiled outline>", "exec"), names)
-        return cast(Callable[..., None], names["walk"])
-
-    def line(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
-
-    def fresh(self) -> str:
-        self.count += 1
-        return f"v{self.count}"
+        return cast(Callable[..., None], self.define(f"walk(value, {self.found})", "None"))
 
     def struct(self, node: WireStruct, value: str, around: dict[str, str], depth: int) -> None:
         """Write the rows of one structure; `around` are the topic and partition that it stands in."""

@@ -211,31 +211,26 @@ def _check_zstd_frames(data: bytes) -> None:
 
     Nothing is decompressed; raise `BadValue` for a cut-off stream or bytes that begin no frame.
     """
+    from zstandard import frame_header_size
+
     start = 0
     while start < len(data):
         if data[start + 1 : start + 4] == ZSTD_SKIPPABLE and data[start] >> 4 == 5:
             start += 8 + int.from_bytes(data[start + 4 : start + 8], "little")
-        elif data.startswith(ZSTD_MAGIC, start):
-            start = _zstd_frame_end(data, start)
-        else:
+        elif not data.startswith(ZSTD_MAGIC, start):
             raise _bad(4, faults.NoFrame(start))
+        elif start + 5 > len(data):
+            start += 5
+        else:  # where it ends, its block headers say (RFC 8878, 3.1.1)
+            checksum, last = data[start + 4] & 4, False
+            start += frame_header_size(data[start : start + 18])
+            while not last and start + 3 <= len(data):
+                header = int.from_bytes(data[start : start + 3], "little")
+                last, kind, length = bool(header & 1), header >> 1 & 3, header >> 3
+                start += 3 + (1 if kind == ZSTD_RLE else length)
+            start += checksum if last else 3
         if start > len(data):
             raise _bad(4, faults.PlainFault.STREAM_CUT)
-
-
-def _zstd_frame_end(data: bytes, start: int) -> int:
-    """Return where the frame ends by its block headers (RFC 8878, 3.1.1); beyond the data if the frame is cut off."""
-    from zstandard import frame_header_size
-
-    if start + 5 > len(data):
-        return start + 5
-    checksum, last = data[start + 4] & 4, False
-    start += frame_header_size(data[start : start + 18])
-    while not last and start + 3 <= len(data):
-        header = int.from_bytes(data[start : start + 3], "little")
-        last, kind, length = bool(header & 1), header >> 1 & 3, header >> 3
-        start += 3 + (1 if kind == ZSTD_RLE else length)
-    return start + (checksum if last else 3)
 
 
 def _write_zstd(data: bytes, magic: int, level: int | None) -> bytes:

@@ -156,10 +156,10 @@ def add_finding(checkout: Checkout) -> None:
     checkout.change(
         "kdbg/exchanges/engine/pairing.py",
         (
-            "        note_rejection(exchange)\n        self._hand_over(exchange)\n\n    def make_room",
+            "        note_rejection(exchange)\n        self._hand_over(exchange)\n\n    def _hold",
             "        if len(exchange.client_id or '') > 4:\n"
             "            exchange.findings.append(Finding(Kind.LONG_CLIENT_ID, 'request'))\n"
-            "        note_rejection(exchange)\n        self._hand_over(exchange)\n\n    def make_room",
+            "        note_rejection(exchange)\n        self._hand_over(exchange)\n\n    def _hold",
         ),
     )
     checkout.python("-m", "tests.guide", "findings")

@@ -29,8 +29,10 @@ from .cases import by_day, for_each
 from .cli.traits import TRAITS
 
 SHARED = Path(__file__).parents[2] / "shared" / "captures" / "hostile"
-LIMIT = 256 << 20
-"""What the commands below are told that they may take."""
+LIMIT = 64 << 20
+"""What the commands below are told that they may take: the least that they may be told."""
+RECORDS = 300_000
+"""Records of a batch that take more than that."""
 
 
 @pytest.fixture(autouse=True)
@@ -60,16 +62,16 @@ def called(*arguments: str, limit: int = LIMIT) -> tuple[int, bytes, str]:
 def bombs() -> dict[str, Talk]:
     """Little input that would take much memory, by what it is made of."""
     zeros = {"attributes": 4, "records_count": 1, "records": [{"value": b"\0" * 2_000_000}]}
-    deep = struct.pack(">i", 2_000_000) + bytes(2 * 2_000_000)
+    deep = struct.pack(">i", 600_000) + bytes(2 * 600_000)
     return {
-        "records": too_many_records(900_000),
+        "records": too_many_records(RECORDS),
         "batches": good().ask(
             "Produce", 7, acks=-1,
-            topic_data=[{"name": "orders", "partition_data": [{"index": n, "records": [zeros]} for n in range(150)]}],
+            topic_data=[{"name": "orders", "partition_data": [{"index": n, "records": [zeros]} for n in range(40)]}],
         ),
         "array": good().ask_bytes("Metadata", 0, deep),
         "nested": good().ask("Produce", 2, acks=-1, topic_data=[{"name": "t", "partition_data": [
-            {"index": 0, "records": nested(40, 20_000)}]}]),
+            {"index": 0, "records": nested(40, 6000)}]}]),
     }  # fmt: skip
 
 
@@ -114,7 +116,7 @@ def test_shared_bombs(bomb: Path | None, view: str) -> None:
     assert status in (0, 1)
 
 
-@pytest.mark.parametrize("bomb", by_day([*bombs(), *sorted(SHARED.glob("bomb-*"))], 2), ids=str)
+@pytest.mark.parametrize("bomb", by_day([*bombs(), *sorted(SHARED.glob("bomb-*"))], 3), ids=str)
 def test_redaction_ends_and_takes_no_more_than_it_may(
     bomb: str | Path, captures: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -132,7 +134,7 @@ def test_what_fits_is_read_as_before(captures: dict[str, Path]) -> None:
     exchange = next(each for each in kdbg.read(str(captures["records"])) if each.api.name == "Produce")
     assert Kind.MEMORY_LIMIT not in {finding.kind for finding in exchange.all_findings()}
     body = exchange.messages()[0].body
-    assert len(body["topic_data"][0]["partition_data"][0]["records"][0]["records"]) == 900_000
+    assert len(body["topic_data"][0]["partition_data"][0]["records"][0]["records"]) == RECORDS
 
 
 def frame(size: int, sent: int, correlation_id: int) -> bytes:
@@ -267,7 +269,7 @@ def a_long_list(listener: socket.socket, count: int) -> None:
 @pytest.mark.parametrize("view", VIEWS)
 def test_an_answer_to_send_that_is_too_large_is_given_up(view: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        broker = Thread(target=a_long_list, args=(listener, 4_000_000))
+        broker = Thread(target=a_long_list, args=(listener, 1_200_000))
         broker.start()
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         status, _, said = called("send", "apiversions", "--version", "0", "--broker", address, "-f", view)

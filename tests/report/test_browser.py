@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +26,33 @@ VALIDATED = """Object.values(JSON.parse(document.getElementById("figures").textC
     .filter((wrong) => wrong.code !== "unused").map((wrong) => wrong.msg)"""
 
 
+@pytest.fixture(scope="module")
+def pages(browser: Any, written: Path) -> Callable[[tuple[int, int]], tuple[Any, list[str]]]:
+    """Opens the page at a size, once: it takes seconds to draw. With it comes what goes wrong on it."""
+
+    @cache
+    def opened(viewport: tuple[int, int]) -> tuple[Any, list[str]]:
+        tab = browser.new_page(viewport=size(viewport), color_scheme="light")
+        wrong = complaints(tab)
+        tab.on("dialog", lambda dialog: (wrong.append(f"alert {dialog.message}"), dialog.dismiss()))
+        tab.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else wrong.append(asked.url))
+        tab.goto(written.as_uri())
+        tab.wait_for_function(DRAWN)
+        return tab, wrong
+
+    return opened
+
+
 @pytest.fixture
-def shown(request: pytest.FixtureRequest, browser: Any, written: Path) -> Iterator[Any]:
-    """The page, drawn; whatever goes wrong on it is an error of the test, at its end."""
-    tab = browser.new_page(viewport=size(getattr(request, "param", DESKTOP)), color_scheme="light")
-    wrong = complaints(tab)
-    tab.on("dialog", lambda dialog: (wrong.append(f"alert {dialog.message}"), dialog.dismiss()))
-    tab.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else wrong.append(asked.url))
-    tab.goto(written.as_uri())
-    tab.wait_for_function(DRAWN)
+def shown(request: pytest.FixtureRequest, pages: Any) -> Iterator[Any]:
+    """The page, drawn, as tests before have left it; whatever goes wrong on it is an error of the test, at its end."""
+    tab, wrong = pages(getattr(request, "param", DESKTOP))
+    tab.emulate_media(color_scheme="light")
+    tab.evaluate("scrollTo(0, 0)")
     yield tab
-    tab.close()
-    assert not wrong
+    found = [*wrong]
+    wrong.clear()
+    assert not found
 
 
 def column(tab: Any, number: int) -> list[str]:

@@ -13,7 +13,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
@@ -60,10 +60,15 @@ class Held(NamedTuple):
 
 
 class Desk:
-    """What is held of all connections. `filters` say which messages are held, None for none, `sides` of which kind."""
+    """What is held of all connections, `held` by its numbers, and who holds it, by clients.
+
+    `filters` say which messages are held, None for none, `sides` of which kind.
+    """
 
     filters: Filters | None
     sides: frozenset[Direction]
+    held: dict[int, tuple[ConnectionHolds, Hold]]
+    holders: dict[tuple[str, int], ConnectionHolds]
 
     def __init__(self, tell: Office, topics: dict[UUID, str] | None = None) -> None:
         self.tell = tell
@@ -72,13 +77,7 @@ class Desk:
         self._check: Callable[[Exchange], bool] | None = None
         self.learner = Learner(self.topics)
         self.numbers = itertools.count(1)
-        self._held: dict[int, tuple[ConnectionHolds, Hold]] = {}
-        self._holders: dict[tuple[str, int], ConnectionHolds] = {}
-
-    @property
-    def held(self) -> Mapping[int, object]:
-        """The messages that are held, by their numbers."""
-        return self._held
+        self.held, self.holders = {}, {}
 
     def want(self, filters: Filters | None, sides: frozenset[Direction] = BOTH) -> None:
         """Hold what fits from now on; what is held already stays so."""
@@ -89,43 +88,32 @@ class Desk:
         """Return whether a message is to be held."""
         return self._check is not None and direction in self.sides and self._check(exchange)
 
-    def take(self, holder: ConnectionHolds, held: Held, hold: Hold) -> bool:
-        """Take note of a message; return whether it can be held."""
-        if not self.tell.held(held):
-            return False
-        self._held[held.number] = holder, hold
-        return True
-
     def resume(self, number: int, data: bytes | None = None) -> None:
         """Pass a message on, with `data` in place of its bytes; do nothing for one that is not held."""
-        if number in self._held:
-            holder, hold = self._held.pop(number)
+        if number in self.held:
+            holder, hold = self.held.pop(number)
             holder.release(hold, hold.data if data is None else data)
 
     def drop(self, number: int) -> None:
         """Let a message vanish; its connection gives no answers from there on."""
-        if number in self._held:
-            holder, hold = self._held.pop(number)
+        if number in self.held:
+            holder, hold = self.held.pop(number)
             holder.release(hold, None)
 
     def repeat(self, client: tuple[str, int], data: bytes) -> bool:
         """Send a request once more over its client's connection; return False where that is closed."""
-        holder = self._holders.get(client)
+        holder = self.holders.get(client)
         if holder is None:
             return False
         holder.repeat(data)
         return True
 
-    def opened(self, holder: ConnectionHolds, client: tuple[str, int]) -> None:
-        """Take note of a connection."""
-        self._holders[client] = holder
-
     def ended(self, holder: ConnectionHolds, client: tuple[str, int]) -> None:
         """Take note that a connection has ended: nothing of it is held any more."""
-        if self._holders.get(client) is holder:
-            del self._holders[client]
-        for number in [number for number, (of, _) in self._held.items() if of is holder]:
-            del self._held[number]
+        if self.holders.get(client) is holder:
+            del self.holders[client]
+        for number in [number for number, (of, _) in self.held.items() if of is holder]:
+            del self.held[number]
             self.tell.gone(number)
 
 
@@ -154,7 +142,10 @@ class ConnectionHolds:
         hold = Hold(asked, direction, data, time.monotonic())
         response = data if direction == "response" else None
         held = Held(next(self._desk.numbers), self._peers(), direction, asked.data, response)
-        return hold if self._desk.take(self, held, hold) else None
+        if not self._desk.tell.held(held):
+            return None
+        self._desk.held[held.number] = self, hold
+        return hold
 
     def release(self, hold: Hold, data: bytes | None) -> None:
         """Pass on what was held with these bytes; let it vanish for None."""
@@ -175,7 +166,7 @@ class ConnectionHolds:
 
     def opened(self) -> None:
         """Take note of the connection, whose peers are known now."""
-        self._desk.opened(self, self._peers().client)
+        self._desk.holders[self._peers().client] = self
 
     def ended(self) -> None:
         """Take note that the connection has ended."""

@@ -98,6 +98,8 @@ UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, None: 1e-3}
 RATE = re.compile(r"(\d+(?:\.\d+)?)([kMG]?)B/s", re.IGNORECASE)
 SCALES = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 EVERY = re.compile(r"\[\]")
+"""Every element of an array, in a path."""
+ACTIONS = ("delay", "error", "drop", "close", "throttle", "set")
 
 
 @dataclass
@@ -139,34 +141,28 @@ def _mark(
     return True
 
 
-def delay(words: list[str]) -> Action:
-    """Hold a message, and all behind it on its connection."""
-    side = _side(words, "response")
-    return Action(side, partial(_mark, seconds=duration(_one(words, "delay 500ms"))))
-
-
-def drop(words: list[str]) -> Action:
-    """Let a message vanish; its connection gives no answers from then on, as after a broker that hangs."""
-    return Action(_side(words, "response"), partial(_mark, dropped=True))
-
-
-def close(words: list[str]) -> Action:
-    """Close the connection instead of passing a message on."""
-    return Action(_side(words, "request"), partial(_mark, dropped=True, hang_up=True))
-
-
-def throttle(words: list[str]) -> Action:
-    """Pass the connection's bytes on no faster than this, in bytes a second."""
-    return Action("request", partial(_mark, rate=rate(_one(words, "throttle 100kB/s"))))
-
-
-def error(words: list[str]) -> Action:
-    """Answer with an error: in the broker's place, or in its own answer where the request only asks."""
-    name = _one(words, "error NOT_LEADER_OR_FOLLOWER")
-    known = [error for error in find(name) if error.code]
-    if len(known) != 1:
-        raise InputError(f"unknown error {name!r}; list all with kdbg errors")
-    return Action("request", lambda turn: refuse(turn, known[0].code), to_responses=True)
+def take_action(kind: str, words: list[str]) -> Action:
+    """Make the action that a word of ACTIONS names; it takes its own words from those after it. Raise `InputError`."""
+    if kind == "throttle":  # the connection's bytes are passed on no faster than this
+        return Action("request", partial(_mark, rate=rate(_one(words, "throttle 100kB/s"))))
+    if kind == "error":  # in the broker's place, or in its own answer where the request only asks
+        name = _one(words, "error NOT_LEADER_OR_FOLLOWER")
+        known = [error for error in find(name) if error.code]
+        if len(known) != 1:
+            raise InputError(f"unknown error {name!r}; list all with kdbg errors")
+        return Action("request", partial(refuse, code=known[0].code), to_responses=True)
+    side: Direction = "request" if kind == "close" else "response"
+    if words and words[0] in ("request", "response"):
+        side = "request" if words.pop(0) == "request" else "response"
+    if kind == "delay":  # a message, and all behind it on its connection
+        return Action(side, partial(_mark, seconds=duration(_one(words, "delay 500ms"))))
+    if kind == "drop":  # its connection gives no answers from then on, as after a broker that hangs
+        return Action(side, partial(_mark, dropped=True))
+    if kind == "close":  # instead of passing a message on
+        return Action(side, partial(_mark, dropped=True, hang_up=True))
+    text = _one(words, "set topics[0].error_code=LEADER_NOT_AVAILABLE")  # at a path as kdbg prints it
+    parse(EVERY.sub("[0]", text))
+    return Action(side, partial(put, text=text))
 
 
 def refuse(turn: Turn, code: int) -> bool:
@@ -178,14 +174,6 @@ def refuse(turn: Turn, code: int) -> bool:
         return False
     turn.refused = refusal(exchange.api, exchange.version, exchange.request, code)
     return turn.refused is not None
-
-
-def set_values(words: list[str]) -> Action:
-    """Put values into a message, at a path as kdbg prints it; `[]` is every element of an array."""
-    side = _side(words, "response")
-    text = _one(words, "set topics[0].error_code=LEADER_NOT_AVAILABLE")
-    parse(EVERY.sub("[0]", text))
-    return Action(side, lambda turn: put(turn, text))
 
 
 def put(turn: Turn, text: str) -> bool:
@@ -259,20 +247,7 @@ def rate(text: str) -> float:
     return float(found[1]) * SCALES[found[2].lower()]
 
 
-def _side(words: list[str], default: Direction) -> Direction:
-    """Take `request` or `response` from the front of the words, if it stands there."""
-    if words and words[0] in ("request", "response"):
-        return "request" if words.pop(0) == "request" else "response"
-    return default
-
-
 def _one(words: list[str], example: str) -> str:
     if not words:
         raise InputError(f"incomplete action; use {example!r}")
     return words.pop(0)
-
-
-ACTIONS: dict[str, Callable[[list[str]], Action]] = {
-    "delay": delay, "error": error, "drop": drop, "close": close, "throttle": throttle, "set": set_values,
-}  # fmt: skip
-"""Word of an action -> what takes its own words from those behind it and makes it. Raises `InputError`."""

@@ -26,7 +26,7 @@ from ..exchanges.messages.peers import Peers
 from ..library import encode
 from ..protocol.wire import Api
 from ..protocol.wire.language import Direction
-from .actions import ACTIONS, Action, Turn
+from .actions import ACTIONS, Turn, take_action
 from .frames import SIZE, HangUp, Out, PendingRequest, Send, Wait
 
 FORM = "use API: ACTION, as in 'Fetch: delay 500ms' or 'Produce topic=orders: drop response 3 times'"
@@ -67,7 +67,7 @@ class Rule:
         try:
             self.filters = _filters(_words(head, text))
             self.filters.checks()  # raises for what they do not know
-            self.action: Action = ACTIONS[kind](words)
+            self.action = take_action(kind, words)
             while words:
                 word = words.pop(0)
                 if word.isdecimal() and words and words[0] in ("time", "times"):

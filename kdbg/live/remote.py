@@ -97,32 +97,28 @@ class Relaying(PacketOutput):
         return super().outcome()
 
     def until_over(self) -> None:
-        """Hand on all packets, until all is read, or the reader has gone."""
+        """Hand on all packets, until all is read, or the reader has gone; raise `CaptureError` for what are none."""
         try:
-            self._hand_on_all()
+            self._wait()
+            source = open_source(self.stdout)  # type: ignore[arg-type]  # it is binary
+            source.feed.heard = self._wait  # before each read: packets that came with the header are handed on first
+            if not source.feed.ahead(1):
+                return  # its status says why
+            reader, head = open_reader(source, lambda text: None)
+            try:
+                for data, packets in packets_of(source.stream, reader, head):
+                    for time, link, start, end in packets:
+                        sent = max(reader.sent(data, start), end - start)
+                        self.hand_on(link, self.now if time is None else time, data[start:end], sent)
+                    self.outflow.tell(self.now)
+                    if self.files is not None:
+                        self.files.flush()
+            except Damaged as damage:
+                text = str(damage).format(last=self.outflow.captured, next=self.outflow.captured + 1)
+                raise CaptureError("tcpdump", text) from None
         finally:
             self.stdin.close()
             self.stdout.close()
-
-    def _hand_on_all(self) -> None:
-        """Hand on all packets; raise `CaptureError` for what are none, and where a file cannot be written."""
-        self._wait()
-        source = open_source(self.stdout)  # type: ignore[arg-type]  # it is binary
-        source.feed.heard = self._wait  # before each read: packets that came with the header are handed on first
-        if not source.feed.ahead(1):
-            return  # its status says why
-        reader, head = open_reader(source, lambda text: None)
-        try:
-            for data, packets in packets_of(source.stream, reader, head):
-                for time, link, start, end in packets:
-                    sent = max(reader.sent(data, start), end - start)
-                    self.hand_on(link, self.now if time is None else time, data[start:end], sent)
-                self.outflow.tell(self.now)
-                if self.files is not None:
-                    self.files.flush()
-        except Damaged as damage:
-            text = str(damage).format(last=self.outflow.captured, next=self.outflow.captured + 1)
-            raise CaptureError("tcpdump", text) from None
 
     def description(self, interface: int) -> bytes:
         return frames.interface(interface)  # what has one link type is one interface

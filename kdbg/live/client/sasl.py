@@ -98,25 +98,24 @@ async def authenticate(connection: Connection, sasl: Sasl, known: Versions | Non
     version = choose(api(AUTHENTICATE), known or {})
 
     async def ask(token: bytes) -> bytes:
-        """Send a token in SaslAuthenticate (KIP-152); `Rejected` for an error code in the answer."""
+        """Send a token in SaslAuthenticate (KIP-152), or `raw` without Kafka headers, as after SaslHandshake v0; return
+        the challenge. `Rejected` for an error code."""
+        if raw:
+            exchange = await connection.answer(connection.send_frame(token))
+            assert exchange.response is not None, "every token has a response"
+            return exchange.response.data
         body = await connection.ask(api(AUTHENTICATE), version, {"auth_bytes": token})
         if body["error_code"]:
             raise Rejected(body["error_message"] or describe(body["error_code"]))
         challenge: bytes = body["auth_bytes"]
         return challenge
 
-    async def ask_raw(token: bytes) -> bytes:
-        """Send a token without Kafka headers, as after SaslHandshake v0."""
-        exchange = await connection.answer(connection.send_frame(token))
-        assert exchange.response is not None, "every token has a response"
-        return exchange.response.data
-
     try:
         await _shake_hands(connection, sasl, 0 if raw else 1)
         with suppress(StopIteration):
             token = next(talk)
             while True:
-                token = talk.send(await (ask_raw if raw else ask)(token))
+                token = talk.send(await ask(token))
     except Rejected as error:
         raise _failed(connection, sasl, str(error)) from None
     except Closed as error:

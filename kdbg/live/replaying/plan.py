@@ -335,9 +335,8 @@ class Words:
         if api.name == "Produce":
             self._number(message.body)
         if api.name == "Fetch":
-            session = body.get("session_id")
-            known = not session or bool(self.known.of(SESSION, {}, session) not in (KEPT, 0))
-            keep = version >= 7 and known  # it goes on in a session that the broker of now keeps as well
+            session = body.get("session_id")  # it may go on in a session that the broker of now keeps as well
+            keep = version >= 7 and (not session or self.known.of(SESSION, {}, session) not in (KEPT, 0))
             body = self.sessions.whole(exchange.peers, body, keep=keep)
             answer = exchange.response.message() if exchange.response is not None else None
             if answer is not None:
@@ -384,7 +383,7 @@ def _ids(node: Node, value: Any) -> Iterator[UUID]:
     if node.kind == "topic_id" and isinstance(value, UUID):
         yield value
     for child in children(node):
-        if contains(child.node, lambda each: each.kind == "topic_id"):
+        if _has_ids(child.node):
             for inner in child.values(value):
                 yield from _ids(child.node, inner)
 

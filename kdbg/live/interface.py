@@ -98,10 +98,6 @@ class Ring:
         self.dropped += struct.unpack("=III", self.socket.getsockopt(SOL_PACKET, STATISTICS, 12))[1]
         return self.dropped
 
-    def close(self) -> None:
-        """Give the memory back; the socket stays open."""
-        self._memory.close()
-
 
 ANY = "any"
 ETHERNET, RAW_IP = 1, 101

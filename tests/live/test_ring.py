@@ -94,7 +94,7 @@ def ring(buffer: int = 4 * BLOCK, *, ethernet: bool = True) -> Iterator[tuple[Ke
     kernel = Kernel()
     found = Ring(cast(socket.socket, kernel), buffer, ethernet=ethernet)
     yield kernel, found
-    found.close()
+    found._memory.close()
     kernel.close()
 
 

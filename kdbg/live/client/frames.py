@@ -8,6 +8,7 @@ import struct
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 _size = struct.Struct(">i").unpack_from
@@ -94,6 +95,7 @@ class TimedSocket(socket.socket):
         return count
 
 
+@dataclass(slots=True, eq=False)
 class Sending:
     """A message on its way out: `first_time` and `last_time` are when its first and last byte left (ns).
 
@@ -101,17 +103,12 @@ class Sending:
     stream of the socket; `end` is None while nobody knows.
     """
 
-    __slots__ = ("data", "end", "first_time", "gone", "last_time", "start")
     data: bytes
-    first_time: int
-    last_time: int
     start: int
     gone: Callable[[Sending], None]
-
-    def __init__(self, data: bytes, start: int, gone: Callable[[Sending], None]) -> None:
-        self.data, self.start, self.gone = data, start, gone
-        self.end: int | None = None
-        self.first_time = self.last_time = time.time_ns()
+    first_time: int
+    last_time: int
+    end: int | None = None
 
 
 class Outgoing:
@@ -141,7 +138,8 @@ class Outgoing:
 
     def write(self, data: bytes, gone: Callable[[Sending], None]) -> Sending:
         """Write a message; `gone` is told once its last byte has left, which may be before this returns."""
-        sending = Sending(data, self._socket.sent + self.unsent, gone)
+        now = time.time_ns()
+        sending = Sending(data, self._socket.sent + self.unsent, gone, now, now)
         self._waiting.append(sending)
         self.empty.clear()
         self.layers[0].write(data)

@@ -226,10 +226,15 @@ def test_sizes(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["64K", "64kb", "64KiB", "65536", "0.0625M"])
 def test_units_are_powers_of_two_in_all_commands(text: str) -> None:
-    from kdbg.ui.cli import COMMANDS, Modules
+    from kdbg.ui.cli import COMMANDS, commands
 
     assert size_of(text, 1 << 16) == 1 << 16
-    types = [param.type for name in COMMANDS for param in Modules()[name].params if param.type.name == "size"]
+    types = [
+        param.type
+        for name in COMMANDS
+        for param in commands.get_command(None, name).params
+        if param.type.name == "size"
+    ]
     assert len(types) > 10
     assert {type(one) for one in types} == {Size}, "there is one parser"
 
@@ -248,9 +253,11 @@ def test_the_environment_tells_it_too(tmp_path: Path) -> None:
 
 
 def test_every_command_that_reads_has_the_option() -> None:
-    from kdbg.ui.cli import COMMANDS, Modules
+    from kdbg.ui.cli import COMMANDS, commands
 
-    options = {name: {word for param in Modules()[name].params for word in param.opts} for name in COMMANDS}
+    options = {
+        name: {word for param in commands.get_command(None, name).params for word in param.opts} for name in COMMANDS
+    }
     assert {name for name in COMMANDS if "--max-memory" in options[name]} == {
         name for name in TRAITS if TRAITS[name].reads
     }

@@ -12,7 +12,7 @@ from kdbg.ui.cli.exchange_output import ExchangeOutput, depth_of
 from kdbg.ui.cli.live_stream import LiveStream
 from kdbg.ui.cli.output import Writer
 from kdbg.ui.cli.runner import Runner
-from kdbg.ui.tui.clipboard import COPIES, ClipboardContext, hexed
+from kdbg.ui.tui.app import COPIES, ClipboardContext, hex_of
 from kdbg.ui.tui.fields import ByteRange, opened
 from kdbg.ui.tui.panes import ExchangeDump
 from kdbg.views.render.style import Look
@@ -23,7 +23,8 @@ def watch(path: Path, format: str, look: Look) -> None:
     with path.open("rb", buffering=0) as stream:
         runner = Runner(Filters(), Writer(), depth=depth_of(format), at_once=True)
         with os.fdopen(os.dup(stream.fileno()), "rb", buffering=0) as copy:
-            LiveStream(runner, path.name).show(copy, ExchangeOutput(runner, format, look))
+            shown, output = LiveStream(runner, path.name), ExchangeOutput(runner, format, look)
+            shown.watch(copy, lambda file: shown.write(file, output))
 
 
 def browsed(path: Path, look: Look) -> str:
@@ -40,6 +41,6 @@ def browsed(path: Path, look: Look) -> str:
             places = [ByteRange(number, 0, len(buffer.data)) for number, buffer in enumerate(seen.buffers)]
             places += [one.place for part in seen.parts for one in part.fields]
             take = partial(ClipboardContext, str(path), exchange, seen, topics=exchange._topics, look=look)
-            found += [hexed(take([place])) or "" for place in places]
+            found += [hex_of(take([place])) or "" for place in places]
             found += [copied(take(places[:1])) or "" for _, copied in COPIES.values()]
     return "\n".join(found)

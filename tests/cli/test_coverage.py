@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from kdbg.protocol import grammars
-from kdbg.ui.cli.coverage import PROOFS
+from kdbg.ui.cli.reference import PROOFS
 from kdbg.views.render import coverage
 from kdbg.views.render.coverage import KINDS
 from kdbg.views.render.style import Look

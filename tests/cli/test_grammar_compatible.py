@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kdbg.library import read_definitions
 from kdbg.protocol.definitions.compatible import history
-from kdbg.ui.cli.grammar import the_one
 from kdbg.views.render.grammar_versions import history_text
 from kdbg.views.render.style import Look
 
@@ -162,7 +162,7 @@ def test_several_names_are_for_compatible_alone(cli: Cli) -> None:
 
 
 def test_a_verdict_in_colour_has_the_same_words(files: None) -> None:
-    found = history([the_one("old.json"), the_one("given-up.json"), the_one("new.json")])
+    found = history(read_definitions("old.json", "given-up.json", "new.json"))
     plain, coloured = history_text(found, Look()), history_text(found, Look("STANDARD"))
     assert "\x1b" not in plain
     assert coloured.count(Look("STANDARD").paint("bad", "not compatible: 1 rule (tag) broken")) == 1

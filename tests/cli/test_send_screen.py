@@ -20,7 +20,9 @@ METADATA = ("send", "metadata", "--broker", "mock:", "--topic", "orders", "--ver
 @pytest.mark.parametrize("name", ["decode", "send"])
 def test_the_options_are_the_same(name: str) -> None:
     found = {
-        option.opts[0]: option.help for option in commands.commands[name].params if isinstance(option, click.Option)
+        option.opts[0]: option.help
+        for option in commands.get_command(None, name).params
+        if isinstance(option, click.Option)
     }
     for option, about in TREE_OPTIONS:
         assert found[option] == about["help"]

@@ -11,7 +11,7 @@ import kdbg
 from kdbg.exchanges.engine.driver import FEW
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.wire.readings.outline import NamesThen
-from kdbg.ui.cli.exchange_output import InlineSink
+from kdbg.ui.cli.exchange_output import ExchangeOutput
 from kdbg.ui.cli.output import FLUSH_AT, Writer
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import ExchangeView, Text, view
@@ -19,7 +19,7 @@ from kdbg.views.render.views import ExchangeView, Text, view
 FIRST_CONTACT = Path(__file__).parents[2] / "captures" / "first-contact.pcap"
 
 
-class Output:
+class Output(ExchangeOutput):
     """Shows texts that are long, and notes how much was written before each."""
 
     jobs, status = 1, 0
@@ -40,7 +40,7 @@ def shown(count: int) -> list[int]:
     exchanges = [*kdbg.read(FIRST_CONTACT)][:count]
     assert len(exchanges) == count
     output = Output()
-    InlineSink(output, view("tree").exchange(Look(), {}), NamesThen({})).add(exchanges)
+    output.show(exchanges, view("tree").exchange(Look(), {}), NamesThen({}))
     assert output.writer.raw.tell() == count * (FLUSH_AT + 1)
     return output.written
 

@@ -36,7 +36,8 @@ PROGRAM = """if True:
     shape = look("never", False, False)
     runner = Runner(Filters(limit=LIMIT), Writer(live=True), depth=depth_of("summary"), at_once=True)
     output = ExchangeOutput(runner, "summary", shape)
-    sys.exit(LiveStream(runner, "here", stop).show(os.fdopen(stream, "rb", buffering=0), output))
+    shown = LiveStream(runner, "here", stop)
+    sys.exit(shown.watch(os.fdopen(stream, "rb", buffering=0), lambda file: shown.write(file, output)))
 """
 
 

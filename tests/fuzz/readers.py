@@ -40,7 +40,7 @@ from kdbg.protocol.wire.records.sets import crc32c
 from kdbg.scale.signals.metrics import Metrics, text
 from kdbg.scale.signals.sinks import line
 from kdbg.scale.signals.traces import Traces
-from kdbg.ui.cli import Modules
+from kdbg.ui.cli import commands
 from kdbg.views.render.diagnosis import CaseView
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import VIEWS
@@ -173,7 +173,7 @@ def redacted(data: bytes) -> None:
 def _command(*words: str) -> None:
     """Run a command of kdbg's; what it prints is thrown away."""
     with io.TextIOWrapper(io.BytesIO(), write_through=True) as out, redirect_stdout(out), redirect_stderr(out):
-        Modules()[words[0]].main(list(words[1:]), standalone_mode=False)
+        commands.get_command(None, words[0]).main(list(words[1:]), standalone_mode=False)
 
 
 class _file:

@@ -51,4 +51,4 @@ def test_brackets_stand_in_quotes_for_zsh_takes_them_for_a_pattern(block: Block)
 def test_options_of_commands_that_are_not_run_exist(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(TOP)
     for name, *arguments in kdbg_commands(block):
-        commands.commands[name].make_context(name, arguments).close()
+        commands.get_command(None, name).make_context(name, arguments).close()

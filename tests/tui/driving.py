@@ -18,8 +18,7 @@ from textual.widget import Widget
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.ui.cli.browse_captures import Files, jobs, parsed
 from kdbg.ui.tui.app import Browser
-from kdbg.ui.tui.feed import ExchangeFeed
-from kdbg.ui.tui.processes import JobDone
+from kdbg.ui.tui.feed import ExchangeFeed, JobDone
 from kdbg.views.render.style import Look
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"

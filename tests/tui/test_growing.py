@@ -15,8 +15,7 @@ import kdbg
 from kdbg.protocol.wire.readings.outline import NamesThen
 from kdbg.ui.cli.browse_captures import parsed
 from kdbg.ui.tui.app import Browser
-from kdbg.ui.tui.feed import SHARE, STALLED, ExchangeFeed
-from kdbg.ui.tui.processes import Note
+from kdbg.ui.tui.feed import SHARE, STALLED, ExchangeFeed, Note
 from kdbg.ui.tui.rows import Rows
 from kdbg.ui.tui.spool import SpoolWriter
 from kdbg.views.render.style import Look

@@ -12,8 +12,7 @@ from textual.widgets import Input
 from kdbg.errors import InputError
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.ui.tui.fields import ByteRange
-from kdbg.ui.tui.intercept import HOLDS, Intercepting
-from kdbg.ui.tui.interception import Heard, HeldMessage
+from kdbg.ui.tui.intercept import HOLDS, Heard, HeldMessage, Intercepting
 
 from .driving import CAPTURES, drive, handled, lines, press, strike, until
 from .test_panes import held

@@ -55,7 +55,8 @@ def test_an_index_grows_by_batches() -> None:
         (Parcel(at, at + 10, 1, 2, 3, file), place)
         for at, place, file in ((0, 0, 0), (0, 1, 0), (100, 0, 0), (100, 2, 0), (200, 0, 1))
     ]  # fmt: skip
-    assert found.bytes == 7 * sum(array(code).itemsize for code in COLUMNS.values())
+    size = sum(len(column) * column.itemsize for column in found.columns.values())
+    assert size == 7 * sum(array(code).itemsize for code in COLUMNS.values())
     late = Index()
     late.add(batch(0, [{}], file=2))
     assert late.topics == [{}, {}, {}]

@@ -11,10 +11,9 @@ from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol.findings import Severity
 from kdbg.ui.tui.causes import CauseLine, CausePane
-from kdbg.ui.tui.intercept import HeldList, _value
-from kdbg.ui.tui.interception import HeldMessage
+from kdbg.ui.tui.feed import Causes
+from kdbg.ui.tui.intercept import HeldList, HeldMessage, _value
 from kdbg.ui.tui.pane import StyledText
-from kdbg.ui.tui.processes import Causes
 from kdbg.views.render.values import Clock
 
 from .test_pieces import CAPTURES

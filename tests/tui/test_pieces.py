@@ -14,8 +14,7 @@ from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 
 import kdbg
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.ui.tui.app import JUMPS, Browser, help_text, notes_text
-from kdbg.ui.tui.clipboard import COPIES, ClipboardContext, hexed, send
+from kdbg.ui.tui.app import COPIES, JUMPS, Browser, ClipboardContext, help_text, hex_of, send_command
 from kdbg.ui.tui.contents import cell_text
 from kdbg.ui.tui.fields import (
     MANY,
@@ -29,11 +28,11 @@ from kdbg.ui.tui.fields import (
     opened,
 )
 from kdbg.ui.tui.intercept import Intercepting
-from kdbg.ui.tui.keys import FOOT, HOLD_KEYS, KEYS, SHORT, sections
+from kdbg.ui.tui.keys import HOLD_KEYS, KEYS, SHORT
 from kdbg.ui.tui.pane import StyledText
-from kdbg.ui.tui.panes import WIDE, DumpCell, DumpLine, ExchangeDump, Fields, per_line, shortened
+from kdbg.ui.tui.panes import WIDE, DumpCell, DumpLine, ExchangeDump, Fields, per_line
 from kdbg.ui.tui.panes import Bytes as BytesPane
-from kdbg.ui.tui.status_bar import Shown, cropped, field_text, keys_text, title
+from kdbg.ui.tui.status_bar import Shown, field_text, keys_text, title
 from kdbg.ui.tui.table import Column, columns, fitted
 from kdbg.ui.tui.views import VIEWS
 from kdbg.views.render.style import Look
@@ -240,10 +239,10 @@ def test_bytes_stand_on_lines() -> None:
         3,
         5,
     ]
-    assert [one and one.path for one in (dump.field_at(0, at) for at in (0, 3, 4, 8, 9, 10, 19))] == [
+    assert [one and one.path for one in (dump.opened.buffers[0].at(at) for at in (0, 3, 4, 8, 9, 10, 19))] == [
         "a", "a", "b", None, None, "c", "c",
     ]  # fmt: skip
-    assert dump.field_at(1, 0) is None
+    assert dump.opened.buffers[1].at(0) is None
     assert [per_line(width) for width in (WIDE - 1, WIDE)] == [8, 16]
     assert WIDE == 71
 
@@ -264,10 +263,6 @@ def test_bytes_are_drawn_in_the_colours_of_their_fields() -> None:
     assert "".join(piece.text for piece in pane.pieces(3, 80)).startswith("0010  4c 4d")
     assert [piece.style for piece in pane.pieces(2, 80) if piece.text in ("D", "F")] == ["bad", "field2"]
     assert (pane.count, pane.highlight(1)) == (6, "")
-
-
-def test_a_path_is_cut_in_front() -> None:
-    assert [shortened("abcdef", width) for width in (6, 5, 3)] == ["abcdef", "…cdef", "…ef"]
 
 
 def test_values_of_tables_as_text() -> None:
@@ -328,7 +323,7 @@ def test_below_stands_which_field_it_is() -> None:
     assert field_text(one, 80).plain == f"b  INT8, 1 byte  x\n{'m' * 79}…"
     assert field_text(Branch("e", root), 80).plain == "e  \n"
     assert field_text(leaf, 8).plain == "a  INT3…\nmeans"
-    assert cells(cropped(field_text(leaf, 80), 5).plain.splitlines()[0]) <= 5
+    assert cells(field_text(leaf, 5).plain.splitlines()[0]) <= 5
 
 
 def looks(text: Text) -> tuple[str, list[tuple[str, str]], bool | None, str | None]:
@@ -347,29 +342,26 @@ def test_names_stand_out() -> None:
     assert looks(field_text(root, 80)) == ("", [("request", "bold")], True, "ellipsis")
     assert looks(field_text(leaf, 80)) == ("", [("a", "bold")], True, "ellipsis")
     assert looks(field_text(Branch("", root, note="! odd"), 80)) == ("", [], False, None)
-    assert looks(keys_text()) == ("", [(key, "bold") for key in FOOT], True, "crop")
+    assert looks(keys_text()) == ("", [(key, "bold") for key in SHORT], True, "crop")
     sections_and_keys = looks(help_text(HOLD_KEYS))[1]
     assert sections_and_keys == [("Hold (proxy)\n", "bold"), *((f"  {key.shown:<8}", "bold") for key in HOLD_KEYS)]
 
 
 def test_keys_are_listed() -> None:
-    assert keys_text().plain == " " + "".join(f"{key} {SHORT[key]}  " for key in FOOT)
-    assert {*FOOT} == {*SHORT} <= {key.shown for key in KEYS}
+    assert keys_text().plain == " " + "".join(f"{key} {SHORT[key]}  " for key in SHORT)
+    assert {*SHORT} <= {key.shown for key in KEYS}
     assert [key for key in (*KEYS, *HOLD_KEYS) if len(key.keys) == 1 and key.shown != key.keys] == []
     text = help_text((*KEYS, *HOLD_KEYS)).plain.splitlines()
     assert [line for line in text if not line.startswith(" ")][:-1] == ["Move", "Find", "Show", "Take", "Hold (proxy)"]
     assert "  ↓ j     next line" in text
     assert len(text) == len(KEYS) + len(HOLD_KEYS) + 6
-    assert [*sections(HOLD_KEYS)] == ["Hold (proxy)"]
-    assert notes_text(["a", "b"]).plain == "a\nb"
-    assert notes_text([]).plain != ""
 
 
 def test_bytes_of_a_field_are_copied() -> None:
     exchange = next(iter(kdbg.read(CAPTURES / "errors.pcap")))
 
     def copied(*places: ByteRange) -> str | None:
-        return hexed(ClipboardContext("a.pcap", exchange, dumped(), [*places], {}, Look()))
+        return hex_of(ClipboardContext("a.pcap", exchange, dumped(), [*places], {}, Look()))
 
     assert [copied(), copied(ByteRange(0, 0, 4)), copied(ByteRange(0, 8, 12)), copied(ByteRange(1, 0, 2))] == [
         None, "3c 3d 3e 3f", "44 45 46 47", "00 41",
@@ -387,7 +379,7 @@ def test_the_command_that_sends_a_request_again() -> None:
     looked = opened(exchange, {}, Look())
 
     def sent(file: str, exchange: Exchange = exchange, found: OpenedExchange = looked) -> str | None:
-        return send(ClipboardContext(file, exchange, found, [], {}, Look()))
+        return send_command(ClipboardContext(file, exchange, found, [], {}, Look()))
 
     assert sent("a b.pcap") == f"kdbg send --from 'a b.pcap#1' --broker {host}:{port}"
     raw = (len(exchange.request.data).to_bytes(4, "big") + exchange.request.data).hex()

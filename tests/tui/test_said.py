@@ -18,7 +18,7 @@ from kdbg.errors import InputError
 from kdbg.ui.cli.browse_captures import parsed
 from kdbg.ui.tui import app as module
 from kdbg.ui.tui.app import Browser, Page
-from kdbg.ui.tui.processes import JobDone
+from kdbg.ui.tui.feed import JobDone
 from kdbg.ui.tui.shell import SHARES, TICK
 from kdbg.views.render.style import Look
 

@@ -26,7 +26,7 @@ from kdbg.scale.spark.commit import Output
 from kdbg.scale.spark.parquet import Tables
 from kdbg.scale.spark.source import capture_rows
 from kdbg.ui.cli import browse_tables
-from kdbg.ui.cli.source_exchange import files_of, original
+from kdbg.ui.cli.browse_tables import files_of, original
 from kdbg.ui.tui.app import Browser
 from kdbg.ui.tui.contents import TableRows
 from kdbg.ui.tui.feed import ExchangeFeed

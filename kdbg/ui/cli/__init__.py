@@ -1,4 +1,4 @@
-"""The command line: one module per command. The only room that prints, asks and exits.
+"""The command line: one module per command, but for SHARED ones. The only room that prints, asks and exits.
 
 Commands are imported when they are called, and what they need when they run, so that `kdbg --help` stays instant.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -65,6 +64,13 @@ GROUPS = {
 }
 """The commands with their one-line help, by the headings of `kdbg --help`."""
 COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
+SHARED = {
+    **dict.fromkeys(("diagnose", "lint", "readiness", "story"), "diagnosis"),
+    **dict.fromkeys(("apis", "coverage", "errors"), "reference"),
+    **dict.fromkeys(("export", "redact"), "export"),
+    **dict.fromkeys(("replay", "mock"), "replay"),
+}
+"""Modules that hold several commands, each as NAME_command."""
 PROGRAM, COMPLETE = "kdbg", "_KDBG_COMPLETE"
 """The program, and the environment variable by which a shell asks it what to offer."""
 DEFINITIONS = "kdbg.definitions"
@@ -73,27 +79,18 @@ UNDECODED, REFUSED, INTERRUPTED = 1, 2, 130
 """Exit statuses: something could not be decoded; wrong usage or unreadable input; Ctrl-C."""
 
 
-class Modules(Mapping[str, click.Command]):
-    """Maps a command's name to the command; imports its module when it is asked for."""
-
-    def __getitem__(self, name: str) -> click.Command:
-        if name not in COMMANDS:
-            raise KeyError(name)
-        command: click.Command = import_module(f".{name.replace('-', '_')}", __name__).command
-        return command
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
-
-
 class Commands(click.Group):
     """Knows the commands by name, and imports one only when it is wanted."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context | None) -> list[str]:
         return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f".{SHARED.get(cmd_name, cmd_name).replace('-', '_')}", __name__)
+        command: click.Command = getattr(module, f"{cmd_name}_command" if cmd_name in SHARED else "command")
+        return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Offer the commands, without importing them, and after a dash the options."""
@@ -122,7 +119,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Commands, commands=Modules(), context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="kdbg %(version)s")
 def commands() -> None:
     """Debug the Kafka protocol: decode captured or live traffic, and find the causes of failures."""
@@ -144,10 +141,7 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command, print an error as a message, and return the exit status.
-
-    0 done, 1 something could not be decoded, 2 refused, 130 on Ctrl-C.
-    """
+    """Run a command, print an error as a message; return 0 done, 1 not decoded, 2 refused, 130 on Ctrl-C."""
     try:
         with commands.make_context("kdbg", arguments or ["--help"]) as context:  # `main` would exit on a closed pipe
             status = commands.invoke(context)
@@ -158,7 +152,9 @@ def run(arguments: list[str]) -> int:
     except click.UsageError as error:
         called = error.ctx.command_path if error.ctx is not None else "kdbg"
         problem = " ".join(error.format_message().rstrip(".").split())  # click lists choices in lines of their own
-        return refuse(f"{uncapitalized(problem)} ({called} --help)")
+        if problem[1:2].islower():  # kdbg's errors begin in lower case, but for names such as CSV
+            problem = problem[:1].lower() + problem[1:]
+        return refuse(f"{problem} ({called} --help)")
     except click.ClickException as error:
         return refuse(error.format_message())
     except (click.Abort, KeyboardInterrupt):
@@ -171,11 +167,6 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         drop_output()
         return refuse(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
-
-
-def uncapitalized(text: str) -> str:
-    """Return a message of click's as kdbg's errors begin: in lower case, but for names such as CSV."""
-    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def kdbg_error() -> type[KdbgError]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .filters import filter_options, folder_of_tables, take_filters
 from .options import HELP, files_argument, input_options, need_screen, values_option
 from .output import without_values
+
+if TYPE_CHECKING:
+    from ..tui.app import Browser
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -39,7 +42,7 @@ def command(files: tuple[str, ...], follow: bool, light: bool, local: bool, show
     filters = take_filters(options)
     need_screen("kdbg browse", "use kdbg decode for pipes and files")
     from ...views.render.style import Look
-    from .browse_captures import WIDEST, Files, jobs, keys_from_terminal, parsed
+    from .browse_captures import WIDEST, Files, jobs, parsed, show_screen
 
     look = without_values(Look(width=WIDEST, full=False, show_secrets=show_secrets, local=local), hide_values)
     if folder := folder_of_tables(files, filters, "to filter tables, press / and type an SQL condition"):
@@ -53,11 +56,11 @@ def command(files: tuple[str, ...], follow: bool, light: bool, local: bool, show
 
     source = Files(files, filters, follow=follow)
     feed = ExchangeFeed(source, jobs(source.files, filters))
-    try:
-        keys_from_terminal()
+
+    def make() -> Browser:
         from ..tui.app import Browser  # in the copies of this process there is no need of it
 
-        Browser(feed, look, source.files, parsed, light=light, follow=follow).run()
-    finally:
-        feed.close()
+        return Browser(feed, look, source.files, parsed, light=light, follow=follow)
+
+    show_screen(feed, make)
     return 0

@@ -8,9 +8,9 @@ import shlex
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from time import monotonic
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -26,13 +26,17 @@ from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding
 from ...protocol.wire.readings.outline import NamesThen
 from ...views.reading import BrokerFile, Named, chosen, open_any
-from ..tui.processes import Causes, Job, Note, Progress, Tell
+from ..tui.feed import Causes, Job, Note, Progress, Tell, write_all
 from ..tui.rows import Rows, fitting, numbers
 from ..tui.spool import SpoolWriter
 from .filters import filter_options, take_filters
 from .inputs import InputFiles
 from .output import Writer, is_live
 from .runner import Blocks, OpenFile, Runner, Through, ignore
+
+if TYPE_CHECKING:
+    from ..tui.app import Browser
+    from ..tui.feed import ExchangeFeed
 
 FIRST, MOST = 64, 512
 """Exchanges of the first parcel, which is there soon, and of later ones."""
@@ -54,9 +58,9 @@ CHUNK = 1 << 16
 
 
 class IndexReader:
-    """Tells of every exchange that the filters of a runner let through, and of what diagnosis finds in all.
+    """Tells of every exchange that a runner's filters let through, once `before` had it, and of what diagnosis says.
 
-    `before` is called with exchanges before they are told of.
+    Each file has ledgers, shown exchanges or not; what the rules find in them is told when it changes.
     """
 
     def __init__(
@@ -64,11 +68,13 @@ class IndexReader:
     ) -> None:
         self.runner, self._tell, self._before = runner, tell, before
         self._rows = Rows(spool)
-        self._diagnosis = IncrementalDiagnosis(tell)
-        runner.left_over = self._diagnosis.left_over
         self._held: list[Exchange] = []
         self._size = self._told = 0
         self._next = monotonic()
+        self._ledgers: Ledgers | None = None
+        self._new, self._looked, self._cost = False, 0.0, 0.0
+        self._causes: Causes | None = None
+        runner.left_over = self._left_over
 
     def read(
         self, file: OpenFile, drive: Callable[..., AbstractContextManager[Drive]], through: Through | None = None
@@ -76,36 +82,34 @@ class IndexReader:
         """Tell of the exchanges of a capture; `drive` is a runner's or a stream's, `through` sees the packets."""
 
         def seen(engine: Pairing, blocks: Blocks) -> Blocks:
-            blocks = self._diagnosis.through(blocks)
+            blocks = self._seen(number, blocks)
             return blocks if through is None else through(engine, blocks)
 
-        number = self._rows.begin()
-        hear = (lambda exchange: self._diagnosis.take((exchange,))) if self.runner.filters.asks else None
+        number, self._causes = self._rows.begin(), None
+        asks = self.runner.filters.asks
         try:
-            with drive(file, through=seen, hear=hear) as driven:
-                self._diagnosis.begin(number, driven.engine.names_then)
-                self._read(file, driven)
+            with drive(file, through=seen, hear=(lambda one: self._take((one,))) if asks else None) as driven:
+                names = driven.engine.names_then
+                self._ledgers, self._looked = Ledgers(names), monotonic()
+                for chunk in driven.chunks():
+                    if not asks:
+                        self._take(chunk)
+                    for exchange in chunk:
+                        self._held.append(exchange)
+                        self._size += exchange.size
+                        if len(self._held) >= (MOST if self._told else FIRST) or self._size >= LARGE:
+                            self._give(file, names)
+                    if self.runner.writer.live:
+                        self._give(file, names)
+                    if monotonic() >= self._next:
+                        self._next = monotonic() + OFTEN
+                        self._give(file, names)
+                        self._tell(Progress(*file.source.extent()))
+                self._give(file, names)
         finally:
-            self._diagnosis.end()
+            self._diagnose(number, over=True)
+            self._ledgers = None
         self._tell(Progress(*file.source.extent()))
-
-    def _read(self, file: OpenFile, drive: Drive) -> None:
-        names = drive.engine.names_then
-        for chunk in drive.chunks():
-            if not self.runner.filters.asks:
-                self._diagnosis.take(chunk)
-            for exchange in chunk:
-                self._held.append(exchange)
-                self._size += exchange.size
-                if len(self._held) >= (MOST if self._told else FIRST) or self._size >= LARGE:
-                    self._give(file, names)
-            if self.runner.writer.live:
-                self._give(file, names)
-            if monotonic() >= self._next:
-                self._next = monotonic() + OFTEN
-                self._give(file, names)
-                self._tell(Progress(*file.source.extent()))
-        self._give(file, names)
 
     def _give(self, file: OpenFile, names: NamesThen) -> None:
         """Tell of the exchanges that wait for it."""
@@ -115,66 +119,39 @@ class IndexReader:
             self._told += len(self._held)
             self._held, self._size = [], 0
 
-
-class IncrementalDiagnosis:
-    """Keeps the ledgers of one file after the other; gives to `tell` what the rules find in them, when that changes."""
-
-    def __init__(self, tell: Callable[[Causes], None]) -> None:
-        self._tell = tell
-        self._ledgers: Ledgers | None = None
-        self._file = 0
-        self._looked = self._cost = 0.0
-        self._new = False
-        self._told: Causes | None = None
-
-    def begin(self, file: int, names: NamesThen) -> None:
-        """Begin a file; `names` are those of topic ids."""
-        self._file, self._ledgers, self._told = file, Ledgers(names), None
-        self._looked = monotonic()
-
-    def through(self, blocks: Iterator[list[Any]]) -> Iterator[list[Any]]:
+    def _seen(self, file: int, blocks: Blocks) -> Blocks:
         """Yield blocks of packets, which the ledgers see before the engine does; look at these now and then."""
         for packets in blocks:
             if self._ledgers is not None and packets:
                 self._ledgers.packets(packets)
                 self._new = True
             yield packets
-            self._look(LOOK if packets else 0.0)
+            begun = monotonic()
+            if self._new and begun - self._looked >= max(LOOK if packets else 0.0, SHARE * self._cost):
+                self._diagnose(file, over=False)
+                self._looked = monotonic()
+                self._cost = self._looked - begun
 
-    def take(self, exchanges: Iterable[Exchange]) -> None:
-        """Take exchanges, whether they are shown or not."""
+    def _take(self, exchanges: Iterable[Exchange]) -> None:
         if self._ledgers is not None:
             self._ledgers.take(exchanges)
             self._new = True
 
-    def left_over(self, findings: Iterable[tuple[Peers, Finding]]) -> None:
-        """Take findings that belong to no exchange."""
+    def _left_over(self, findings: Iterable[tuple[Peers, Finding]]) -> None:
         if self._ledgers is not None:
             self._ledgers.left_over(findings)
             self._new = True
 
-    def end(self) -> None:
-        """Tell what is found in the whole file, and forget it."""
-        self._say(over=True)
-        self._ledgers = None
-
-    def _look(self, often: float) -> None:
-        """Tell what is found so far, where something has come and it is time."""
-        begun = monotonic()
-        if self._new and begun - self._looked >= max(often, SHARE * self._cost):
-            self._say(over=False)
-            self._looked = monotonic()
-            self._cost = self._looked - begun
-
-    def _say(self, *, over: bool) -> None:
+    def _diagnose(self, file: int, *, over: bool) -> None:
+        """Tell what is found in a file so far, if that is something else than before."""
         if self._ledgers is None:
             return
         self._new = False
         cases = diagnose(self._ledgers)
         objects = tuple(map(case_object, cases[:MOST_CAUSES]))
-        causes = Causes(self._file, objects, over, max(len(cases) - MOST_CAUSES, 0))
-        if causes != self._told:
-            self._told = causes
+        causes = Causes(file, objects, over, max(len(cases) - MOST_CAUSES, 0))
+        if causes != self._causes:
+            self._causes = causes
             self._tell(causes)
 
 
@@ -210,7 +187,7 @@ class Files:
     def __call__(self, spool: int, tell: Tell) -> None:
         """Read them all."""
         writer = SpoolWriter(spool)
-        runner = index_runner(self.filters, tell, live=self.live)
+        runner = Runner(self.filters, Writer(live=self.live), say=lambda text: tell(Note(text)))
         reader = IndexReader(runner, writer, tell)
         try:
             for file in runner.open(self.files, self._choose):
@@ -227,11 +204,6 @@ class Files:
         return follow_file(os.fspath(cast(str, name))) if file == self.followed else name, filters
 
 
-def index_runner(filters: Filters, tell: Tell, *, live: bool) -> Runner:
-    """Return a runner that tells what would otherwise stand on stderr."""
-    return Runner(filters, Writer(live=live), say=lambda text: tell(Note(text)))
-
-
 def jobs(files: Sequence[str], filters: Filters) -> dict[str, Job]:
     """Return the questions that can be asked; what writes captures is imported where that is done."""
 
@@ -243,17 +215,23 @@ def jobs(files: Sequence[str], filters: Filters) -> dict[str, Job]:
     return {"filter": fitting, "numbers": numbers, "export": export}
 
 
-def keys_from_terminal() -> None:
-    """Read keys from the terminal where the standard input is something else, which another process reads."""
-    if not os.isatty(0):
-        try:
-            terminal = os.open("/dev/tty", os.O_RDWR)
-        except OSError as error:
-            raise InputError(
-                "kdbg browse needs a terminal to read keys from; use kdbg decode for pipes and files"
-            ) from error
-        os.dup2(terminal, 0)
-        os.close(terminal)
+def show_screen(feed: ExchangeFeed, make: Callable[[], Browser]) -> None:
+    """Show the screen over a feed until somebody ends it; raise `InputError` without a terminal.
+
+    Where the standard input is something else, which another process reads, keys come from the terminal.
+    """
+    try:
+        if not os.isatty(0):
+            try:
+                terminal = os.open("/dev/tty", os.O_RDWR)
+            except OSError as error:
+                hint = "use kdbg decode for pipes and files"
+                raise InputError(f"kdbg browse needs a terminal to read keys from; {hint}") from error
+            os.dup2(terminal, 0)
+            os.close(terminal)
+        make().run()
+    finally:
+        feed.close()
 
 
 def parsed(text: str) -> Filters:
@@ -276,21 +254,16 @@ def follow_file(path: str) -> io.FileIO:
     """Return a stream of what stands in the file, then of what is added; raise `OSError` where it cannot be read."""
     file = io.FileIO(path)
     end, begin = os.pipe()
-    threading.Thread(target=_pump, args=(file, begin), daemon=True).start()
+
+    def pump() -> None:
+        with file, suppress(OSError):  # until nobody reads any more
+            while True:
+                data = file.read(CHUNK)
+                if not data:
+                    time.sleep(AGAIN)
+                write_all(begin, data or b"")
+
+    threading.Thread(target=pump, daemon=True).start()
     stream = io.FileIO(end)
     stream.name = path
     return stream
-
-
-def _pump(file: io.FileIO, pipe: int) -> None:
-    """Write the file into the pipe for as long as somebody reads that."""
-    with file:
-        while True:
-            data = memoryview(file.read(CHUNK) or b"")
-            if not data:
-                time.sleep(AGAIN)
-            try:
-                while data:
-                    data = data[os.write(pipe, data) :]
-            except OSError:
-                return

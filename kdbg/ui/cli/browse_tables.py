@@ -1,27 +1,41 @@
-"""`kdbg browse tables/`: what reads a folder of a pipeline's tables, and jobs over them."""
+"""`kdbg browse tables/`: what reads a folder of a pipeline's tables, and jobs over them.
+
+The exchange that a row is about is read out of its capture, where that still stands at its recorded path.
+"""
 
 from __future__ import annotations
 
 import json
 import pickle
 from array import array
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-from ...errors import InputError
+from ...capture import Capture
+from ...capture.packet import endpoint
+from ...errors import CaptureError, InputError
+from ...exchanges.engine.driver import Drive, seldom_collected
+from ...exchanges.filters.filter_set import Filters
+from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.peers import endpoint as ends
+from ...exchanges.messages.serialization import Packed
+from ...protocol.findings.amounts import count
+from ...views.reading import engine_of, open_any
 from ...views.render.answers import table
 from ...views.render.style import Look
 from ...views.render.values import escape
 from ...views.tables.columns import ABOUT, STATE, TABLES
 from ..tui.contents import Beside, Columns, Original, TableRows
-from ..tui.feed import ExchangeFeed
+from ..tui.feed import ExchangeFeed, Job, Progress, Tell
 from ..tui.index import HALF, LONGEST, NOTHING, WRONG, Batch, BatchBuilder, Start, Who
-from ..tui.processes import Job, Progress, Tell
 from ..tui.spool import SpoolWalk, SpoolWriter
-from .browse_captures import keys_from_terminal
+from .browse_captures import show_screen
+from .packets import write_exchanges
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -70,18 +84,11 @@ class TableFiles:
 
     def __call__(self, spool: int, tell: Tell) -> None:
         """Read it to its end."""
-        writer = SpoolWriter(spool)
-        try:
-            self._read(writer, tell)
-        finally:
-            writer.close()
-
-    def _read(self, writer: SpoolWriter, tell: Tell) -> None:
         from ...scale.query.database import Database
         from ...scale.query.sources import show
 
         rows, names = IndexRows(), list(TABLES["exchanges"])
-        with closing(Database()) as database:
+        with closing(SpoolWriter(spool)) as writer, closing(Database()) as database:
             show(database, self.folder, {"exchanges"})
             ((whole,),) = database.answer("SELECT count(*) FROM exchanges").rows
             waiting: list[tuple[Any, ...]] = []
@@ -124,8 +131,8 @@ class IndexRows(BatchBuilder):
             NOTHING if row["response_bytes"] is None else row["response_bytes"],
             NOTHING if latency is None else latency * 1000,
             flags,
-            self.number_names(_known(row["topics"])),
-            self.number_names(_known(row["groups"])),
+            self.number_names(name for name in row["topics"] or () if name is not None),
+            self.number_names(name for name in row["groups"] or () if name is not None),
             0,
         )
 
@@ -139,10 +146,6 @@ class IndexRows(BatchBuilder):
             None if client_id is None else client_id[:LONGEST],
         )  # fmt: skip
         return self._who[who] if who in self._who else self.number_who(who, who)
-
-
-def _known(names: Sequence[Hashable] | None) -> Iterator[Hashable]:
-    return (name for name in names or () if name is not None)
 
 
 class Condition:
@@ -174,7 +177,6 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
 
     def more(spool: int, start: Start, row: Mapping[str, Any]) -> Iterator[Beside | Original]:
         from ...scale.query.database import Database
-        from .source_exchange import files_of, original
 
         with closing(Database(hide=hide)) as database:
             beside = beside_of(database, folder, row)
@@ -182,9 +184,9 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
             yield original(files_of(database, row), row, beside.rows.get("partitions", ()))
 
     def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[int]]) -> Iterator[str]:
-        from .source_exchange import export as write
-
-        return write(folder, rows_of(spool, start, {number - 1 for one in wanted.values() for number in one}), target)
+        return export_rows(
+            folder, rows_of(spool, start, {number - 1 for one in wanted.values() for number in one}), target
+        )
 
     def numbers(spool: int, start: Start, condition: str, look: Look) -> Iterator[str]:
         from ...scale.query.database import Bounds, Database
@@ -233,7 +235,6 @@ def rows_of(spool: int, start: Start, positions: set[int]) -> list[dict[str, Any
 def beside_of(database: Any, folder: str, row: Mapping[str, Any]) -> Beside:
     """Return what other tables know of the exchange of a row."""
     from ...scale.query.sources import show
-    from .source_exchange import literal
 
     show(database, folder, {*BESIDE, "files"})
     rows: dict[str, list[dict[str, Any]]] = {}
@@ -256,16 +257,100 @@ def listed(columns: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in columns)
 
 
+def original(files: Sequence[str], row: Mapping[str, Any], partitions: Iterable[Mapping[str, Any]] = ()) -> Original:
+    """Return the exchange of a row out of its capture, or why there is none; `partitions` name topics by their ids."""
+    capture = row["capture"]
+    if len(files) > 1:
+        return Original(missing=f"{capture} consists of {count(len(files), 'rotated file')}; use kdbg decode")
+    try:
+        found = _found(files[0] if files else capture, row)
+    except CaptureError as error:
+        return Original(missing=str(error))
+    if found is None:
+        return Original(missing=f"{capture} has changed; it does not contain the exchange")
+    packed = Packed()
+    packed.add(found)
+    numbers, common, data = packed.take()
+    names: dict[UUID, str] = {}
+    for one in partitions:
+        if one.get("topic") and one.get("topic_id"):
+            with suppress(ValueError):
+                names[UUID(one["topic_id"])] = one["topic"]
+    return Original(numbers, common, b"".join(data), names)
+
+
+def files_of(database: Any, row: Mapping[str, Any]) -> list[str]:
+    """Return the files of a row's capture; those of the folder must be shown."""
+    asked = (
+        f"SELECT file FROM files WHERE capture = {literal(row['capture'])} AND file IS NOT NULL ORDER BY first_packet"
+    )
+    return [file for (file,) in database.answer(asked).rows]
+
+
+def literal(value: Any) -> str:
+    """Return a value in SQL."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, datetime):
+        return f"TIMESTAMPTZ '{value.isoformat()}'"
+    return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
+
+
+def _found(path: str, row: Mapping[str, Any]) -> Exchange | None:
+    """Read a connection of a capture up to the exchange of a row; None where that is not in it."""
+    capture = open_any(path)
+    with closing(capture.source):
+        if not isinstance(capture, Capture):
+            raise CaptureError(path, "not a capture")
+        with capture, seldom_collected():
+            both = {row["client"], row["broker"]}
+
+            @cache
+            def fits(flow: bytes) -> bool:
+                return {ends(one) for one in endpoint(flow)} == both
+
+            blocks = ([packet for packet in packets if fits(packet[2])] for packets in capture.blocks())
+            drive = Drive(engine_of(capture, Filters(), None), blocks, lambda: None)
+            return next((one for chunk in drive.chunks() for one in chunk if _is(one, row)), None)
+
+
+def _is(exchange: Exchange, row: Mapping[str, Any]) -> bool:
+    """Return whether an exchange is that of a row."""
+    for name, half in (("request", exchange.request), ("response", exchange.response)):
+        found = (None, None) if half is None else (half.first_packet, half.size)
+        if found != (row[f"{name}_packet"], row[f"{name}_bytes"]):
+            return False
+    return True
+
+
+def export_rows(folder: str, rows: Sequence[Mapping[str, Any]], target: str) -> Iterator[str]:
+    """Write the exchanges of rows, out of their captures, as a capture; yield what to say of it."""
+    from ...scale.query.database import Database
+    from ...scale.query.sources import show
+
+    missing: list[str] = []
+    found: dict[tuple[str, int], list[Exchange]] = {}
+    with closing(Database()) as database:
+        show(database, folder, {"files"})
+        for row in rows:
+            one = original(files_of(database, row), row)
+            exchange = one.exchange()
+            if exchange is None:
+                missing.append(one.missing)
+            else:
+                found.setdefault((row["capture"], exchange.peers.number), []).append(exchange)
+    ordered = enumerate(sorted(found.values(), key=lambda some: some[0].time))
+    numbered = ((exchange, connection) for connection, exchanges in ordered for exchange in exchanges)
+    said = [write_exchanges(target, numbered)] if found else []
+    yield "; ".join([*said, *dict.fromkeys(missing)])
+
+
 def browse(folder: str, look: Look, *, hide: bool, light: bool) -> None:
     """Show the screen over a folder of tables until somebody ends it."""
     check_tables(folder)
     feed = ExchangeFeed(TableFiles(folder), jobs(folder, hide=hide))  # before anything has DuckDB's threads
-    try:
-        keys_from_terminal()
-        with closing(Condition()) as condition:
-            screen(feed, folder, look, condition, light=light).run()
-    finally:
-        feed.close()
+    with closing(Condition()) as condition:
+        show_screen(feed, lambda: screen(feed, folder, look, condition, light=light))
 
 
 def screen(feed: ExchangeFeed, folder: str, look: Look, condition: Condition, *, light: bool = False) -> Any:

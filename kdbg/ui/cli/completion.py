@@ -8,7 +8,7 @@ capture says is offered only where no shell would read more into it than a word.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -62,8 +62,13 @@ def completer(find: Callable[[click.Context, str], Found]) -> Completer:
         from click.shell_completion import CompletionItem
 
         found: list[CompletionItem[str]] = []
+        definitions: AbstractContextManager[Any] = nullcontext()
+        if paths := context.meta.get(DEFINITIONS, ()):
+            from ...library import using_definitions
+
+            definitions = using_definitions(*paths)
         try:
-            with defined(context):
+            with definitions:
                 found += [CompletionItem(value, help=about) for value, about in find(context, typed)
                           if value.startswith(typed) and SAFE.fullmatch(value)]  # fmt: skip
         except Exception:
@@ -71,16 +76,6 @@ def completer(find: Callable[[click.Context, str], Found]) -> Completer:
         return found
 
     return complete
-
-
-def defined(context: click.Context) -> AbstractContextManager[Any]:
-    """Return a context that serves the message definitions that the command line names."""
-    paths = context.meta.get(DEFINITIONS, ())
-    if not paths:
-        return nullcontext()
-    from ...library import using_definitions
-
-    return using_definitions(*paths)
 
 
 @completer
@@ -187,30 +182,6 @@ def sort_names(context: click.Context, typed: str) -> Found:
 
 
 @completer
-def capture_topics(context: click.Context, typed: str) -> Found:
-    """Return the topics that the captures name."""
-    return captured(context, lambda exchange: (topic for rows, _, _ in exchange.outlines() for topic, *_ in rows))
-
-
-@completer
-def capture_groups(context: click.Context, typed: str) -> Found:
-    """Return the consumer groups that the captures name."""
-    return captured(context, lambda exchange: (group for _, groups, _ in exchange.outlines() for group in groups))
-
-
-@completer
-def capture_clients(context: click.Context, typed: str) -> Found:
-    """Return the client ids in the captures."""
-    return captured(context, lambda exchange: [exchange.client_id])
-
-
-@completer
-def capture_connections(context: click.Context, typed: str) -> Found:
-    """Return the numbers of the connections in the captures."""
-    return captured(context, lambda exchange: [str(exchange.peers.number)])
-
-
-@completer
 def value_readers(context: click.Context, typed: str) -> Found:
     """Return the readers of keys and values."""
     from ...payloads.values.readers import READERS
@@ -218,33 +189,45 @@ def value_readers(context: click.Context, typed: str) -> Found:
     return [(name, reader.about) for name, reader in READERS.items()]
 
 
+def capture_values(values: Callable[[Exchange], Iterable[Any]]) -> Completer:
+    """Return a completer of what the captures on the command line hold, in the order of its appearance.
+
+    Only their beginnings are read; pipes and folders are left out, and so is what looks like an option.
+    """
+
+    @completer
+    def complete(context: click.Context, typed: str) -> Found:
+        from io import BytesIO
+        from itertools import islice
+        from pathlib import Path
+
+        from ...library import read_capture
+
+        found: dict[str, None] = {}
+        for file in map(Path, words(context, "files", "sources", "captures")):
+            if not file.is_file():
+                continue
+            with file.open("rb") as opened:
+                beginning = BytesIO(opened.read(MOST_BYTES))
+            try:
+                for exchange in islice(read_capture(beginning), MOST_EXCHANGES):
+                    texts = [one for one in values(exchange) if isinstance(one, str) and not one.startswith("-")]
+                    found.update(dict.fromkeys(texts))
+            except Exception:  # cut off where reading ended, or no capture: what was found before is good
+                continue
+        return [(value, None) for value in found]
+
+    return complete
+
+
 FILTER_VALUES: dict[str, Completer] = {
     "api": api_names,
-    "client_id": capture_clients,
-    "topic": capture_topics,
-    "group": capture_groups,
-    "connection": capture_connections,
+    "client_id": capture_values(lambda exchange: [exchange.client_id]),
+    "topic": capture_values(lambda exchange: (topic for rows, _, _ in exchange.outlines() for topic, *_ in rows)),
+    "group": capture_values(lambda exchange: (group for _, groups, _ in exchange.outlines() for group in groups)),
+    "connection": capture_values(lambda exchange: [str(exchange.peers.number)]),
 }
 """What completes the values of filters, by the filters' names; a filter that is not here completes nothing."""
-
-
-def captured(context: click.Context, values: Callable[[Exchange], Iterable[Any]]) -> Found:
-    """Return what the captures that the command line names hold, in the order of their appearance."""
-    found: dict[str, None] = {}
-    for file in files_given(context):
-        try:
-            for exchange in first_exchanges(file):
-                found.update(dict.fromkeys(filter(is_value, values(exchange))))
-        except Exception:  # cut off where reading ended, or no capture: what was found before is good
-            continue
-    return [(value, None) for value in found]
-
-
-def files_given(context: click.Context) -> list[str]:
-    """Return the files that stand on the command line; pipes and folders are none."""
-    from pathlib import Path
-
-    return [name for name in words(context, "files", "sources", "captures") if Path(name).is_file()]
 
 
 def words(context: click.Context, *names: str) -> list[str]:
@@ -254,23 +237,6 @@ def words(context: click.Context, *names: str) -> list[str]:
     """
     given: Any = next((context.params[name] for name in names if context.params.get(name)), ())
     return context.args or ([given] if isinstance(given, str) else list(given))
-
-
-def first_exchanges(file: str) -> Iterator[Exchange]:
-    """Yield the exchanges of a capture's beginning."""
-    from io import BytesIO
-    from itertools import islice
-
-    from ...library import read_capture
-
-    with open(file, "rb") as opened:  # noqa: PTH123
-        beginning = BytesIO(opened.read(MOST_BYTES))
-    yield from islice(read_capture(beginning), MOST_EXCHANGES)
-
-
-def is_value(word: Any) -> bool:
-    """Return whether captured text can be offered as a value: what looks like an option cannot."""
-    return isinstance(word, str) and not word.startswith("-")
 
 
 def dashed(name: str) -> str:

@@ -14,13 +14,11 @@ from .options import (
     input_options,
     jobs_option,
     latency_option,
-    look_options,
-    meanings_option,
     merge_option,
+    message_look_options,
     reader_options,
     take_view_readers,
     tree_options,
-    values_option,
     view_option,
 )
 from .output import heading, is_live, take_look, writing
@@ -39,9 +37,7 @@ FEW = 3
 @files_argument()
 @view_option("tree")
 @filter_options
-@look_options
-@values_option
-@meanings_option
+@message_look_options
 @reader_options
 @tree_options()
 @jobs_option
@@ -83,7 +79,7 @@ def command(
     shape, wanted = take_look(options, format, read), take_filters(options)
     timed = latency or (wanted.timed and format != "summary")
     with ExitStack() as stack:
-        joined = stack.enter_context(joins(log)) if log else None
+        joined = stack.enter_context(open_logs(log)) if log else ()
         live = any(is_live(file) for file in files)
         writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs == 1))
         runner = Runner(wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format))
@@ -91,9 +87,16 @@ def command(
     return runner.status
 
 
-def write_files(files: Sequence[str], runner: Runner, output: ExchangeOutput, joins: Joins | None = None) -> None:
-    """Write what is in files, each under its name where there are several; close with counts, and with a hint."""
-    writer, view = runner.writer, output.view
+def write_files(files: Sequence[str], runner: Runner, output: ExchangeOutput, joins: Sequence[Join] = ()) -> None:
+    """Write what is in files, each under its name where there are several; close with counts, and with a hint.
+
+    `joins` add to exchanges the lines of logs that speak of them.
+    """
+    from ...protocol.findings.amounts import count
+
+    def join(exchange: Exchange) -> None:
+        for one in joins:
+            one.join(exchange)
 
     for file in runner.open(files):
         with file:
@@ -102,38 +105,31 @@ def write_files(files: Sequence[str], runner: Runner, output: ExchangeOutput, jo
                 from .segment import SegmentOutput
 
                 segment = SegmentOutput(runner, file.disk, output)
-            if file.several and not view.data:
-                writer.write(heading(output.look, file.path))
+            if file.several and not output.view.data:
+                runner.writer.write(heading(output.look, file.path))
             if segment is not None:
                 runner.disk_files += 1
                 segment.write()
                 continue
             output.headed = runner.files > 1 and not file.several
-            hear = joins.join if joins is not None else None
-            with runner.drive(file, hear=hear, attempts=output.attempts(), counted=True) as drive:
-                output.write(file, drive, here=joins is not None or runner.timed)
+            with runner.drive(file, hear=join if joins else None, attempts=output.attempts(), counted=True) as drive:
+                output.write(file, drive, here=bool(joins) or runner.timed)
     if runner.has_read:
-        runner.close(runner.closing(*other_parts(runner, joins)))
-    hint(files, runner, output)
+        more: list[str] = []
+        if runner.disk_files:
+            from .segment import closing
 
-
-def other_parts(runner: Runner, joins: Joins | None) -> list[str]:
-    """Return the parts of the closing line on files of a broker's disk, and on logs."""
-    joined = joins.parts() if joins is not None else []
-    if not runner.disk_files:
-        return joined
-    from .segment import closing
-
-    return [*closing(runner.counts), *joined]
-
-
-def hint(files: Sequence[str], runner: Runner, output: ExchangeOutput) -> None:
-    """Say what to look at, where much was shown on a terminal and little went wrong."""
+            more = closing(runner.counts)
+        for one in joins:
+            one.finish()
+        if joins:
+            lines = count(sum(one.lines for one in joins), "log line")
+            more.append(f"{sum(one.joined for one in joins):,} of {lines} matched")
+        runner.close(runner.closing(*more))
     wrong, shown = runner.counts["wrong"], runner.counts["shown"]
-    if wrong and shown > wrong:
+    if wrong and shown > wrong:  # much was shown on a terminal: say what to look at
         import shlex
 
-        from ...protocol.findings.amounts import count
         from ...views.render.values import escape
         from ...views.render.views import VIEWS
 
@@ -142,29 +138,8 @@ def hint(files: Sequence[str], runner: Runner, output: ExchangeOutput) -> None:
         runner.writer.say(f"{count(wrong, 'exchange')} with errors: kdbg decode {escape(names)} --errors{same}")
 
 
-class Joins:
-    """The logs that are joined to captures."""
-
-    def __init__(self, joins: Sequence[Join]) -> None:
-        self.joins = joins
-
-    def join(self, exchange: Exchange) -> None:
-        """Add to an exchange the lines of all logs that speak of it."""
-        for one in self.joins:
-            one.join(exchange)
-
-    def parts(self) -> list[str]:
-        """Return the parts of a closing line: how many protocol lines there are, how many found their exchange."""
-        from ...protocol.findings.amounts import count
-
-        for one in self.joins:
-            one.finish()
-        lines, joined = (sum(counts) for counts in zip(*((one.lines, one.joined) for one in self.joins), strict=True))
-        return [f"{joined:,} of {count(lines, 'log line')} matched"]
-
-
 @contextmanager
-def joins(names: Sequence[str]) -> Iterator[Joins]:
+def open_logs(names: Sequence[str]) -> Iterator[list[Join]]:
     """Make a context with the logs of these names, open; raise `CaptureError` for one without protocol lines."""
     from ...analysis.logs.join import Join
     from ...analysis.logs.log import ApplicationLog, has_lines
@@ -179,4 +154,4 @@ def joins(names: Sequence[str]) -> Iterator[Joins]:
             if not has_lines(source):
                 raise CaptureError(name, "no protocol lines of a client or broker", "see kdbg guide logs")
             found.append(Join(name if len(names) > 1 else "", ApplicationLog(source).blocks()))
-        yield Joins(found)
+        yield found

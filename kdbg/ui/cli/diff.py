@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .filters import filter_options, take_filters
-from .options import choice_option, input_options, look_options, values_option
+from .options import choice_option, input_options, value_look_options
 from .output import Writer, take_look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...analysis.compare.captures import Profile
-    from ...exchanges.filters.filter_set import Filters
     from ...exchanges.messages.exchange import Exchange
     from ...views.render.style import Look
+    from .runner import Runner
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
 @click.option("--ids", is_flag=True, help="Include ids, times and checksums in the comparison of two exchanges.")
 @click.option("--all", "every", is_flag=True, help="Show identical rows of two captures as well.")
 @choice_option("table", "json", help="Set the output format: text tables, or JSON Lines.")
-@look_options
-@values_option
+@value_look_options
 @input_options
 def command(
     a: str, b: str, where_a: str | None, where_b: str | None, ids: bool, every: bool, format: str, **options: Any
@@ -54,10 +52,14 @@ def command(
     kdbg diff all.pcap all.pcap --where-a 'client_id == "mine"' --where-b 'client_id == "theirs"'
     """
     from ...views.reading import numbered
+    from .runner import Runner
 
     look = take_look(options)
     look = look if sys.stdout.isatty() else replace(look, long_lines=True)
-    sides = [Side(a, one_side(options, where_a)), Side(b, one_side(options, where_b))]
+    both, sides = options.get("where"), list[tuple[str, Runner]]()
+    for name, where in ((a, where_a), (b, where_b)):
+        expression = f"({both}) && ({where})" if both and where else where or both
+        sides.append((name, Runner(take_filters({**options, "where": expression}), Writer())))
     single = [numbered(name) is not None for name in (a, b)]
     if single[0] is not single[1]:
         raise click.UsageError(f"{b if single[0] else a}: no exchange number; add #N to both files, or to neither")
@@ -66,79 +68,56 @@ def command(
     text = (
         diff_exchanges(sides, look, format, ids=ids) if single[0] else diff_captures(sides, look, format, every=every)
     )
+    writer = sides[0][1].writer
     if text is not None:
-        sides[0].runner.writer.write(text)
-        sides[0].runner.writer.flush()
-    return max(side.runner.status for side in sides)
+        writer.write(text)
+        writer.flush()
+    return max(runner.status for _, runner in sides)
 
 
-def one_side(options: dict[str, Any], where: str | None) -> Filters:
-    """Return the filters of one side: those of both, and its own expression."""
-    both = options.get("where")
-    expression = f"({both}) && ({where})" if both and where else where or both
-    return take_filters({**options, "where": expression})
-
-
-class Side:
-    """One of the two that are compared: a file, a folder or a glob, of which some exchanges count."""
-
-    def __init__(self, name: str, filters: Filters) -> None:
-        from .runner import Runner
-
-        self.name, self.runner = name, Runner(filters, Writer())
-
-    def exchange(self) -> Exchange | None:
-        """Return the one that is wanted; raise `InputError` where the capture has none of that number."""
-        from ...errors import InputError
-
-        found: Exchange | None = None
-        for file in self.runner.open([self.name]):
-            with file, self.runner.drive(file) as drive:
-                found = next(iter(drive), None)
-                if found is None:
-                    raise InputError(f"{file.name}: no such exchange; the filters match {drive.seen:,}")
-        return found
-
-    def profile(self) -> Profile | None:
-        """Return all that there are, added up by meaning; None where nothing could be read."""
-        from ...analysis.compare.captures import Profile
-
-        profile = Profile()
-        for file in self.runner.open([self.name]):
-            with file, self.runner.drive(file) as drive:
-                for exchange in drive:
-                    profile.add(exchange)
-        self.runner.close()
-        return profile if self.runner.has_read else None
-
-
-def diff_exchanges(sides: Sequence[Side], look: Look, format: str, *, ids: bool) -> str | bytes | None:
-    """Return what two exchanges differ in; None where one cannot be read."""
+def diff_exchanges(sides: Sequence[tuple[str, Runner]], look: Look, format: str, *, ids: bool) -> str | bytes | None:
+    """Return what two exchanges differ in; None where one cannot be read. Raise `InputError` where there is none."""
     from ...analysis.compare.messages import compare
+    from ...errors import InputError
     from ...views.reading import numbered
     from ...views.render import comparison
 
-    a, b = (side.exchange() for side in sides)
-    if a is None or b is None:
+    exchanges: list[Exchange] = []
+    for name, runner in sides:
+        for file in runner.open([name]):
+            with file, runner.drive(file) as drive:
+                exchange = next(iter(drive), None)
+                if exchange is None:
+                    raise InputError(f"{file.name}: no such exchange; the filters match {drive.seen:,}")
+                exchanges.append(exchange)
+    if len(exchanges) != 2:
         return None
-    found = compare(a, b, ids=ids, secrets=look.show_secrets, values=not look.hide_values)
+    found = compare(*exchanges, ids=ids, secrets=look.show_secrets, values=not look.hide_values)
     if format == "json":
         return b"".join(map(comparison.json_difference, found.differences))
-    files = [(numbered(side.name) or (side.name,))[0] for side in sides]
-    heads = [comparison.heading(*side, look) for side in zip("AB", files, (a, b), strict=True)]
+    files = [(numbered(name) or (name,))[0] for name, _ in sides]
+    heads = [comparison.heading(*side, look) for side in zip("AB", files, exchanges, strict=True)]
     return "".join(heads) + comparison.exchanges(found, look)
 
 
-def diff_captures(sides: Sequence[Side], look: Look, format: str, *, every: bool) -> str | bytes | None:
+def diff_captures(sides: Sequence[tuple[str, Runner]], look: Look, format: str, *, every: bool) -> str | bytes | None:
     """Return what two captures differ in, with `every` what is the same, too; None where one cannot be read."""
-    from ...analysis.compare.captures import rows
+    from ...analysis.compare.captures import Profile, rows
     from ...views.render import comparison
 
-    a, b = (side.profile() for side in sides)
-    if a is None or b is None:
+    profiles: list[tuple[str, Profile]] = []
+    for name, runner in sides:
+        profile = Profile()
+        for file in runner.open([name]):
+            with file, runner.drive(file) as drive:
+                for exchange in drive:
+                    profile.add(exchange)
+        runner.close()
+        profiles.append((name, profile))
+    if not all(runner.has_read for _, runner in sides):
         return None
-    found = list(rows(a, b))
+    found = list(rows(*(profile for _, profile in profiles)))
     if format == "json":
         return b"".join(comparison.json_rows(found))
     shown = [row for row in found if every or not row.same]
-    return comparison.captures(shown, look, [(sides[0].name, a), (sides[1].name, b)], len(found) - len(shown))
+    return comparison.captures(shown, look, profiles, len(found) - len(shown))

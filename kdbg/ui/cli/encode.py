@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -55,7 +55,8 @@ def command(api: str, version: int | None, direction: Direction | None, body: st
         if api == "-" and sys.stdin.isatty():
             raise click.UsageError("nothing to encode: give an API, or pipe exchanges to stdin")
         return exchanges(api, size, format)
-    write_out([shown(one(api, version, direction or "request", body, header), size, format)])
+    data = encoded(one(api, version, direction or "request", body, header), size, format)
+    write_out([data, b"" if format == "raw" else b"\n"])
     return 0
 
 
@@ -86,30 +87,25 @@ def exchanges(source: str, size: bool, format: str) -> int:
     reencoder = Reencoder(lambda problem: click.echo(f"kdbg: {problem}", err=True))
     try:
         for halves in reencoder.lines(lines(source)):
-            writer.write(dump({direction: word(data, size, format) for direction, data in halves.items()}))
+            texts: dict[str, str | None] = {}
+            for side, data in halves.items():
+                texts[side] = None if data is None else encoded(data, size, format).decode()
+            writer.write(dump(texts))
     finally:
         writer.flush()
     reencoder.close()
     return 1 if reencoder.refused else 0
 
 
-def word(data: bytes | None, size: bool, format: str) -> str | None:
-    """Return the bytes as a string for JSON; None for None."""
-    return None if data is None else shown(data, size, format).decode().removesuffix("\n")
-
-
-def shown(data: bytes, size: bool, format: str) -> bytes:
+def encoded(data: bytes, size: bool, format: str) -> bytes:
     """Return the bytes in the format that the user wants, behind their size where `size` is set."""
     import base64
 
     if size:
         data = len(data).to_bytes(4, "big") + data
-    writers: dict[str, Callable[[bytes], bytes]] = {
-        "hex": lambda data: data.hex().encode() + b"\n",
-        "base64": lambda data: base64.b64encode(data) + b"\n",
-        "raw": lambda data: data,
-    }
-    return writers[format](data)
+    if format == "hex":
+        return data.hex().encode()
+    return base64.b64encode(data) if format == "base64" else data
 
 
 def text(given: str) -> bytes:

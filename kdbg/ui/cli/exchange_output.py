@@ -42,8 +42,9 @@ class ExchangeOutput:
 
     def write(self, file: OpenFile, drive: Drive, *, here: bool = True) -> None:
         """Write the exchanges of a capture; `here`: not in several processes, whatever `jobs` says."""
-        engine = drive.engine
-        render = self.view.exchange(self.look, engine.names_then)
+        engine, names = drive.engine, drive.engine.names_then
+        render = self.view.exchange(self.look, names)
+        pool: PoolSink | None = None
         # what has no bytes, where it was seen and what packets told cannot be handed on
         here = (
             here
@@ -52,32 +53,31 @@ class ExchangeOutput:
             or not isinstance(file.capture, Capture)
             or isinstance(file.capture, Merged)
         )
-        sink = self._sink(render, engine.names_then, here=here)
+        if not here:
+            from .pool_sink import PoolSink  # which one process does without
+
+            pool = PoolSink(self.runner, self.jobs, self.texts, render, names)
         try:
             for chunk in drive.chunks():
                 self._head(chunk, render)
-                sink.add(chunk)
+                if pool is not None:
+                    pool.add(chunk)
+                else:
+                    self.show(chunk, render, names)
                 self.runner.hand_on(chunk)
                 if engine.findings:
-                    sink.wait()
+                    if pool is not None:
+                        pool.wait()
                     self.runner.tell(engine, file.name)
-            sink.wait()
+            if pool is not None:
+                pool.wait()
             self._head([], render)
         finally:
-            sink.close()
-
-    def _sink(self, render: ExchangeView, names: NamesThen, *, here: bool) -> InlineSink | PoolSink:
-        if here:
-            return InlineSink(self, render, names)
-        from .pool_sink import PoolSink  # which one process does without
-
-        return PoolSink(self.runner, self.jobs, self.texts, render, names)
+            if pool is not None:
+                pool.close()
 
     def attempts(self) -> Callable[[Sequence[Attempts]], None] | None:
-        """Return what shows who asked for connections in vain; None where that is not shown, but said.
-
-        It is shown where all there is is shown. A line of JSON is an exchange, unless what TCP tells was asked for.
-        """
+        """Return what shows connections that were asked for in vain; None where not all is shown, and they are said."""
         runner, show = self.runner, self.view.attempts
         chosen = runner.filters.asks or runner.given.limit is not None or (self.view.data and not runner.timed)
         return None if chosen or show is None else lambda found: self.writer.write(show(found, self.look))
@@ -89,6 +89,15 @@ class ExchangeOutput:
             if exchanges and hasattr(render, "begin"):
                 render.begin(exchanges[0].time)  # before there are copies of it, which see later ones alone
             self.writer.write(self.view.header(self.look, exchanges[0].time if exchanges else None))
+
+    def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> None:
+        """Write exchanges: together, but few, which may be large, one by one; their texts are not held."""
+        found, writer = self.texts(exchanges, render, names), self.writer
+        if not hasattr(render, "pieces") and (writer.live or len(exchanges) >= FEW):
+            writer.write_all(list(found))
+            return
+        for piece in found:
+            writer.write(piece)
 
     def texts(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
         """Yield the texts of exchanges, long ones in pieces, and count what is odd in them."""
@@ -108,28 +117,6 @@ class ExchangeOutput:
             if not exchange.is_sound(shallow=shallow):  # behind the view, which may have proved it
                 for finding in exchange.all_findings(shallow=shallow):
                     runner.findings.note(finding)
-
-
-class InlineSink:
-    """Shows exchanges in this process; `names` are those that `render` has of topic ids."""
-
-    def __init__(self, output: ExchangeOutput, render: ExchangeView, names: NamesThen) -> None:
-        self._output, self._render, self._names = output, render, names
-
-    def add(self, exchanges: list[Exchange]) -> None:
-        """Show exchanges: together, but few, which may be large, one by one; their texts are not held."""
-        texts, writer = self._output.texts(exchanges, self._render, self._names), self._output.writer
-        if not hasattr(self._render, "pieces") and (writer.live or len(exchanges) >= FEW):
-            writer.write_all(list(texts))
-            return
-        for piece in texts:
-            writer.write(piece)
-
-    def wait(self) -> None:
-        """Do nothing: all is shown."""
-
-    def close(self) -> None:
-        """Do nothing: nothing is held."""
 
 
 def depth_of(format: str) -> Depth:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import InputError
 from ...views.render.views import view
 from .completion import api_names, api_versions, finding_kinds
-from .options import input_options, look_options, values_option, view_option
+from .options import input_options, value_look_options, view_option
 from .output import Writer, look, without_values
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ class NumbersToo(click.Command):
     is_flag=True,
     help="Describe each field (-v does the same unless --api is given).",
 )
-@look_options
-@values_option
+@value_look_options
 @input_options
 @click.pass_context
 def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, version: int | None,
@@ -117,16 +116,21 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
         raise click.UsageError("--version requires --api")
     known, named = api_or_structure(api, grammars.api) if api is not None else (None, None)
     told = Hints(known, version, direction, not no_header)
-    given = _given(bytes_given)
+    raw, bare = _given(bytes_given)
     shape, writer = without_values(look(color, full, show_secrets, meanings), hide_values), Writer()
     kind = Kind.named(bytes_given[0]) if len(bytes_given) == 1 and api is None and told == Hints() else None
     if kind is not None:
         return _finding(kind, format, color)
-    value = as_number(given.bare.text) if given.bare is not None and api is None and told == Hints() else None
-    if value is not None:
-        clean = _number(value, format, shape, writer)
-    else:
-        clean = _bytes(given, told, named, format, shape, writer)
+    value = as_number(bare.text) if bare is not None and api is None and told == Hints() else None
+    if value is None:
+        clean = _bytes(raw, bare, told, named, format, shape, writer)
+    else:  # as an INT32 that was read from the wire
+        from ...views.render.jsonlines import dump
+        from ...views.render.numbers import number_facts, number_text
+
+        what, advice, clean = number_facts(value)
+        notes = [what, *filter(None, [advice])]
+        writer.write(dump({"number": value, "notes": notes}) if view(format).data else number_text(value, shape)[0])
     writer.flush()
     return 0 if clean else 1
 
@@ -149,54 +153,35 @@ def _finding(kind: Kind, format: str, color: str) -> int:
     return 0
 
 
-class PastedInput(NamedTuple):
-    """What the user gave: as it came, and as text, without what stands around it, if it may be some."""
-
-    raw: str | bytes
-    bare: Bare | None
-
-
-def _given(words: tuple[str, ...]) -> PastedInput:
-    """Return the words of the command line joined, or the content of the file or pipe that they name."""
+def _given(words: tuple[str, ...]) -> tuple[str | bytes, Bare | None]:
+    """Return the given words, or a file or pipe, as it came; if that may be text, also without what surrounds it."""
     from ...analysis.pasted.hex_text import text_of
     from ...analysis.pasted.search import Bare
-
-    raw: str | bytes
-    if not words or words == ("-",):
-        raw = _limited(sys.stdin.buffer.read(MOST + 1), "stdin")
-    elif len(words) == 1 and words[0].startswith("@"):
-        raw = _file(words[0][1:])
-    else:
-        raw = " ".join(words)
-    text = text_of(raw) if len(raw) < MOST_TEXT else None
-    return PastedInput(raw, Bare(text) if text is not None else None)
-
-
-def _file(name: str) -> bytes:
-    try:
-        with Path(name).open("rb") as file:
-            data = file.read(MOST + 1)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{name!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    from ...payloads.segments import named_kind
-
-    kind = named_kind(name, data)
-    if kind is not None:
-        raise InputError(f"{name!r} is a {kind.title}; use kdbg decode")
-    return _limited(data, name)
-
-
-def _limited(data: bytes, name: str) -> bytes:
-    """Return the bytes. Raise `InputError` if they are a capture, or more than any message has."""
     from ...views.reading import CAPTURES
 
-    if data.startswith(CAPTURES):
+    raw: str | bytes = " ".join(words)
+    name = "stdin"
+    if not words or words == ("-",):
+        raw = sys.stdin.buffer.read(MOST + 1)
+    elif len(words) == 1 and words[0].startswith("@"):
+        name = words[0][1:]
+        try:
+            with Path(name).open("rb") as file:
+                raw = file.read(MOST + 1)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{name!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        from ...payloads.segments import named_kind
+
+        kind = named_kind(name, raw)
+        if kind is not None:
+            raise InputError(f"{name!r} is a {kind.title}; use kdbg decode")
+    if isinstance(raw, bytes) and raw.startswith(CAPTURES):
         raise InputError(f"{name!r} is a capture; use kdbg decode")
-    if len(data) > MOST:
-        raise InputError(
-            f"{name!r} is larger than {MOST >> 20} MiB, the limit of explain; use kdbg decode for captures"
-        )
-    return data
+    if isinstance(raw, bytes) and len(raw) > MOST:
+        limit = f"{MOST >> 20} MiB, the limit of explain"
+        raise InputError(f"{name!r} is larger than {limit}; use kdbg decode for captures")
+    text = text_of(raw) if len(raw) < MOST_TEXT else None
+    return raw, Bare(text) if text is not None else None
 
 
 def as_number(text: str) -> int | None:
@@ -212,17 +197,6 @@ def as_number(text: str) -> int | None:
     if (found[2][0] == "0" and len(found[2]) > 1) or value >= 1 << 31:
         return None
     return value if len(found[2]) % 2 or not looks_like(bytes.fromhex(found[2])) else None
-
-
-def _number(value: int, format: str, look: Look, writer: Writer) -> bool:
-    """Explain a number as an INT32 that was read from the wire."""
-    from ...views.render.jsonlines import dump
-    from ...views.render.numbers import number_facts, number_text
-
-    what, advice, clean = number_facts(value)
-    notes = [what, *filter(None, [advice])]
-    writer.write(dump({"number": value, "notes": notes}) if view(format).data else number_text(value, look)[0])
-    return clean
 
 
 def _statements(said: Sequence[Statement], format: str, look: Look, writer: Writer) -> bool:
@@ -260,19 +234,21 @@ def _without_lines(text: str, format: str, look: Look, writer: Writer) -> tuple[
     return left, "\n".join(line for number, line in enumerate(lines, 1) if number in said)
 
 
-def _bytes(given: PastedInput, told: Hints, named: Structure | None, format: str, look: Look, writer: Writer) -> bool:
+def _bytes(
+    raw: str | bytes, bare: Bare | None, told: Hints, named: Structure | None, format: str, look: Look, writer: Writer
+) -> bool:
     """Explain the exchanges, the bytes and the phrases in what was given; raise `InputError` where there are none."""
     from ...analysis.pasted.hex_text import NoBytes
     from ...analysis.pasted.search import takes_of
     from ...views.render.explanation import alone
     from ...views.render.phrases import statements, unrecognised
 
-    bare, shown, told_lines = given.bare, False, ""
+    shown, told_lines = False, ""
     if bare is not None:
         bare.text, told_lines = _without_lines(bare.text, format, look, writer)
         shown = bool(told_lines)
     try:
-        takes = takes_of(given.raw if bare is None else bare)
+        takes = takes_of(raw if bare is None else bare)
     except InputError as error:
         said = statements(bare.text) if bare is not None else []
         said += [one for one in statements(told_lines) if one.error] if shown else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, time
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,7 +16,7 @@ from ...exchanges.filters.filter_set import Filters
 from ...exchanges.filters.table import FILTERS
 
 if TYPE_CHECKING:
-    from ...exchanges.filters.filter_set import FilterTally, Unmatched
+    from ...exchanges.filters.filter_set import FilterTally
 
 Command = Callable[..., Any]
 Moment: TypeAlias = float | time
@@ -30,11 +31,15 @@ MOST, LONGEST = 8, 60
 
 def moment(text: str) -> Moment:
     """Parse a point in time."""
-    found = next((moment for read in READERS if (moment := read(text)) is not None), None)
-    if found is None:
-        problem = f"invalid time {text!r}; use 12:30:01.5, 2026-11-21T12:30:01.5, or seconds since 1970"
-        raise click.BadParameter(problem)
-    return found
+    number = _seconds(text)
+    if number is not None:
+        return number
+    with suppress(ValueError, OverflowError):
+        when = datetime.fromisoformat(text)
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    with suppress(ValueError):
+        return time.fromisoformat(text)
+    raise click.BadParameter(f"invalid time {text!r}; use 12:30:01.5, 2026-11-21T12:30:01.5, or seconds since 1970")
 
 
 def milliseconds(value: str) -> float:
@@ -56,24 +61,6 @@ def _seconds(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) and 0 <= number < LAST else None
-
-
-def _date(text: str) -> float | None:
-    try:
-        when = datetime.fromisoformat(text)
-        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
-
-
-def _time_of_day(text: str) -> time | None:
-    try:
-        return time.fromisoformat(text)
-    except ValueError:
-        return None
-
-
-READERS: tuple[Callable[[str], Moment | None], ...] = (_seconds, _date, _time_of_day)
 
 
 class WordOption(click.Option):
@@ -118,25 +105,42 @@ TYPES: dict[ValueForm, dict[str, Any]] = {
 """How click takes each form of value."""
 
 
-def filter_options(command: Command) -> Command:
-    """Give a command an option for every filter: --api, --client-id, --topic and all others."""
-    return _with(FILTERS, command)
+def _complete(name: str, context: click.Context, parameter: click.Parameter, typed: str) -> list[Any]:
+    """Offer what the captures on the command line have for a filter, or what its type offers."""
+    from .completion import FILTER_VALUES  # which only shells ask for
+
+    found = FILTER_VALUES.get(name)
+    if found is not None:
+        return found(context, parameter, typed)
+    return parameter.type.shell_complete(context, parameter, typed)
 
 
-def row_filter_options(command: Command) -> Command:
-    """Give it all but --limit, which is for the rows of its answers."""
-    return _with({name: one for name, one in FILTERS.items() if name != "limit"}, command)
+def _with(filters: dict[str, Filter], command: Command) -> Command:
+    """Give a command the options of filters."""
+    for name, one in reversed(filters.items()):
+        takes = TYPES[one.form]
+        if one.words:
+            takes = {"cls": WordOption, "type": flag_or_word(one.words)}
+        if one.form in (ValueForm.NUMBERS, ValueForm.COUNT):
+            takes = takes | {
+                "type": click.IntRange(one.within[0], one.within[-1] if one.within[-1] < 1 << 62 else None)
+            }
+        metavar = f"[={'|'.join(one.words)}]" if one.words else one.metavar
+        takes = takes | {"metavar": metavar, "help": one.help, "shell_complete": partial(_complete, name)}
+        command = click.option(option_name(name), **takes)(command)
+    return command
 
 
-def connection_filter_options(command: Command) -> Command:
-    """Give it those that choose connections as a whole: what is judged from a part of a connection may be wrong."""
-    chosen = {name: one for name, one in FILTERS.items() if one.reads is Reads.NOTHING and name != "limit"}
-    return _with(chosen, command)
-
-
-def archive_filter_options(command: Command) -> Command:
-    """Give it those that mean something over archives, in which connections and exchanges have no numbers."""
-    return _with({name: one for name, one in FILTERS.items() if one.archives}, command)
+filter_options = partial(_with, FILTERS)
+"""Gives a command an option for every filter: --api, --client-id, --topic and all others."""
+row_filter_options = partial(_with, {name: one for name, one in FILTERS.items() if name != "limit"})
+"""Gives it all but --limit, which is for the rows of its answers."""
+connection_filter_options = partial(
+    _with, {name: one for name, one in FILTERS.items() if one.reads is Reads.NOTHING and name != "limit"}
+)
+"""Gives it those that choose connections as a whole: what is judged from a part of a connection may be wrong."""
+archive_filter_options = partial(_with, {name: one for name, one in FILTERS.items() if one.archives})
+"""Gives it those that mean something over archives, in which connections and exchanges have no numbers."""
 
 
 def take_filters(options: dict[str, Any]) -> Filters:
@@ -147,13 +151,6 @@ def take_filters(options: dict[str, Any]) -> Filters:
         from ...capture.keylog import KeyLog
 
         KeyLog().use(filters.tls_keys, live=True)  # one that cannot be read is refused at once
-    return filters
-
-
-def take_archive_filters(options: dict[str, Any]) -> Filters:
-    """Take them for archives; an expression that asks for numbers of exchanges or connections is refused as well."""
-    filters = take_filters(options)
-    filters.refuse_numbers()
     return filters
 
 
@@ -182,41 +179,14 @@ def folder_of_tables(
 
 def unmatched_lines(seen: FilterTally) -> Iterator[str]:
     """Yield a line for each value that nothing fitted, which offers what there was."""
-    return map(_unmatched, seen.unmatched())
-
-
-def _unmatched(one: Unmatched) -> str:
     from ...views.render.values import cut, escape
 
-    if FILTERS[one.filter].form is ValueForm.EXPRESSION:
-        return f"{option_name(one.filter)}: no exchange matches"
-    values = [cut(escape(str(value)), LONGEST) for value in one.there[:MOST]]
-    more = f" and {len(one.there) - MOST:,} more" if len(one.there) > MOST else ""
-    meant = f"; did you mean {values[0]}?" if one.near is not None else ""
-    there = f"the captures contain {', '.join(values)}{more}" if values else "the captures contain none"
-    return f"{option_name(one.filter)} {escape(one.value)}: no match{meant or ';'} {there}"
-
-
-def _complete(name: str, context: click.Context, parameter: click.Parameter, typed: str) -> list[Any]:
-    """Offer what the captures on the command line have for a filter, or what its type offers."""
-    from .completion import FILTER_VALUES  # which only shells ask for
-
-    found = FILTER_VALUES.get(name)
-    if found is not None:
-        return found(context, parameter, typed)
-    return parameter.type.shell_complete(context, parameter, typed)
-
-
-def _with(filters: dict[str, Filter], command: Command) -> Command:
-    for name, one in reversed(filters.items()):
-        takes = TYPES[one.form]
-        if one.words:
-            takes = {"cls": WordOption, "type": flag_or_word(one.words)}
-        if one.form in (ValueForm.NUMBERS, ValueForm.COUNT):
-            takes = takes | {
-                "type": click.IntRange(one.within[0], one.within[-1] if one.within[-1] < 1 << 62 else None)
-            }
-        metavar = f"[={'|'.join(one.words)}]" if one.words else one.metavar
-        takes = takes | {"metavar": metavar, "help": one.help, "shell_complete": partial(_complete, name)}
-        command = click.option(option_name(name), **takes)(command)
-    return command
+    for one in seen.unmatched():
+        if FILTERS[one.filter].form is ValueForm.EXPRESSION:
+            yield f"{option_name(one.filter)}: no exchange matches"
+            continue
+        values = [cut(escape(str(value)), LONGEST) for value in one.there[:MOST]]
+        more = f" and {len(one.there) - MOST:,} more" if len(one.there) > MOST else ""
+        meant = f"; did you mean {values[0]}?" if one.near is not None else ""
+        there = f"the captures contain {', '.join(values)}{more}" if values else "the captures contain none"
+        yield f"{option_name(one.filter)} {escape(one.value)}: no match{meant or ';'} {there}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -14,11 +14,14 @@ from .options import color_option, definitions_option, format_option
 from .output import look, write_out
 
 if TYPE_CHECKING:
-    from ...protocol.definitions import Declared, MessageDefinition
+    from ...protocol.definitions import Declared
     from ...protocol.wire import Api
     from ...protocol.wire.language.payload import Payload
     from ...views.render.grammar import Sheet
     from ...views.render.style import Look
+
+NOTATION, TYPES = ("notation", "bnf", "optional"), ("types", "type")
+"""What the pages on the signs of the BNF, and on all types, are asked for by."""
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -76,43 +79,64 @@ def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, ve
         raise click.UsageError("an API is missing; list them with kdbg apis")
     if source is not None and (version is None or api is None):
         raise click.UsageError("--source requires --version")
-    status = 0
-    shape, json = look(color, True, False), format == "json"
+    asked = SchemaRequest(version, diff, direction, look(color, True, False), format == "json")
     if source is not None and api is not None and version is not None:
         write_out([sources(api, version, direction, source)])
     elif compatible:
-        verdict, status = check_compatible(names, shape, json)
-        write_out([verdict])
+        return check_compatible(names, asked)
     elif files:
-        write_out(defined(files, version, diff, direction, shape, json))
+        write_out(defined(files, asked))
     else:
-        write_out(pieces(api, version, diff, direction, shape, json))
-    return status
+        write_out(texts(api, asked))
+    return 0
 
 
-def pieces(
-    api: str | None, version: int | None, diff: tuple[int, int] | None, direction: str | None, look: Look, json: bool
-) -> Iterator[str | bytes]:
-    """Yield what is printed, piece by piece."""
+class SchemaRequest(NamedTuple):
+    """What is asked of a schema: one version, or two compared; a direction, None for both; and how it is printed."""
+
+    version: int | None
+    diff: tuple[int, int] | None
+    direction: str | None
+    look: Look
+    json: bool
+
+
+def texts(api: str | None, asked: SchemaRequest) -> Iterator[str | bytes]:
+    """Yield what is printed of an API, a payload, a type or a special page; None is the list of all APIs."""
     from ...protocol.grammars import plain
+    from ...protocol.grammars.payloads import payloads
+    from ...views.render import typetext
     from ...views.render.grammar import special_sheets
-    from .apis import listing
+    from ...views.render.grammar_versions import payload_listing, payload_object
+    from ...views.render.jsonlines import dump
+    from .reference import listing
 
+    look, json = asked.look, asked.json
     if api is None:
         yield from listing(look, json)
         if not json:
-            yield ("\n`kdbg grammar NAME` describes one of them; also `frame`, `header`, `records`, `payloads`,\n")
+            yield "\n`kdbg grammar NAME` describes one of them; also `frame`, `header`, `records`, `payloads`,\n"
             yield "`types` and `notation`.\n"
-    elif plain(api) == "payloads":
-        yield from every_payload(look, json)
+        return
+    word, found = plain(api), typetext.type_named(api)
+    if word == "payloads" and json:
+        yield from (dump(payload_object(one)) for one in payloads())
+    elif word == "payloads":
+        yield from payload_listing(look)
+        yield "\n`kdbg grammar NAME` describes one of them.\n"
     elif special := special_sheets(api):
-        yield from of_special(api, special, version, diff, direction, look, json)
-    elif (pages := wordy(api, look, json)) is not None:
-        if version is not None or diff or direction:
+        yield from special_texts(api, special, asked)
+    elif found is not None or word in NOTATION or word in TYPES:
+        if asked.version is not None or asked.diff or asked.direction:
             raise click.UsageError(f"{api} has neither versions nor directions")
-        yield from pages
+        if word in NOTATION:
+            yield dump(typetext.notation_object()) if json else typetext.notation_page(look)
+        elif word in TYPES:
+            yield from map(dump, map(typetext.type_object, typetext.types())) if json else [typetext.type_listing(look)]
+        elif found is not None:
+            yield dump(typetext.type_object(found)) if json else typetext.type_page(found, look)
     else:
-        yield from grammar_texts(api_or_payload(api), version, diff, direction, look, json)
+        yield from grammar_texts(api_or_payload(api), asked)
 
 
 def sources(name: str, version: int, direction: str | None, reading: str) -> str:
@@ -131,27 +155,7 @@ def sources(name: str, version: int, direction: str | None, reading: str) -> str
     return "\n".join(source_of(found, version, side, reading) for side in sides)
 
 
-def wordy(name: str, look: Look, json: bool) -> list[str | bytes] | None:
-    """Return the pages on types and on the signs of the BNF; None for any other name."""
-    from ...protocol.grammars import plain
-    from ...views.render import typetext
-    from ...views.render.jsonlines import dump
-
-    word = plain(name)
-    if word in ("notation", "bnf", "optional"):
-        return [dump(typetext.notation_object()) if json else typetext.notation_page(look)]
-    if word in ("types", "type"):
-        return [*map(dump, map(typetext.type_object, typetext.types()))] if json else [typetext.type_listing(look)]
-    found = typetext.type_named(name)
-    if found is None:
-        return None
-    return [dump(typetext.type_object(found)) if json else typetext.type_page(found, look)]
-
-
-def defined(
-    files: tuple[str, ...], version: int | None, diff: tuple[int, int] | None, direction: str | None, look: Look,
-    json: bool,
-) -> Iterator[str | bytes]:  # fmt: skip
+def defined(files: tuple[str, ...], asked: SchemaRequest) -> Iterator[str | bytes]:
     """Yield what message definitions define, piece by piece: APIs first, like kdbg's own, then other messages.
 
     Without a version or two to compare, all versions of the other messages come. Raise `InputError` where no version of
@@ -167,30 +171,35 @@ def defined(
     if not things:
         raise InputError(f"{', '.join(files)}: nothing to print, as validVersions is none")
     for i, thing in enumerate(things):
-        yield b"" if json or not i else "\n"
-        yield from grammar_texts(thing, version, diff, direction, look, json)
+        yield b"" if asked.json or not i else "\n"
+        yield from grammar_texts(thing, asked)
 
 
-def grammar_texts(
-    thing: Api | Payload | Declared, version: int | None, diff: tuple[int, int] | None, direction: str | None,
-    look: Look, json: bool,
-) -> Iterator[str | bytes]:  # fmt: skip
+def grammar_texts(thing: Api | Payload | Declared, asked: SchemaRequest) -> Iterator[str | bytes]:
     """Yield an API, a payload or another message: two versions compared, one version, or a summary.
 
     In place of a summary, a message that is neither API nor payload has all of its versions printed.
     """
     from ...protocol.definitions import Declared
+    from ...protocol.wire.language import DIRECTIONS
+    from ...protocol.wire.language.payload import Payload
+    from ...views.render import grammar_versions as versions
+    from ...views.render.jsonlines import dump
 
-    if diff:
-        old, new = ([sheet for sheet in sheets_of(thing, v, direction) if not sheet.guide] for v in diff)
-        yield from compared(old, new, look, json)
-    elif version is not None:
-        yield from printed(sheets_of(thing, version, direction), look, json)
+    look, json, direction = asked.look, asked.json, asked.direction
+    if asked.diff:
+        old, new = ([sheet for sheet in sheets_of(thing, v, direction) if not sheet.guide] for v in asked.diff)
+        yield from compared(old, new, asked)
+    elif asked.version is not None:
+        yield from printed(sheets_of(thing, asked.version, direction), asked)
     elif isinstance(thing, Declared):
-        sheets = [sheet for number in thing.versions for sheet in sheets_of(thing, number, direction)]
-        yield from printed(sheets, look, json)
+        yield from printed([one for number in thing.versions for one in sheets_of(thing, number, direction)], asked)
+    elif isinstance(thing, Payload):
+        yield dump(versions.payload_overview_object(thing)) if json else versions.payload_overview(thing, look)
     else:
-        yield summary(thing, direction, look, json)
+        last = thing.versions[-1]
+        sides = [side for side in DIRECTIONS if direction in (None, side) and thing.reads(side, last)]
+        yield dump(versions.overview_object(thing, sides)) if json else versions.overview(thing, sides, look)
 
 
 def sheets_of(thing: Api | Payload | Declared, version: int, direction: str | None) -> list[Sheet]:
@@ -207,48 +216,17 @@ def sheets_of(thing: Api | Payload | Declared, version: int, direction: str | No
     return [sheet for sheet in message_sheets(thing, version) if direction in (None, sheet.direction)]
 
 
-def summary(thing: Api | Payload, direction: str | None, look: Look, json: bool) -> str | bytes:
-    """Return the overview of an API or payload: what it is for, and what each version changed."""
-    from ...protocol.wire.language import DIRECTIONS
-    from ...protocol.wire.language.payload import Payload
-    from ...views.render import grammar_versions as versions
-    from ...views.render.jsonlines import dump
-
-    if isinstance(thing, Payload):
-        return dump(versions.payload_overview_object(thing)) if json else versions.payload_overview(thing, look)
-    directions = [side for side in DIRECTIONS if direction in (None, side) and thing.reads(side, thing.versions[-1])]
-    if json:
-        return dump(versions.overview_object(thing, directions))
-    return versions.overview(thing, directions, look)
-
-
-def every_payload(look: Look, json: bool) -> Iterator[str | bytes]:
-    """Yield the list of payloads, or with `json` an object a line."""
-    from ...protocol.grammars.payloads import payloads
-    from ...views.render.grammar_versions import payload_listing, payload_object
-    from ...views.render.jsonlines import dump
-
-    if json:
-        yield from (dump(payload_object(found)) for found in payloads())
-        return
-    yield from payload_listing(look)
-    yield "\n`kdbg grammar NAME` describes one of them.\n"
-
-
-def printed(sheets: list[Sheet], look: Look, json: bool) -> Iterator[str | bytes]:
+def printed(sheets: list[Sheet], asked: SchemaRequest) -> Iterator[str | bytes]:
     """Yield whole grammars, with a blank line between them."""
     from ...views.render.grammar import sheet_object, sheet_text
     from ...views.render.jsonlines import dump
 
     for i, sheet in enumerate(sheets):
-        yield dump(sheet_object(sheet)) if json else "\n" * (i > 0) + sheet_text(sheet, look)
+        yield dump(sheet_object(sheet)) if asked.json else "\n" * (i > 0) + sheet_text(sheet, asked.look)
 
 
-def compared(old: list[Sheet], new: list[Sheet], look: Look, json: bool) -> Iterator[str | bytes]:
-    """Yield the differences of two versions, request and response each.
-
-    Raise `UsageError` where they have no side in common.
-    """
+def compared(old: list[Sheet], new: list[Sheet], asked: SchemaRequest) -> Iterator[str | bytes]:
+    """Yield the differences of two versions, side by side; raise `UsageError` where they have no side in common."""
     from ...views.render.grammar_versions import diff_object, diff_text
     from ...views.render.jsonlines import dump
 
@@ -256,51 +234,40 @@ def compared(old: list[Sheet], new: list[Sheet], look: Look, json: bool) -> Iter
     if not pairs:
         raise click.UsageError("the two have no field in common")
     for i, pair in enumerate(pairs):
-        yield dump(diff_object(*pair)) if json else "\n" * (i > 0) + diff_text(*pair, look)
+        yield dump(diff_object(*pair)) if asked.json else "\n" * (i > 0) + diff_text(*pair, asked.look)
 
 
-def of_special(
-    name: str, sheets: list[Sheet], version: int | None, diff: tuple[int, int] | None, direction: str | None,
-    look: Look, json: bool,
-) -> Iterator[str | bytes]:  # fmt: skip
-    """Yield what is asked of headers or record sets: one version, all, or two compared."""
-    if diff:
-        old, new = (chosen(name, sheets, number, direction) for number in diff)
-        yield from compared(old, new, look, json)
+def special_texts(name: str, sheets: list[Sheet], asked: SchemaRequest) -> Iterator[str | bytes]:
+    """Yield headers or record sets: one version, all, or two compared; raise `InputError` where there is none."""
+
+    def of(version: int | None) -> list[Sheet]:
+        side = asked.direction
+        found = [s for s in sheets if version in (None, s.version) and side in (None, s.direction or side)]
+        if not found:
+            known = ", ".join(dict.fromkeys(str(sheet.version) for sheet in sheets))
+            raise InputError(f"no {name} of version {version}; known versions: {known}")
+        return found
+
+    if asked.diff:
+        old, new = map(of, asked.diff)
+        yield from compared(old, new, asked)
     else:
-        yield from printed(chosen(name, sheets, version, direction), look, json)
+        yield from printed(of(asked.version), asked)
 
 
-def chosen(name: str, sheets: list[Sheet], version: int | None, direction: str | None) -> list[Sheet]:
-    """Return the sheets of a version and a direction, None being any. Raise `InputError` where there is none."""
-    found = [s for s in sheets if version in (None, s.version) and direction in (None, s.direction or direction)]
-    if not found:
-        known = ", ".join(dict.fromkeys(str(sheet.version) for sheet in sheets))
-        raise InputError(f"no {name} of version {version}; known versions: {known}")
-    return found
+def check_compatible(files: tuple[str, ...], asked: SchemaRequest) -> int:
+    """Compare definition files, oldest first, and print the outcome; return 1 where a rule is broken."""
+    from pathlib import Path
 
-
-def check_compatible(files: tuple[str, ...], look: Look, json: bool) -> tuple[str | bytes, int]:
-    """Compare definition files, oldest first; return what is printed, and the exit status: 1 where a rule is broken."""
+    from ...library import read_definitions
     from ...protocol.definitions.compatible import history
     from ...views.render.grammar_versions import comparison_object, history_text
     from ...views.render.jsonlines import dump
 
     if len(files) < 2:
         raise click.UsageError("--compatible requires two or more definition files, oldest first")
-    found = history([the_one(path) for path in files])
-    status = UNDECODED if any(comparison.broken for comparison in found) else 0
-    if json:
-        return b"".join(dump(comparison_object(comparison)) for comparison in found), status
-    return history_text(found, look), status
-
-
-def the_one(path: str) -> MessageDefinition:
-    """Return the first definition in a file. Raise `InputError` for a folder."""
-    from pathlib import Path
-
-    from ...library import read_definitions
-
-    if Path(path).is_dir():
+    for path in filter(lambda path: Path(path).is_dir(), files):
         raise InputError(f"{path}: a folder; --compatible requires definition files")
-    return read_definitions(path)[0]
+    found = history([read_definitions(path)[0] for path in files])
+    write_out(map(dump, map(comparison_object, found)) if asked.json else [history_text(found, asked.look)])
+    return UNDECODED if any(comparison.broken for comparison in found) else 0

@@ -34,28 +34,20 @@ def command(topic: str | None, section: str | None, raw: bool, color: str) -> No
     kdbg guide findings trailing-bytes
     kdbg guide capturing --raw > capturing.md
     """
-    if topic is None:
-        show(listing(), raw, color)
-    else:
-        show(wanted(topic, section), raw, color)
-
-
-def listing() -> str:
-    """Return the groups of topics, as Markdown."""
     from ..guide import groups
 
+    if topic is not None:
+        show(wanted(topic, section), raw, color)
+        return
     parts = ["# kdbg guide TOPIC\n"]
     for group, topics in groups().items():
         lines = [f"- `{name}`: {about}\n" for name, about in topics.items()]
         parts.append(f"## {group}\n\n{''.join(lines)}")
-    return "\n".join(parts)
+    show("\n".join(parts), raw, color)
 
 
 def wanted(topic: str, heading: str | None) -> str:
-    """Return a topic's text, or that of one of its sections; a finding's kind alone is a section of `findings`.
-
-    Raises `InputError`, with what was probably meant, for a name that nothing has.
-    """
+    """Return a topic's text, or a section's, or that on a finding's kind; raise `InputError` for an unknown name."""
     from ...protocol.findings import Kind
     from .. import guide
 

@@ -1,4 +1,4 @@
-"""The files that a command reads, those named, in folders, or matched by globs; and how far the reading is.
+"""The files that a command reads, those named, in folders, or matched by globs; how far the reading is; what it counts.
 
 How far it is stands on a line of stderr that is drawn over again, where stderr is a terminal. The line never gets in
 the way: the cursor is left at its beginning, so that whatever is printed next, by whomever, overwrites it, and what
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
@@ -19,6 +20,8 @@ from ...capture import Capture
 from ...capture.source import Source, find
 from ...errors import CaptureError
 from ...exchanges.filters.filter_set import Filters
+from ...exchanges.messages.exchange import Exchange
+from ...protocol.findings import Finding, Kind
 from ...protocol.findings.amounts import count
 from ...views.reading import chosen, numbered
 from .output import Writer, say
@@ -31,6 +34,8 @@ EVERY = 0.2
 """Seconds between two drawings, at least."""
 NEVER = float("inf")
 ERASE = "\r\x1b[2K"
+LOST = {"dropped": "dropped by the kernel", "unread": "not shown"}
+"""What is said of packets that captures lack, by what `Capture.lost` calls them."""
 
 
 class InputFiles:
@@ -45,7 +50,7 @@ class InputFiles:
     def __init__(self, names: Sequence[str]) -> None:
         self.files, self.refused = [], []
         self._brought: set[str] = set()
-        self._passed_over: list[str] = []
+        self.skipped: list[str] = []
         for name in names:
             try:
                 found = find(name)
@@ -60,12 +65,8 @@ class InputFiles:
     def pass_over(self, file: str, error: CaptureError) -> bool:
         """Take note that a file cannot be read; return whether that is no more than a note, as nobody named it."""
         if file in self._brought:
-            self._passed_over.append(f"{file}: {error.problem}")
+            self.skipped.append(f"{file}: {error.problem}")
         return file in self._brought
-
-    def passed_over(self) -> str:
-        """Return which files were passed over and why, in a line; "" for none."""
-        return passed_over(self._passed_over)
 
 
 def passed_over(files: Sequence[str]) -> str:
@@ -111,7 +112,7 @@ def read_captures(
                     found.refused.append(error)
             finally:
                 progress.end()
-    for line in (*map(str, found.refused), found.passed_over()):
+    for line in (*map(str, found.refused), passed_over(found.skipped)):
         if line:
             say(line)
     return names, not found.refused
@@ -271,3 +272,54 @@ def until_interrupted(blocks: Iterator[Any], interrupt: Callable[[], None]) -> I
         interrupt()
     finally:
         hear(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+class FindingCounts(Counter[str]):
+    """Counts findings by kind."""
+
+    def note(self, finding: Finding) -> None:
+        """Count a finding."""
+        self[finding.kind] += 1
+
+    def take(self, exchanges: Sequence[Exchange]) -> None:
+        """Count what is odd in exchanges, read no further than for that."""
+        for exchange in exchanges:
+            for finding in findings_of(exchange):
+                self.note(finding)
+
+
+def findings_of(exchange: Exchange) -> Sequence[Finding]:
+    """Return what is odd in an exchange; its messages are read no further than for that."""
+    if exchange.is_sound(shallow=True) or (not exchange.findings and exchange.facts() is not None):
+        return ()
+    return exchange.all_findings(shallow=True)
+
+
+def finding_parts(kinds: Counter[str]) -> list[str]:
+    """Return the parts of a closing line on findings: requests without a response, then all others by their kinds."""
+    others = +kinds
+    unanswered = others.pop(Kind.NO_RESPONSE, 0)
+    ordered = sorted(others.items(), key=lambda found: (-found[1], str(found[0])))
+    listed = ", ".join(f"{kind} {many:,}" for kind, many in ordered)
+    return [
+        count(unanswered, "missing response"),
+        count(others.total(), "finding") + (f" ({listed})" if listed else ""),
+    ]
+
+
+def closing_parts(
+    counts: Counter[str], kinds: Counter[str], captures: int, more: Sequence[str] = (), selected: str = "shown"
+) -> list[str]:
+    """Return the parts of a closing line on what was read, `more` of other things than captures, shown and found.
+
+    `selected` is the word for exchanges that the filters select.
+    """
+    read = ["packet", "line"] if counts["packets"] and counts["lines"] else ["line" if counts["lines"] else "packet"]
+    parts = [count(counts[noun + "s"], noun) for noun in (*read, "connection", "exchange") if captures]
+    parts += more
+    if counts["shown"] < counts["exchanges"] + counts["pieces"]:
+        parts.append(f"{counts['shown']:,} {selected}")
+    parts += finding_parts(kinds)[not captures :]
+    if counts["others"]:
+        parts.append(f"{count(counts['others'], 'connection')} not decoded")
+    return parts + [f"{count(counts[noun], 'packet')} {lost}" for noun, lost in LOST.items() if counts[noun]]

@@ -19,10 +19,11 @@ import orjson
 from ...analysis.diagnosis import Case, diagnose
 from ...analysis.ledgers import Ledgers
 from ...capture.packet import endpoint
-from ...exchanges.engine.driver import Drive, Pairing
+from ...exchanges.engine.driver import Pairing
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
-from ...protocol.findings import Severity
+from ...exchanges.messages.peers import Peers
+from ...protocol.findings import Finding, Severity
 from ...views.render.diagnosis import CaseView, case_line
 from ...views.render.style import Look
 from .output import Writer, heading, writer_for
@@ -34,61 +35,50 @@ def ledger_runner(files: Sequence[str], filters: Filters) -> Runner:
     return Runner(filters, writer_for(files), fails=False)
 
 
-class LedgerDrive:
-    """Drives a capture through an engine into `ledgers`."""
-
-    def __init__(self, runner: Runner, drive: Drive) -> None:
-        self.ledgers: Ledgers = Ledgers(drive.engine.names_then)
-        self._runner, self._drive = runner, drive
-
-    def chunks(self) -> Iterator[list[Exchange]]:
-        """Yield the exchanges, as they come, once the ledgers have them."""
-        for chunk in self._drive.chunks():
-            self.ledgers.take(chunk)
-            self._take_findings()
-            yield chunk
-        self._take_findings()
-
-    def _take_findings(self) -> None:
-        """Take what belongs to no exchange away from the engine: it is told as part of a judgement, or not at all."""
-        found = self._drive.engine.findings
-        self.ledgers.left_over(found)
-        for _, finding in found:
-            self._runner.findings.note(finding)
-        found.clear()
-
-
 @contextmanager
-def drive_ledgers(runner: Runner, file: OpenFile) -> Iterator[LedgerDrive]:
-    """Make a context with what drives a capture into ledgers, which see the packets before the engine does."""
+def drive_ledgers(runner: Runner, file: OpenFile) -> Iterator[tuple[Ledgers, Iterator[list[Exchange]]]]:
+    """Make a context with ledgers, and the exchanges that are read into them, which come once the ledgers have them.
+
+    The ledgers see the packets before the engine does.
+    """
     ports = runner.filters.port
-    driven: LedgerDrive
+    ledgers: Ledgers
 
     def through(engine: Pairing, blocks: Blocks) -> Blocks:
         for packets in blocks:
-            driven.ledgers.packets(
-                [one for one in packets if not ports.isdisjoint(ports_of(one))] if ports else packets
-            )
+            seen = packets
+            if ports:
+                seen = [one for one in packets if any(port in ports for _, port in endpoint(one[2]))]
+            ledgers.packets(seen)
             yield packets
 
+    def take_findings(found: list[tuple[Peers, Finding]]) -> None:
+        """Take what belongs to no exchange away from the engine: it is told as part of a judgement, or not at all."""
+        ledgers.left_over(found)
+        for _, finding in found:
+            runner.findings.note(finding)
+        found.clear()
+
     with runner.drive(file, through=through) as drive:
-        driven = LedgerDrive(runner, drive)
-        yield driven
+        ledgers = Ledgers(drive.engine.names_then)
+
+        def chunks() -> Iterator[list[Exchange]]:
+            for chunk in drive.chunks():
+                ledgers.take(chunk)
+                take_findings(drive.engine.findings)
+                yield chunk
+            take_findings(drive.engine.findings)
+
+        yield ledgers, chunks()
     runner.progress.hide()
 
 
 def read_ledgers(runner: Runner, file: OpenFile) -> Ledgers:
     """Read a capture; return its ledgers."""
-    with drive_ledgers(runner, file) as driven:
-        for _ in driven.chunks():
+    with drive_ledgers(runner, file) as (ledgers, chunks):
+        for _ in chunks:
             pass
-    return driven.ledgers
-
-
-def ports_of(packet: Any) -> tuple[int, int]:
-    """Return the ports of a packet's ends."""
-    (_, source), (_, target) = endpoint(packet[2])
-    return source, target
+    return ledgers
 
 
 class LedgerOutput:
@@ -151,21 +141,13 @@ class CauseWriter:
                 self.writer.write(line)
         return any(case.severity is not Severity.NOTE for case in cases)
 
-    def news(self, ledgers: Ledgers, file: str) -> bool:
-        """Write the causes above a note that were not written before; return whether there are any."""
+    def news(self, ledgers: Ledgers) -> None:
+        """Write the causes above a note that were not written before."""
         self.found = diagnose(ledgers)
-        new = [case for case in self.found if case.severity is not Severity.NOTE and self._is_new(case)]
-        for case in new:
-            if self.format == "json":
-                self.writer.write(case_line(case))
-            else:
-                for line in CaseView(self.look, file).one(case):
-                    self.writer.write(line)
-        return bool(new)
-
-    def _is_new(self, case: Case) -> bool:
-        key = (case.code, case.who.client_id, case.who.topic, case.who.group, case.who.transactional_id)
-        if key in self._told:
-            return False
-        self._told.add(key)
-        return True
+        for case in self.found:
+            key = (case.code, case.who.client_id, case.who.topic, case.who.group, case.who.transactional_id)
+            if case.severity is Severity.NOTE or key in self._told:
+                continue
+            self._told.add(key)
+            for line in [case_line(case)] if self.format == "json" else CaseView(self.look, "").one(case):
+                self.writer.write(line)

@@ -16,15 +16,15 @@ from ...exchanges.messages.exchange import Exchange
 from ...live.holds import Hand, channel
 from ...live.socket_processes import Owners
 from ...views.render.style import Look
-from ..tui.feed import ExchangeFeed
+from ..tui.feed import Causes, ExchangeFeed, Job, Note, Progress, Tell
 from ..tui.index import Batch, Start
-from ..tui.processes import Causes, Job, Note, Progress, Tell
 from ..tui.spool import SpoolWalk, SpoolWriter
 from . import browse_captures
-from .browse_captures import WIDEST, IndexReader, index_runner, keys_from_terminal, parsed
+from .browse_captures import WIDEST, IndexReader, parsed, show_screen
 from .live_stream import LiveStream, ProcessFilter
+from .output import Writer
 from .relay import FaultMarks
-from .runner import Blocks, ignore
+from .runner import Blocks, Runner, ignore
 
 __all__ = ["Hand", "Live", "channel", "screen", "show"]
 KEPT = 500_000
@@ -61,7 +61,8 @@ class Live:
                     missing = lost
                     report(Progress(*capture.source.extent()))
 
-        writer, runner = SpoolWriter(spool), index_runner(self.filters, report, live=True)
+        writer = SpoolWriter(spool)
+        runner = Runner(self.filters, Writer(live=True), say=lambda text: report(Note(text)))
         marks = FaultMarks(self.marks, runner.say) if self.marks is not None else None
         processes = ProcessFilter(self.owners, runner.say) if self.owners is not None else None
         stream = LiveStream(runner, self.name, processes=processes)
@@ -86,10 +87,8 @@ def show(source: Live, look: Look, light: bool, hand: Hand | None = None) -> Non
     if source.marks is not None:
         os.close(source.marks)
     try:
-        keys_from_terminal()
-        screen(feed, source.name, look, light=light, hand=hand).run()
+        show_screen(feed, lambda: screen(feed, source.name, look, light=light, hand=hand))
     finally:
-        feed.close()
         if hand is not None:
             hand.close()
 
@@ -97,8 +96,7 @@ def show(source: Live, look: Look, light: bool, hand: Hand | None = None) -> Non
 def screen(feed: ExchangeFeed, name: str, look: Look, *, light: bool = False, hand: Hand | None = None) -> Any:
     """Return the screen over a feed of something live: a proxy where there is a hand, else what is watched."""
     from ..tui.app import Browser
-    from ..tui.intercept import Intercepting
-    from ..tui.interception import Interception
+    from ..tui.intercept import Intercepting, Interception
 
     look = Look(
         width=WIDEST, full=False, show_secrets=look.show_secrets, local=look.local, hide_values=look.hide_values
@@ -117,15 +115,16 @@ def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[
     """Write exchanges, told by their numbers, as a capture; yield what to say of it."""
     from .packets import write_exchanges
 
-    yield write_exchanges(target, _marked(spool, start, {one for numbers in wanted.values() for one in numbers}))
+    left = {one for numbers in wanted.values() for one in numbers}
 
+    def marked() -> Iterator[tuple[Exchange, int]]:
+        """Yield the exchanges, each with the number of its connection."""
+        for chunk in SpoolWalk(spool, start):
+            for exchange in chunk.exchanges:
+                if exchange.number in left:
+                    left.discard(exchange.number)
+                    yield exchange, exchange.peers.number
+            if not left:
+                return
 
-def _marked(spool: int, start: Start, left: set[int]) -> Iterator[tuple[Exchange, int]]:
-    """Yield the exchanges of these numbers, each with the number of its connection."""
-    for chunk in SpoolWalk(spool, start):
-        for exchange in chunk.exchanges:
-            if exchange.number in left:
-                left.discard(exchange.number)
-                yield exchange, exchange.peers.number
-        if not left:
-            return
+    yield write_exchanges(target, marked())

@@ -1,7 +1,7 @@
 """A stream of packets that is read while it comes: what `kdbg watch`, the proxy and their screens have in common.
 
     stream = LiveStream(runner, "lo", stop)
-    stream.show(file, output)          # until the stream ends; returns the exit status
+    stream.watch(pipe, lambda file: stream.write(file, output))   # until it ends; returns the exit status
 
 The stream is a pcap or pcapng file without an end, such as `live.outflow` writes into a pipe. Exchanges are shown as
 `kdbg decode -` shows them, as soon as they are complete; one of which more might come, a short time later, by the clock
@@ -28,8 +28,7 @@ from ...protocol.findings.amounts import count
 from ...streams.tcp.connection import Connection
 from ...views.render.values import escape
 from . import INTERRUPTED, drop_output
-from .counts import LOST
-from .outlets import totals
+from .inputs import LOST
 from .runner import Blocks, OpenFile, Runner, Through
 
 if TYPE_CHECKING:
@@ -49,19 +48,13 @@ AGAIN = 3
 ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
-def hold_signals() -> None:
-    """Have Ctrl-C and SIGTERM wait until `LiveStream.signals` hears them, or `hear_signals` is called.
+def hear_signals(*, hold: bool = False) -> None:
+    """Have Ctrl-C and SIGTERM wait no longer; or `hold` them, until `LiveStream.signals` hears them.
 
     Whoever reads that a proxy listens may press Ctrl-C at once, while this process is still importing.
     """
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-
-
-def hear_signals() -> None:
-    """Have Ctrl-C and SIGTERM wait no longer."""
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        signal.pthread_sigmask(signal.SIG_BLOCK if hold else signal.SIG_UNBLOCK, ENDING)
 
 
 class LiveStream:
@@ -82,10 +75,6 @@ class LiveStream:
         self.runner, self.name, self.stop, self.processes = runner, name, stop, processes
         self._stopped = False
         self._lost, self._lost_told = Lost(), -SELDOM
-
-    def show(self, stream: BinaryIO, output: ExchangeOutput) -> int:
-        """Show the exchanges of all of the stream; return the exit status."""
-        return self.watch(stream, lambda file: self.write(file, output))
 
     def write(self, file: OpenFile, output: ExchangeOutput) -> None:
         """Show the exchanges of the stream, once it is open."""
@@ -130,7 +119,7 @@ class LiveStream:
             file,
             blocks=partial(self._blocks, file.capture),
             through=through,
-            met=self._met,
+            met=self.processes.met if self.processes is not None else None,
             wants=self.processes.wants if self.processes is not None and self.processes.owners.narrowed else None,
             hear=hear,
             attempts=output.attempts() if output is not None else None,
@@ -144,26 +133,17 @@ class LiveStream:
             yield packets
             if engine.findings:
                 runner.tell(engine, self.name)
-            self._tell_lost(capture.lost)
-            for outlet in runner.outlets:
-                outlet.tick(totals(capture, engine), idle=not packets)
+            lost = capture.lost
+            if lost is not None and lost != self._lost and monotonic() - self._lost_told >= SELDOM:
+                for noun, missing in lost._asdict().items():
+                    if more := missing - self._lost._asdict()[noun]:
+                        what = f"{count(more, 'packet')} {LOST[noun]}"
+                        runner.say(f"{self.name}: {what}: they arrived faster than kdbg processed them")
+                self._lost, self._lost_told = lost, monotonic()
+            if runner.outlet is not None:
+                runner.outlet.tick(idle=not packets)
             if self.processes is not None:
                 self.processes.look(idle=not packets)
-
-    def _met(self, connection: Connection, client: int | None) -> None:
-        """Find the processes of a connection, once it proves to be Kafka."""
-        if self.processes is not None and client is not None:
-            self.processes.met(connection, client)
-
-    def _tell_lost(self, lost: Lost | None) -> None:
-        """Say how many more packets are missing, but not too often."""
-        if lost is None or lost == self._lost or monotonic() - self._lost_told < SELDOM:
-            return
-        for noun, missing in lost._asdict().items():
-            if more := missing - self._lost._asdict()[noun]:
-                what = f"{count(more, 'packet')} {LOST[noun]}"
-                self.runner.say(f"{self.name}: {what}: they arrived faster than kdbg processed them")
-        self._lost, self._lost_told = lost, monotonic()
 
     @contextmanager
     def signals(self) -> Iterator[None]:
@@ -202,8 +182,10 @@ class ProcessFilter:
         self._found: dict[int, tuple[Process | None, Process | None] | None] = {}
         self._waiting: list[tuple[Connection, int, int]] = []
 
-    def met(self, connection: Connection, client: int) -> None:
-        """Take notice of a connection that is Kafka; `client` is 0 if its initiator sends the requests, else 1."""
+    def met(self, connection: Connection, client: int | None) -> None:
+        """Take notice of a connection once it is Kafka; `client` is 0 if its initiator sends the requests, else 1."""
+        if client is None:
+            return
         while len(self._found) >= MOST:
             del self._found[next(iter(self._found))]
         self._found[connection.number] = None
@@ -223,7 +205,12 @@ class ProcessFilter:
             found = self.owners.find(ends[0], ends[1]), self.owners.find(ends[1], ends[0])
             if any(found):
                 self._found[connection.number] = found
-                said = [f"{endpoint(end)}{owner_text(owner)}" for end, owner in zip(ends, found, strict=True)]
+                from ...live.socket_processes import process_text
+
+                said = [
+                    endpoint(end) + ("" if owner is None else f" {escape(process_text(owner))}")
+                    for end, owner in zip(ends, found, strict=True)
+                ]
                 self.say(f"c{connection.number}: {said[0]} → {said[1]}")
             elif tries > 1:
                 self._waiting.append((connection, client, tries - 1))
@@ -238,10 +225,3 @@ class ProcessFilter:
     def wants(self, exchange: Exchange) -> bool:
         """Return whether an exchange is one of the processes that are wanted."""
         return not self.owners.narrowed or self._found.get(exchange.peers.number) is not None
-
-
-def owner_text(owner: Process | None) -> str:
-    """Return who has an end of a connection."""
-    from ...live.socket_processes import process_text
-
-    return "" if owner is None else f" {escape(process_text(owner))}"

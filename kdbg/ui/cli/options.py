@@ -126,6 +126,8 @@ look_options: Final = all_of(
 )
 values_option: Final = click.option("--hide-values", is_flag=True, help=HELP["hide-values"])
 meanings_option: Final = click.option("--explain-fields", "meanings", is_flag=True, help=HELP["explain-fields"])
+value_look_options: Final = all_of(look_options, values_option)
+message_look_options: Final = all_of(value_look_options, meanings_option)
 raw_option: Final = click.option(
     "--raw", is_flag=True, help="Leave text unescaped in CSV, also where a spreadsheet would treat it as a formula."
 )
@@ -169,7 +171,7 @@ TREE_OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--local", {"is_flag": True, "help": "Show local time instead of UTC (JSON and field values stay in UTC)."}),
     ("--no-pager", {"is_flag": True, "help": "Print long output without a pager."}),
 )  # fmt: skip
-"""The options of trees, times and the pager, with what click says of each: see `output.on_screen`."""
+"""The options of trees, times and the pager, with what click says of each: see `output.take_look`."""
 
 
 def tree_options(*without: str) -> Callable[[Command], Command]:
@@ -262,20 +264,20 @@ reader_options: Final = all_of(
 
 
 def take_readers(options: dict[str, Any]) -> ReadBytes | None:
-    """Take the readers out of what a command was given; None where none was.
-
-    Raises `InputError` for what is no reader, for a schema that cannot be read, and where a package is missing.
-    """
+    """Take the readers out of what a command was given, None for none; raise `InputError` for one that cannot be."""
     given = {name: options.pop(name) for name in NAMES}
     if not any(given.values()):
         return None
     from ...payloads.schemas import TopicSchemas
     from ...payloads.values.chosen import ReaderChoice
+    from ...payloads.values.readers import READERS
 
     choices = [choice("value", text) for text in given["value"]] + [choice("key", text) for text in given["key_as"]]
     schemas = [schema for text in given["schema"] for schema in for_topics(text)]
     found = TopicSchemas(schemas, registry(given["registry"], given["registry_config"]))
-    check(choices, found)
+    for one in choices:
+        if READERS[one.reader].schema and not found.topics and not found.has_ids:
+            raise InputError(f"{one.reader} needs a schema; use --schema TOPIC=FILE, or --registry URL|DIR")
     return ReaderChoice(choices, found)
 
 
@@ -342,12 +344,3 @@ def registry(place: str | None, config: str | None) -> Ids | None:
     if not Path(place).exists():
         raise InputError(f"{place}: not a file, folder or URL")
     return SchemaDump(Path(place))
-
-
-def check(choices: list[Choice], schemas: Any) -> None:
-    """Raise `InputError` for a reader that needs a schema where neither a schema nor a registry was named."""
-    from ...payloads.values.readers import READERS
-
-    for one in choices:
-        if READERS[one.reader].schema and not schemas.topics and not schemas.has_ids:
-            raise InputError(f"{one.reader} needs a schema; use --schema TOPIC=FILE, or --registry URL|DIR")

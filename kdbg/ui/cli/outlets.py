@@ -1,7 +1,7 @@
 """Where exchanges go beside a view: to a collector of OpenTelemetry as spans, to Prometheus as metrics.
 
-A runner hands its exchanges to the outlets that it has, and lets them do what is due now and then. The options --otlp
-and --metrics mean the same in all commands; out come the outlets that they ask for.
+A runner hands its exchanges to the outlet that it has, and lets it do what is due now and then. The options --otlp and
+--metrics mean the same in all commands.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from ...exchanges.engine.driver import Pairing
     from ...exchanges.messages.exchange import Exchange
     from ...protocol.findings import Finding
-    from ...protocol.wire.readings.outline import NamesThen
-    from ...scale.signals.metrics import Metrics, Totals
+    from ...scale.signals.metrics import Metrics
     from ...scale.signals.sinks import Sink, Spans
 
 STDOUT: Final = "-"
@@ -45,110 +44,70 @@ metrics_option: Final = click.option(
 )
 
 
-class Source(NamedTuple):
-    """The capture that an outlet gets the exchanges of.
-
-    `first_time` tells when its first packet came, `is_open` whether a connection, told by its first packet, goes on.
-    """
-
-    name: str
-    first_time: Callable[[], int | None]
-    names: NamesThen
-    is_open: Callable[[int], bool]
-
-
 class Outlet:
-    """Takes exchanges while they come; what it has no use for it leaves out."""
+    """Sends exchanges as spans, counts them as metrics, or does both."""
 
-    def begin(self, source: Source) -> None:
+    def __init__(self, spans: Spans | None = None, metrics: Metrics | None = None) -> None:
+        self._spans, self._metrics = spans, metrics
+
+    def begin(self, capture: Capture | ApplicationLog, engine: Pairing) -> None:
         """Begin a capture."""
+        self._capture, self._engine = capture, engine
+        self._is_open: Callable[[int], bool] = getattr(engine, "is_open", lambda first_packet: False)
+        self._has_packets = False
+        if self._metrics is not None:
+            self._metrics.begin(engine.names_then, self._is_open)
 
     def take(self, exchanges: Sequence[Exchange]) -> None:
         """Take exchanges."""
+        if self._metrics is not None:
+            self._metrics.take(exchanges)
+        if self._spans is not None:
+            if not self._has_packets:  # the first has come by now
+                self._has_packets, capture = True, self._capture
+                self._spans.begin(capture.name, capture.first_time, self._engine.names_then, self._is_open)
+            self._spans.take(exchanges)
 
-    def tick(self, totals: Totals, *, idle: bool) -> None:
-        """Do what is due; `totals` are the numbers of the capture so far. `idle`: nothing comes for now."""
+    def tick(self, *, idle: bool) -> None:
+        """Do what is due; `idle`: nothing comes for now."""
+        self._total()
+        if self._spans is not None:
+            self._spans.tick(idle=idle)
 
     def odd(self, findings: Iterable[Finding]) -> None:
         """Take findings that belong to no exchange."""
+        if self._metrics is not None:
+            self._metrics.odd(findings)
 
     def take_causes(self, cases: Sequence[Case]) -> None:
         """Take the causes that are there by now."""
+        if self._metrics is not None:
+            self._metrics.causes((case.code, case.severity.value, case.count) for case in cases)
 
-    def finish(self, totals: Totals) -> None:
+    def finish(self) -> None:
         """End a capture."""
+        self._total()
+        if self._spans is not None:
+            self._spans.finish()
 
     def close(self) -> Iterable[str]:
         """End all; return lines to be said."""
-        return ()
+        return self._spans.close() if self._spans is not None else ()
 
+    def _total(self) -> None:
+        if self._metrics is not None:
+            from ...capture import Lost
+            from ...scale.signals.metrics import Totals
 
-class SpanOutlet(Outlet):
-    """Sends exchanges as spans."""
-
-    def __init__(self, spans: Spans) -> None:
-        self._spans = spans
-        self._source: Source | None = None
-
-    def begin(self, source: Source) -> None:
-        self._source = source
-
-    def take(self, exchanges: Sequence[Exchange]) -> None:
-        if self._source is not None:  # whose first packet has come by now
-            source = self._source
-            self._spans.begin(source.name, source.first_time(), source.names, source.is_open)
-            self._source = None
-        self._spans.take(exchanges)
-
-    def tick(self, totals: Totals, *, idle: bool) -> None:
-        self._spans.tick(idle=idle)
-
-    def finish(self, totals: Totals) -> None:
-        self._spans.finish()
-
-    def close(self) -> Iterable[str]:
-        return self._spans.close()
-
-
-class MetricsOutlet(Outlet):
-    """Counts exchanges."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-
-    def begin(self, source: Source) -> None:
-        self._metrics.begin(source.names, source.is_open)
-
-    def take(self, exchanges: Sequence[Exchange]) -> None:
-        self._metrics.take(exchanges)
-
-    def tick(self, totals: Totals, *, idle: bool) -> None:
-        self._metrics.total(totals)
-
-    def odd(self, findings: Iterable[Finding]) -> None:
-        self._metrics.odd(findings)
-
-    def take_causes(self, cases: Sequence[Case]) -> None:
-        self._metrics.causes((case.code, case.severity.value, case.count) for case in cases)
-
-    def finish(self, totals: Totals) -> None:
-        self._metrics.total(totals)
+            packets, lost, engine = self._capture.packets, self._capture.lost or Lost(), self._engine
+            self._metrics.total(
+                Totals(packets, lost.dropped, lost.unread, engine.connections, engine.other_connections)
+            )
 
 
 @contextmanager
-def spans(where: str, *, live: bool = False, links: bool = True) -> Iterator[SpanOutlet]:
-    """Make a context with what sends spans to a URL, or writes them to a file.
-
-    `live`: nobody waits for a collector. `links`: records are looked at for the traces that they carry.
-    """
-    from ...scale.signals.sinks import Spans
-
-    with _sink(where, live) as sink:
-        yield SpanOutlet(Spans(sink, links=links))
-
-
-@contextmanager
-def _sink(where: str, live: bool) -> Iterator[Sink]:
+def sink(where: str, *, live: bool = False) -> Iterator[Sink]:
+    """Make a context with what takes spans to a URL, or writes them to a file; `live`: nobody waits for a collector."""
     from ... import __version__
 
     resource = {"service.name": os.environ.get(SERVICE) or "kdbg", "service.version": __version__}
@@ -182,7 +141,7 @@ def _open_output(where: str) -> BinaryIO:
 
 
 @contextmanager
-def served(where: str) -> Iterator[MetricsOutlet]:
+def served(where: str) -> Iterator[Metrics]:
     """Make a context with what counts exchanges, and serves the numbers over HTTP; say where, and who may ask."""
     from ...live.client.settings import is_local
     from ...scale.signals.metrics import Metrics, place, serve
@@ -197,22 +156,29 @@ def served(where: str) -> Iterator[MetricsOutlet]:
             say(
                 f"warning: any host that can reach {host} can read the metrics; use --metrics {port} for local use only"
             )
-        yield MetricsOutlet(counted)
+        yield counted
     finally:
         server.shutdown()
         server.server_close()
 
 
 @contextmanager
-def outlets(otlp: str | None, metrics: str | None, *, links: bool) -> Iterator[list[Outlet]]:
-    """Make a context with the outlets that the two options ask for, of something live."""
+def live_outlet(otlp: str | None, metrics: str | None, *, links: bool) -> Iterator[Outlet | None]:
+    """Make a context with the outlet that the two options ask for, of something live; None where neither is given.
+
+    `links`: records are looked at for the traces that they carry.
+    """
+    if otlp is None and metrics is None:
+        yield None
+        return
     with ExitStack() as stack:
-        found: list[Outlet] = []
-        if metrics is not None:
-            found.append(stack.enter_context(served(metrics)))
+        counted = stack.enter_context(served(metrics)) if metrics is not None else None
+        spans: Spans | None = None
         if otlp is not None:
-            found.append(stack.enter_context(spans(otlp, live=True, links=links)))
-        yield found
+            from ...scale.signals.sinks import Spans
+
+            spans = Spans(stack.enter_context(sink(otlp, live=True)), links=links)
+        yield Outlet(spans, counted)
 
 
 def refuse_beside(option: str, given: dict[str, Any]) -> None:
@@ -220,12 +186,3 @@ def refuse_beside(option: str, given: dict[str, Any]) -> None:
     for name in ("otlp", "metrics"):
         if given.get(name) is not None:
             raise click.UsageError(f"use either --{name} or {option}, not both")
-
-
-def totals(capture: Capture | ApplicationLog, engine: Pairing) -> Totals:
-    """Return what was counted in a capture so far."""
-    from ...capture import Lost
-    from ...scale.signals.metrics import Totals
-
-    lost = capture.lost or Lost()
-    return Totals(capture.packets, lost.dropped, lost.unread, engine.connections, engine.other_connections)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -37,22 +37,14 @@ def take_look(options: dict[str, Any], format: str = "tree", read: ReadBytes | N
         options.pop("color"), options.pop("full"), options.pop("show_secrets"), options.pop("meanings", False), read
     )
     if "depth" in options:
-        found = on_screen(found, format, options)
+        taken = {name: options.pop(name) for name in ("local", "only_errors", "depth")}
+        if format != "tree" and (taken["only_errors"] or taken["depth"] is not None):
+            option = "--only-errors" if taken["only_errors"] else "--depth"
+            raise click.UsageError(f"{option} requires --format tree, not {format}")
+        if taken["local"] and format == "json":
+            click.echo("kdbg: --local has no effect on JSON, whose times are always UTC", err=True)
+        found = replace(found, compact=not found.full and not found.meanings, **taken)  # trees show what matters
     return without_values(found, options.pop("hide_values", False))
-
-
-def on_screen(found: Look, format: str, given: dict[str, Any]) -> Look:
-    """Return a look with the options of trees and times, taken out of those given.
-
-    Trees show what matters, unless all shall be shown, or what the fields mean.
-    """
-    taken = {name: given.pop(name) for name in ("local", "only_errors", "depth")}
-    if format != "tree" and (taken["only_errors"] or taken["depth"] is not None):
-        option = "--only-errors" if taken["only_errors"] else "--depth"
-        raise click.UsageError(f"{option} requires --format tree, not {format}")
-    if taken["local"] and format == "json":
-        click.echo("kdbg: --local has no effect on JSON, whose times are always UTC", err=True)
-    return replace(found, compact=not found.full and not found.meanings, **taken)
 
 
 def look(color: str, full: bool, show_secrets: bool, meanings: bool = False, read: ReadBytes | None = None) -> Look:
@@ -60,7 +52,12 @@ def look(color: str, full: bool, show_secrets: bool, meanings: bool = False, rea
     terminal = sys.stdout.isatty()
     colors = ""
     if color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR")):
-        colors = _color_system(terminal)
+        colors = "STANDARD"
+    if colors and terminal:  # rich finds out which colour system it has
+        from rich.console import Console
+
+        names = {"standard": "STANDARD", "256": "EIGHT_BIT", "truecolor": "TRUECOLOR", "windows": "WINDOWS"}
+        colors = names.get(Console(force_terminal=True).color_system or "", colors)
     return Look(colors, width(), full or not terminal, show_secrets, long_lines=full, meanings=meanings, read=read)
 
 
@@ -85,14 +82,6 @@ def terminal_size() -> os.terminal_size:
     return shutil.get_terminal_size((80, 24))
 
 
-def _color_system(terminal: bool) -> str:
-    """Return the name of the colour system that rich finds the terminal to have; "STANDARD" without a terminal."""
-    from rich.console import Console
-
-    names = {"standard": "STANDARD", "256": "EIGHT_BIT", "truecolor": "TRUECOLOR", "windows": "WINDOWS"}
-    return names.get(Console(force_terminal=True).color_system or "", "STANDARD") if terminal else "STANDARD"
-
-
 def encoded(piece: str | bytes) -> bytes:
     """Return text as it goes to stdout."""
     return piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace")
@@ -100,11 +89,8 @@ def encoded(piece: str | bytes) -> bytes:
 
 def joined(pieces: Sequence[str | bytes]) -> bytes:
     """Return pieces of text in one, as they go to stdout."""
-    return encoded("".join(pieces)) if _all_text(pieces) else b"".join(map(encoded, pieces))
-
-
-def _all_text(pieces: Sequence[str | bytes]) -> TypeGuard[Sequence[str]]:
-    return all(isinstance(piece, str) for piece in pieces)
+    texts = [piece for piece in pieces if isinstance(piece, str)]
+    return encoded("".join(texts)) if len(texts) == len(pieces) else b"".join(map(encoded, pieces))
 
 
 class Writer:
@@ -201,25 +187,15 @@ def heading(look: Look, file: str) -> str:
     return look.paint("heading", f"==> {escape(file)} <==") + "\n"
 
 
-def pager_command() -> str | None:
-    """Return the command line of the pager; None where there is none, or none is wanted."""
-    for name in ("KDBG_PAGER", "PAGER"):
-        asked = os.environ.get(name)
-        if asked is not None:
-            return None if asked.strip() in NO_PAGER else asked
-    import shutil
-
-    return "less" if shutil.which("less") else None
-
-
 @contextmanager
 def writing(*, live: bool, pager: bool) -> Iterator[Writer]:
-    """Make a context with what writes to stdout; `pager`: long output goes through one, if stdout is a terminal.
+    """Make a context with what writes to stdout, with `pager` long output through one; at its end all is written."""
+    command = ""
+    if pager and not live and sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+        from shutil import which
 
-    At its end all is written, and the pager is waited for.
-    """
-    command = pager_command() if pager and not live and sys.stdout.isatty() else None
-    if command is None or os.environ.get("TERM") == "dumb":
+        command = os.environ.get("KDBG_PAGER", os.environ.get("PAGER", "less" if which("less") else ""))
+    if command.strip() in NO_PAGER:
         yield Writer(live=live)
         return
     writer = PagedWriter(command, terminal_size().lines)

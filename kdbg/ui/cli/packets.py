@@ -1,7 +1,6 @@
 """Captures gone through packet by packet, and written: by `kdbg export`, `kdbg redact`, and the screens.
 
-`kdbg export` reads each capture for the wanted exchanges, then again to write their packets. What is written of an
-exchange is a `PacketChoice`; another way to choose is another entry of `MODES`.
+`kdbg export` reads each capture for the wanted exchanges, then again to write their packets.
 
 The plain bytes of TLS connections are written as packets of TCP connections that are made up around them. Each piece
 of plain bytes is a packet with the time of the one that brought it; what could not be decrypted is a gap.
@@ -14,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import click
 
@@ -30,7 +29,6 @@ from ...exchanges.engine.engine import Engine
 from ...exchanges.engine.layers import Tls
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
 from ...streams.tcp.connection import Connection
 from ...streams.tcp.stream import NOBODY, Receiver
@@ -111,53 +109,31 @@ def write_exchanges(target: str, exchanges: Iterable[tuple[Exchange, int]]) -> s
     return f"wrote {count(written, 'exchange')} to {target}"
 
 
-class PacketChoice(Protocol):
-    """What is to be written of one capture."""
+class PacketChoice:
+    """Chooses what is written of one capture: every packet of the connections in which a wanted exchange is.
 
-    def want(self, exchange: Exchange, ends: Ends) -> None:
-        """Take note of a wanted exchange."""
-
-    def takes(self, packet: Packet, direction: Direction) -> bool:
-        """Return whether a packet of a connection is to be written."""
-
-
-class WholeConnections:
-    """Chooses every packet of the connections in which a wanted exchange is."""
-
-    def __init__(self) -> None:
-        self._wanted: set[int] = set()
-
-    def want(self, exchange: Exchange, ends: Ends) -> None:
-        self._wanted.add(ends.first_packet(exchange))
-
-    def takes(self, packet: Packet, direction: Direction) -> bool:
-        return direction[0] in self._wanted
-
-
-class ExchangesAlone:
-    """Chooses the packets that hold the messages, those sent again in between too, and their connections' handshakes.
-
-    The handshake tells who the client is, and where the sequence numbers begin.
+    Or, not `whole`, the packets that hold the messages, those sent again in between too, and their connections'
+    handshakes: these tell who the client is, and where the sequence numbers begin.
     """
 
-    def __init__(self) -> None:
-        self._wanted: dict[Direction, set[int]] = defaultdict(set)
+    def __init__(self, *, whole: bool) -> None:
+        self._whole = whole
+        self._packets: dict[Direction, set[int]] = defaultdict(set)
         self._connections: set[int] = set()
 
     def want(self, exchange: Exchange, ends: Ends) -> None:
+        """Take note of a wanted exchange."""
         for direction, half in ends.halves(exchange):
-            first, last = sorted((half.first_packet, half.last_packet))
-            self._wanted[direction].update(range(first, last + 1))
             self._connections.add(direction[0])
+            if not self._whole:
+                first, last = sorted((half.first_packet, half.last_packet))
+                self._packets[direction].update(range(first, last + 1))
 
     def takes(self, packet: Packet, direction: Direction) -> bool:
-        if packet[5] & SYN:
+        """Return whether a packet of a connection is to be written."""
+        if self._whole or packet[5] & SYN:
             return direction[0] in self._connections
-        return bool(packet[7]) and packet[0] in self._wanted.get(direction, ())
-
-
-MODES: Mapping[str, Callable[[], PacketChoice]] = {"connections": WholeConnections, "exchanges": ExchangesAlone}
-"""What can be written, by its name."""
+        return bool(packet[7]) and packet[0] in self._packets.get(direction, ())
 
 
 class PacketExport:
@@ -166,10 +142,8 @@ class PacketExport:
     out: FrameWriter
     written: int = 0
 
-    def __init__(
-        self, runner: Runner, target: str, mode: Callable[[], PacketChoice], *, tls_plain: bool = False
-    ) -> None:
-        self._runner, self._target, self._mode, self._tls_plain = runner, target, mode, tls_plain
+    def __init__(self, runner: Runner, target: str, *, whole: bool, tls_plain: bool = False) -> None:
+        self._runner, self._target, self._whole, self._tls_plain = runner, target, whole, tls_plain
 
     def write(self, files: Sequence[str], choose: Choose | None = None) -> None:
         """Write the file; end the command where it would lack what could not be read."""
@@ -192,7 +166,7 @@ class PacketExport:
             raise CaptureError(capture.name, "a pipe, which export cannot read twice", "save it to a file first")
         refuse_same(capture.name, self._target)
         assert isinstance(capture, Capture), "logs are refused"
-        choice, ends, encrypted = self._mode(), Ends(), set[int]()
+        choice, ends, encrypted = PacketChoice(whole=self._whole), Ends(), set[int]()
         with runner.drive(file) as drive:
             assert isinstance(drive.engine, Engine), "logs are refused"
             drive.engine.watch = ends.watch
@@ -203,30 +177,26 @@ class PacketExport:
         if encrypted and not self._tls_plain:
             runner.say(f"{count(len(encrypted), 'TLS connection')} exported encrypted; use --tls-plain for plaintext")
         plain = Decrypting(encrypted if self._tls_plain else (), capture.keys, choice.takes, self._add)
+        table, dissectors = ConnectionTable(plain.accept), Dissectors()
         with Frames(capture.name) as frames:
-            self._write(frames, choice, plain)
+            for frame, packet in packets(frames, dissectors):
+                if packet is None:
+                    continue
+                table.receive(packet)
+                found = table.place(packet)
+                if found is None or found[0].first_packet in plain.first_packets:
+                    continue
+                if choice.takes(packet, (found[0].first_packet, found[1] is found[0].sent)):
+                    for each in [piece.frame for piece in dissectors.pieces] or [frame]:
+                        self._add(each)
+            table.close()
+        if dissectors.lost:
+            runner.say(f"{count(dissectors.lost, 'IP fragment')} dropped: their connection is unknown")
 
     def _add(self, frame: Frame) -> None:
         """Write a packet."""
         self.out.add(frame)
         self.written += 1
-
-    def _write(self, frames: Frames, choice: PacketChoice, plain: Decrypting) -> None:
-        """Write the packets of a capture that were chosen."""
-        table, dissectors = ConnectionTable(plain.accept), Dissectors()
-        for frame, packet in packets(frames, dissectors):
-            if packet is None:
-                continue
-            table.receive(packet)
-            found = table.place(packet)
-            if found is None or found[0].first_packet in plain.first_packets:
-                continue
-            if choice.takes(packet, (found[0].first_packet, found[1] is found[0].sent)):
-                for each in [piece.frame for piece in dissectors.pieces] or [frame]:
-                    self._add(each)
-        table.close()
-        if dissectors.lost:
-            self._runner.say(f"{count(dissectors.lost, 'IP fragment')} dropped: their connection is unknown")
 
 
 def export_marked(
@@ -241,7 +211,7 @@ def export_marked(
         return name, filters.but(exchange=numbers[file])
 
     runner = Runner(filters, Writer(live=False), fails=False, say=said.append)
-    export = PacketExport(runner, target, MODES["exchanges"])
+    export = PacketExport(runner, target, whole=False)
     with suppress(click.exceptions.Exit):  # it said why
         export.write([files[file] for file in wanted], choose)
     yield f"wrote {count(export.written, 'packet')} to {target}" if runner.status != REFUSED else "; ".join(said)
@@ -316,24 +286,19 @@ class Decrypting:
         """Return the receivers of a connection's directions."""
         if connection.first_packet not in self.first_packets:
             return NOBODY, NOBODY
-        return Classifier(connection, self._budget, _other, _other, partial(self._speaks_tls, connection)).sides
+        return Classifier(connection, self._budget, _ignore, _ignore, partial(self._speaks_tls, connection)).sides
 
     def _speaks_tls(self, connection: Connection, classifier: Classifier) -> None:
-        tls = Tls(connection, self._keys, self._budget, self._is_open, _is_closed)
+        tls = Tls(connection, self._keys, self._budget, self._is_open, _ignore)
         connection.sent.attach(tls.sent)
         connection.answered.attach(tls.answered)
         classifier.hand_over((tls.sent, tls.answered))
 
     def _is_open(self, tls: Tls) -> None:
-        for side, receiver in zip(
-            (tls.sent, tls.answered), PlainTalk(tls, self._takes, self._write).sides, strict=True
-        ):
-            side.attach(receiver)
+        sent, answered = PlainTalk(tls, self._takes, self._write).sides
+        tls.sent.attach(sent)
+        tls.answered.attach(answered)
 
 
-def _other(*what: object) -> None:
-    """Do nothing: a connection that was decrypted once speaks TLS."""
-
-
-def _is_closed(tls: Tls, finding: Finding) -> None:
-    """Do nothing: so did one that has keys."""
+def _ignore(*what: object) -> None:
+    """Do nothing: a connection that was decrypted once speaks TLS, and has keys."""

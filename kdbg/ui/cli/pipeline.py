@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +14,15 @@ from ...errors import InputError
 from ...protocol.findings import Kind, Severity
 from ...protocol.findings.amounts import count
 from . import DEFINITIONS, INTERRUPTED, REFUSED, UNDECODED
-from .filters import archive_filter_options, take_archive_filters
+from .filters import archive_filter_options, take_filters
 from .options import HELP, Size, conf_option, input_options
 from .output import say
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from ...exchanges.filters.filter_set import Filters
-    from ...scale.spark.archive.plan import Plan
-    from ...scale.spark.commit import Output
-    from ...scale.spark.follow.followed import Followed, Following
-    from ...scale.spark.pipeline import Pipeline, PipelineOptions, PipelineOutcome
+    from ...scale.spark.pipeline import PipelineOptions, PipelineOutcome
 
 LEAST_SPLIT = 1 << 16
 DURATIONS = {"s": 1, "m": 60, "h": 3600}
@@ -89,58 +88,55 @@ def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
         raise click.UsageError(
             "--diagnose cannot be combined with --follow; use kdbg watch --diagnose for live traffic"
         )
-    filters = take_archive_filters(options)
+    filters = take_filters(options)
+    filters.refuse_numbers()
     options["definitions"] = click.get_current_context().meta.get(DEFINITIONS, ())
+    from ...scale.spark import session
+    from ...views.reading import numbered
+
+    session.check()
+    for name in captures:
+        if "://" not in name and (found := numbered(name)) is not None:
+            raise InputError(f"{name}: archives have no exchange numbers; use kdbg decode for exchange {found[1]}")
     return (follow if follows else run_once)(captures, out, filters, options)
 
 
 def run_once(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
     """Plan a run of the pipeline, run it, and print what came of it; return the exit status."""
-    from ...scale.spark import session
+    from concurrent.futures import ThreadPoolExecutor
 
-    session.check()
-    refuse_numbers(captures)
-    from ...scale.spark.commit import Output
-
-    output = Output(out)
-    with output.alone():
-        return made(captures, output, filters, given)
-
-
-def made(captures: tuple[str, ...], output: Output, filters: Filters, given: dict[str, Any]) -> int:
-    """Run it into a folder that no other run writes to; return the exit status."""
     from ...scale.spark import session
     from ...scale.spark.archive.plan import plan
+    from ...scale.spark.commit import Output
     from ...scale.spark.pipeline import Pipeline
     from .inputs import passed_over
 
-    known = output.known() if given["append"] else {}
-    planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
-    if planned.refused:
-        say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
-    if not planned.files:
-        say("nothing to read" + (": the tables already contain these files" if known else ""))
-        return REFUSED if not known else 0
-    first = min((file.time for file in planned.files if file.time is not None), default=None)
-    options = options_of(given, filters.dated(first))
-    spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
-    try:
-        outcome = watched(Pipeline(spark, output, options), planned)
-    finally:
-        session.stop(spark)
-    if outcome is None:
-        say("interrupted; the tables are unchanged")
-        return INTERRUPTED
-    return print_outcome(outcome, output.out)
-
-
-def refuse_numbers(captures: Sequence[str]) -> None:
-    """Raise `InputError` for FILE#N: in archives exchanges have no numbers."""
-    from ...views.reading import numbered
-
-    for name in captures:
-        if "://" not in name and (found := numbered(name)) is not None:
-            raise InputError(f"{name}: archives have no exchange numbers; use kdbg decode for exchange {found[1]}")
+    output = Output(out)
+    with output.alone():
+        known = output.known() if given["append"] else {}
+        planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
+        if planned.refused:
+            say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
+        if not planned.files:
+            say("nothing to read" + (": the tables already contain these files" if known else ""))
+            return REFUSED if not known else 0
+        first = min((file.time for file in planned.files if file.time is not None), default=None)
+        options = options_of(given, filters.dated(first))
+        spark = session.start(
+            given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"]
+        )
+        try:
+            pipeline = Pipeline(spark, output, options)
+            with ThreadPoolExecutor(1) as thread, progress(planned.size) as show:
+                running = thread.submit(pipeline.run, planned)
+                is_complete = wait_for(running, lambda: show(*pipeline.progress()), pipeline.cancel)
+            outcome = running.result() if is_complete or not running.exception() else None
+        finally:
+            session.stop(spark)
+        if outcome is None:
+            say("interrupted; the tables are unchanged")
+            return INTERRUPTED
+        return print_outcome(outcome, output.out)
 
 
 def options_of(given: dict[str, Any], filters: Filters) -> PipelineOptions:
@@ -149,6 +145,9 @@ def options_of(given: dict[str, Any], filters: Filters) -> PipelineOptions:
     from ...scale.spark.pipeline import PipelineOptions
     from ...views.tables.message_columns import WantedRows
 
+    said = given | {"conf": [name for name, _ in given["conf"]]}  # the tables hold these; Spark's values may be keys
+    for name, value in filters.given.items():
+        said[name] = sorted(value) if isinstance(value, frozenset | tuple) else value
     return PipelineOptions(
         split=given["split"],
         partitions=given["partitions"],
@@ -157,36 +156,24 @@ def options_of(given: dict[str, Any], filters: Filters) -> PipelineOptions:
         append=given["append"],
         diagnose=given["diagnose"],
         definitions=tuple(read_definitions(*given["definitions"])),
-        said=stored_options(given | {name: _plain(value) for name, value in filters.given.items()}),
+        said={name: value for name, value in said.items() if value not in (None, (), [], False)},
     )
 
 
-def stored_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that the tables may hold; of Spark's settings only the names, for values may be keys."""
-    shown = given | {"conf": [name for name, _ in given["conf"]]}
-    return {name: value for name, value in shown.items() if value not in (None, (), [], False)}
+def wait_for(running: Future[Any], show: Callable[[], None], cancel: Callable[[], None]) -> bool:
+    """Show how far a thread is until it is done; return False if Ctrl-C ended it."""
+    from concurrent.futures import wait
 
-
-def _plain(value: Any) -> Any:
-    return sorted(value) if isinstance(value, frozenset | tuple) else value
-
-
-def watched(pipeline: Pipeline, planned: Plan) -> PipelineOutcome | None:
-    """Run the pipeline in a thread, and show how far it is; return None if Ctrl-C ended it."""
-    from concurrent.futures import ThreadPoolExecutor, wait
-
-    with ThreadPoolExecutor(1) as thread, progress(planned.size) as show:
-        running = thread.submit(pipeline.run, planned)
-        try:
-            while not running.done():
-                wait([running], POLL)
-                show(*pipeline.progress())
-        except KeyboardInterrupt:
-            while not running.done():
-                pipeline.cancel()
-                wait([running], POLL)
-            return None if running.exception() else running.result()
-        return running.result()
+    try:
+        while not running.done():
+            wait([running], POLL)
+            show()
+    except KeyboardInterrupt:
+        while not running.done():
+            cancel()
+            wait([running], POLL)
+        return False
+    return True
 
 
 @contextmanager
@@ -210,12 +197,11 @@ def progress(size: int) -> Iterator[Callable[[str, float], None]]:
 def print_outcome(outcome: PipelineOutcome, out: str) -> int:
     """Print what is wrong with captures, then a line of counts; return the exit status."""
     from ...views.render.values import escape
-    from .counts import finding_parts
+    from .inputs import finding_parts
 
     for name, problem in outcome.problems:
         say(f"{name}: {problem}")
     counts, findings = outcome.counts, outcome.findings
-    undecoded = any(Kind(kind).is_error for kind in findings)
     parts = [count(counts[noun + "s"], noun) for noun in ("packet", "connection", "exchange")]
     if outcome.rows["exchanges"] < counts["exchanges"]:
         parts.append(f"{outcome.rows['exchanges']:,} kept")
@@ -227,18 +213,18 @@ def print_outcome(outcome: PipelineOutcome, out: str) -> int:
         listed = ", ".join(f"{severity} {count:,}" for severity, count in causes.items() if count)
         parts.append(count(outcome.causes.total(), "cause") + (f" ({listed})" if listed else ""))
     click.echo(" · ".join([*parts, f"tables in {escape(out)}"]), err=True)
-    return UNDECODED if undecoded else 0
+    return UNDECODED if any(Kind(kind).is_error for kind in findings) else 0
 
 
 def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
-    """Follow the captures; return the exit status."""
+    """Follow the captures into a folder that no other run writes to; return the exit status."""
+    from concurrent.futures import ThreadPoolExecutor
     from pathlib import Path
 
-    from ...scale.spark import session
+    from rich.console import Console
 
-    session.check()
-    refuse_numbers(captures)
-    from ...scale.spark.follow.followed import Followed
+    from ...scale.spark import session
+    from ...scale.spark.follow.followed import Followed, Following
     from ...scale.spark.follow.tail import points, strangers
 
     if given["append"]:
@@ -251,50 +237,26 @@ def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[st
     options = options_of(given, filters.dated(time.time_ns()))
     output = Followed(out)
     with output.alone():
-        return followed(named, output, options, given)
-
-
-def followed(captures: list[str], output: Followed, options: PipelineOptions, given: dict[str, Any]) -> int:
-    """Follow the captures into a folder that no other run writes to; return the exit status."""
-    from ...scale.spark import session
-    from ...scale.spark.follow.followed import Following
-
-    output.recover()
-    spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
-    try:
-        following = Following(spark, output, options, given["forget"])
-        if not watch_following(following, captures, given):
-            say("interrupted; run the same command again to resume")
-            return INTERRUPTED
-    finally:
-        session.stop(spark)
-    return print_outcome(following.outcome, output.out)
-
-
-def watch_following(following: Following, captures: list[str], given: dict[str, Any]) -> bool:
-    """Follow in a thread, and show the counts so far on a terminal; return False if Ctrl-C ended it."""
-    from concurrent.futures import ThreadPoolExecutor, wait
-
-    from rich.console import Console
-
-    with ThreadPoolExecutor(1) as thread, Console(stderr=True).status("starting") as status:
-        running = thread.submit(
-            following.follow,
-            captures,
-            rolled=given["rolled"],
-            interval=given["interval"],
-            until_idle=given["until_idle"],
+        output.recover()
+        spark = session.start(
+            given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"]
         )
         try:
-            while not running.done():
-                wait([running], POLL)
-                counts = following.outcome.counts
-                status.update(
-                    f"following: {count(counts['packets'], 'packet')}, {count(counts['exchanges'], 'exchange')}"
-                )
-        except KeyboardInterrupt:
-            following.cancel()
-            running.result()
-            return False
-        running.result()
-        return True
+            following = Following(spark, output, options, given["forget"])
+            how = {name: given[name] for name in ("rolled", "interval", "until_idle")}
+            with ThreadPoolExecutor(1) as thread, Console(stderr=True).status("starting") as status:
+
+                def show() -> None:
+                    done = following.outcome.counts
+                    packets, exchanges = count(done["packets"], "packet"), count(done["exchanges"], "exchange")
+                    status.update(f"following: {packets}, {exchanges}")
+
+                running = thread.submit(following.follow, named, **how)
+                is_complete = wait_for(running, show, following.cancel)
+                running.result()
+            if not is_complete:
+                say("interrupted; run the same command again to resume")
+                return INTERRUPTED
+        finally:
+            session.stop(spark)
+        return print_outcome(following.outcome, output.out)

@@ -6,7 +6,6 @@ One process relays, and another one, which runs the command, shows what it is to
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,13 +17,11 @@ from .options import (
     certificate_option,
     input_options,
     listen_options,
-    look_options,
-    meanings_option,
+    message_look_options,
     need_screen,
     read_text,
     screen_options,
     tree_options,
-    values_option,
     view_option,
     write_option,
 )
@@ -68,9 +65,7 @@ if TYPE_CHECKING:
 @certificate_key_option
 @view_option("summary")
 @filter_options
-@look_options
-@values_option
-@meanings_option
+@message_look_options
 @tree_options("--no-pager")
 @security_options
 @input_options
@@ -111,6 +106,7 @@ def take_proxy_options(options: dict[str, Any]) -> ProxyOptions:
     """Take the proxy's own options out of those given; raise `InputError` for what cannot be."""
     from ...live.client.reach import made_context, server_context
     from ...live.client.settings import Settings, addresses
+    from ...live.faults import Faults
     from ...live.listeners import Listening
     from .relay import ProxyOptions
 
@@ -127,29 +123,22 @@ def take_proxy_options(options: dict[str, Any]) -> ProxyOptions:
     if authority and clients is None:
         names = dict.fromkeys(filter(None, (advertise, host, "localhost", "127.0.0.1")))
         clients = made_context(tuple(names), authority)
+    rules = list(options.pop("faults"))
+    for name in options.pop("fault_files"):
+        lines = map(str.strip, read_text(name).splitlines())
+        rules += [line for line in lines if line and not line.startswith("#")]
+    Faults(rules)  # what is wrong is said before anything is listened on
     return ProxyOptions(
         brokers=broker,
         listening=Listening(host, port, advertise, clients),
         settings=Settings(tls=secure, sasl=said_sasl, trust_advertised=bool(said.trust_advertised)),
         change=not options.pop("keep_addresses"),
-        rules=rules_of(options.pop("faults"), options.pop("fault_files")),
+        rules=tuple(rules),
         seed=options.pop("seed"),
         fault_log=options.pop("fault_log"),
         write=write,
         max_brokers=options.pop("max_brokers"),
     )
-
-
-def rules_of(rules: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
-    """Return the rules of options and files; in a file an empty line, and one that begins with #, is none."""
-    from ...live.faults import Faults
-
-    found = list(rules)
-    for name in files:
-        lines = read_text(name).splitlines()
-        found += [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    Faults(found)  # what is wrong is said before anything is listened on
-    return tuple(found)
 
 
 def on_screen(options: ProxyOptions, look: Look, filters: Filters, *, light: bool) -> int:
@@ -178,24 +167,24 @@ def show(
     from functools import partial
 
     from .exchange_output import ExchangeOutput, depth_of
-    from .live_stream import LiveStream, hear_signals, hold_signals
-    from .outlets import outlets
+    from .live_stream import LiveStream, hear_signals
+    from .outlets import live_outlet
     from .relay import FaultMarks, end, end_of, relay_process
     from .runner import Runner
 
-    hold_signals()
+    hear_signals(hold=True)
     relaying = relay_process(options, started=hear_signals)
     if isinstance(relaying, int):
         hear_signals()
         return relaying
     try:
-        with outlets(otlp, metrics, links=not look.hide_values) as beside:  # now that what relays is another process
-            runner = Runner(
-                filters, Writer(live=True), timed=bool(beside), depth=depth_of(format), at_once=True, outlets=beside
-            )
+        with live_outlet(otlp, metrics, links=not look.hide_values) as outlet:  # what relays is another process by now
+            writer, depth = Writer(live=True), depth_of(format)
+            runner = Runner(filters, writer, timed=outlet is not None, depth=depth, at_once=True, outlet=outlet)
             output = ExchangeOutput(runner, format, look, before=FaultMarks(relaying.marked).mark)
             stream = LiveStream(runner, "proxy", partial(end, relaying.child))
-            status = stream.show(os.fdopen(relaying.shown, "rb", buffering=0), output)
+            shown = os.fdopen(relaying.shown, "rb", buffering=0)
+            status = stream.watch(shown, lambda file: stream.write(file, output))
     finally:
         hear_signals()
         relayed = end_of(relaying.child)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -94,9 +94,13 @@ def command(
     with closing(Database(hide=hide_values, bounds=Bounds(options["timeout"], options["allow_files"]))) as database:
         for sql in asked.values():
             database.check(sql)
-        if folder is not None:
-            return of_tables(database, folder, asked, answers)
-        return of_captures(database, sources, asked, answers, filters)
+        if folder is None:
+            return of_captures(database, sources, asked, answers, filters)
+        from ...scale.query.sources import show as show_tables
+
+        show_tables(database, folder, {table for sql in asked.values() for table in database.named(sql)})
+        show(asked, database.answer, answers)
+    return 0
 
 
 def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
@@ -108,10 +112,6 @@ def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str,
     if (not sources and not ask) or (is_sql and ask) or not last:
         raise click.UsageError(f"no query: give SQL, or --ask with one of {', '.join(QUESTIONS)}")
     return (arguments, "") if ask else (tuple(sources), last)
-
-
-Ask: TypeAlias = "Callable[[str, int | None], Answer]"
-"""Runs SQL, with so many rows at most."""
 
 
 class AnswerFormat(NamedTuple):
@@ -141,15 +141,6 @@ def by_spark(
     return 0
 
 
-def of_tables(database: Database, folder: str, asked: Mapping[str, str], form: AnswerFormat) -> int:
-    """Ask DuckDB about a folder of tables; return the exit status."""
-    from ...scale.query.sources import show as show_tables
-
-    show_tables(database, folder, {table for sql in asked.values() for table in database.named(sql)})
-    show(asked, database.answer, form)
-    return 0
-
-
 def of_captures(
     database: Database, sources: Sequence[str], asked: Mapping[str, str], form: AnswerFormat, filters: Filters
 ) -> int:
@@ -169,8 +160,8 @@ def of_captures(
     return REFUSED if not is_complete else UNDECODED if decoded.undecoded else 0
 
 
-def show(asked: Mapping[str, str], ask: Ask, form: AnswerFormat) -> None:
-    """Write the answers, each as it is worked out."""
+def show(asked: Mapping[str, str], ask: Callable[[str, int | None], Answer], form: AnswerFormat) -> None:
+    """Write the answers, each as it is worked out; `ask` runs SQL, with so many rows at most."""
     writer, found = Writer(), look(form.color, form.full, False)
     style = replace(found, long_lines=found.full)  # in a pipe nothing is cut
     for i, (name, text) in enumerate(asked.items()):
@@ -201,10 +192,7 @@ def table(answer: Answer, most: int, look: Look) -> str:
 
 
 def lines(answer: Answer, form: AnswerFormat, name: str) -> Iterator[str | bytes]:
-    """Yield the answer as CSV, below a line of its columns, or as JSON Lines; `name` is the question's, for JSON.
-
-    Raise `InputError` for JSON of two columns with the same name.
-    """
+    """Yield the answer as CSV, or as JSON Lines with the name of its question; there no two columns have one name."""
     from ...views.render.answers import csv_line, json_line
 
     columns = answer.columns

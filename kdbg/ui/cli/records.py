@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .filters import filter_options, take_filters
-from .options import (
-    files_argument,
-    input_options,
-    look_options,
-    raw_option,
-    reader_options,
-    take_readers,
-    values_option,
-)
+from .options import files_argument, input_options, raw_option, reader_options, take_readers, value_look_options
 from .output import heading, take_look, writer_for
 
 if TYPE_CHECKING:
@@ -50,8 +42,7 @@ WAYS = ("produced", "fetched", "stored")
 @raw_option
 @click.option("--count", is_flag=True, help="Print only the number of records.")
 @filter_options
-@look_options
-@values_option
+@value_look_options
 @input_options
 def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, **options: Any) -> int:
     """Print produced and fetched records.
@@ -71,14 +62,19 @@ def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: b
     kdbg records captures/transactions.pcap --format json
     kdbg records captures/first-contact.pcap -f '%t/%p@%o %k %s\\n'
     """
+    from ...exchanges.filters.filter import pattern
     from ...payloads.values.chosen import PLAIN
+    from ...protocol.findings.amounts import count as plural
     from ...views.render.record_views import record_view
     from .runner import Runner
 
     read = take_readers(options) or PLAIN
     filters, style = take_filters(options), take_look(options)
     view = record_view(format, style, PLAIN if style.hide_values else read, watched=sys.stdout.isatty(), raw=raw)
-    runner = Runner(of_exchanges(filters), writer_for(files), disk=True)
+    # an exchange that names a topic that is not wanted may have records of others
+    others = any(pattern(topic).others for topic in filters.topic or ())
+    asked = filters.but(limit=None, topic=None if others else filters.topic)
+    runner = Runner(asked, writer_for(files), disk=True)
     output = RecordOutput(runner.writer, None if count else view, style, choices(filters, keys, read), filters.limit)
     header = "" if count else view.header
     for file in runner.open(files):
@@ -102,16 +98,9 @@ def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: b
     if runner.has_read:
         if count:
             runner.writer.write(f"{output.ways.total()}\n")
-        runner.close(runner.closing(output.counted()))
+        ways = ", ".join(f"{output.ways[way]:,} {way}" for way in WAYS if output.ways[way])
+        runner.close(runner.closing(plural(output.ways.total(), "record") + (f" ({ways})" if ways else "")))
     return runner.status
-
-
-def of_exchanges(filters: Filters) -> Filters:
-    """Return what exchanges are asked: one that names a topic that is not wanted may have records of others."""
-    from ...exchanges.filters.filter import pattern
-
-    others = any(pattern(topic).others for topic in filters.topic or ())
-    return filters.but(limit=None, topic=None if others else filters.topic)
 
 
 def choices(filters: Filters, keys: Sequence[str], read: ReadBytes) -> Iterator[Fits]:
@@ -170,13 +159,6 @@ class RecordOutput:
                 self._writer.write(self._view.show(event))
             if self.done:
                 return
-
-    def counted(self) -> str:
-        """Return the part of the closing line on records."""
-        from ...protocol.findings.amounts import count
-
-        ways = ", ".join(f"{self.ways[way]:,} {way}" for way in WAYS if self.ways[way])
-        return count(self.ways.total(), "record") + (f" ({ways})" if ways else "")
 
 
 def write_captured(runner: Runner, file: OpenFile, output: RecordOutput) -> None:

@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 import click
 
@@ -25,7 +25,6 @@ from ...capture.packet import Packet
 from ...errors import CaptureError
 from ...exchanges.engine.driver import seldom_collected
 from ...exchanges.engine.engine import Engine
-from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings import Kind
 from ...protocol.findings.amounts import count
 from ...streams.tcp.table import ConnectionTable
@@ -36,38 +35,11 @@ from ...views.redact.search import LeakSearch
 from ...views.redact.streams import UNREAD, Direction, Expected, Locator
 from ...views.redact.substitutes import Replaced, Substitutes
 from . import UNDECODED, printable
-from .counts import finding_parts, findings_of
+from .inputs import finding_parts, findings_of
 from .packets import Ends, is_pcapng, nobody, packets, refuse_same
 
 SPOOLED = 64 << 20
 """Bytes that are held before a file is taken for them."""
-
-
-class Pieces:
-    """A context manager: frames that hold pieces of IP packets, as they are to be written, by their numbers."""
-
-    def __init__(self) -> None:
-        self._places: dict[int, tuple[int, int]] = {}
-
-    def __enter__(self) -> Pieces:
-        self._file = tempfile.SpooledTemporaryFile(SPOOLED)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
-
-    def add(self, frame: int, data: bytes) -> None:
-        """Keep a frame."""
-        self._places[frame] = self._file.seek(0, os.SEEK_END), len(data)
-        self._file.write(data)
-
-    def take(self, frame: int) -> bytes | None:
-        """Return a frame; None for one that was not kept."""
-        place = self._places.pop(frame, None)
-        if place is None:
-            return None
-        self._file.seek(place[0])
-        return self._file.read(place[1])
 
 
 class Redaction:
@@ -86,12 +58,18 @@ class Redaction:
         self.made = made
         self.findings: Counter[str] = Counter()
         self.ends, self.dissectors, self.effort = Ends(), Dissectors(), Effort()
-        self.pieces = Pieces()
+        self.places: dict[int, tuple[int, int]] = {}
+        """Where frames that hold pieces of IP packets are kept as they are to be written, by their numbers."""
 
     def run(self, source: str, target: str) -> int:
         """Write the redacted capture; return the exit status."""
         refuse_same(source, target)
-        with _again(source) as again, tempfile.SpooledTemporaryFile(SPOOLED) as file, self.pieces, seldom_collected():
+        with (
+            _again(source) as again,
+            tempfile.SpooledTemporaryFile(SPOOLED) as file,
+            tempfile.SpooledTemporaryFile(SPOOLED) as kept,
+            seldom_collected(),
+        ):
             expected = Expected(file)  # type: ignore[arg-type]  # it is read, written and sought as any other
             with open_capture(again()) as capture:
                 self.survey(capture, expected)
@@ -106,13 +84,10 @@ class Redaction:
             locator.settle()
             if self.in_pieces:
                 with Frames(again()) as frames:
-                    self.put_together(frames, locator)
-            with (
-                Frames(again()) as frames,
-                AtomicFile(target, private=True, staged=True) as output,
-            ):
+                    self.put_together(frames, locator, kept)
+            with Frames(again()) as frames, AtomicFile(target, private=True, staged=True) as output:
                 with FrameWriter(output, pcapng=is_pcapng(target, frames.is_pcapng)) as writer:
-                    written = self.write(frames, locator, writer)
+                    written = self.write(frames, locator, writer, kept)
                 output.flush()
                 self.check(output)
         self.tell(written, frames.problem)
@@ -125,22 +100,18 @@ class Redaction:
             engine.names_then.at(exchange.names)
             self.exchanges += 1
             self.findings.update(finding.kind for finding in findings_of(exchange))
-            self.take(exchange, expected)
+            for direction, half in self.ends.halves(exchange):
+                made = redact(half, self.made, self.effort)
+                self.messages += 1
+                self.lost += made.lost
+                expected.add(direction, half, made.data)
         self.others = engine.other_connections
         self.encrypted = sum(finding.kind is Kind.NOT_DECRYPTED for _, finding in engine.findings)
         self.findings.update(finding.kind for _, finding in engine.findings)
         self.findings.update(finding.kind for finding in capture.problems)
 
-    def take(self, exchange: Exchange, expected: Expected) -> None:
-        """Say what stands in place of an exchange's messages."""
-        for direction, half in self.ends.halves(exchange):
-            made = redact(half, self.made, self.effort)
-            self.messages += 1
-            self.lost += made.lost
-            expected.add(direction, half, made.data)
-
-    def put_together(self, frames: Frames, locator: Locator) -> None:
-        """Say what stands in the frames that hold pieces of IP packets."""
+    def put_together(self, frames: Frames, locator: Locator, kept: IO[bytes]) -> None:
+        """Keep what stands in the frames that hold pieces of IP packets."""
         table, dissectors = ConnectionTable(nobody), Dissectors()
         for _, packet in packets(frames, dissectors):
             payload = b""
@@ -149,9 +120,10 @@ class Redaction:
                 payload = self.payload(packet, table, locator) if dissectors.whole else b""
             if dissectors.whole:
                 for frame, data in pieces_rewritten(dissectors.pieces, dissectors.whole, packet, payload, self.made):
-                    self.pieces.add(frame, data)
+                    self.places[frame] = kept.seek(0, os.SEEK_END), len(data)
+                    kept.write(data)
 
-    def write(self, frames: Frames, locator: Locator, writer: FrameWriter) -> int:
+    def write(self, frames: Frames, locator: Locator, writer: FrameWriter, kept: IO[bytes]) -> int:
         """Write every packet with what stands in place of its bytes; return how many there were."""
         table, count = ConnectionTable(nobody), 0
         for frame, packet in packets(frames, self.dissectors):
@@ -161,10 +133,13 @@ class Redaction:
                 payload = self.payload(packet, table, locator)
             if self.dissectors.is_piece:
                 packet, payload = None, b""
-            data = self.pieces.take(frame.number)
-            if data is None:
+            place = self.places.pop(frame.number, None)
+            if place is None:
                 self.blank += self.dissectors.is_piece
                 data = rewritten(frame.link, frame.data, packet, payload, self.made)
+            else:
+                kept.seek(place[0])
+                data = kept.read(place[1])
             writer.add(frame._replace(data=data))
             count += 1
         return count
@@ -201,20 +176,15 @@ class Redaction:
 
     def tell(self, written: int, problem: str) -> None:
         """Say what was done, and what could not be."""
-        if self.lost:
-            lost = count(self.lost, "compressed batch")
-            many = f" ({self.effort.given_up:,} would take too long)" if self.effort.given_up else ""
-            click.echo(
-                f"kdbg: {lost} blanked: the redacted data does not compress to the original size{many}", err=True
-            )
-        if self.blank:
-            blank = count(self.blank, "IP fragment")
-            click.echo(f"kdbg: {blank} blanked: the other fragments of their packets are not in the capture", err=True)
-        if self.encrypted:
-            blank = count(self.encrypted, "TLS connection")
-            click.echo(
-                f"kdbg: {blank} blanked; to redact their contents, decrypt them with kdbg export --tls-plain", err=True
-            )
+        many = f" ({self.effort.given_up:,} would take too long)" if self.effort.given_up else ""
+        for number, what, why in (
+            (self.lost, "compressed batch", f": the redacted data does not compress to the original size{many}"),
+            (self.blank, "IP fragment", ": the other fragments of their packets are not in the capture"),
+            (self.encrypted, "TLS connection",
+             "; to redact their contents, decrypt them with kdbg export --tls-plain"),
+        ):  # fmt: skip
+            if number:
+                click.echo(f"kdbg: {count(number, what)} blanked{why}", err=True)
         if problem:
             click.echo(f"kdbg: {printable(problem)}; the packets before it are redacted", err=True)
         parts = [count(written, "packet"), count(self.exchanges, "exchange")]
@@ -227,7 +197,7 @@ def refuse_leak(name: str, kind: Replaced | None, place: str) -> None:
     """Raise `CaptureError` where something was found that was to be replaced; it is named, and not shown."""
     if kind is not None:
         problem = f"not written, as {place} would still contain {kind.value} that is redacted elsewhere"
-        raise CaptureError(name, problem, ("exclude its connection with kdbg export, and report this defect of kdbg"))
+        raise CaptureError(name, problem, "exclude its connection with kdbg export, and report this defect of kdbg")
 
 
 @contextmanager

@@ -56,10 +56,7 @@ class Reencoder:
         self.resized: list[str] = []
 
     def lines(self, lines: Iterable[bytes]) -> Iterator[dict[str, bytes | None]]:
-        """Yield the bytes of request and response of each line, None for a half that is missing or is refused.
-
-        Raise `InputError` for a line that is no exchange.
-        """
+        """Yield request and response of each line as bytes, None for none; raise `InputError` for no exchange."""
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -76,17 +73,13 @@ class Reencoder:
         try:
             data = guarded(lambda: message(exchange, direction, half["body"]))
         except KdbgError as error:
-            self.refuse(f"{where}: {error}")
+            self.refused += 1
+            if self.refused <= LISTED:
+                self.complain(f"{where}: {error}")
             return None
         if half.get("size", len(data) + 4) != len(data) + 4:
             self.resized.append(where)
         return data
-
-    def refuse(self, problem: str) -> None:
-        """Count a message that cannot be encoded, and complain of it if it is one of the first."""
-        self.refused += 1
-        if self.refused <= LISTED:
-            self.complain(problem)
 
     def close(self) -> None:
         """Complain of messages that were only counted, and of those whose size is not the captured one."""
@@ -116,10 +109,7 @@ def message(exchange: Mapping[str, Any], direction: Direction, body: Any) -> byt
 
 
 def which(exchange: Mapping[str, Any]) -> tuple[Api, int]:
-    """Return API and version of an exchange; for an API that kdbg does not know, one whose body is bytes.
-
-    Raise `InputError` where `api_key` or `api_version` is missing.
-    """
+    """Return API (of bytes, for an unknown one) and version of an exchange; raise `InputError` where one is missing."""
     key, version = exchange.get("api_key"), exchange.get("api_version")
     if key is None and exchange.get("api") == SASL_TOKEN.name:
         return SASL_TOKEN, 0

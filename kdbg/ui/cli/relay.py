@@ -6,11 +6,10 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import click
 import orjson
@@ -85,7 +84,18 @@ def relay_process(
     if child == 0:
         os.close(shown)
         os.close(marked)
-        in_child(options, Pipes(told, marks, control), started)
+        status = 1
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that shows hears it, and says when to end
+            started()
+            status = relay(options, Pipes(told, marks, control))
+        except KdbgError as error:
+            say(escape(str(error)))
+            status = REFUSED
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
     os.close(told)
     os.close(marks)
     os.nice(BEHIND)
@@ -93,21 +103,6 @@ def relay_process(
         _, code = os.waitpid(child, 0)  # it has said why
         return os.waitstatus_to_exitcode(code)
     return Relaying(child, shown, marked)
-
-
-def be_silent() -> None:
-    """Write nothing more on the terminal, which is a screen's."""
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for file in (1, 2):
-        os.dup2(nothing, file)
-    os.close(nothing)
-
-
-def warn(options: ProxyOptions, tell: Callable[[str], None]) -> None:
-    """Say that others may connect, where they may."""
-    if not is_local(options.listening.host):
-        tell(f"warning: any host that can reach {escape(options.listening.host)} can use this proxy; "
-             "use --listen 127.0.0.1 for local use only")  # fmt: skip
 
 
 def end(child: int) -> None:
@@ -123,27 +118,11 @@ def end_of(child: int) -> int:
     return REFUSED if os.waitstatus_to_exitcode(code) == REFUSED else 0
 
 
-def in_child(options: ProxyOptions, pipes: Pipes, started: Callable[[], None]) -> NoReturn:
-    """Relay, and write packets and faults to two pipes; end the process."""
-    status = 1
-    try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that shows hears it, and says when to end
-        started()
-        status = relay(options, pipes)
-    except KdbgError as error:
-        say(escape(str(error)))
-        status = REFUSED
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-
-
 def relay(options: ProxyOptions, pipes: Pipes | None) -> int:
     """Relay until a signal comes, or nobody looks any more; return the exit status."""
     with ExitStack() as stack:
         brokers = addresses(stack.enter_context(mock_cluster(options.brokers)))
-        log = stack.enter_context(FaultLog(options.fault_log, pipes.marks if pipes is not None else None))
+        log = stack.enter_context(closing(FaultLog(options.fault_log, pipes.marks if pipes is not None else None)))
         log.warn = tell = log.say if pipes is not None and pipes.control is not None else say
         saved = SavingTap(options.write, lambda line: tell(escape(line))) if options.write is not None else None
         stack.enter_context(saved or nullcontext())
@@ -175,9 +154,14 @@ async def serve(
         most=options.max_brokers,
     )  # fmt: skip
     proxy.listen(brokers)
-    warn(options, tell)
+    if not is_local(options.listening.host):
+        tell(f"warning: any host that can reach {escape(options.listening.host)} can use this proxy; "
+             "use --listen 127.0.0.1 for local use only")  # fmt: skip
     if control is not None:
-        be_silent()
+        nothing = os.open(os.devnull, os.O_RDWR)  # the terminal is a screen's
+        for file in (1, 2):
+            os.dup2(nothing, file)
+        os.close(nothing)
     if pipes is not None:
         log.ready()
     over = asyncio.Event()
@@ -223,10 +207,8 @@ class FaultLog:
         if pipe is not None:
             os.set_blocking(pipe, False)
 
-    def __enter__(self) -> FaultLog:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def close(self) -> None:
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
@@ -284,37 +266,29 @@ class FaultMarks:
         """Add what was done to exchanges to their findings."""
         self.take()
         for exchange in exchanges if self._done else ():
-            for rule in self._done_to(exchange):
-                exchange.findings.append(Finding(Kind.INJECTED_FAULT, facts=FaultDone(rule)))
-
-    def _done_to(self, exchange: Exchange) -> Iterator[str]:
-        """Take out what was done to an exchange, and what is older: a client may use its port and its ids again."""
-        key = exchange.peers.client, exchange.correlation_id
-        request, response = exchange.request, exchange.response
-        done = self._done.pop(key, [])
-        if response is not None and (later := [one for one in done if one[0] > response.last_time]):
-            self._done[key] = later
-        for time, rule in done:
-            if (request is None or time >= request.first_time) and (response is None or time <= response.last_time):
-                yield rule
+            key = exchange.peers.client, exchange.correlation_id
+            request, response = exchange.request, exchange.response
+            done = self._done.pop(key, [])  # also what is older: a client may use its port and its ids again
+            if response is not None and (later := [one for one in done if one[0] > response.last_time]):
+                self._done[key] = later
+            for time, rule in done:
+                if (request is None or time >= request.first_time) and (response is None or time <= response.last_time):
+                    exchange.findings.append(Finding(Kind.INJECTED_FAULT, facts=FaultDone(rule)))
 
     def take(self) -> None:
         """Take what the pipe holds."""
         with suppress(BlockingIOError):
             while data := os.read(self._pipe, 1 << 16):
                 *lines, self._rest = (self._rest + data).split(b"\n")
-                for line in filter(None, lines):
-                    self._take(orjson.loads(line))
+                for said in map(orjson.loads, filter(None, lines)):
+                    if "said" in said:
+                        self._say(said["said"])
+                        continue
+                    host, port = said["client"]
+                    done = self._done.setdefault(((host, port), said["correlation_id"]), [])
+                    done.append((said["time"], said["fault"]))
         while len(self._done) > MOST:
             del self._done[next(iter(self._done))]
-
-    def _take(self, said: dict[str, Any]) -> None:
-        if "said" in said:
-            self._say(said["said"])
-        else:
-            host, port = said["client"]
-            done = self._done.setdefault(((host, port), said["correlation_id"]), [])
-            done.append((said["time"], said["fault"]))
 
 
 def _line(value: Any) -> bytes:

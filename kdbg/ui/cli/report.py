@@ -13,8 +13,6 @@ from .filters import filter_options, folder_of_tables, take_filters, unmatched_l
 from .options import conf_option, input_options, jobs_option
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ...exchanges.filters.filter_set import Filters
     from ...views.report.causes import ReportedCauses
     from ...views.report.queries import Ask
@@ -55,8 +53,12 @@ def command(
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise InputError(f"kdbg report needs {', '.join(missing)}; {install('report')}")
-    if output != "-" and not force:
-        check(Path(output))
+    if output != "-" and not force and Path(output).exists():
+        from ...views.report.page import MARK
+
+        with Path(output).open("rb") as file:
+            if file.read(len(MARK)) != MARK:
+                raise InputError(f"{output}: exists, and is not a kdbg report; use --force to overwrite it")
     filters = take_filters(options)
     folder = folder_of_tables(sources, filters)
     if folder is None:
@@ -102,15 +104,3 @@ def write_page(ask: Ask, sources: list[str], output: str, diagnosis: ReportedCau
     with AtomicFile(output) as file:
         file.write(text)
     return found.undecoded
-
-
-def check(path: Path) -> None:
-    """Refuse to overwrite what is no report."""
-    from ...errors import InputError
-    from ...views.report.page import MARK
-
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        if file.read(len(MARK)) != MARK:
-            raise InputError(f"{path}: exists, and is not a kdbg report; use --force to overwrite it")

@@ -10,8 +10,8 @@ A command makes a `Runner`, and goes through the files that it was given:
     runner.close()
     return runner.status
 
-The parts of a runner: `InputFiles` says what is read, `Progress` how far it is, `outlets` take exchanges beside what
-the command does with them, `counts` and `findings` count, and make the closing line and the exit status.
+The parts of a runner: `InputFiles` says what is read, `Progress` how far it is, an `Outlet` takes exchanges beside what
+the command does with them; the closing line and the exit status come of `counts` and `findings`.
 """
 
 from __future__ import annotations
@@ -32,15 +32,14 @@ from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing, seldom_colle
 from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Attempts, Peers, Tried, endpoint
-from ...protocol.findings import ATTEMPTS, Finding
+from ...protocol.findings import ATTEMPTS, Finding, Kind
 from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Encrypted
 from ...views.reading import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
 from ...views.render.values import escape
-from . import INTERRUPTED, REFUSED
-from .counts import FindingCounts, closing_parts
+from . import INTERRUPTED, REFUSED, UNDECODED
 from .filters import unmatched_lines
-from .inputs import InputFiles, Progress, until_interrupted
+from .inputs import FindingCounts, InputFiles, Progress, closing_parts, passed_over, until_interrupted
 from .output import Writer
 
 if TYPE_CHECKING:
@@ -117,31 +116,30 @@ class Runner:
     def __init__(
         self, filters: Filters, writer: Writer, *, logs: bool = False, disk: bool = False, merge: bool | None = False,
         timed: bool = False, depth: Depth = "shallow", fails: bool = True, at_once: bool = False,
-        outlets: Sequence[Outlet] = (), say: Callable[[str], None] | None = None,
+        outlet: Outlet | None = None, say: Callable[[str], None] | None = None,
     ) -> None:  # fmt: skip
         self.writer, self.filters, self.given = writer, filters, filters
-        self.timed, self.outlets = timed, outlets
+        self.timed, self.outlet = timed, outlet
         self._logs, self._disk, self._merge, self._depth, self._at_once = logs, disk, merge, depth, at_once
         self._say = say
         self.left: int | None = filters.limit
         self.seen = FilterTally()
         self.counts: Counter[str] = Counter()
-        self.findings = FindingCounts(fails=fails)
+        self.findings, self._fails, self._status = FindingCounts(), fails, 0
         self.files = self.disk_files = 0
         self.progress: Progress = Progress(writer)
         writer.giving_away = self.progress.hide
 
     @property
     def status(self) -> int:
-        """The exit status so far."""
-        return self.findings.status
+        """The exit status so far: what was set, or UNDECODED where a finding says that something could not be."""
+        if self._status or not self._fails:
+            return self._status
+        return UNDECODED if any(Kind(kind).is_error for kind in self.findings) else 0
 
     @status.setter
     def status(self, status: int) -> None:
-        self.findings.status = status
-
-    def _interrupt(self) -> None:
-        self.status = INTERRUPTED
+        self._status = status
 
     @property
     def has_read(self) -> bool:
@@ -180,7 +178,7 @@ class Runner:
                         break
         except KeyboardInterrupt:
             self.status = INTERRUPTED
-        if passed := found.passed_over():
+        if passed := passed_over(found.skipped):
             self.say(escape(passed))
             if not self.has_read:
                 self.status = self.status or REFUSED
@@ -194,25 +192,19 @@ class Runner:
         name, self.filters = choose(file)
         try:
             opened = open_any(name)
-            self._check(opened)
+            problem, hint = "", "use kdbg decode"
+            if isinstance(opened, BrokerFile) and not self._disk:
+                problem = f"a {opened.file.kind.title}, not a capture"
+            elif not isinstance(opened, (BrokerFile, Capture)) and not self._logs:
+                problem, hint = "a log file, not a capture", "use kdbg decode to show its exchanges"
+            if problem:
+                opened.source.close()
+                raise CaptureError(opened.source.name, problem, hint)
         except CaptureError as error:
             self.refuse(error, file)
             return None
         self.files += not isinstance(opened, BrokerFile)
         return OpenFile(self, opened, file, several=several)
-
-    def _check(self, opened: Capture | ApplicationLog | BrokerFile) -> None:
-        """Raise `CaptureError`, and close it, for what this command does not read."""
-        error: CaptureError | None = None
-        if isinstance(opened, BrokerFile):
-            if not self._disk:
-                what = f"a {opened.file.kind.title}, not a capture"
-                error = CaptureError(opened.source.name, what, "use kdbg decode")
-        elif not isinstance(opened, Capture) and not self._logs:
-            error = CaptureError(opened.name, "a log file, not a capture", "use kdbg decode to show its exchanges")
-        if error is not None:
-            opened.source.close()
-            raise error
 
     def refuse(self, error: CaptureError, file: str = "") -> None:
         """Say why a file cannot be read; one that nobody named, but a folder brought, is only skipped."""
@@ -249,21 +241,23 @@ class Runner:
             done=ignore if counted else self.findings.take,
             last=self.filters.last,
         )
-        if self.outlets:
-            from .outlets import Source, totals  # which the commands with outlets have imported
-        for outlet in self.outlets:
-            is_open = getattr(engine, "is_open", lambda first_packet: False)  # nobody knows it of a log
-            outlet.begin(Source(capture.name, lambda: capture.first_time, engine.names_then, is_open))
+        if self.outlet is not None:
+            self.outlet.begin(capture, engine)
         try:
             yield drive
-            for outlet in self.outlets:
-                outlet.finish(totals(capture, engine))
+            if self.outlet is not None:
+                self.outlet.finish()
         finally:
             self.left = drive.left
             self._count(capture, drive)
             self.tell(engine, file.name)
-            if self._tried.found:
-                (attempts or partial(self._tell_attempts, file.name))(self._tried.found)
+            if attempts is not None and self._tried.found:
+                attempts(self._tried.found)
+            elif self._tried.found and not self.filters.asks:  # else they are in the closing line alone
+                from ...views.render.findings import attempts_text
+
+                for one in self._tried.found:
+                    self.say(f"{file.name}: {attempts_text(one)}")
             for problem in capture.problems:
                 self.findings.note(problem)
                 self.say(f"{file.name}: {escape(problem.text)}")
@@ -307,25 +301,22 @@ class Runner:
                 self.tell(drive.engine, file.name)
 
     def hand_on_all(self, names: Sequence[str]) -> None:
-        """Read files for the outlets alone."""
+        """Read files for the outlet alone."""
         for file in self.open(names):
             with file, self.drive(file) as drive:
                 for chunk in self.chunks(file, drive):
                     self.hand_on(chunk)
 
     def hand_on(self, exchanges: Sequence[Exchange]) -> None:
-        """Give wanted exchanges to the outlets."""
-        for outlet in self.outlets:
-            outlet.take(exchanges)
+        """Give wanted exchanges to the outlet, where there is one."""
+        if self.outlet is not None:
+            self.outlet.take(exchanges)
 
     def _blocks(self, capture: Capture | ApplicationLog) -> Blocks:
-        """Return the packets; in a live view Ctrl-C ends them, so that what is known by then is shown.
-
-        With a limit they come one by one: no more are counted than it took.
-        """
+        """Return the packets, one by one with a limit; in a live view up to Ctrl-C, after which all known is shown."""
         pause = PAUSE if self.writer.live else None
         blocks = capture.blocks(pause=pause, singly=self.left is not None)
-        return until_interrupted(blocks, self._interrupt) if self.writer.live else blocks
+        return until_interrupted(blocks, partial(setattr, self, "status", INTERRUPTED)) if self.writer.live else blocks
 
     def tell(self, engine: Pairing, name: str) -> None:
         """Say what is odd about connections, as far as it is known by now: once for all of a broker's it is true of.
@@ -334,8 +325,8 @@ class Runner:
         """
         if self.left_over is not None:
             self.left_over(engine.findings)
-        for outlet in self.outlets:
-            outlet.odd(finding for _, finding in engine.findings)
+        if self.outlet is not None:
+            self.outlet.odd(finding for _, finding in engine.findings)
         same: dict[tuple[str, Encrypted | str], list[tuple[str, Finding]]] = {}
         for peers, finding in engine.findings:
             self.findings.note(finding)
@@ -352,16 +343,6 @@ class Runner:
             self.say(f"{name}: {client} → {broker}{more}: {escape(str(finding))}")
         engine.findings.clear()
 
-    def _tell_attempts(self, name: str, found: Sequence[Attempts]) -> None:
-        """Say who asked for connections in vain: all together, for clients try again and again.
-
-        Where exchanges were asked for they are counted in the closing line alone.
-        """
-        from ...views.render.findings import attempts_text
-
-        for one in () if self.filters.asks else found:
-            self.say(f"{name}: {attempts_text(one)}")
-
     def say(self, text: str) -> None:
         """Print a line on stderr, after all output so far."""
         if self._say is not None:
@@ -372,7 +353,7 @@ class Runner:
 
     def closing(self, *more: str, selected: str = "shown") -> list[str]:
         """Return the parts of the closing line; `more` are those on what was read beside captures."""
-        return closing_parts(self.counts, self.findings.kinds, self.files, more, selected)
+        return closing_parts(self.counts, self.findings, self.files, more, selected)
 
     def close(self, closing: Sequence[str] | None = None) -> None:
         """Print what was asked for and never there, then the closing line, if anything was read.
@@ -385,9 +366,8 @@ class Runner:
         if self.left != 0 and self.files:
             for line in unmatched_lines(self.seen):
                 self.say(line)
-        for outlet in self.outlets:
-            for line in outlet.close():
-                self.say(escape(line))
+        for line in self.outlet.close() if self.outlet is not None else ():
+            self.say(escape(line))
         if parts := self.closing() if closing is None else closing:
             self.writer.say(" · ".join(parts))
 

@@ -57,33 +57,29 @@ class SegmentOutput(Segment):
 
     def write(self) -> None:
         """Show the pieces that pass the filters, and count all."""
-        runner, file = self.runner, self.file
+        runner, file, counts, number = self.runner, self.file, self.runner.counts, 0
         if not self.selection.topic:
             return
         assert self._view.piece is not None, "refused before"
         runner.writer.write(self._view.piece_header(self._look, file))
         render = self._view.piece(self._look, file, self.source.name)
-        for number, (piece, message) in enumerate(self._counted() if runner.left != 0 else (), 1):
+        for piece, message in self.pieces(shallow=self._view.shallow) if runner.left != 0 else ():
+            counts["bytes"] += piece.size
+            counts["zeros"] += piece.zeros
+            if message is not None and piece.whole:
+                counts["batches" if file.is_log else "entries"] += 1
+                counts["records"] += count_records(message.body.get("records", ()))
+            if piece.padding and not self._view.data:
+                continue  # only programs get it
+            counts["pieces"] += 1
+            number += 1
             if self.selection.passes(piece, message):
                 runner.left = None if runner.left is None else runner.left - 1
-                runner.counts["shown"] += 1
+                counts["shown"] += 1
                 runner.writer.write(render(number, piece, message))
             if runner.left == 0:
                 return
         self.tell_trouble()
-
-    def _counted(self) -> Iterator[tuple[SegmentPiece, Message | None]]:
-        """Yield the pieces, and count them; zeros that are padding are counted too, but yielded only for programs."""
-        counts = self.runner.counts
-        for piece, message in self.pieces(shallow=self._view.shallow):
-            counts["bytes"] += piece.size
-            counts["zeros"] += piece.zeros
-            if message is not None and piece.whole:
-                counts["batches" if self.file.is_log else "entries"] += 1
-                counts["records"] += count_records(message.body.get("records", ()))
-            if not piece.padding or self._view.data:
-                counts["pieces"] += 1
-                yield piece, message
 
 
 def closing(counts: Counter[str]) -> list[str]:

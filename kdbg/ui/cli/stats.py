@@ -90,12 +90,13 @@ def command(
 def as_metrics(files: Sequence[str], filters: Filters, merge: bool | None) -> int:
     """Write the numbers of captures as Prometheus' text; return the exit status."""
     from ...scale.signals.metrics import Metrics, check, text
-    from .outlets import MetricsOutlet
+    from .outlets import Outlet
     from .runner import Runner
 
     check()
     counted = Metrics()
-    runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=True, outlets=[MetricsOutlet(counted)])
+    outlet = Outlet(metrics=counted)
+    runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=True, outlet=outlet)
     runner.hand_on_all(files)
     if runner.has_read:
         runner.writer.write(text(counted))

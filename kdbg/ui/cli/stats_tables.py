@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 import click
 
 from ...analysis.logs.log import ApplicationLog
-from ...analysis.stats.dimensions import Dimension, Key, dimensions
+from ...analysis.stats.dimensions import Key, dimensions
 from ...analysis.stats.measures import Tally
 from ...analysis.stats.statistics import Overview, Statistics, StatsTable, folded
 from ...exchanges.jobs import ExchangePool, Show
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count
-from ...views.render.stats_table import ANY_WIDTH, lines, screen
+from ...views.render.stats_table import ANY_WIDTH, csv_head, csv_row, json_row, lines, screen, spent_lines
 from ...views.render.style import Look
 from . import INTERRUPTED
-from .counts import CountedFindings, FindingCounts
 from .output import terminal_size
 from .runner import Runner
 
@@ -51,36 +51,36 @@ def write_stats(runner: Runner, files: Sequence[str], asked: StatsOptions, look:
     table, overview = StatsTable(dimensions(by)), None
     if not by:
         overview = Overview()
-        check_overview(asked)
+        for option, given in (("--sort", asked.sort), ("--top", asked.top)):
+            if given is not None:
+                raise click.UsageError(f"{option} requires --by")
+        if asked.format == "csv":
+            raise click.UsageError("--format csv requires --by, such as --by api")
     table.sorted(asked.sort)  # refuses now what nothing can be sorted by
-    counter = StatsCounter(runner.findings, [table] if overview is None else overview.tables)
+    statistics = Statistics([table] if overview is None else overview.tables)
     for file in runner.open(files):
         with file, runner.drive(file, counted=True) as drive:
             names = drive.engine.names_then
-            counter.statistics.capture(file.name, names)
-            here = jobs == 1 or runner.writer.live or runner.timed or isinstance(file.capture, ApplicationLog)
-            pool = None if here else PoolCounter(counter, jobs, names.topics, runner.writer.write)
+            statistics.capture(file.name, names)
+            pool: PoolCounter | None = None
+            if not (jobs == 1 or runner.writer.live or runner.timed or isinstance(file.capture, ApplicationLog)):
+                pool = PoolCounter(runner, statistics, jobs, names.topics)
             try:
                 for chunk in runner.chunks(file, drive):
-                    counter.statistics.know(chunk)
-                    (counter if pool is None else pool).add(chunk)
+                    statistics.know(chunk)
+                    if pool is None:
+                        statistics.take(chunk, runner.findings.note)
+                    else:
+                        pool.add(chunk)
                 if pool is not None:
                     pool.wait()
             finally:
                 if pool is not None:
                     pool.close()
-                counter.statistics.finish()
+                statistics.finish()
     if not runner.has_read:
         return runner.status
-    shown = StatsText(asked, look, runner.timed)
-    if overview is None:
-        pieces = shown.table(table)
-    elif asked.format == "table":
-        packets = None if runner.counts["lines"] and not runner.counts["packets"] else runner.counts["packets"]
-        pieces = shown.screen(overview, runner.findings, packets)
-    else:
-        pieces = shown.objects(overview)
-    for piece in pieces:
+    for piece in texts(runner, asked, look, table, overview):
         runner.writer.write(piece)
     if runner.status == INTERRUPTED:
         runner.say("interrupted; the statistics cover only what was read so far")
@@ -94,125 +94,85 @@ def write_stats(runner: Runner, files: Sequence[str], asked: StatsOptions, look:
     return runner.status
 
 
-def check_overview(asked: StatsOptions) -> None:
-    """Raise `UsageError` for what an overview does not have."""
-    for option, given in (("--sort", asked.sort), ("--top", asked.top)):
-        if given is not None:
-            raise click.UsageError(f"{option} requires --by")
-    if asked.format == "csv":
-        raise click.UsageError("--format csv requires --by, such as --by api")
+def texts(
+    runner: Runner, asked: StatsOptions, look: Look, table: StatsTable, overview: Overview | None
+) -> Iterator[str | bytes]:
+    """Yield the numbers as text: a table, or an overview where there is one."""
+    timed, by = runner.timed, table.by
+    terminal = sys.stdout.isatty() and not look.long_lines
+    width = look.width if terminal else ANY_WIDTH
+    rows: Rows = []
+    if overview is None:
+        rows = rows_of(table, asked.sort, asked.top)
+    if overview is not None and asked.format == "table":
+        packets = None if runner.counts["lines"] and not runner.counts["packets"] else runner.counts["packets"]
+        height = terminal_size().lines - PROMPT if terminal else None
+        yield screen(overview, runner.findings, packets, look, width, height)
+        by, rows = (), [((), overview.total)]
+    elif overview is not None:
+        yield json_row((), (), overview.total, {"table": "total"}, timed=timed)
+        for name, one in overview.items():
+            for key, tally in rows_of(one, None, asked.top):
+                yield json_row(one.by, key, tally, {"table": name}, timed=timed)
+    elif asked.format == "table":
+        shown = lines(by, rows, look, width)
+        yield from (f"{line}\n" for line in (shown.heading, *shown.rows))
+    elif asked.format == "json":
+        yield from (json_row(by, key, tally, timed=timed) for key, tally in rows)
+    else:
+        yield csv_head(by, timed=timed)
+        yield from (csv_row(by, key, tally, raw=asked.raw, timed=timed) for key, tally in rows)
+    if timed and asked.format == "table":
+        spent = spent_lines(by, rows, look, width)  # what no packets tell has none
+        yield from (f"{line}\n" for line in ("", spent.heading, *spent.rows) if spent.rows)
 
 
-class StatsText:
-    """Makes text of numbers."""
-
-    def __init__(self, asked: StatsOptions, look: Look, timed: bool) -> None:
-        self._asked, self._look, self._timed = asked, look, timed
-        self._terminal = sys.stdout.isatty() and not look.long_lines
-        self._width = look.width if self._terminal else ANY_WIDTH
-
-    def screen(self, overview: Overview, findings: FindingCounts, packets: int | None) -> Iterator[str | bytes]:
-        """Yield the overview on one screen."""
-        height = terminal_size().lines - PROMPT if self._terminal else None
-        yield screen(overview, findings.kinds, packets, self._look, self._width, height)
-        yield from self._spent((), [((), overview.total)])
-
-    def objects(self, overview: Overview) -> Iterator[bytes]:
-        """Yield the overview as objects."""
-        from ...views.render.stats_table import json_row
-
-        yield json_row((), (), overview.total, {"table": "total"}, timed=self._timed)
-        for name, table in overview.items():
-            for key, tally in self._rows(table, None):
-                yield json_row(table.by, key, tally, {"table": name}, timed=self._timed)
-
-    def table(self, table: StatsTable) -> Iterator[str | bytes]:
-        """Yield a table."""
-        by, rows, timed = table.by, self._rows(table, self._asked.sort), self._timed
-        if self._asked.format == "table":
-            shown = lines(by, rows, self._look, self._width)
-            yield from (f"{line}\n" for line in (shown.heading, *shown.rows))
-            yield from self._spent(by, rows)
-            return
-        from ...views.render.stats_table import csv_head, csv_row, json_row
-
-        if self._asked.format == "json":
-            yield from (json_row(by, key, tally, timed=timed) for key, tally in rows)
-        else:
-            yield csv_head(by, timed=timed)
-            yield from (csv_row(by, key, tally, raw=self._asked.raw, timed=timed) for key, tally in rows)
-
-    def _rows(self, table: StatsTable, sort: str | None) -> Rows:
-        """Return the rows of a table in their order, and what is not shown as one row."""
-        found = table.sorted(sort)
-        top = len(found) if self._asked.top is None else self._asked.top
-        rest = folded(found[top:], table.others)
-        rows: list[tuple[Key | str, Tally]] = list(found[:top])
-        if rest is not None:
-            rows.append((f"({len(found) - top:,} others)" if table.others is None else "(others)", rest))
-        return rows
-
-    def _spent(self, by: Sequence[Dimension], rows: Rows) -> Iterator[str]:
-        """Yield where the time went, below the other numbers; what no packets tell has no lines."""
-        if not self._timed:
-            return
-        from ...views.render.stats_table import spent_lines
-
-        table = spent_lines(by, rows, self._look, self._width)
-        if table.rows:
-            yield from (f"{line}\n" for line in ("", table.heading, *table.rows))
-
-
-class StatsCounter:
-    """Counts exchanges in this process, into tables and findings."""
-
-    def __init__(self, findings: FindingCounts, tables: list[StatsTable]) -> None:
-        self.findings, self.tables = findings, tables
-        self.statistics: Statistics = Statistics(tables)
-
-    def add(self, exchanges: Sequence[Exchange]) -> None:
-        """Count exchanges."""
-        self.statistics.take(exchanges, self.findings.note)
+def rows_of(table: StatsTable, sort: str | None, top: int | None) -> Rows:
+    """Return the rows of a table in their order, and what is not shown as one row."""
+    found = table.sorted(sort)
+    top = len(found) if top is None else top
+    rest = folded(found[top:], table.others)
+    rows: list[tuple[Key | str, Tally]] = list(found[:top])
+    if rest is not None:
+        rows.append((f"({len(found) - top:,} others)" if table.others is None else "(others)", rest))
+    return rows
 
 
 class Counted(NamedTuple):
     """What came of a chunk: the rows of each table, and what is odd in it."""
 
     tables: list[tuple[dict[Key, Tally], Tally | None]]
-    findings: CountedFindings
+    findings: Counter[str]
 
 
 class PoolCounter(ExchangePool):
     """Counts exchanges in this process, which pairs all of them, and in copies of it."""
 
-    def __init__(
-        self, counter: StatsCounter, jobs: int, topics: dict[UUID, str], show: Callable[[bytes], None]
-    ) -> None:
-        super().__init__(jobs - 1, topics, show, CHUNK)
-        self._counter = counter
+    def __init__(self, runner: Runner, statistics: Statistics, jobs: int, topics: dict[UUID, str]) -> None:
+        super().__init__(jobs - 1, topics, runner.writer.write, CHUNK)
+        self._statistics, self._findings = statistics, runner.findings
 
     def pack(self, exchanges: list[Exchange], copy: int) -> list[bytes]:
         """Return exchanges as bytes, for a copy, with what is known of their connections."""
-        known = self._counter.statistics.known(exchanges)
+        known = self._statistics.known(exchanges)
         return [pickle.dumps((known, b"".join(super().pack(exchanges, copy))))]
 
     def do(self, exchanges: list[Exchange], show: Show) -> None:
         """Count exchanges here."""
-        self._counter.add(exchanges)
+        self._statistics.take(exchanges, self._findings.note)
 
     def do_packed(self, packed: bytes, show: Show) -> Counted:
         """Count exchanges in a copy; return what came of these alone."""
-        counter = self._counter
         known, parcel = pickle.loads(packed)  # what this process packed
-        counter.statistics.forget(known)
-        counter.findings.clear()
-        counter.add(self._parcels.unpack(parcel))
-        counter.statistics.finish()
-        return Counted([(table.rows, table.others) for table in counter.tables], counter.findings.clear())
+        self._statistics.forget(known)
+        self._findings.clear()
+        self.do(self._parcels.unpack(parcel), show)
+        self._statistics.finish()
+        return Counted([(table.rows, table.others) for table in self._statistics.tables], Counter(self._findings))
 
     def take(self, counted: Counted | None) -> None:
         """Add what a copy counted."""
         if counted is not None:
-            for mine, (rows, others) in zip(self._counter.tables, counted.tables, strict=True):
+            for mine, (rows, others) in zip(self._statistics.tables, counted.tables, strict=True):
                 mine.merge(rows, others)
-            self._counter.findings.add(counted.findings)
+            self._findings.update(counted.findings)

@@ -14,15 +14,13 @@ from .filters import filter_options, take_filters
 from .options import (
     Size,
     input_options,
-    look_options,
-    meanings_option,
+    message_look_options,
     need_screen,
     reader_options,
     rotation,
     screen_options,
     take_view_readers,
     tree_options,
-    values_option,
     view_option,
 )
 from .outlets import metrics_option, otlp_option
@@ -71,9 +69,7 @@ SHARE = 10
 @screen_options
 @view_option("summary")
 @filter_options
-@look_options
-@values_option
-@meanings_option
+@message_look_options
 @reader_options
 @tree_options("--no-pager")
 @input_options
@@ -96,10 +92,15 @@ def command(
     kdbg watch --via ssh:broker-3 --port 9092
     kdbg watch --port 9092 --write night.pcapng --rotate 100MB*10 --where 'latency_ms > 1000'
     """
-    from ...live.capture_process import CaptureOptions
+    from functools import partial
+
+    from ...errors import InputError
+    from ...live import remote
+    from ...live.capture_process import CaptureOptions, CaptureProcess, capture
+    from ...live.socket_processes import Owners
     from .exchange_output import ExchangeOutput, depth_of
     from .live_stream import LiveStream, ProcessFilter
-    from .outlets import outlets, refuse_beside
+    from .outlets import live_outlet, refuse_beside
     from .runner import Runner, ignore
 
     read = take_view_readers(options, format)
@@ -110,14 +111,19 @@ def command(
         refuse_beside("--tui", {"otlp": otlp, "metrics": metrics})
         need_screen("kdbg watch --tui")
     wanted = CaptureOptions(interface, expression(bpf, filters.port or (), via), snaplen, buffer, path, rotate)
-    known = owners(pid, container, via)
-    with feed(wanted, via) as source:
+    record: Callable[..., Any] = partial(capture, wanted)
+    known = Owners(pid, container) if via is None else None  # else the processes at the ends are another machine's
+    if via is not None:
+        if pid or container:
+            raise InputError("--pid and --container select local processes; they cannot be combined with --via")
+        record = partial(remote.relay, remote.command(via, wanted), wanted)
+    with CaptureProcess(via or interface, record) as source:
         if tui:
             return screen(source, known, look, filters, light=light)
-        with outlets(otlp, metrics, links=not look.hide_values) as beside:
+        with live_outlet(otlp, metrics, links=not look.hide_values) as outlet:
             runner = Runner(
-                filters, Writer(live=True), timed=bool(beside), depth=depth_of(format), fails=not diagnose,
-                at_once=True, outlets=beside,
+                filters, Writer(live=True), timed=outlet is not None, depth=depth_of(format), fails=not diagnose,
+                at_once=True, outlet=outlet,
             )  # fmt: skip
             processes = None if known is None else ProcessFilter(known, runner.say)
             output = ExchangeOutput(runner, format, look, before=processes.name if processes is not None else ignore)
@@ -173,9 +179,9 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
     ledgers: Ledgers
     looked, cost = monotonic(), 0.0
 
-    def tell_outlets() -> None:
-        for outlet in runner.outlets:
-            outlet.take_causes(causes.found)
+    def tell_outlet() -> None:
+        if runner.outlet is not None:
+            runner.outlet.take_causes(causes.found)
 
     def through(engine: Pairing, blocks: Blocks) -> Blocks:
         """Yield the packets, which the ledgers see before the engine does, and look at the ledgers now and then."""
@@ -185,8 +191,8 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
             ledgers.packets(packets)
             began = monotonic()
             if began - looked > (OFTEN if packets else SHARE * cost):
-                causes.news(ledgers, "")
-                tell_outlets()
+                causes.news(ledgers)
+                tell_outlet()
                 runner.writer.flush()
                 looked = monotonic()
                 cost = looked - began
@@ -199,49 +205,24 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
             runner.hand_on(chunk)
     if causes.whole(ledgers, "") and not runner.status:
         runner.status = UNDECODED
-    tell_outlets()
+    tell_outlet()
 
 
 def screen(source: CaptureProcess, known: Owners | None, look: Look, filters: Filters, *, light: bool) -> int:
     """Show what is captured on a screen until somebody ends it; say what was lost, and written; return the status."""
     from ...protocol.findings.amounts import count
-    from .counts import LOST
+    from .inputs import LOST
     from .live_screen import Live, show
 
     show(Live(source.name, os.dup(source.stream.fileno()), filters, owners=known), look, light)
     outcome = source.finish()
-    said = [f"{source.name}: {outcome.problem}"] if outcome.problem else []
+    if outcome.problem:
+        say(f"{source.name}: {outcome.problem}")
     if outcome.dropped:
-        said.append(f"{source.name}: {count(outcome.dropped, 'packet')} {LOST['dropped']}")
+        say(f"{source.name}: {count(outcome.dropped, 'packet')} {LOST['dropped']}")
     if outcome.files:
-        said.append("wrote " + " to ".join(dict.fromkeys((outcome.files[0], outcome.files[-1]))))
-    for line in said:
-        say(line)
+        say("wrote " + " to ".join(dict.fromkeys((outcome.files[0], outcome.files[-1]))))
     return REFUSED if outcome.problem else 0
-
-
-def owners(pids: Iterable[int], containers: Iterable[str], via: str | None) -> Owners | None:
-    """Return what finds processes; None where those at the ends are another machine's."""
-    from ...errors import InputError
-    from ...live.socket_processes import Owners
-
-    if via is None:
-        return Owners(pids, containers)
-    if pids or containers:
-        raise InputError("--pid and --container select local processes; they cannot be combined with --via")
-    return None
-
-
-def feed(wanted: CaptureOptions, via: str | None) -> CaptureProcess:
-    """Return what captures: here, or, as `--via` says, elsewhere."""
-    from functools import partial
-
-    from ...live.capture_process import CaptureProcess, capture
-    from ...live.remote import command, relay
-
-    if via is None:
-        return CaptureProcess(wanted.interface, partial(capture, wanted))
-    return CaptureProcess(via, partial(relay, command(via, wanted), wanted))
 
 
 def expression(bpf: str | None, ports: Iterable[int], via: str | None) -> str:

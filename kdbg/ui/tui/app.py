@@ -1,9 +1,12 @@
-"""Jumps: which exchanges are of the same connection, client, topic, group or producer as one, or went wrong."""
+"""The screen of `kdbg browse` with its keys: what they jump to, copy and show."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
+from uuid import UUID
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -13,68 +16,105 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from ...errors import KdbgError
+from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.peers import endpoint
 from ...protocol.findings.amounts import count
-from ...views.render.values import cut
+from ...views.render.jsonlines import json_line
+from ...views.render.style import Look
+from ...views.render.values import cut, escape
 from .causes import CausePane
-from .clipboard import COPIES, MOST, ClipboardContext
 from .contents import Looked
-from .index import SORTS, WRONG, Index, Order
-from .keys import KEYS, Key, sections
+from .fields import ByteRange, OpenedExchange
+from .index import HALF, SORTS, WRONG, Order, Who
+from .keys import KEYS, Key
 from .pane import Pane
 from .shell import SHARES, Shell
 from .table import columns
 from .views import VIEWS
 
-Fits = Callable[[int], bool]
-
-
-def _by_names(column: str) -> Callable[[Index, int, Collection[int]], Fits | None]:
-    def fits(index: Index, position: int, marked: Collection[int]) -> Fits | None:
-        wanted = set(index.names_of(column, position))
-        if not wanted:
-            return None
-        which = {number for number, names in enumerate(index.names) if not wanted.isdisjoint(names)}
-        return lambda other: index.value(column, other) in which
-
-    return fits
-
-
-def _by_who(part: Callable[..., object]) -> Callable[[Index, int, Collection[int]], Fits | None]:
-    def fits(index: Index, position: int, marked: Collection[int]) -> Fits | None:
-        wanted = part(index.who_of(position))
-        which = {number for number, who in enumerate(index.who) if part(who) == wanted}
-        return lambda other: index.value("who", other) in which
-
-    return fits
-
-
-def _wrong(index: Index, position: int, marked: Collection[int]) -> Fits | None:
-    return lambda other: bool(index.value("flags", other) & WRONG)
-
-
-def _marked(index: Index, position: int, marked: Collection[int]) -> Fits | None:
-    return marked.__contains__
-
-
-JUMPS: dict[str, Callable[[Index, int, Collection[int]], Fits | None]] = {
-    "error": _wrong,
-    "mark": _marked,
-    "connection": _by_who(lambda who: (who.file, who.connection)),
-    "client": _by_who(lambda who: who.client_id),
-    "topic": _by_names("topics"),
-    "group": _by_names("groups"),
-    "producer": _by_names("producers"),
+OF_WHO: dict[str, Callable[[Who], object]] = {
+    "connection": lambda who: (who.file, who.connection),
+    "client": lambda who: who.client_id,
 }
-"""What can be jumped to: (index, position, marked positions) -> what fits; None where the exchange names none."""
+OF_NAMES = {"topic": "topics", "group": "groups", "producer": "producers"}
+JUMPS = ("error", "mark", *OF_WHO, *OF_NAMES)
+"""What can be jumped to: an exchange that went wrong, or is marked; one of the same connection, client, topic …"""
 
 
 def found(order: Order, row: int, kind: str, direction: int, marked: Collection[int] = ()) -> int | None:
     """Return the next row that fits, or the one before; None where there is none, or nothing to go by."""
     if not len(order):
         return None
-    fits = JUMPS[kind](order.index, order[row], marked)
-    rows = range(row + 1, len(order)) if direction > 0 else range(row - 1, -1, -1)
-    return None if fits is None else next((each for each in rows if fits(order[each])), None)
+    index, rows = order.index, range(row + 1, len(order)) if direction > 0 else range(row - 1, -1, -1)
+    if kind == "mark":
+        return next((each for each in rows if order[each] in marked), None)
+    column, which = "flags", {WRONG, WRONG | HALF}
+    if kind in OF_WHO:
+        part = OF_WHO[kind]
+        wanted = part(index.who_of(order[row]))
+        column, which = "who", {number for number, who in enumerate(index.who) if part(who) == wanted}
+    elif kind in OF_NAMES:
+        column = OF_NAMES[kind]
+        same = {*index.names_of(column, order[row])}
+        which = {number for number, names in enumerate(index.names) if not same.isdisjoint(names)}
+    return next((each for each in rows if index.value(column, order[each]) in which), None) if which else None
+
+
+MOST = 1 << 20
+"""Bytes that are copied: terminals take no more of OSC 52, and many less."""
+
+
+@dataclass(frozen=True)
+class ClipboardContext:
+    """What is at hand when somebody copies: `places` are the bytes that are lit; `file` is "" for a live stream."""
+
+    file: str
+    exchange: Exchange
+    opened: OpenedExchange
+    places: list[ByteRange]
+    topics: Mapping[UUID, str]
+    look: Look
+
+
+def hex_of(taken: ClipboardContext) -> str | None:
+    """Return the bytes of the field in hex; None where it has none, or they hold what is hidden."""
+    if not taken.places:
+        return None
+    place = taken.places[0]
+    buffer = taken.opened.buffers[place.buffer]
+    for one in buffer.fields:
+        if one.hidden and one.place is not None and one.place.start < place.end and place.start < one.place.end:
+            return None
+    return buffer.data[place.start : place.end].hex(" ")
+
+
+def json_of(taken: ClipboardContext) -> str | None:
+    """Return the exchange as `kdbg decode -f json` prints it."""
+    look = Look(show_secrets=taken.look.show_secrets, hide_values=taken.look.hide_values)
+    return json_line(taken.exchange, dict(taken.topics), look).decode().rstrip("\n")
+
+
+def send_command(taken: ClipboardContext) -> str | None:
+    """Return the command that sends the request again; None without one, or where what no file has is hidden."""
+    exchange, request = taken.exchange, taken.exchange.request
+    if request is None or exchange.api is None or exchange.api.headerless:
+        return None
+    broker = endpoint(exchange.peers.broker)
+    if taken.file:
+        return escape(f"kdbg send --from {shlex.quote(f'{taken.file}#{exchange.number}')} --broker {broker}")
+    hidden = any(one.hidden for part in taken.opened.parts if part.name == "request" for one in part.fields)
+    if request.missing or hidden:
+        return None
+    data = len(request.data).to_bytes(4, "big") + request.data
+    return f"kdbg send --raw {data.hex()} --broker {broker}"
+
+
+COPIES: dict[str, tuple[str, Callable[[ClipboardContext], str | None]]] = {
+    "hex": ("the bytes of the field", hex_of),
+    "json": ("the exchange as JSON", json_of),
+    "send": ("the command that sends the request again", send_command),
+}
+"""What can be copied: what it is called, and how it is made."""
 
 
 WIDEST = 8
@@ -109,16 +149,11 @@ class Page(ModalScreen[None]):
 def help_text(all_keys: Sequence[Key]) -> Text:
     """Return keys with what they do."""
     text = Text()
-    for section, keys in sections(all_keys).items():
+    for section in dict.fromkeys(key.section for key in all_keys):
         text.append(f"{section}\n", "bold")
-        for key in keys:
+        for key in [one for one in all_keys if one.section == section]:
             text.append(f"  {key.shown:<{WIDEST}}", "bold").append(f"{key.help}\n")
     return text.append("With the mouse: click a row, a field, a byte, the title of a column; scroll with its wheel.")
-
-
-def notes_text(notes: list[str]) -> Text:
-    """Return what was said about the source."""
-    return Text("\n".join(notes) or "no messages about the source")
 
 
 class Browser(Shell):
@@ -213,7 +248,7 @@ class Browser(Shell):
 
     def action_notes(self) -> None:
         """Show what was said about the source."""
-        self.push_screen(Page(notes_text(self.feed.notes)))
+        self.push_screen(Page(Text("\n".join(self.feed.notes) or "no messages about the source")))
 
     def action_help(self) -> None:
         """Show the keys."""

@@ -14,8 +14,8 @@ from ...protocol.findings import Severity
 from ...protocol.findings.amounts import count
 from ...views.render.findings import MARKS
 from ...views.render.values import cut, escape
+from .feed import Causes
 from .pane import Pane, StyledText
-from .processes import Causes
 from .table import RowTexts
 
 INDENT = 4
@@ -91,17 +91,11 @@ class CausePane(Pane):
         at = self.line
         lines = [*self._lines(max(self.size.width - 1, NARROWEST))]
         if at is not None and at.cause is not None:
-            self.cursor = self._same(lines, at.cause.key, self.cursor - self._first(at.cause.key))
+            old, new = (_places(some, at.cause.key) for some in (self.lines, lines))
+            if new:  # as many lines behind its first, if it has as many
+                self.cursor = new[min(self.cursor - old[0], len(new) - 1)]
         self.lines = lines
         super().refit()
-
-    def _first(self, key: tuple[Any, ...]) -> int:
-        return next(at for at, line in enumerate(self.lines) if line.cause is not None and line.cause.key == key)
-
-    def _same(self, lines: list[CauseLine], key: tuple[Any, ...], line: int) -> int:
-        """Return the line of a cause among others: so many behind its first, if it has as many."""
-        of = [at for at, one in enumerate(lines) if one.cause is not None and one.cause.key == key]
-        return of[min(line, len(of) - 1)] if of else self.cursor
 
     def _lines(self, width: int) -> Iterator[CauseLine]:
         if self._unjudged:
@@ -181,6 +175,11 @@ class CausePane(Pane):
         """Return what is said at the foot: what to change about the cause under the cursor."""
         cause = self.line.cause if self.line is not None else None
         return Text() if cause is None else Text("fix: ", "bold").append(escape(cause.case["advice"]), "not bold")
+
+
+def _places(lines: list[CauseLine], key: tuple[Any, ...]) -> list[int]:
+    """Return where the lines of a cause are."""
+    return [at for at, one in enumerate(lines) if one.cause is not None and one.cause.key == key]
 
 
 def _many(causes: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -37,37 +36,20 @@ class Looked(NamedTuple):
     file: str = ""
 
 
-class Contents(ABC):
-    """What a feed holds."""
+class ExchangeContents:
+    """Exchanges with their messages, of files by their names; a live stream has none.
+
+    `unjudged` says why no causes can be named, "" where they can.
+    """
 
     unjudged: str = ""
-    """Why no causes can be named; "" where they can."""
-
-    @abstractmethod
-    def about(self, position: int) -> list[StyledText]:
-        """Return what an exchange was about: what went wrong first."""
-
-    @abstractmethod
-    def look_at(self, position: int) -> Looked:
-        """Read what there is to see of an exchange, in no time worth naming."""
-
-    def more(self, looked: Looked) -> tuple[Any, ...] | None:
-        """Return what the job `more` is asked for the rest of it; None where there is none."""
-        return None
-
-    def fuller(self, looked: Looked, told: Any) -> Looked:
-        """Return it with what that job has told."""
-        return looked
-
-
-class ExchangeContents(Contents):
-    """Exchanges with their messages, of files by their names; a live stream has none."""
 
     def __init__(self, feed: ExchangeFeed, look: Look, files: Sequence[str]) -> None:
         self._feed, self._look, self._files = feed, look, files
         self._summaries: list[tuple[NamesThen, Summary]] = []
 
     def about(self, position: int) -> list[StyledText]:
+        """Return what an exchange was about: what went wrong first."""
         exchange, file = self._feed.exchange(position), self._feed.index.who_of(position).file
         while len(self._summaries) <= file:
             names = NamesThen(self._feed.index.topics[len(self._summaries)])
@@ -79,10 +61,19 @@ class ExchangeContents(Contents):
         return [*pieces, StyledText(told.others)] if told.others else pieces
 
     def look_at(self, position: int) -> Looked:
+        """Read what there is to see of an exchange, in no time worth naming."""
         exchange, file = self._feed.exchange(position), self._feed.index.who_of(position).file
         topics = self._feed.index.topics[file]
         found = opened(exchange, names_by_then(topics, exchange.names), self._look)
         return Looked(position, exchange, found, topics, "" if self._feed.most is not None else self._files[file])
+
+    def more(self, looked: Looked) -> tuple[Any, ...] | None:
+        """Return what the job `more` is asked for the rest of it; None where there is none."""
+        return None
+
+    def fuller(self, looked: Looked, told: Any) -> Looked:
+        """Return it with what that job has told."""
+        return looked
 
 
 KEPT = 32
@@ -116,7 +107,7 @@ class Original(NamedTuple):
         return next(one for _, one in unpack(self.numbers, self.common, self.data, dict(self.topics)))
 
 
-class TableRows(Contents):
+class TableRows(ExchangeContents):
     """Rows of the table of exchanges; `described` says what columns mean."""
 
     unjudged: str = "tables contain no packets to diagnose; run kdbg diagnose on the captures"

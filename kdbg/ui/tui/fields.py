@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import explain, header_grammar
 from ...exchanges.messages.payloads import open_inspection
-from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
-from ...protocol.wire.readings.annotate import Buffer, Inspection, Span
+from ...protocol.wire.readings.annotate import Buffer, Inspection
 from ...views.render.exchange_header import why_missing
 from ...views.render.findings import note
 from ...views.render.hex.annotations import ByteLine, Describer
@@ -138,7 +137,8 @@ class _Opening:
             header = header_grammar(half.api, half.version, half.direction)
             means = by_path([header, grammar], inspection.spans)
         self._message(name, inspection, stated, means)
-        self._notes(inspection.findings, stated)
+        odd = size_finding(stated, len(half.data))
+        self.part.notes += [note(finding) for finding in (*([odd] if odd else []), *inspection.findings)]
 
     def _message(self, name: str, inspection: Inspection, stated: int, means: Mapping[str, str]) -> None:
         self.describe.broken = inspection.broken
@@ -155,7 +155,8 @@ class _Opening:
                 continue
             data = inspection.buffers[span.buffer].data
             row = self.describe.row(span, data)
-            self._add(others.get(span.buffer, main), row, _meaning(span, means), 0 if span.buffer else SIZE)
+            meaning = means.get(general(span.path).removesuffix("[]"), "")
+            self._add(others.get(span.buffer, main), row, meaning, 0 if span.buffer else SIZE)
 
     def _buffer(self, name: str, data: bytes) -> int:
         self.found.buffers.append(Bytes(name, data, len(self.found.parts) - 1))
@@ -166,14 +167,6 @@ class _Opening:
         one = OpenedField(row.name, row.meaning, row.type, means, place, row.hidden)
         self.part.fields.append(one)
         self.found.buffers[buffer].fields.append(one)
-
-    def _notes(self, findings: Sequence[Finding], stated: int) -> None:
-        odd = size_finding(stated, len(self.half.data))
-        self.part.notes += [note(finding) for finding in (*([odd] if odd else []), *findings)]
-
-
-def _meaning(span: Span, means: Mapping[str, str]) -> str:
-    return means.get(general(span.path).removesuffix("[]"), "")
 
 
 STEP = re.compile(r"[^.\[\]]+|\[\d+\]")
@@ -290,7 +283,11 @@ def _grown(part: MessageFields, number: int) -> Branch:
         steps = tuple(STEP.findall(one.path)) or (one.path,)
         above = root
         for depth in range(1, len(steps)):
-            above = _step(known, steps[:depth], above)
+            front = steps[:depth]
+            if front not in known:
+                known[front] = Branch(front[-1], above, part=number)
+                above.below.append(known[front])
+            above = known[front]
         here = known.get(steps)
         if here is None or here.leaf is not None:
             here = Branch(steps[-1], above, part=number)
@@ -301,11 +298,3 @@ def _grown(part: MessageFields, number: int) -> Branch:
         if len(part.fields) > MANY and here.name.startswith("[") and here.below:
             here.folded = here.above is not None and len(here.above.below) > MANY
     return root
-
-
-def _step(known: dict[tuple[str, ...], Branch], steps: tuple[str, ...], above: Branch) -> Branch:
-    found = known.get(steps)
-    if found is None:
-        found = known[steps] = Branch(steps[-1], above, part=above.part)
-        above.below.append(found)
-    return found

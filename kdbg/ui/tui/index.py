@@ -77,10 +77,7 @@ class Batch:
 
 
 class BatchBuilder:
-    """Makes batches of rows of numbers. What rows have in common, and the names in them, are told once, and numbered.
-
-    A row has a number for each of COLUMNS, in their order.
-    """
+    """Makes batches of rows, a number for each of COLUMNS; what rows have in common, and names, are told once."""
 
     def __init__(self) -> None:
         self._who: dict[Hashable, int] = {}
@@ -152,19 +149,16 @@ class Index:
     def add(self, batch: Batch) -> None:
         """Append what came."""
         with self._lock:
-            self._add(batch)
-
-    def _add(self, batch: Batch) -> None:
-        self.who += batch.who
-        self.names += batch.names
-        while len(self.topics) <= batch.parcel.file:
-            self.topics.append({})
-        self.topics[batch.parcel.file].update(batch.topics)
-        for name, data in batch.columns.items():
-            self.columns[name].frombytes(data)
-        self.parcels.append(batch.parcel)
-        self._firsts.append(self._count)
-        self._count += batch.count
+            self.who += batch.who
+            self.names += batch.names
+            while len(self.topics) <= batch.parcel.file:
+                self.topics.append({})
+            self.topics[batch.parcel.file].update(batch.topics)
+            for name, data in batch.columns.items():
+                self.columns[name].frombytes(data)
+            self.parcels.append(batch.parcel)
+            self._firsts.append(self._count)
+            self._count += batch.count
 
     def place(self, position: int) -> tuple[Parcel, int]:
         """Return the parcel in which an exchange stands, and its place in it."""
@@ -218,11 +212,6 @@ class Index:
     def _file_and_number(self, position: int) -> tuple[int, int]:
         """Return the file and the number of an exchange; both ascend."""
         return self.who_of(position).file, self.value("number", position)
-
-    @property
-    def bytes(self) -> int:
-        """How much memory the columns take."""
-        return sum(len(column) * column.itemsize for column in self.columns.values())
 
 
 class Order:
@@ -285,17 +274,13 @@ class Order:
             return
         column = self.index.columns[SORTS[by]]
         if by in BY_WHO:
-            ranks = self._ranks(by)
+            keys = [BY_WHO[by](who) for who in self.index.who]
+            places = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+            ranks = [places[key] for key in keys]
             self.sorted = array("I", sorted(positions, key=lambda at: ranks[column[at - first]], reverse=descending))
         else:
             key = (lambda at: column[at - first]) if first else column.__getitem__
             self.sorted = array("I", sorted(positions, key=key, reverse=descending))
-
-    def _ranks(self, by: str) -> list[int]:
-        """Return the place in the order of each `Who`."""
-        keys = [BY_WHO[by](who) for who in self.index.who]
-        ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
-        return [ranks[key] for key in keys]
 
 
 BY_WHO: dict[str, Callable[[Who], Any]] = {

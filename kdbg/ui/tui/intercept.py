@@ -1,11 +1,12 @@
-"""The screen over a proxy: the list of messages that it holds, and the keys for what becomes of them."""
+"""The screen over a proxy: the messages that it holds, their list, and the keys for what becomes of them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import orjson
 from textual.binding import Binding
@@ -14,18 +15,99 @@ from textual.message import Message
 from textual.widget import Widget
 
 from ...errors import KdbgError
+from ...exchanges.filters.filter_set import Filters
+from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.peers import endpoint
 from ...live.actions import value_at
+from ...live.holds import BOTH, Hand, Held, with_bytes, with_field
 from ...protocol.findings.amounts import count
+from ...protocol.wire.language import Direction
 from ...views.render.values import cut, escape
 from .app import Browser
 from .contents import Looked
 from .fields import SIZE, opened
-from .interception import Heard, HeldMessage, Interception
 from .keys import HOLD_KEYS, KEYS, Key
 from .pane import Pane, StyledText
 from .status_bar import Shown
 from .table import Exchanges
+
+SIDED = re.compile(r"(request|response)s?\s*:\s*(.*)", re.DOTALL)
+
+
+@dataclass
+class HeldMessage:
+    """A message that is `held`: its number, the bytes that it has by now, and the exchange that these make."""
+
+    number: int
+    direction: Direction
+    data: bytes
+    exchange: Exchange
+    changed: bool = False
+    held: Held | None = None
+
+    @property
+    def half(self) -> CapturedMessage | None:
+        """The message itself."""
+        return self.exchange.request if self.direction == "request" else self.exchange.response
+
+
+Heard: TypeAlias = "HeldMessage | int | str"
+"""What is told of messages: one that is held, the number of one that is gone, a line to show."""
+
+
+class Interception:
+    """Holds messages of the proxy, and does with them what the screen says; what cannot be raises `KdbgError`."""
+
+    def __init__(self, hand: Hand, parse: Callable[[str], Filters]) -> None:
+        self._hand, self._parse = hand, parse
+
+    def listen(self, hear: Callable[[Heard], None]) -> None:
+        """Tell of what is held, in another thread."""
+
+        def take(what: Held | int | str) -> None:
+            if isinstance(what, Held):
+                hear(HeldMessage(what.number, what.direction, what.data, what.exchange({}), held=what))
+            else:
+                hear(what)
+
+        self._hand.listen(take)
+
+    def want(self, text: str) -> None:
+        """Hold what an expression fits from now on; "" for nothing."""
+        found = SIDED.fullmatch(text.strip())
+        expression = found[2] if found is not None else text.strip()
+        if found is None and not expression:
+            self._hand.want(None)
+            return
+        sides = BOTH if found is None else frozenset(side for side in BOTH if side == found[1])
+        self._hand.want(self._parse("" if expression == "*" else expression), sides)
+
+    def resume(self, message: HeldMessage) -> None:
+        """Pass a message on, as it is by now."""
+        self._hand.resume(message.number, message.data if message.changed else None)
+
+    def drop(self, message: HeldMessage) -> None:
+        """Let a message vanish."""
+        self._hand.drop(message.number)
+
+    def repeat(self, exchange: Exchange) -> None:
+        """Send the request of an exchange once more."""
+        assert exchange.request is not None
+        self._hand.repeat(exchange.peers.client, exchange.request.data)
+
+    def put(self, message: HeldMessage, text: str) -> None:
+        """Change a field of a message: PATH=VALUE."""
+        self._change(message, lambda held: with_field(held, message.data, text, {}))
+
+    def overwrite(self, message: HeldMessage, start: int, end: int, text: str) -> None:
+        """Change bytes of a message, counted without its size, to those in hex."""
+        self._change(message, lambda held: with_bytes(message.data, start, end, text))
+
+    def _change(self, message: HeldMessage, change: Callable[[Held], bytes]) -> None:
+        assert message.held is not None, "the relay has reported it"
+        data = change(message.held)
+        message.changed = message.changed or data != message.data
+        message.data, message.exchange = data, message.held.exchange({}, data)
 
 
 class HeldList(Pane):
@@ -258,11 +340,11 @@ class Intercepting(Browser):
         if branch is None or branch.above is None or PARTS[branch.part] != message.direction:
             self.say(f"go to a field of the {message.direction} first")
             return
-        self.ask("PATH=VALUE", f"{branch.path}={_value(message, branch.path)}", partial(self.take_field, message))
-
-    def take_field(self, message: HeldMessage, text: str) -> None:
-        """Change a field, and keep the line open where that cannot be."""
-        self._change(message, lambda: self.intercept.put(message, text))
+        self.ask(
+            "PATH=VALUE",
+            f"{branch.path}={_value(message, branch.path)}",
+            partial(self._change, message, self.intercept.put),
+        )
 
     def action_change_bytes(self) -> None:
         """Ask for other bytes in place of those that are lit."""
@@ -276,18 +358,19 @@ class Intercepting(Browser):
             self.say(f"select bytes after the size field of the {message.direction}; the size is computed")
             return
         start, end = max(place.start - SIZE, 0), place.end - SIZE
-        self.ask("bytes in hex", message.data[start:end].hex(" "), partial(self.take_bytes, message, start, end))
 
-    def take_bytes(self, message: HeldMessage, start: int, end: int, text: str) -> None:
-        """Change bytes, and keep the line open where that cannot be."""
-        self._change(message, lambda: self.intercept.overwrite(message, start, end, text))
+        def overwrite(message: HeldMessage, text: str) -> None:
+            self.intercept.overwrite(message, start, end, text)
 
-    def _change(self, message: HeldMessage, change: Callable[[], None]) -> None:
+        self.ask("bytes in hex", message.data[start:end].hex(" "), partial(self._change, message, overwrite))
+
+    def _change(self, message: HeldMessage, change: Callable[[HeldMessage, str], None], text: str) -> None:
+        """Change a message to what was typed, and keep the line open where that cannot be."""
         if message not in self.held.messages:
             self.say("the message is no longer held", bad=True)
             return
         try:
-            change()
+            change(message, text)
         except KdbgError as error:
             self.say(str(error), bad=True)
             return
@@ -304,17 +387,12 @@ def _value(message: HeldMessage, path: str) -> str:
         value = value_at(path, found.body if found is not None else None)
     except (LookupError, TypeError):
         return ""
-    if isinstance(value, str) and _is_plain(value):
-        return value
+    if isinstance(value, str):
+        try:
+            orjson.loads(value)  # a text that is JSON would be taken for what that says
+        except orjson.JSONDecodeError:
+            return value
     try:
         return orjson.dumps(value).decode()
     except TypeError:
         return str(value)
-
-
-def _is_plain(text: str) -> bool:
-    """Return whether a text is taken for itself: one that is JSON is taken for what that says."""
-    with suppress(orjson.JSONDecodeError):
-        orjson.loads(text)
-        return False
-    return True

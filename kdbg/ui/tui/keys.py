@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from .views import VIEWS
@@ -78,16 +77,6 @@ HOLD_KEYS = (
     Key("R", "R", "repeat", "resend the selected request on its connection", HOLD),
 )
 """The keys that the screen of the proxy has beside the others."""
-FOOT = ("?", "/", "e", "s", "m", "w", "v", "Tab", "q")
-"""The keys in the last line of the screen."""
 SHORT = {"?": "help", "/": "filter", "e": "next error", "s": "sort", "m": "mark", "w": "write", "v": "view",
          "Tab": "pane", "q": "quit"}  # fmt: skip
-"""What stands behind them."""
-
-
-def sections(keys: Sequence[Key] = KEYS) -> dict[str, list[Key]]:
-    """Return keys by their sections."""
-    found: dict[str, list[Key]] = {}
-    for key in keys:
-        found.setdefault(key.section, []).append(key)
-    return found
+"""The keys in the last line of the screen, and what stands behind them."""

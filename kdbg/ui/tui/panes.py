@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from textual.message import Message
 
 from ...views.render.hex.grid import PRINTABLE
-from ...views.render.values import cells, cut, escape
-from .fields import Branch, Branches, ByteRange, OpenedExchange, OpenedField
+from ...views.render.values import cut, escape
+from .fields import Branch, Branches, ByteRange, OpenedExchange
 from .pane import FIELD_COLOURS, Pane, StyledText
 from .table import fitted
 
@@ -72,10 +72,6 @@ class ExchangeDump:
     def line_of(self, place: ByteRange) -> int:
         """Return the line on which a place begins."""
         return self._firsts[place.buffer] + 1 + place.start // self.per_line
-
-    def field_at(self, buffer: int, place: int) -> OpenedField | None:
-        """Return the field that a byte belongs to."""
-        return self.opened.buffers[buffer].at(place)
 
 
 def per_line(width: int) -> int:
@@ -278,8 +274,3 @@ class Bytes(Pane):
         at = column - letters if column >= letters else (column - 6) // 3
         if 0 <= at < len(found.cells):
             self.touch(found.buffer, found.start + at)
-
-
-def shortened(text: str, width: int) -> str:
-    """Return a text in so many columns, cut in front: the end of a path says most."""
-    return text if cells(text) <= width else f"…{text[1 - width :]}"

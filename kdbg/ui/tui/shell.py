@@ -18,12 +18,11 @@ from textual.widgets import ContentSwitcher, Input, Static
 from ...errors import KdbgError
 from ...views.render.style import Look
 from ...views.render.values import escape
-from .contents import Contents, ExchangeContents, Looked
-from .feed import ExchangeFeed
+from .contents import ExchangeContents, Looked
+from .feed import ExchangeFeed, JobDone
 from .index import Order
 from .pane import Pane
 from .panes import Bytes, Fields
-from .processes import JobDone
 from .status_bar import Shown, field_text, keys_text, title
 from .table import Exchanges, Heading, Opening, RowTexts
 from .terminal import TerminalApp
@@ -77,7 +76,7 @@ class Shell(TerminalApp):
         *,
         light: bool = False,
         follow: bool = False,
-        contents: Contents | None = None,
+        contents: ExchangeContents | None = None,
     ) -> None:
         super().__init__()
         self.feed, self.look, self.files, self.parse = feed, look, files, parse
@@ -86,7 +85,7 @@ class Shell(TerminalApp):
         self.filter = ""
         self.filtering, self.following = False, follow
         self.looked: Looked | None = None
-        self.contents: Contents = contents or ExchangeContents(feed, look, files)
+        self.contents: ExchangeContents = contents or ExchangeContents(feed, look, files)
         self.texts: RowTexts = RowTexts(feed, look, self.contents.about)
         self._light = light
         self._share = 2
@@ -128,11 +127,12 @@ class Shell(TerminalApp):
 
     def later(self, do: Callable[..., None], *given: Any, **named: Any) -> None:
         """Have something done in the thread of the screen, for one beside it; nothing once the screen goes away."""
-        self.call_later(self._if_shown, partial(do, *given, **named))
 
-    def _if_shown(self, do: Callable[[], None]) -> None:
-        with suppress(NoMatches):  # the panes went away with the screen
-            do()
+        def run() -> None:
+            with suppress(NoMatches):  # the panes went away with the screen
+                do(*given, **named)
+
+        self.call_later(run)
 
     @property
     def exchanges(self) -> Exchanges:
@@ -256,7 +256,7 @@ class Shell(TerminalApp):
     def on_bytes_touched(self) -> None:
         """Light the field of the byte under the cursor."""
         at = self.bytes.at
-        leaf = self.bytes.dump.field_at(at.buffer, at.start)
+        leaf = self.bytes.dump.opened.buffers[at.buffer].at(at.start)
         branch = self.fields.branches.branch_of(leaf) if leaf is not None else None
         if branch is not None:
             self.fields.show(branch)
@@ -383,10 +383,6 @@ class Shell(TerminalApp):
         if what.problem:
             self.later(self.say, what.problem, bad=True)
 
-    def show_numbers(self, text: Text) -> None:
-        """Show numbers."""
-        self.query_one("#numbers-text", Static).update(text)
-
     def count(self) -> None:
         """Have the numbers made of what is shown."""
         self.query_one("#numbers-text", Static).update(Text("counting …"))
@@ -397,4 +393,4 @@ class Shell(TerminalApp):
         """Show numbers; in the thread of the feed."""
         text = Text.from_ansi(what) if isinstance(what, str) else Text(what.problem)
         if text:
-            self.later(self.show_numbers, text)
+            self.later(lambda: self.query_one("#numbers-text", Static).update(text))

@@ -163,7 +163,12 @@ class SpoolWalk:
 
     def __iter__(self) -> Iterator[Chunk]:
         for about, numbers, rest, common in self.parcels():
-            yield self._chunk(about, numbers, rest, common)
+            if about.file != self._of:
+                self._of = about.file
+                self._names = NamesThen({})
+            self._names.topics.update(about.topics)
+            found = [exchange for _, exchange in unpack(numbers, rest[:common], rest, self._names.topics, common)]
+            yield Chunk(about.file, about.first_time, self._names, found)
 
     @property
     def waits(self) -> bool:
@@ -189,14 +194,6 @@ class SpoolWalk:
             if about.over:
                 return
             yield about, whole[head : head + numbers], whole[head + numbers :], common
-
-    def _chunk(self, about: ParcelHeader, numbers: bytes, rest: bytes, common: int) -> Chunk:
-        if about.file != self._of:
-            self._of = about.file
-            self._names = NamesThen({})
-        self._names.topics.update(about.topics)
-        found = [exchange for _, exchange in unpack(numbers, rest[:common], rest, self._names.topics, common)]
-        return Chunk(about.file, about.first_time, self._names, found)
 
 
 def _whole(file: int, size: int, at: int) -> bytes:

@@ -10,7 +10,7 @@ from rich.text import Text
 from ...protocol.findings.amounts import count
 from ...views.render.values import cut, escape
 from .fields import Branch
-from .keys import FOOT, SHORT
+from .keys import SHORT
 
 NAMED = 3
 """Files that are named."""
@@ -79,22 +79,16 @@ def field_text(branch: Branch | None, width: int) -> Text:
     if leaf is not None:
         size = f", {count(leaf.place.end - leaf.place.start, 'byte')}" if leaf.place is not None else ""
         text.append(f"  {leaf.type.partition(':')[0]}{size}  {leaf.says}")
-        text = Text(no_wrap=True, overflow="ellipsis").append_text(cropped(text, width)).append("\n")
-        return text.append(cut(leaf.means, width))
+        text.truncate(width, overflow="ellipsis")
+        return text.append(f"\n{cut(leaf.means, width)}")
     places = branch.places
     size = count(places[0].end - places[0].start, "byte") if places else ""
     return text.append(f"  {size}\n{branch.note}")
 
 
-def cropped(text: Text, width: int) -> Text:
-    """Return a text cut to a width."""
-    text.truncate(width, overflow="ellipsis")
-    return text
-
-
 def keys_text() -> Text:
     """Return the last line: the keys that matter most."""
     text = Text(" ", no_wrap=True, overflow="crop")
-    for key in FOOT:
-        text.append(key, "bold").append(f" {SHORT[key]}  ")
+    for key, what in SHORT.items():
+        text.append(key, "bold").append(f" {what}  ")
     return text

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from rich.text import Text
@@ -17,9 +19,9 @@ from ...errors import KdbgError
 from ...views.render.style import Look
 from ...views.render.summary import short, size
 from ...views.render.values import Clock, cells, cut, escape
-from .contents import Contents, Looked
+from .contents import ExchangeContents, Looked
 from .feed import ExchangeFeed
-from .index import NOTHING, Order, Who
+from .index import NOTHING, Order
 from .pane import Pane, StyledText
 
 KEPT = 4096
@@ -67,68 +69,46 @@ class RowTexts:
 
     def cells(self, position: int, layout: list[Column]) -> list[list[StyledText]]:
         """Return what stands in each column, cut to its width."""
-        found = [[StyledText(_fitted(WRITE[one.name](self, position, one), one))] for one in layout[:-1]]
+        found = []
+        for column in layout[:-1]:
+            text = cut(self.cell(position, column), column.width)
+            space = " " * (column.width - cells(text))
+            found.append([StyledText(f"{space}{text}" if column.right else f"{text}{space}")])
         return [*found, fitted(self.about(position), layout[-1].width)]
+
+    def cell(self, position: int, column: Column) -> str:
+        """Return what stands in a column but the last."""
+        index, name = self.feed.index, column.name
+        who = index.who_of(position)
+        if name == "number":
+            return str(index.value(name, position))
+        if name == "time":
+            return self.time(position)
+        if name == "ends":
+            return f"c{who.connection}" if column.width <= 4 else f"{who.client} → {who.broker}"
+        if name == "client id":
+            return escape(who.client_id or "")
+        if name == "api":
+            version = f" v{who.version}" if who.api != "?" else ""
+            return cut(who.api, column.width - len(version)) + version
+        if name == "latency":
+            latency, answered = index.value(name, position), index.value("response", position)
+            return short(None if answered == NOTHING or latency == NOTHING else latency)
+        count = index.value(name, position)
+        return "–" if count == NOTHING else size(count)
 
     def row(self, number: int, file: int) -> list[StyledText]:
         """Return what the row of an exchange says, in a few words, by its number in a file."""
         position = self.feed.index.find(number, file)
         if position is None:
             return [StyledText("not loaded", "dim")]
-        who = self.who(position)
+        who = self.feed.index.who_of(position)
         what = [StyledText(self.time(position), "dim"), StyledText(f"{who.api} v{who.version}"), *self.about(position)]
         return [each for piece in what for each in (StyledText(" "), piece)][1:]
 
     def time(self, position: int) -> str:
         """Return when an exchange began."""
         return self.clock.times[self.feed.index.value("time", position) // 1_000_000]
-
-    def who(self, position: int) -> Who:
-        """Return who spoke."""
-        return self.feed.index.who_of(position)
-
-    def bytes(self, name: str, position: int) -> str:
-        """Return the size of a message."""
-        count = self.feed.index.value(name, position)
-        return "–" if count == NOTHING else size(count)
-
-    def latency(self, position: int) -> str:
-        """Return how late the answer was."""
-        latency, answered = self.feed.index.value("latency", position), self.feed.index.value("response", position)
-        return short(None if answered == NOTHING or latency == NOTHING else latency)
-
-
-def _ends(texts: RowTexts, position: int, column: Column) -> str:
-    who = texts.who(position)
-    if column.width <= 4:
-        return f"c{who.connection}"
-    return f"{who.client} → {who.broker}"
-
-
-def _api(texts: RowTexts, position: int, column: Column) -> str:
-    who = texts.who(position)
-    version = f" v{who.version}" if who.api != "?" else ""
-    return cut(who.api, column.width - len(version)) + version
-
-
-Write = Callable[[RowTexts, int, Column], str]
-WRITE: dict[str, Write] = {
-    "number": lambda texts, position, column: str(texts.feed.index.value("number", position)),
-    "time": lambda texts, position, column: texts.time(position),
-    "ends": _ends,
-    "client id": lambda texts, position, column: escape(texts.who(position).client_id or ""),
-    "api": _api,
-    "request": lambda texts, position, column: texts.bytes("request", position),
-    "response": lambda texts, position, column: texts.bytes("response", position),
-    "latency": lambda texts, position, column: texts.latency(position),
-}
-"""What stands in the columns, but for the last."""
-
-
-def _fitted(text: str, column: Column) -> str:
-    text = cut(text, column.width)
-    space = " " * (column.width - cells(text))
-    return f"{space}{text}" if column.right else f"{text}{space}"
 
 
 def fitted(pieces: list[StyledText], width: int) -> list[StyledText]:
@@ -200,17 +180,16 @@ class Heading(Widget):
 
     def render(self) -> Text:
         """Draw the titles; an arrow stands at that by which rows are sorted."""
-        titles = [self._title(column) for column in columns(self._width)]
+        titles = []
+        for column in columns(self._width):
+            arrow = ("↓" if self.order.descending else "↑") if column.name == self.order.by else ""
+            title = f"{column.title[: column.width - len(arrow)]}{arrow}"
+            titles.append(title.rjust(column.width) if column.right else title.ljust(column.width))
         return Text(" " + " ".join(titles), no_wrap=True, overflow="crop")
 
     @property
     def _width(self) -> int:
         return self.size.width - 1  # the bar for scrolling stands beside the rows
-
-    def _title(self, column: Column) -> str:
-        arrow = ("↓" if self.order.descending else "↑") if column.name == self.order.by else ""
-        title = f"{column.title[: column.width - len(arrow)]}{arrow}"
-        return title.rjust(column.width) if column.right else title.ljust(column.width)
 
     def on_click(self, event: Click) -> None:
         """Sort by the column that was clicked."""
@@ -225,35 +204,26 @@ class Heading(Widget):
 class Opening:
     """`want` an exchange; once it is read, `shown` is called with it, in the thread."""
 
-    def __init__(self, contents: Contents, shown: Callable[[Looked], None]) -> None:
+    def __init__(self, contents: ExchangeContents, shown: Callable[[Looked], None]) -> None:
         self._contents, self._shown = contents, shown
-        self._wanted: int | None = None
-        self._over = False
-        self._changed = threading.Condition()
+        self._wanted: SimpleQueue[int | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
     def want(self, position: int) -> None:
         """Read this one next."""
-        with self._changed:
-            self._wanted = position
-            self._changed.notify()
+        self._wanted.put(position)
 
     def close(self) -> None:
         """End the thread, behind what it is at."""
-        with self._changed:
-            self._over = True
-            self._changed.notify()
+        self._wanted.put(None)
 
     def _work(self) -> None:
         while True:
-            with self._changed:
-                while self._wanted is None and not self._over:
-                    self._changed.wait()
-                if self._over or self._wanted is None:
-                    return
-                position, self._wanted = self._wanted, None
-            try:
+            position = self._wanted.get()
+            while not self._wanted.empty():  # only the last one matters
+                position = self._wanted.get()
+            if position is None:
+                return
+            with suppress(KdbgError, OSError):
                 self._shown(self._contents.look_at(position))
-            except (KdbgError, OSError):
-                continue

@@ -3,8 +3,8 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rich.text import Text
 from textual.containers import Horizontal, VerticalScroll
@@ -13,36 +13,15 @@ from textual.widgets import Static
 
 from ...protocol.findings import Severity
 from .causes import CausePane
-from .contents import Contents
-from .feed import ExchangeFeed
 from .panes import Bytes, Fields
-from .table import RowTexts
 
-Found = TypeVar("Found", bound=Widget)
 When: TypeAlias = Literal["shown", "moved", "filtered", "told"]
 """What happens: the view comes to be seen, the cursor is on another exchange, the filter is another, diagnosis has told
 something new."""
 
 
-class Shell(Protocol):
-    """What views use of the screen."""
-
-    feed: ExchangeFeed
-    files: Sequence[str]
-    contents: Contents
-    texts: RowTexts
-
-    def query_one(self, selector: str, expect_type: type[Found]) -> Found:
-        """Return a widget."""
-
-    def want(self) -> None:
-        """Have the exchange under the cursor read."""
-
-    def count(self) -> None:
-        """Have the numbers made of what is shown."""
-
-    def foot(self) -> None:
-        """Say what is under the cursor."""
+Shell: TypeAlias = Any
+"""The screen, of tui/shell.py, which makes the views."""
 
 
 def _nothing(shell: Shell) -> None:
@@ -73,18 +52,6 @@ class View(NamedTuple):
     news: Callable[[Shell], str] = lambda shell: ""
 
 
-def _exchange(shell: Shell) -> Widget:
-    return Horizontal(Fields(id="fields"), Bytes(id="bytes"), id="exchange")
-
-
-def _numbers(shell: Shell) -> Widget:
-    return VerticalScroll(Static(id="numbers-text", markup=False), id="numbers")
-
-
-def _diagnosis(shell: Shell) -> Widget:
-    return CausePane(shell.texts, shell.files, id="diagnosis")
-
-
 def _weigh(shell: Shell) -> None:
     feed = shell.feed
     so_far = "" if feed.over else "live" if feed.most is not None else "still reading"
@@ -100,15 +67,18 @@ def _loud(shell: Shell) -> str:
 
 VIEWS: tuple[View, ...] = (
     View(
-        "exchange", "exchange", "1", "the fields and bytes of the exchange", _exchange,
+        "exchange", "exchange", "1", "the fields and bytes of the exchange",
+        lambda shell: Horizontal(Fields(id="fields"), Bytes(id="bytes"), id="exchange"),
         lambda shell: shell.want(), ("moved",), hidden=True, panes=("fields", "bytes"),
     ),
     View(
-        "numbers", "statistics", "2", "statistics of the listed exchanges", _numbers,
+        "numbers", "statistics", "2", "statistics of the listed exchanges",
+        lambda shell: VerticalScroll(Static(id="numbers-text", markup=False), id="numbers"),
         lambda shell: shell.count(), ("shown", "filtered"), leave=lambda shell: shell.feed.stop("numbers"),
     ),
     View(
-        "diagnosis", "diagnosis", "3", "causes of problems; Enter on #N goes to that exchange", _diagnosis,
+        "diagnosis", "diagnosis", "3", "causes of problems; Enter on #N goes to that exchange",
+        lambda shell: CausePane(shell.texts, shell.files, id="diagnosis"),
         _weigh, ("shown", "told"), panes=("diagnosis",), takes=True,
         foot=lambda shell: shell.query_one("#diagnosis", CausePane).foot(), news=_loud,
     ),

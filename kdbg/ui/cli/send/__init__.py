@@ -6,6 +6,8 @@ Its options depend on the API that it is given; its help has sections.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from copy import copy
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +26,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ....protocol.wire import Api
     from .request import Request
-    from .session import Rounds
 
 OWN, NAMED = "kdbg.send.options", "kdbg.send.api"
 """Where in the context the options of the API stand, and its name."""
@@ -36,27 +36,43 @@ class SendCommand(click.Command):
     """Has, beside its own options, those of the API that stands on the command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        from ....errors import UnknownApi
+        from ....protocol import grammars
         from .api_options import own_options
 
-        name = api_name(self.words_of(ctx, args))
-        if name is not None:
-            ctx.meta[NAMED], ctx.meta[OWN] = name, own_options(name, Grouped)
-            for option in ctx.meta[OWN]:
-                option.group = f"Options of {name}"
+        word = next(self.words_of(ctx, args), None)
+        with suppress(UnknownApi):  # the command will refuse it
+            if word is not None:
+                name = grammars.api(word).name
+                ctx.meta[NAMED], ctx.meta[OWN] = name, own_options(name, Grouped)
+                for option in ctx.meta[OWN]:
+                    option.group = f"Options of {name}"
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the API's own options, then the general ones; an own option takes its spellings from a general one.
-
-        So `--key` of Produce is the records' key.
-        """
+        """Return the API's own options, then the general ones; `--key` of Produce is the records' key."""
         own: list[click.Option] = ctx.meta.get(OWN, [])
         taken = {spelling for option in own for spelling in option.opts}
-        return [*own, *(_without(param, taken) for param in super().get_params(ctx))]
+        found: list[click.Parameter] = [*own]
+        for param in super().get_params(ctx):
+            if isinstance(param, Grouped) and taken & set(param.opts):
+                param = copy(param)
+                param.opts = [spelling for spelling in param.opts if spelling not in taken]
+            found.append(param)
+        return found
 
     def words_of(self, ctx: click.Context, args: list[str]) -> Iterator[str]:
-        """Yield the words that are neither options nor their values."""
-        takes_value = set(_value_options(super().get_params(ctx)))
+        """Yield the words that are neither options nor the values of any API's options."""
+        from ....live.client.forms import FORMS
+        from .api_options import own_options
+
+        own = (option for api in FORMS for option in own_options(api, click.Option))
+        takes_value = {
+            spelling
+            for option in (*super().get_params(ctx), *own)
+            if isinstance(option, click.Option) and not option.is_flag and not option.count
+            for spelling in option.opts
+        }
         rest = iter(args)
         for word in rest:
             if word == "--":
@@ -77,42 +93,6 @@ class SendCommand(click.Command):
             rows = [row for option in members if (row := option.get_help_record(ctx)) is not None]
             with formatter.section(group):
                 formatter.write_dl(rows)
-
-
-def api_name(words: Iterator[str]) -> str | None:
-    """Return the API that the first word names; None without a word, and for a name that the command will refuse."""
-    word = next(words, None)
-    if word is None:
-        return None
-    from ....errors import UnknownApi
-    from ....protocol import grammars
-
-    try:
-        return grammars.api(word).name
-    except UnknownApi:
-        return None
-
-
-def _value_options(general: list[click.Parameter]) -> Iterator[str]:
-    """Yield the spellings of all options, of any API, that take the next word as their value."""
-    from ....live.client.forms import FORMS
-    from .api_options import own_options
-
-    own = (option for api in FORMS for option in own_options(api, click.Option))
-    for option in (*general, *own):
-        if isinstance(option, click.Option) and not option.is_flag and not option.count:
-            yield from option.opts
-
-
-def _without(param: click.Parameter, taken: set[str]) -> click.Parameter:
-    """Return the parameter without the spellings in `taken`."""
-    if not isinstance(param, Grouped) or not taken & set(param.opts):
-        return param
-    from copy import copy
-
-    left = copy(param)
-    left.opts = [spelling for spelling in param.opts if spelling not in taken]
-    return left
 
 
 @click.command(cls=SendCommand, context_settings={"max_content_width": 100})
@@ -145,19 +125,29 @@ def command(ctx: click.Context, /, api: str | None, **general: Any) -> int:
     own = {option.name: general.pop(option.name) for option in ctx.meta.get(OWN, ())}
     options = SendOptions(**general)
     said = {name: value for name, value in own.items() if value is not None and value != ()}
-    return run(api, options, said)
+    check(api, options)
+    if api is not None and options.show_template:
+        import orjson
 
-
-def run(name: str | None, options: SendOptions, said: dict[str, Any]) -> int:
-    """Do what the options ask for; return the exit status."""
-    check(name, options)
-    if name is not None and options.show_template:
+        from ....live.client.bodies import template
         from ....protocol import grammars
+        from ..output import write_out
 
-        return show_template(grammars.api(name), options.version)
-    from .session import session
+        known = grammars.api(api)
+        body = template(known, options.version if options.version is not None else known.versions[-1])
+        write_out([orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)])
+        return 0
+    from .session import Raw, once, session
 
-    return session(options, rounds_for(name, options, said))
+    if options.raw is not None:
+        return session(options, Raw(options.raw))
+    wanted = request_for(api, options, said)
+    if options.all_versions or options.repeat is not None:
+        from .rounds import Repeat, Sweep
+
+        sweep = options.repeat is None
+        return session(options, Sweep(wanted) if sweep else Repeat(wanted, options.repeat, options.in_flight))
+    return session(options, once(wanted))
 
 
 def check(name: str | None, options: SendOptions) -> None:
@@ -175,22 +165,6 @@ def check(name: str | None, options: SendOptions) -> None:
         raise click.UsageError("--raw cannot be combined with --repeat or --all-versions")
     if options.all_versions and options.version is not None:
         raise click.UsageError("use either --all-versions or --version, not both")
-
-
-def rounds_for(name: str | None, options: SendOptions, said: dict[str, Any]) -> Rounds:
-    """Return what to do in the session: send bytes, every version, many requests, or one request."""
-    if options.raw is not None:
-        from .session import Raw, given
-
-        return Raw(given(options.raw))
-    wanted = request_for(name, options, said)
-    if options.all_versions or options.repeat is not None:
-        from .rounds import Repeat, Sweep
-
-        return Sweep(wanted) if options.repeat is None else Repeat(wanted, options.repeat, options.in_flight)
-    from .session import once
-
-    return once(wanted)
 
 
 def request_for(name: str | None, options: SendOptions, said: dict[str, Any]) -> Request:
@@ -212,15 +186,3 @@ def request_for(name: str | None, options: SendOptions, said: dict[str, Any]) ->
         if made_up:
             click.echo(f"kdbg: {api.name} uses placeholders for missing options: {made_up}", err=True)
     return make_request(api, options.version, sets, said, given)
-
-
-def show_template(api: Api, version: int | None) -> int:
-    """Print a body to fill in; return the exit status."""
-    import orjson
-
-    from ....live.client.bodies import template
-    from ..output import write_out
-
-    body = template(api, version if version is not None else api.versions[-1])
-    write_out([orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)])
-    return 0

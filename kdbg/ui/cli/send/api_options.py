@@ -45,19 +45,10 @@ def acks(text: str) -> int:
     return int(text)
 
 
-def moment(text: str) -> int:
-    """Parse a point in time as Kafka counts them, milliseconds since 1970."""
-    return _milliseconds(text, {})
-
-
-def moment_or_word(text: str) -> int:
-    """Parse a point in time, or one of TIMES."""
-    return _milliseconds(text, TIMES)
-
-
-def _milliseconds(text: str, words: dict[str, int]) -> int:
+def moment(text: str, words: tuple[str, ...] = ()) -> int:
+    """Parse a point in time as Kafka counts them, milliseconds since 1970, or one of these `words` of TIMES."""
     if text.lower() in words:
-        return words[text.lower()]
+        return TIMES[text.lower()]
     if text.removeprefix("-").isdecimal():
         return int(text)
     try:
@@ -67,6 +58,11 @@ def _milliseconds(text: str, words: dict[str, int]) -> int:
         problem = f"invalid time {text!r}; use {named}milliseconds since 1970, or 2026-11-21T12:30"
         raise click.BadParameter(problem) from None
     return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def moment_or_word(text: str) -> int:
+    """Parse a point in time, or one of TIMES."""
+    return moment(text, tuple(TIMES))
 
 
 def offset(text: str) -> int | str:
@@ -189,22 +185,20 @@ def _parameters(api: str) -> list[inspect.Parameter]:
 
 
 def _option(api: str, parameter: inspect.Parameter, cls: type[click.Option]) -> click.Option:
+    """Return an option; its help ends with the default, or with the note that the option is required."""
     name, kind, default = parameter.name, str(parameter.annotation), parameter.default
     about = dict(PLACES.get((api, name), ABOUT[name]))
-    about["help"] = _shown(about["help"], default, SAID.get((api, name), ""))
+    said = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
+    said = SAID.get((api, name)) or said
+    if default is parameter.empty:
+        about["help"] += " Required."
+    elif said not in ("", "None", "False", "True"):
+        about["help"] = f"{about['help'].removesuffix('.')} (default: {said})."
     word = f"--{name.replace('_', '-')}"
     if kind == "bool":
         return cls([f"{word}/--no{word[1:]}" if default else word], is_flag=True, default=None, **about)
     many = _is_repeated(parameter)
     if many:
-        about["help"] = f"{about['help']} Repeatable."
+        about["help"] += " Repeatable."
     about.setdefault("type", TYPES["int" if "int" in kind else "str"])
     return cls([word], multiple=many, **about)
-
-
-def _shown(about: str, default: Any, said: str) -> str:
-    """Return an option's help with its default, or with the note that the option is required."""
-    if default is inspect.Parameter.empty:
-        return f"{about} Required."
-    words = said or (",".join(map(str, default)) if isinstance(default, tuple) else str(default))
-    return about if words in ("", "None", "False", "True") else f"{about.removesuffix('.')} (default: {words})."

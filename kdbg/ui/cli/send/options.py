@@ -117,10 +117,7 @@ security_options: Final = all_of(
 
 
 def reach(options: SendOptions) -> tuple[str, Settings]:
-    """Return (brokers, settings): from the command line, else from --config, else from the environment.
-
-    Raise `InputError` where no broker is named.
-    """
+    """Return (brokers, settings): of the command line, else --config, else the environment; raise `InputError`."""
     from ....live.client.settings import Settings, read
     from ....live.client.settings import settings as from_properties
 
@@ -159,10 +156,7 @@ def tls(options: SendOptions, base: Tls | None) -> Tls | None:
 
 
 def sasl(options: SendOptions, base: Sasl | None) -> Sasl | None:
-    """Return the settings of SASL, with its secret, if an option or the properties speak of it, else None.
-
-    Raise `InputError` where the mechanism or the password is missing.
-    """
+    """Return the settings of SASL, with its secret, None without any; raise `InputError` where a part is missing."""
     from ....live.client.settings import Sasl
 
     names = (options.sasl_username, options.sasl_password, options.sasl_password_file, options.sasl_token_file)
@@ -176,15 +170,14 @@ def sasl(options: SendOptions, base: Sasl | None) -> Sasl | None:
         **({"username": options.sasl_username} if options.sasl_username else {}),
     )  # fmt: skip
     if found.mechanism == "OAUTHBEARER":
-        return replace(found, token=token(options))
+        file = options.sasl_token_file
+        token = read_text(file).rstrip("\r\n") if file else os.environ.get("KDBG_SASL_TOKEN", "")
+        return replace(found, token=token)
     return replace(found, password=password(options, found))
 
 
 def password(options: SendOptions, found: Sasl) -> str:
-    """Return the password: of the command line, a file, the properties or the environment, else prompt for it.
-
-    Return "" where the user name is missing too. Raise `InputError` where there is no terminal to ask at.
-    """
+    """Return the password, else prompt for it; "" without a user name. Raise `InputError` without a terminal."""
     if options.sasl_password is not None:
         return str(options.sasl_password)
     if options.sasl_password_file is not None:
@@ -197,9 +190,3 @@ def password(options: SendOptions, found: Sasl) -> str:
     if sys.stdin.isatty() and sys.stderr.isatty():
         return str(click.prompt(f"Password of {found.username}", hide_input=True, err=True))
     raise InputError(f"{found.mechanism} requires a password; use --sasl-password-file or KDBG_SASL_PASSWORD")
-
-
-def token(options: SendOptions) -> str:
-    """Return the token of a file or of the environment; "" without one."""
-    file = options.sasl_token_file
-    return read_text(file).rstrip("\r\n") if file else os.environ.get("KDBG_SASL_TOKEN", "")

@@ -10,7 +10,7 @@ import asyncio
 import sys
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, cast
 from ....capture import open_capture
 from ....errors import BuildError, InputError, UnknownVersion
 from ....exchanges.engine.engine import Engine
-from ....exchanges.messages.exchange import Exchange
 from ....exchanges.messages.guide_names import guide_names, understood
 from ....exchanges.messages.message import strict
 from ....exchanges.messages.reshape import Assignment, assign, in_order
@@ -136,9 +135,16 @@ class Produce(FromOptions):
             self.versions: range = carried_by(api.versions, **about)
 
     async def prepare(self, cluster: Cluster) -> None:
-        if "partition" not in self.said:
-            partitions = await partitions_of(cluster, self.said["topic"])
-            self.looked_up["partition"] = self.choose(self.said.get("key"), partitions or (0,))
+        if "partition" in self.said:
+            return
+        topic = self.said["topic"]
+        for tried in range(TRIES):
+            if cluster.partitions.get(topic):
+                break
+            await cluster.refresh(topic, create=True)  # where the broker creates topics, asking does
+            if not cluster.partitions.get(topic):
+                await asyncio.sleep(PAUSE * 2**tried)
+        self.looked_up["partition"] = self.choose(self.said.get("key"), cluster.partitions.get(topic) or (0,))
 
 
 class Fetch(FromOptions):
@@ -162,19 +168,6 @@ def offset_in(answer: Mapping[str, Any]) -> int:
     return 0
 
 
-async def partitions_of(cluster: Cluster, topic: str) -> Sequence[int]:
-    """Return the partitions of a topic, empty if there are none in time; asking creates it where the broker does so."""
-    pause = PAUSE
-    for _ in range(TRIES):
-        if cluster.partitions.get(topic):
-            break
-        await cluster.refresh(topic, create=True)
-        if not cluster.partitions.get(topic):
-            await asyncio.sleep(pause)
-            pause *= 2
-    return cluster.partitions.get(topic) or ()
-
-
 KINDS: dict[str, type[FromOptions]] = {"Produce": Produce, "Fetch": Fetch}
 STAND_INS: dict[str, str | int] = {"group": "kdbg", "generation": 0, "member_id": "kdbg"}
 """What versions can be tried with, and changes nothing at a broker: a member that no group has."""
@@ -182,10 +175,7 @@ OTHERWISE = {"value": " (or --file, or --tombstone)"}
 
 
 def make_request(api: Api, version: int | None, sets: list[Assignment], said: Mapping[str, Any], given: Any) -> Request:
-    """Return the request that --body (`given`) is, or that the API's own options (`said`) describe.
-
-    Raise `InputError` where both are given, or options are missing.
-    """
+    """Return the request of --body (`given`) or of the API's options (`said`); raise `InputError` for both."""
     said = with_values(said) if api.name == "Produce" else said
     if given is not None and said:
         raise InputError(
@@ -226,14 +216,18 @@ def content(path: str) -> bytes:
 
 
 def captured(source: str, version: int | None, sets: list[Assignment]) -> FromBody:
-    """Return the request of exchange N in a capture, as `kdbg decode` counts; `version` None keeps its own.
-
-    `source` is CAPTURE#N. Raise `InputError` where the capture does not hold the whole request.
-    """
+    """Return the request of CAPTURE#N in this version, None for its own; raise `InputError` where it is not whole."""
     found = numbered(source)
     if found is None or not found[1].isdecimal():
         raise InputError(f"--from {source!r}: no exchange number; use CAPTURE#N, such as orders.pcap#3")
-    exchange, names = find(found[0], int(found[1]))
+    path, number, engine, exchange = found[0], int(found[1]), Engine(), None
+    with open_capture(path) as capture:
+        for exchange in engine.run(capture.blocks()):
+            if exchange.number == number:
+                break
+    if exchange is None or exchange.number != number:
+        last = exchange.number if exchange is not None else 0
+        raise InputError(f"{path}: no exchange #{number}; the last is #{last}")
     half = exchange.request
     if half is None or exchange.api is None:
         raise InputError(f"{source}: the request of this exchange is not in the capture")
@@ -244,22 +238,7 @@ def captured(source: str, version: int | None, sets: list[Assignment]) -> FromBo
         raise InputError(f"{source}: the request is incomplete in the capture")
     strict(message)
     chosen = version if version is not None else exchange.version
-    return FromBody(exchange.api, chosen, sets, by_name(message.body, names))
-
-
-def find(path: str, number: int) -> tuple[Exchange, Mapping[uuid.UUID, str]]:
-    """Return the exchange of that number, and the names of topic ids that were learnt up to it.
-
-    Raise `InputError` where the capture has no such exchange.
-    """
-    session = Engine()
-    with open_capture(path) as capture:
-        last = 0
-        for exchange in session.run(capture.blocks()):
-            last = exchange.number
-            if last == number:
-                return exchange, session.topic_names
-    raise InputError(f"{path}: no exchange #{number}; the last is #{last}")
+    return FromBody(exchange.api, chosen, sets, by_name(message.body, engine.topic_names))
 
 
 def by_name(value: Any, names: Mapping[uuid.UUID, str]) -> Any:

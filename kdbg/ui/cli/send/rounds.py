@@ -10,7 +10,7 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -57,58 +57,38 @@ async def written(cluster: Cluster, request: Request, version: int) -> PlainRequ
     return PlainRequest(await cluster.connect(address), data, cluster.settings.timeout + waits(request.api, body))
 
 
-async def send_once(cluster: Cluster, request: Request, version: int) -> Exchange:
-    """Send a request once, and return its exchange. Raise `ClientError` where no answer comes."""
-    connection, data, timeout = await written(cluster, request, version)
-    return await connection.answer(connection.send(request.api, version, data=data), timeout=timeout)
-
-
 class Repeat:
     """Workers share the rounds: each sends a request, waits for its answer (by correlation id), sends the next."""
 
-    request: Request
-    rounds: int
-    in_flight: int
-    left: int
-    version: int
+    version: int = 0
 
     def __init__(self, request: Request, rounds: int, in_flight: int) -> None:
-        self.request, self.rounds, self.in_flight = request, rounds, in_flight
-        self.left = rounds
-        self.version = 0
+        self.request: Request = request
+        self.rounds, self.in_flight, self.left = rounds, in_flight, rounds
         self.made: dict[str, PlainRequest] = {}
         self.stats: Stats = Stats()
 
     async def __call__(self, cluster: Cluster, screen: Screen) -> None:
-        await self.begin(cluster)
-        try:
-            with progress(self.rounds) as advance:
-                self.stats.begin()
-                await self.work(cluster, advance)
-        finally:
-            self.stats.end()
-            if self.stats.count:
-                screen.writer.write(self.shown(screen))
-
-    async def begin(self, cluster: Cluster) -> None:
-        """Choose the version, and open the connection, before the clock starts."""
-        request = self.request
+        request, given = self.request, self.request.version
         await request.prepare(cluster)
-        given = request.version
         address = await cluster.address_for(request.api, request.body, given, offered=given is None)
         if given is None:
             given = choose(request.api, await cluster.versions(address), request.versions)
         self.version = given
-        await self.next(cluster)
-
-    async def work(self, cluster: Cluster, advance: Any) -> None:
-        """Start the workers and wait for them; the first `KdbgError` ends all, and is raised."""
+        await self.next(cluster)  # which opens the connection, before the clock starts
+        started = time.perf_counter()
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(self.in_flight, self.rounds)):
-                    group.create_task(self.worker(cluster, advance))
+            with progress(self.rounds) as advance:
+                started = time.perf_counter()
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(min(self.in_flight, self.rounds)):
+                        group.create_task(self.worker(cluster, advance))
         except* KdbgError as errors:
             raise errors.exceptions[0] from None
+        finally:
+            self.stats.seconds = time.perf_counter() - started
+            if self.stats.count:
+                screen.writer.write(self.shown(screen))
 
     async def worker(self, cluster: Cluster, advance: Any) -> None:
         while self.left > 0:
@@ -147,14 +127,7 @@ class Stats:
     received: int = 0
     latencies: list[int] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
-    started: float = 0.0
     seconds: float = 0.0
-
-    def begin(self) -> None:
-        self.started = time.perf_counter()
-
-    def end(self) -> None:
-        self.seconds = time.perf_counter() - self.started
 
     def add(self, exchange: Exchange) -> None:
         self.count += 1
@@ -219,6 +192,26 @@ class VersionTried(NamedTuple):
     good: bool
     exchange: Exchange | None = None
 
+    def sizes(self) -> tuple[str, str, str]:
+        """Return the sizes of request and response, and the latency, as text."""
+        exchange = self.exchange
+        if exchange is None or exchange.request is None:
+            return "–", "–", "–"
+        answer = f"{exchange.response.size:,} B" if exchange.response is not None else "–"
+        return f"{exchange.request.size:,} B", answer, latency(exchange.latency)
+
+    def object(self, api: str) -> dict[str, Any]:
+        """Return it for JSON."""
+        exchange = self.exchange
+        sent, got = (exchange.request, exchange.response) if exchange is not None else (None, None)
+        took = exchange.latency if exchange is not None else None
+        return {
+            "api": api, "api_version": self.version, "result": self.result, "good": self.good,
+            "request_bytes": sent.size if sent is not None else None,
+            "response_bytes": got.size if got is not None else None,
+            "latency_ms": took / 1e6 if took is not None else None,
+        }  # fmt: skip
+
 
 class Sweep:
     """Sends every version of a request.
@@ -241,20 +234,21 @@ class Sweep:
         for version in request.versions if offered is None else offered:
             rows.append(await self.row(cluster, version))
             if offered is None and not rows[-1].good:
-                screen.say(
-                    f"the broker does not report its versions; it does not support {request.api.name} v{version}"
-                )
+                problem = f"it does not support {request.api.name} v{version}"
+                screen.writer.say(f"the broker does not report its versions; {problem}")
                 break
-        for piece in shown(request, rows, screen):
-            screen.writer.write(piece)
+        if screen.view.data:
+            for row in rows:
+                screen.writer.write(dump(row.object(request.api.name)))
+        else:
+            cells = [(str(row.version), *row.sizes(), row.result) for row in rows]
+            lines = aligned([HEADINGS, *cells], screen.look, ("name",), right=(0, 1, 2, 3))
+            screen.writer.write("\n".join([screen.look.paint("heading", request.api.name), *lines]) + "\n")
         wanted = rows[:-1] or rows if offered is None else rows  # the last one was only to see where it ends
         screen.status = 0 if all(row.good for row in wanted) else UNDECODED
 
     async def offered(self, cluster: Cluster) -> list[int] | None:
-        """Return the versions that broker and kdbg both know; None where the broker does not tell.
-
-        Raise `InputError` where there are none.
-        """
+        """Return the versions that both sides know, None if the broker does not tell; raise `InputError` for none."""
         api = self.request.api
         address = await cluster.address_for(api, self.request.body)
         known = await cluster.versions(address)
@@ -275,12 +269,9 @@ class Sweep:
             exchange = await self.settled(cluster, version)
         except InputError as error:
             return VersionTried(version, str(error), good=False)
-        except Closed:
-            return VersionTried(version, "closed the connection", good=False)
-        except TimedOut:
-            return VersionTried(version, "no response", good=False)
         except ClientError as error:
-            return VersionTried(version, str(error), good=False)
+            known = {Closed: "closed the connection", TimedOut: "no response"}
+            return VersionTried(version, known.get(type(error), str(error)), good=False)
         kinds = (finding.kind for finding in exchange.all_findings() if finding.kind.is_error)
         odd = list(dict.fromkeys(kinds))
         if exchange.response is None:
@@ -288,42 +279,12 @@ class Sweep:
         return VersionTried(version, " · ".join([*(errors_of(exchange) or ["OK"]), *odd]), not odd, exchange)
 
     async def settled(self, cluster: Cluster, version: int) -> Exchange:
-        """Send one version, again while leader or coordinator is not there yet; return the last exchange.
-
-        All versions share the pauses between tries.
-        """
+        """Send one version, again while leader or coordinator is not there; all versions share the pauses."""
         while True:
-            exchange = await send_once(cluster, self.request, version)
+            connection, data, timeout = await written(cluster, self.request, version)
+            sent = connection.send(self.request.api, version, data=data)
+            exchange = await connection.answer(sent, timeout=timeout)
             if not self.pauses or not RETRY.intersection(codes_of(exchange)):
                 return exchange
             await asyncio.sleep(self.pauses.pop(0))
             cluster.forget()
-
-
-def shown(request: Request, rows: Iterable[VersionTried], screen: Screen) -> Iterable[str | bytes]:
-    """Yield the table of versions, or JSON Lines."""
-    if screen.view.data:
-        yield from (dump(_object(request, row)) for row in rows)
-        return
-    cells = [(str(row.version), *_sizes(row.exchange), row.result) for row in rows]
-    lines = aligned([HEADINGS, *cells], screen.look, ("name",), right=(0, 1, 2, 3))
-    yield "\n".join([screen.look.paint("heading", request.api.name), *lines]) + "\n"
-
-
-def _sizes(exchange: Exchange | None) -> tuple[str, str, str]:
-    if exchange is None or exchange.request is None:
-        return "–", "–", "–"
-    answer = f"{exchange.response.size:,} B" if exchange.response is not None else "–"
-    return f"{exchange.request.size:,} B", answer, latency(exchange.latency)
-
-
-def _object(request: Request, row: VersionTried) -> dict[str, object]:
-    exchange = row.exchange
-    sent, got = (exchange.request, exchange.response) if exchange is not None else (None, None)
-    took = exchange.latency if exchange is not None else None
-    return {
-        "api": request.api.name, "api_version": row.version, "result": row.result, "good": row.good,
-        "request_bytes": sent.size if sent is not None else None,
-        "response_bytes": got.size if got is not None else None,
-        "latency_ms": took / 1e6 if took is not None else None,
-    }  # fmt: skip

@@ -9,7 +9,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import click
@@ -21,7 +21,6 @@ from ....exchanges.messages.peers import Peers, endpoint
 from ....live.client.cluster import Cluster
 from ....live.client.connection import Connection
 from ....live.client.mock import mock_cluster
-from ....live.client.settings import Settings
 from ....protocol.findings.amounts import count
 from ....protocol.grammars.errors import error_name
 from ....protocol.wire.readings.outline import outline
@@ -60,11 +59,6 @@ class Screen:
         self._started = time.monotonic()
         self._headed = False
 
-    def follow(self, cluster: Cluster) -> None:
-        """Show the topics of this session by the names that it learns."""
-        self.names = cluster.topics
-        self.render = self.view.exchange(self.look, self.names)
-
     def trace(self, text: str) -> None:
         """Print a step on stderr, with the milliseconds since the beginning, if steps are wanted."""
         if self.traced:
@@ -77,7 +71,7 @@ class Screen:
         if self.traced:
             self.trace(text)
         else:
-            self.say(f"kdbg: {printable(text)}")
+            self.writer.say(f"kdbg: {printable(text)}")
 
     def seen(self, exchange: Exchange) -> None:
         """Give an exchange of the session its number, whoever sent it; show it where all are wanted."""
@@ -91,11 +85,20 @@ class Screen:
             self.show(exchange)
 
     def asked(self, exchange: Exchange) -> None:
-        """Show the exchange that the user asked for, and the closing line; set the exit status."""
+        """Show the exchange that the user asked for: who answered, how fast, what it took; set the exit status."""
         if not self.all:
             self.show(exchange)
-        self.close(exchange)
-        self.judge(exchange)
+        took = f"{(time.monotonic() - self._started) * 1000:.3g} ms in total"
+        broker, before = endpoint(exchange.peers.broker), exchange.number - 1
+        if exchange.response is None:
+            self.writer.say(f"sent to broker {broker} · no response expected (acks=0) · {took}")
+        else:
+            words = [f"broker {broker} responded in {latency(exchange.latency)}", *errors_of(exchange)]
+            if before and not self.all:
+                words.append(f"{count(before, 'earlier exchange')} (--show-exchanges)")
+            self.writer.say(" · ".join([*words, took]))
+        if any(finding.kind.is_error for finding in exchange.all_findings()):
+            self.status = UNDECODED
 
     def show(self, exchange: Exchange) -> None:
         """Show an exchange in the chosen view."""
@@ -104,34 +107,6 @@ class Screen:
             self._headed = True
         for text in texts(self.render, exchange):
             self.writer.write(text)
-
-    def judge(self, exchange: Exchange) -> None:
-        """Set the exit status if the exchange could not be decoded whole."""
-        if any(finding.kind.is_error for finding in exchange.all_findings()):
-            self.status = UNDECODED
-
-    def failed(self) -> None:
-        """Show the unanswered exchange after the session broke, as far as it went."""
-        if self.unanswered is not None and not self.all:
-            self.show(self.unanswered)
-        self.writer.flush()
-
-    def say(self, text: str) -> None:
-        """Print a line on stderr, after all output so far."""
-        self.writer.say(text)
-
-    def close(self, exchange: Exchange) -> None:
-        """Print the closing line: who answered, how fast, and what it took to get there."""
-        took = f"{(time.monotonic() - self._started) * 1000:.3g} ms in total"
-        broker = endpoint(exchange.peers.broker)
-        if exchange.response is None:
-            self.say(f"sent to broker {broker} · no response expected (acks=0) · {took}")
-            return
-        before = exchange.number - 1
-        words = [f"broker {broker} responded in {latency(exchange.latency)}", *errors_of(exchange)]
-        if before:
-            words.append(f"{count(before, 'earlier exchange')} (--show-exchanges)" if not self.all else "")
-        self.say(" · ".join([*filter(None, words), took]))
 
 
 def codes_of(exchange: Exchange) -> list[int]:
@@ -151,13 +126,10 @@ Rounds = Callable[[Cluster, Screen], Awaitable[None]]
 def session(options: SendOptions, rounds: Rounds) -> int:
     """Open a session, let `rounds` use it, close it; return the exit status."""
     broker, settings = reach(options)
-    with writing(live=options.trace, pager=not options.no_pager) as writer:
-        return spoken(options, broker, settings, rounds, Screen(options, writer))
-
-
-def spoken(options: SendOptions, broker: str, settings: Settings, rounds: Rounds, screen: Screen) -> int:
-    """Speak with the broker, and show what was said; return the exit status."""
-    with mock_cluster(broker) as bootstrap, tap(options.write) as tapped:
+    with ExitStack() as stack:
+        writer = stack.enter_context(writing(live=options.trace, pager=not options.no_pager))
+        screen = Screen(options, writer)
+        bootstrap, tapped = stack.enter_context(mock_cluster(broker)), stack.enter_context(tap(options.write))
 
         async def run() -> None:
             async with Cluster(
@@ -170,18 +142,20 @@ def spoken(options: SendOptions, broker: str, settings: Settings, rounds: Rounds
                 seen=screen.seen,
                 tap=tapped,
             ) as cluster:
-                screen.follow(cluster)
+                screen.names = cluster.topics  # as they are learnt
+                screen.render = screen.view.exchange(screen.look, screen.names)
                 await rounds(cluster, screen)
 
         try:
             asyncio.run(run())
         except ClientError as error:
-            screen.failed()
-            screen.say(f"kdbg: {printable(str(error))}")
+            if screen.unanswered is not None and not screen.all:
+                screen.show(screen.unanswered)
+            writer.say(f"kdbg: {printable(str(error))}")
             return FAILED
         finally:
-            screen.writer.flush()
-    return screen.status
+            writer.flush()
+        return screen.status
 
 
 @contextmanager
@@ -213,25 +187,20 @@ def once(request: Request) -> Rounds:
     return rounds
 
 
-def given(option: str) -> bytes:
-    """Return the bytes of --raw: any form that `kdbg explain` takes, or a file of such text or of the bytes.
-
-    Raise `InputError` where there are none.
-    """
-    from ....analysis.pasted.hex_text import read_bytes
-    from ..encode import text
-
-    data = read_bytes(text(option)).data
-    if not data:
-        raise InputError("--raw: no bytes to send")
-    return data
-
-
 class Raw:
-    """Sends bytes and waits for one answer."""
+    """Sends the bytes of --raw and waits for one answer.
 
-    def __init__(self, data: bytes) -> None:
-        self.data = data
+    They come in any form that `kdbg explain` takes, or from a file of such text or of the bytes. Raise `InputError`
+    where there are none.
+    """
+
+    def __init__(self, option: str) -> None:
+        from ....analysis.pasted.hex_text import read_bytes
+        from ..encode import text
+
+        self.data: bytes = read_bytes(text(option)).data
+        if not self.data:
+            raise InputError("--raw: no bytes to send")
 
     async def __call__(self, cluster: Cluster, screen: Screen) -> None:
         connection = await cluster.connect(await cluster.any())
@@ -241,31 +210,20 @@ class Raw:
         sent = (sending.first_time, sending.last_time) if sending is not None else (begun, begun)
         took = (connection.came[0] if answer else time.time_ns()) - sent[1]
         header = begins(self.data)
-        if header is not None and answers(answer, header):
+        size, number = (int.from_bytes(answer[start : start + 4], "big", signed=True) for start in (0, 4))
+        is_whole = len(answer) >= 8 and len(answer) == size + 4
+        if header is not None and (not answer or (is_whole and number == header.correlation_id)):
             screen.show(exchange(connection, self.data, answer, header, sent))
         else:
             screen.writer.write(explain("sent", self.data, screen))
             screen.writer.write(explain("received", answer, screen) if answer else "")
-        self.close(connection, answer, screen, took)
-
-    def close(self, connection: Connection, answer: bytes, screen: Screen, took: int) -> None:
-        """Print the closing line, and set the exit status; `took` is in nanoseconds."""
-        broker = endpoint(connection.broker)
+        broker, say = endpoint(connection.broker), screen.writer.say
         if answer:
-            short = len(answer) < 4 or len(answer) - 4 < int.from_bytes(answer[:4], "big", signed=True)
-            whole = " (fewer than the size field declares)" if short else ""
-            screen.say(f"broker {broker} responded with {count(len(answer), 'byte')}{whole} after {latency(took)}")
+            whole = " (fewer than the size field declares)" if len(answer) < 4 or len(answer) - 4 < size else ""
+            say(f"broker {broker} responded with {count(len(answer), 'byte')}{whole} after {latency(took)}")
         else:
-            screen.say(f"broker {broker} {SILENT if connection.open_ else GONE} ({latency(took)})")
+            say(f"broker {broker} {SILENT if connection.open_ else GONE} ({latency(took)})")
         screen.status = 0 if answer else FAILED
-
-
-def answers(data: bytes, header: RequestHeader) -> bool:
-    """Return whether these bytes answer a request: one whole frame with its correlation id, or nothing at all."""
-    if not data:
-        return True
-    size, number = (int.from_bytes(data[start : start + 4], "big", signed=True) for start in (0, 4))
-    return len(data) >= 8 and len(data) == size + 4 and number == header.correlation_id
 
 
 def exchange(

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, PointView, Split
+from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, Split
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import UNTIMED, Message
-from ...exchanges.messages.peers import Peers, Via, endpoint
+from ...exchanges.messages.peers import Peers, endpoint
 from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
 from ...protocol.wire import Api
@@ -96,7 +96,12 @@ class Headings:
         client = "" if client_id is None else f"client {quote(client_id, self.look.max_text)} · "
         ends = " → ".join(endpoint(end) for end in (peers.client, peers.broker) if end[0])
         tls = f" · decrypted, {peers.tls.version}" if peers.tls is not None else ""
-        who = template(f"{client}{ends}{' · ' * bool(ends)}connection c{peers.number}{tls}{proxy(peers.via)}")
+        proxy = ""
+        if (via := peers.via) is not None:
+            target = f" to {escape(via.target)}" if via.target and not via.source else ""
+            source = f", for {escape(via.source)}" if via.source else ""
+            proxy = f" · via {via.protocol} proxy{target}{source}"
+        who = template(f"{client}{ends}{' · ' * bool(ends)}connection c{peers.number}{tls}{proxy}")
         return encode(f"{self.bold}#%d {words}%b\n{self.dim}{who}{self.undim}")
 
     def half(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> bytes:
@@ -123,15 +128,6 @@ def why_missing(exchange: Exchange, name: str) -> str:
     if name == "request" or exchange.answered:
         return "not in the capture"
     return "none expected" if exchange.api is None or exchange.api.headerless else "none expected (acks=0)"
-
-
-def proxy(via: Via | None) -> str:
-    """Return what a proxy told of a connection, behind the other words on it."""
-    if via is None:
-        return ""
-    target = f" to {escape(via.target)}" if via.target and not via.source else ""
-    source = f", for {escape(via.source)}" if via.source else ""
-    return f" · via {via.protocol} proxy{target}{source}"
 
 
 def template(text: str) -> str:
@@ -162,7 +158,12 @@ def places_lines(exchange: Exchange, look: Look) -> list[str]:
     names = names_of([place.file for place in places.seen])
     if len(names) == 1:
         return [look.paint("note", f"only in {names[0]}")]
-    lines = [" → ".join(map(_where, names, places.seen))]
+    where = []
+    for name, place in zip(names, places.seen, strict=True):
+        packets = [_packets(half) if half is not None else "not captured" for half in (place.request, place.response)]
+        ends = f" ({place.client} → {place.broker})" if place.client else ""
+        where.append(f"{name}{ends} {', '.join(packets)}")
+    lines = [" → ".join(where)]
     if places.network is not None:
         time = f"network {latency(places.network)}"
         if places.there is not None and places.back is not None:
@@ -193,13 +194,6 @@ def clock_lines(clocks: Mapping[tuple[int, int], ClockOffset], files: Sequence[s
             set_at = ", and one clock was adjusted during the capture" if clock.steps else ""
             lines.append(f"clock of {names[second]} {_ahead(bounds)} that of {names[first]}{set_at}")
     return lines
-
-
-def _where(name: str, place: PointView) -> str:
-    """Return the name and the packets of a place."""
-    packets = [_packets(half) if half is not None else "not captured" for half in (place.request, place.response)]
-    ends = f" ({place.client} → {place.broker})" if place.client else ""
-    return f"{name}{ends} {', '.join(packets)}"
 
 
 def _packets(half: Half) -> str:

@@ -107,12 +107,10 @@ NEAR = 24.0
 class Explained:
     """The likeliest guess about a piece, read."""
 
-    offset: int
-    length: int
-
     def __init__(self, data: bytes, piece: GuessedSpan) -> None:
         self.guess: Guess = piece.guesses[0]
-        self.offset, self.length = piece.start, piece.end - piece.start
+        self.offset: int = piece.start
+        self.length: int = piece.end - piece.start
         guess = self.guess
         self.frame: bytes = data[piece.start + guess.start : piece.start + guess.end]
         message = read(guess.api, guess.version, guess.direction, self.frame, header=guess.header)
@@ -122,6 +120,7 @@ class Explained:
         near = [other for other in piece.guesses[1:] if guess.score + NEAR > other.score]
         self.others: list[Guess] = [other for other in piece.guesses[1:] if other.exact] if guess.exact else near
         self.sure: Sure = sureness(piece.guesses)
+        self.clean: bool = not any(finding.kind.is_error for finding in self.findings)
         unknown = sum(finding.length for finding in self.findings if finding.kind.unread)
         self.explained: int = self.length - max(self.message.unexplained, unknown)
 
@@ -130,10 +129,6 @@ class Explained:
         """What the bytes of its findings are counted from: the first of the input, as those of the hexdump."""
         first = self.offset + self.guess.start
         return FRAME if first == FRAME.first else Origin(first, "input")
-
-    @property
-    def clean(self) -> bool:
-        return not any(finding.kind.is_error for finding in self.findings)
 
     @property
     def broken(self) -> Finding | None:

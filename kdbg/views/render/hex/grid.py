@@ -31,9 +31,8 @@ HUGE, PIECE = 1 << 22, 1 << 16
 """Bytes of a field from which on not all of its lines are held at once, and bytes of which they are made then."""
 
 
-PLACE, NEAR = b"%04x", 4096
-"""The template of a place, and up to where places are looked up."""
-PLACES = [PLACE % place for place in range(NEAR)]
+PLACE = b"%04x"
+"""The template of a place."""
 
 
 class Grid:
@@ -49,7 +48,7 @@ class Grid:
         names_at = BYTES_AT + 3 * self.per_line + 1 + (self.per_line + 2) * self.text
         self.room: int = max(look.width - names_at, 32)  # come what may
         self.fits: bool = names_at + self.room <= look.width
-        self._template: bytes = f"%b  %-{3 * self.per_line - 1}b  %b\n".encode()
+        self._template: bytes = f"%04x  %-{3 * self.per_line - 1}b  %b\n".encode()
         self.any_cell: str = f"%-{3 * self.per_line - 1}s  %-{self.per_line}s"
         """The template of any number of bytes with their text, without colours."""
 
@@ -131,9 +130,8 @@ class Grid:
     def _few(self, place: int, hexed: bytes, text: bytes) -> bytes:
         size, template, lines = self.per_line, self._template, []
         for at in range(0, len(text), size):
-            here, stop = place + at, at + size
-            named = PLACES[here] if here < NEAR else PLACE % here
-            line = template % (named, hexed[3 * at : 3 * stop - 1], text[at:stop])
+            stop = at + size
+            line = template % (place + at, hexed[3 * at : 3 * stop - 1], text[at:stop])
             lines.append(line if line[-2] != 32 else line.rstrip(b" \n") + b"\n")
         return b"".join(lines)
 

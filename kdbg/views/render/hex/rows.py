@@ -11,18 +11,8 @@ from typing import Any
 from ....protocol.wire.readings.codegen import Inside
 from ..text_source import TextSource
 from .blocks import Block, HexRow, Texts
-from .grid import NEAR, PLACE, PLACES, PRINTABLE
+from .grid import PLACE, PRINTABLE
 
-
-def place_text(place: str) -> str:
-    """Return the expression of the text of a place."""
-    return f"PLACES[{place}] if {place} < {NEAR} else PLACE % {place}"
-
-
-NUMBERS = {number: b"%d" % number for number in range(-1, 1024)}
-"""Small numbers as digits."""
-INDEX = b"[%d]"
-INDEXES = [INDEX % index for index in range(256)]
 SMALL = 4
 """Bytes of a field that stands alone, up to which its cell is looked for among those that were made before."""
 
@@ -41,8 +31,7 @@ class Rows(TextSource):
         self.texts, self.grid = texts, texts.grid
         self.path = self.inner = ""
         self.names |= {
-            "PLACE": PLACE, "INDEX": INDEX, "INDEXES": INDEXES, "NUMBERS": NUMBERS, "PLACES": PLACES,
-            "PRINTABLE": PRINTABLE, "hexlify": hexlify,
+            "PLACE": PLACE, "PRINTABLE": PRINTABLE, "hexlify": hexlify,
             "cells": texts.cells, "parts": texts.parts, "parts_of_string": texts.parts_of_string,
         }  # fmt: skip
         self.held: list[HexRow] = []
@@ -63,10 +52,6 @@ class Rows(TextSource):
         """Add the row of bytes whose number varies, or that do not fit on a line, given all that is filled in."""
         self.held.append(HexRow(self.inner, type, None, place, cell, meaning, rest, note, said))
 
-    def digits(self, value: str) -> str:
-        """Return the expression of a number's digits."""
-        return f"(NUMBERS.get({value}) or b'%d' % {value})"
-
     def run_length(self) -> int:
         """Return the bytes of the run of fields at hand."""
         return struct.calcsize(">" + "".join(code for code, _ in self._run))
@@ -83,7 +68,7 @@ class Rows(TextSource):
         """Write what keeps the place at `pos`, behind a flushed run; return the variable, and its text's expression."""
         place = self.fresh("p")
         self.line(depth, f"{place} = pos + shift")
-        return place, place_text(place)
+        return place, f"PLACE % {place}"
 
     def flush(self, depth: int) -> None:
         """Write what reads the run, and what cuts the cells of its rows."""
@@ -92,7 +77,7 @@ class Rows(TextSource):
         if place:
             self.line(depth, f"{place} = pos + shift")
         for text, behind in texts:
-            self.line(depth, f"{text} = {place_text(f'({place} + {behind})' if behind else place)}")
+            self.line(depth, f"{text} = PLACE % ({place} + {behind})")
         shown = [row for row in self.held if row.run >= 0]
         if len(shown) == 1 and (shown[0].size or 0) <= SMALL:
             only = shown[0]
@@ -141,14 +126,10 @@ class Rows(TextSource):
 
     def keep_path(self, depth: int, index: str = "") -> str:
         """Write what keeps the path at hand in a variable, with the expression of an index behind it; return that."""
-        path, index = self.fresh("f"), self.index(index) if index else ""
+        path, index = self.fresh("f"), f"b'[%d]' % {index}" if index else ""
         parts = filter(None, (self.path, repr(self.inner.encode()) if self.inner else "", index))
         self.line(depth, f"{path} = {' + '.join(parts)}")
         return path
-
-    def index(self, number: str) -> str:
-        """Return the expression of an index behind a path."""
-        return f"(INDEXES[{number}] if {number} < {len(INDEXES)} else INDEX % {number})"
 
     def only(self, depth: int, write: Inside) -> None:
         outer, self.inner = self.inner, f"{self.inner}[0]"
@@ -160,7 +141,7 @@ class Rows(TextSource):
         index, array, path = self.fresh("i"), self.keep_path(depth), self.fresh("f")
         self.line(depth, f"if {count} > len(data): raise Unreadable")
         self.line(depth, f"for {index} in range({count}):")
-        self.line(depth + 1, f"{path} = {array} + {self.index(index)}")
+        self.line(depth + 1, f"{path} = {array} + b'[%d]' % {index}")
         outer = self.path, self.inner
         self.path, self.inner = path, ""
         write(depth + 1)

@@ -61,7 +61,7 @@ class Structures(Rows):
         if node.kind == "crc":
             return f"{self.named('crc', values.CHECKSUM.encode())} % ({value} & 0xFFFFFFFF)"
         texts = self.texts.number(node)
-        return self.digits(value) if texts is None else self.text_of(texts, value)
+        return f"b'%d' % {value}" if texts is None else self.text_of(texts, value)
 
     def varint_parts(self, type: str, length: Length, number: str, meaning: str, depth: int) -> None:
         """Write what reads a varint into the variable `number`, and add its row; `meaning` is an expression of that."""
@@ -252,7 +252,7 @@ class Dumped(Structures):
         self.line(1, f"{size} = len(data)")
         self.line(1, f"{cell} = cells[{size}.to_bytes(4, 'big')]")
         with self.at("size"):
-            self.varying("INT32", "PLACES[0]", cell, self.digits(size))
+            self.varying("INT32", "PLACE % 0", cell, f"b'%d' % {size}")
         self.read(header, 1)
         self.read(body, 1)
         self.emit(1)

@@ -106,7 +106,12 @@ def _half(
     message = half.take()  # record keys and values are turned into text in place
     if message is None:
         return shown, [], {}
-    names = _topic_names(message, topics)
+    names: dict[str, str] = {}
+    grammars = [(message.grammar, message.body), *((payload.grammar, payload.value) for payload in message.payloads)]
+    for grammar, value in grammars:
+        if has_type(grammar, "uuid"):
+            rows, _, _ = outline(grammar)(value)
+            names |= {str(topic): topics[topic] for topic, *_ in rows if topic in topics}
     if half.data or message.body:  # of a half without bytes a log may tell no field at all
         shown["body"] = json_body(message, look)
     return shown, findings_of(half, message), names
@@ -182,16 +187,6 @@ def errors_of(exchange: Exchange, topics: Topics) -> list[dict[str, Any]]:
 def topic_text(topic: str | UUID | None, topics: Topics) -> str | None:
     """Return a topic's name, or its id as text where no name is known."""
     return topics.get(topic) or str(topic) if isinstance(topic, UUID) else topic
-
-
-def _topic_names(message: Message, topics: Topics) -> dict[str, str]:
-    """Return the known names of the topics that a message names only by id, by these ids."""
-    if not message.payloads and not has_type(message.grammar, "uuid"):
-        return {}
-    values = [(message.grammar, message.body), *((payload.grammar, payload.value) for payload in message.payloads)]
-    found = [outline(grammar)(value) for grammar, value in values if has_type(grammar, "uuid")]
-    ids = dict.fromkeys(topic for rows, _, _ in found for topic, *_ in rows if topic in topics)
-    return {str(topic_id): topics[topic_id] for topic_id in ids}
 
 
 def json_body(message: Message, look: Look = HIDDEN) -> Any:

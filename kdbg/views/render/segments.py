@@ -28,7 +28,7 @@ from .tree.records import RecordTree
 from .tree.tree import Draw, Tree, is_plain
 from .values import CODEC_NAMES, DELETE_HORIZON, cut
 from .values import timestamp as dated
-from .without_values import conceal_entry
+from .without_values import conceal_values
 
 
 def title(number: int, piece: SegmentPiece, file: File, look: Look) -> str:
@@ -106,7 +106,7 @@ class Hexdumps(FileView):
             inspection = self.file.kind.inspection(piece)
             inspection.findings = [*piece.findings, *inspection.findings]
             if self.look.hide_values and self.file.is_log:
-                conceal_entry(inspection)
+                conceal_values(inspection, entry=True)
             shown.read(message.grammar, inspection, IN_FRONT)
             shown.inspection(inspection)
             lines += spread(shown.lines)

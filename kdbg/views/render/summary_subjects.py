@@ -102,18 +102,12 @@ def _gathered(
 def _named(places: Places, whole: bool) -> list[str]:
     """Return `topic/partitions` for each topic, or for the first few and how many more there are."""
     most = len(places) if whole else FEW_TOPICS
-    words = [_place(name, places[name], whole) for name in list(places)[:most]]
+    words = []
+    for name in list(places)[:most]:
+        found = ranges(places[name]) if len(places[name]) > 1 else [str(partition) for partition in places[name]]
+        more = "" if whole or len(found) <= FEW_RANGES else "…"
+        words.append(f"{escape(name)}{'/' if found else ''}{','.join(found if whole else found[:FEW_RANGES])}{more}")
     return words if len(places) <= most else [*words, f"+{amounts.count(len(places) - most, 'topic')}"]
-
-
-def _place(name: str, partitions: dict[int, None], whole: bool) -> str:
-    if not partitions:
-        return escape(name)
-    if len(partitions) == 1:
-        return f"{escape(name)}/{next(iter(partitions))}"
-    found = ranges(partitions)
-    more = "" if whole or len(found) <= FEW_RANGES else "…"
-    return f"{escape(name)}/{','.join(found if whole else found[:FEW_RANGES])}{more}"
 
 
 def ranges(numbers: Iterable[int]) -> list[str]:

@@ -41,20 +41,18 @@ def render(
     """
     look = Look("TRUECOLOR" if color else "", width, full, show_secrets, long_lines=full)
     shown = view(format)
-    if isinstance(what, CapturedExchange):
-        return _text(shown.exchange(look, topics)(what))
-    if not isinstance(what, Message):
+    if not isinstance(what, (CapturedExchange, Message)):
         return what.text(format, look=look)
-    if shown.message is None:
+    if isinstance(what, CapturedExchange):
+        text = shown.exchange(look, topics)(what)
+    elif shown.message is not None:
+        text = shown.message(what, look, topics)
+    else:
         views = ", ".join(name for name, each in VIEWS.items() if each.message is not None)
         raise InputError(f"the view {format!r} shows exchanges, not single messages; use {views}")
-    return _text(shown.message(what, look, topics))
+    return text.decode() if isinstance(text, bytes) else text
 
 
 def html(text: str) -> str:
     """Return text for a notebook: what was captured is escaped once more, for there it would be markup."""
     return f"<pre>{escape_html(text)}</pre>"
-
-
-def _text(rendered: str | bytes) -> str:
-    return rendered.decode() if isinstance(rendered, bytes) else rendered

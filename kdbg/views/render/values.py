@@ -216,8 +216,6 @@ def topic_id(value: uuid.UUID, name: str | None) -> str:
 
 SECOND = 1_000_000_000
 """Nanoseconds of a second."""
-BEYOND = 253_402_300_800 * SECOND
-"""Nanoseconds from 1970 to the end of the year 9999, the last that a calendar here has."""
 clocks = Memo(lambda millisecond: f"{SECONDS[millisecond // 1000][11:]}.{millisecond % 1000:03d}")
 """Milliseconds since 1970 -> the time of day, in UTC."""
 
@@ -229,7 +227,7 @@ def iso(time: int) -> str:
 
 def has_date(time: int) -> bool:
     """Return whether a time in nanoseconds since 1970 has a date: not before that, nor beyond the year 9999."""
-    return 0 <= time < BEYOND
+    return 0 <= time < 253_402_300_800 * SECOND
 
 
 def moment(time: int) -> str:
@@ -286,7 +284,6 @@ class Clock:
         return f"{when} · {count(number, 'time')}"
 
     def _second(self, second: int) -> str:
-        moment = self.at(second)
-        day = f"{moment:%Y-%m-%d}"
-        self._day = self._day or day
+        self.begin(second)
+        moment, day = self.at(second), self.day(second)
         return f"{moment:%H:%M:%S}" if day == self._day else f"{moment:%m-%d %H:%M:%S}"

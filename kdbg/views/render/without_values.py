@@ -12,7 +12,7 @@ from typing import Any, Final
 from ...exchanges.messages.message import Message
 from ...exchanges.messages.secrets import headers_without, without_values
 from ...payloads.records.record import CapturedRecord
-from ...protocol.wire.readings.inspection import Inspection, Span
+from ...protocol.wire.readings.inspection import Inspection
 from ...protocol.wire.readings.secrets import Hidden
 from ...protocol.wire.records import RecordsNode
 from .style import Look
@@ -33,24 +33,17 @@ def record_without(record: CapturedRecord) -> CapturedRecord:
     return record._replace(key=key, value=value, headers=tuple(headers_without(record.headers)))
 
 
-def conceal_values(inspection: Inspection) -> None:
-    """Make secret the spans of what users put into records, and of bytes that could not be read beside them."""
+def conceal_values(inspection: Inspection, *, entry: bool = False) -> None:
+    """Make secret the spans of what users put into records, and of bytes that could not be read beside them.
+
+    `entry`: it is one entry of a log, whose fields have no path in front.
+    """
     sets = tuple(span.path for span in inspection.spans if isinstance(span.node, RecordsNode))
-    inspection.spans = [
-        span._replace(secret=True)
-        if any(span.path.startswith(f"{path}[") and _is_value(span, span.path[len(path) :]) for path in sets)
-        else span
-        for span in inspection.spans
-    ]
-
-
-def conceal_entry(inspection: Inspection) -> None:
-    """Do so in one entry of a log, whose fields have no path in front."""
-    inspection.spans = [
-        span._replace(secret=True) if _is_value(span, f".{span.path}") else span for span in inspection.spans
-    ]
-
-
-def _is_value(span: Span, path: str) -> bool:
-    found = INSIDE.search(path)
-    return span.role == "raw" or (found is not None and (span.role == "value" or found.end() < len(path)))
+    for number, span in enumerate(inspection.spans):
+        paths = [f".{span.path}"] if entry else [
+            span.path[len(front) :] for front in sets if span.path.startswith(f"{front}[")
+        ]  # fmt: skip
+        for path in paths:
+            found = INSIDE.search(path)
+            if span.role == "raw" or (found is not None and (span.role == "value" or found.end() < len(path))):
+                inspection.spans[number] = span._replace(secret=True)

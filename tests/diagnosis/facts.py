@@ -13,6 +13,7 @@ from kdbg.analysis.ledgers.evidence import Mark, Occurrences
 from kdbg.analysis.ledgers.flows import Fetched, PartitionWrites, Polls, Sample
 from kdbg.analysis.ledgers.groups import Event, Group, Member
 from kdbg.analysis.ledgers.sessions import KafkaConnection, Slow, Unanswered
+from kdbg.capture.packet import endpoint
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.streams.tcp.paths import Closed, Path, Side
@@ -62,7 +63,7 @@ class Facts(Ledgers):
     def path(self, *, flow: bytes = FLOW, at: int = 0, closed: str = "", closes: int = 0, opened: bool = True) -> Path:
         """A connection by its packets, that the client or the broker closed."""
         number = len(self.held.paths) + 1
-        path = Path(flow, (number, START + at, flow, 0, 0, 0, b"", 0), opened)  # type: ignore[arg-type]
+        path = Path(*endpoint(flow), number, number, START + at, START + at, opened)
         if closed:
             side: Side = 0 if closed == "client" else 1
             path.closes.append(Closed(START + closes, side, False))

@@ -262,21 +262,16 @@ def beyond(one: int, ahead: int) -> int:
 
 def begin(data: bytes, count: int) -> bool:
     """Return whether bytes begin with so many whole responses, all that make sense, to requests with near numbers."""
-    start, last = 0, None
+    start, last, frames = 0, None, list[bytes]()
     for _ in range(count):
         if len(data) - start < 8:
             return False
         size, correlation_id = size_at(data, start)[0], size_at(data, start + 4)[0]
         if not 4 <= size <= len(data) - start - 4 or (last is not None and abs(steps(last, correlation_id)) > AHEAD):
             return False
+        frames.append(data[start + 4 : start + 4 + size])
         start, last = start + 4 + size, correlation_id
-    start = 0
-    for _ in range(count):
-        end = start + 4 + size_at(data, start)[0]
-        if not fits_any(data[start + 4 : end]):
-            return False
-        start = end
-    return True
+    return all(map(fits_any, frames))
 
 
 def find(ids: Iterable[int], data: Buffer, start: int) -> int | None:

@@ -140,28 +140,27 @@ def places(data: bytes, *, cut: bool = False) -> Iterator[Extent]:
     """Yield where a message may stand: behind its size, and from the first byte on; `cut`: more bytes followed."""
     size, length = int32(data, 0), len(data) - 4
     if 4 <= size <= MAX_FRAME and length >= 4:
-        odd = 0.0 if size == length or _chained(data) else STRAY + number(size) + _spare(data, 4 + size)
+        end, count = frame_run(data)
+        chained = count > 1 and end == len(data)
+        odd = 0.0 if size == length or chained else STRAY + number(size) + _spare(data, 4 + size)
         if cut and size > length:
             odd = number(size) / 2
         yield Extent(4, min(4 + size, len(data)), size, odd)
     yield Extent(0, len(data), None, UNSIZED + UNREAD * (size == length))
 
 
+def frame_run(data: bytes, start: int = 0) -> tuple[int, int]:
+    """Return where the run of complete frames that begins at `start` ends, and how many they are."""
+    end, count = start, 0
+    while 4 <= int32(data, end) <= len(data) - end - 4:
+        end, count = end + 4 + int32(data, end), count + 1
+    return end, count
+
+
 def _spare(data: bytes, end: int) -> float:
     """Return the bits that bytes behind a message cost: few if all are zero, as the rest of a buffer is."""
     left = 8.0 * max(len(data) - end, 0)
     return left if any(data[end:]) else min(left, ZEROS)
-
-
-def _chained(data: bytes) -> bool:
-    """Return whether the bytes are two or more whole frames one after the other, and nothing else."""
-    start = frames = 0
-    while len(data) - start >= 4:
-        size = int32(data, start)
-        if not 4 <= size <= MAX_FRAME:
-            return False
-        start, frames = start + 4 + size, frames + 1
-    return frames > 1 and start == len(data)
 
 
 def _requests(data: bytes, told: Hints) -> Iterator[Guess]:

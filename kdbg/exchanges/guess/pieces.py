@@ -20,7 +20,7 @@ from ..mistakes.connection import SASL_AUTHENTICATE, RequestOrder, find_frame_mi
 from ..mistakes.finder import Examination, examine
 from ..mistakes.search import Mistake
 from .hints import Guess, Hints
-from .infer import NOTHING, infer, int32
+from .infer import NOTHING, frame_run, infer, int32
 from .structures import Alone, Reason, Structure
 
 PRODUCE = 0
@@ -139,7 +139,8 @@ def pieces(data: bytes, told: Hints = NOTHING, asked: Asked | None = None) -> It
             yield GuessedSpan(start, len(data), [], empty=True)
             return
         if told.header and start >= sure:
-            sure = _frames(data, start)
+            run, count = frame_run(data, start)  # three are enough, or two that end with the data
+            sure = run if count > 2 or (count == 2 and run == len(data)) else start
         rest = data[start : start + 4 + int32(data, start)] if start < sure else data[start:]
         misframed = find_misframed(rest, after=start > 0) if told.nothing and start >= sure else None
         out_of_order: Mistake | None = None
@@ -181,17 +182,6 @@ def _before_zeros(data: bytes) -> list[Guess]:
     found = (infer(data[:end]) for end in range(said, said + ENDING + 1))
     exact = [guesses for guesses in found if guesses and guesses[0].exact and not guesses[0].faults]
     return min(exact, key=lambda guesses: guesses[0].score, default=[])
-
-
-def _frames(data: bytes, start: int) -> int:
-    """Return where the run of complete frames that begins at `start` ends; `start` if there are too few of them.
-
-    Three are enough, or two that end with the data.
-    """
-    end, count = start, 0
-    while 4 <= int32(data, end) <= len(data) - end - 4:
-        end, count = end + 4 + int32(data, end), count + 1
-    return end if count > 2 or (count == 2 and end == len(data)) else start
 
 
 def _junk(data: bytes) -> int:

@@ -176,8 +176,9 @@ class Merger:
                 self._pair(run, place, time)
                 if teller in run.first and teller != place:
                     return
-            else:
-                self._see_again(place, packet, flow, length, now)
+            else:  # of its bytes some may be known
+                for one in flow.see(place, seq, length, packet, now):
+                    self._pair(one, place, time)
         elif flow.conversation.teller not in (-1, place):
             return
         self._held += length + OVERHEAD
@@ -196,14 +197,9 @@ class Merger:
         if flags & SYN:
             flow.origin = seq
         size = _size(packet)
-        if size:
-            self._see_again(place, packet, flow, size, now)
-        return flow
-
-    def _see_again(self, place: int, packet: Packet, flow: Flow, size: int, now: int) -> None:
-        """Take note of bytes of which some may be known."""
-        for run in flow.see(place, packet[3], size, packet, now):
+        for run in flow.see(place, seq, size, packet, now) if size else ():
             self._pair(run, place, packet[1])
+        return flow
 
     def _begin(self, name: bytes, flags: int) -> Flow:
         """Begin a connection."""

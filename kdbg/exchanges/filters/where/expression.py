@@ -102,14 +102,11 @@ def _call(node: Call, scope: Scope) -> Found:
         args = _in(node, args, shapes[0], shapes[1])
     found = Shape({node.kind}) if node.kind else OPEN
     if node.function == "_[_]":
-        found = _indexed(args[1], shapes[0])
+        index, around = args[1], shapes[0]
+        found = around.items if LIST in around.kinds and around.items is not None else OPEN
+        if isinstance(index, Constant) and isinstance(index.value, str):
+            found = around.fields.get(index.value, found)
     return replace(node, args=args), found
-
-
-def _indexed(index: Node, around: Shape) -> Shape:
-    if isinstance(index, Constant) and isinstance(index.value, str) and index.value in around.fields:
-        return around.fields[index.value]
-    return around.items if LIST in around.kinds and around.items is not None else OPEN
 
 
 def _compared(node: Call, args: tuple[Node, ...], one: Shape, other: Shape) -> tuple[Node, ...]:

@@ -211,9 +211,10 @@ class Habit(NamedTuple):
         sort = ARRAY if isinstance(node, WireArray) else RECORDS if isinstance(node, RecordsNode) else ""
         if isinstance(node, Sized):
             sort = TEXT if node.text else BYTES
-        if not sort or is_header(path):
+        kinds = [kind for kind, wanted in self.lengths if sort in wanted]
+        if not kinds or is_header(path):
             return None
-        for kind in [kind for kind, wanted in self.lengths if sort in wanted]:
+        for kind in kinds:
             if kind == "compact-length-without-one" and data[at : at + 1] == b"\0" and not node.nullable:
                 return Change(kind, 4.0, "0", "1", at + 1, 0, length_bytes(node.length, 0))
             if one := next((one for one in changes(data, at, node, path[2]) if one.kind == kind), None):

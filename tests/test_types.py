@@ -15,6 +15,7 @@ TOP = Path(__file__).resolve().parents[1]
 COMPLETE = 0.95
 
 
+@pytest.mark.nightly  # half a minute; the types of what a program reads most are checked by day, and mypy checks all
 def test_types_are_complete() -> None:
     """pyright counts the public names whose types are known whatever checker is asked."""
     if find_spec("pyright") is None:

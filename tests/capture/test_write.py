@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -435,13 +436,18 @@ def test_a_file_that_was_there_becomes_its_owners_alone(path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+@cache
+def many_and_a_long_one() -> bytes:
+    return b"".join(ask(number) for number in range(9000)) + ask(9000, "t" * 200)
+
+
 @pytest.mark.parametrize(("client", "broker"), [(CLIENT, BROKER), (CLIENT6, BROKER6)])
 @pytest.mark.parametrize("plain", [False, True])
 def test_packets_in_parts_are_those_that_are_written_and_plain_ones_are_fewer(
     client: Any, broker: Any, plain: bool
 ) -> None:
     """kdbg reads both the same, though the length of a long one stands nowhere in it."""
-    sent = b"".join(ask(number) for number in range(9000)) + ask(9000, "t" * 200)
+    sent = many_and_a_long_one()
     assert len(sent) > MOST_LONG
     whole = list(Talks(plain=plain).packets(client, broker, True, sent))
     parts = list(Talks(plain=plain).parted(client, broker, True, memoryview(sent)))

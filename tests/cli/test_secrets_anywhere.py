@@ -119,7 +119,7 @@ def test_every_command_that_shows_bytes_is_called() -> None:
     assert {str(call[0]) for call in called} == {name for name in TRAITS if TRAITS[name].shows}
 
 
-@pytest.mark.parametrize("path", REPRODUCERS or [None], ids=lambda path: path.name if path else "absent")
+@pytest.mark.parametrize("path", by_day(REPRODUCERS or [None], 3), ids=lambda path: path.name if path else "absent")
 def test_reproducers_leak_nothing(cli: Cli, tmp_path: Path, path: Path | None) -> None:
     if path is None:
         pytest.skip(f"{HOSTILE} is absent: it stands beside the project")
@@ -179,7 +179,7 @@ def test_a_broken_fetch_of_the_kraft_log_shows_nothing_of_it(
     after = start + len(said)
     faults = [(at, wrong) for at in range(start, after) for wrong in (0, 0x55)]
     faults += [(at, wrong) for at in range(after, start + 120, 3) for wrong in (0, 1, 0xFF)]
-    for at, wrong in by_day(faults, 4):
+    for at, wrong in by_day(faults, 8):
         path.write_bytes(whole[:at] + bytes([wrong]) + whole[at + 1 :])
         outcome = cli("records", path) if name == "records" else cli("decode", path, "-f", name, "--full")
         assert not leaks(outcome.out + outcome.err), (at - start, wrong)

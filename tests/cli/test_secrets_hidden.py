@@ -127,7 +127,7 @@ def test_a_version_that_does_not_exist_hides_all_of_its_body(cli: Cli, write: Wr
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_a_message_that_breaks_off_anywhere_shows_none_of_it(name: str) -> None:
-    for output in renderings(name, lambda data: [data[:length] for length in by_day(range(len(data)), 3)]):
+    for output in renderings(name, lambda data: [data[:length] for length in by_day(range(len(data)), 8)]):
         assert leaks(output) == []
 
 
@@ -136,7 +136,7 @@ def test_a_byte_that_is_wrong_shows_none_of_it(name: str) -> None:
     """In messages that are all secret; in others a wrong byte may make a secret of the name of something open."""
 
     def damaged(data: bytes) -> list[bytes]:
-        places = by_day(range(len(data)), 3)
+        places = by_day(range(len(data)), 5)
         return [data[:at] + bytes([wrong]) + data[at + 1 :] for at in places for wrong in (0, 1, 0x7F, 0xFF)]
 
     for output in renderings(name, damaged):

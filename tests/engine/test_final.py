@@ -21,7 +21,7 @@ from kdbg.exchanges.engine.driver import Drive
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 
-from ..cases import for_each
+from ..cases import fewer_by_day, for_each
 from ..traffic import Talk, pcap
 from .damage import FIRST_ID, Damaged, damage, messages
 from .playbook import Lost, Playbook, request, response, told
@@ -133,7 +133,7 @@ def test_in_every_capture(name: str) -> None:
     check(packets_in(name), 7)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=fewer_by_day(30, 4), deadline=None)
 @given(st.sampled_from(NAMES), SEEDS)
 def test_in_damaged_captures(name: str, seed: int) -> None:
     rng = random.Random(seed)
@@ -164,7 +164,7 @@ def damaged_dialogue(rng: random.Random) -> list[Packet]:
     return packets_of(play)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=fewer_by_day(80, 4), deadline=None)
 @given(SEEDS)
 def test_in_damaged_dialogues(seed: int) -> None:
     check(damaged_dialogue(random.Random(seed)), seed)

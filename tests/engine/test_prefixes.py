@@ -21,7 +21,7 @@ from kdbg.exchanges.engine.requests import Prefix, Prefixes, RequestHeader, read
 from kdbg.protocol.findings import Finding
 from kdbg.protocol.grammars import by_key
 
-from ..cases import for_each
+from ..cases import fewer_by_day, for_each
 from .playbook import Lost, Playbook, answer, framed, opaque, request, response
 from .test_engine import harm, packets_of
 from .test_final import NAMES, Shot, packets_in, shot
@@ -282,7 +282,7 @@ def test_a_response_that_another_cuts_off_in_its_size_is_no_message() -> None:
     playbook.close()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=fewer_by_day(150, 4), deadline=None)
 @given(STEPS, CUTS, st.randoms(use_true_random=False))
 def test_in_dialogues_that_change_their_minds(steps: list[Any], cuts: str, rng: random.Random) -> None:
     check(dialogue(steps, cuts, rng))
@@ -293,7 +293,7 @@ def test_in_every_capture(name: str) -> None:
     assert check(packets_in(name))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=fewer_by_day(25, 3), deadline=None)
 @given(st.sampled_from(NAMES), st.integers(0, 2**32))
 def test_in_damaged_captures(name: str, seed: int) -> None:
     rng = random.Random(seed)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from kdbg.errors import InputError
 
+from ..cases import fewer_by_day
 from ..test_packages import DIVIDED, FILES, PURE, is_in, name_of, package_of
 from . import explore
 from .minimise import minimised
@@ -39,7 +40,10 @@ def test_nothing_breaks_in_a_short_run(name: str) -> None:
     target, own = TARGETS[name], seeds(name)
 
     @settings(
-        max_examples=target.short, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+        max_examples=fewer_by_day(target.short, 2),
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
     )
     @given(st.randoms(use_true_random=True))
     def short(dice: Random) -> None:
@@ -144,6 +148,7 @@ def test_without_atheris_inputs_that_reach_new_lines_are_gone_on_from(
     assert keeper.count == 1
 
 
+@pytest.mark.nightly  # a process of its own; its parts are tested above
 def test_one_command_looks_for_more(tmp_path: Path) -> None:
     asked = ["--minutes", "0.02", "--jobs", "1", "--target", "key logs", "--folder", str(tmp_path)]
     done = subprocess.run([sys.executable, "-m", "tests.fuzz", *asked], capture_output=True, text=True, timeout=300,

@@ -11,7 +11,7 @@ from kdbg.exchanges.guess.hints import Guess, Hints, Sure, sureness
 from kdbg.exchanges.guess.infer import infer
 from kdbg.exchanges.guess.pieces import pieces
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..grammars.test_vectors import SOURCES, Vector, Vectors
 
 CUT_FROM, SAMPLE = 41, 25
@@ -28,7 +28,7 @@ def rows_of(source: Vectors) -> list[Vector]:
     return [row for row in rows if len(row["frame_hex"]) > 2 * CUT_FROM + 4]
 
 
-@for_each("said", [True, False])
+@for_each("said", by_day([True, False], 2))
 @for_each("sized", [True, False])
 @for_each("source", SOURCES)
 def test_a_message_that_is_cut_is_among_the_first_three_and_never_surely_another(

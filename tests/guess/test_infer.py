@@ -14,7 +14,7 @@ from kdbg.exchanges.messages.message import forms
 from kdbg.protocol import grammars
 from kdbg.protocol.wire.readings.compiled import message_reader
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..grammars.test_vectors import SOURCES, Vector, Vectors
 
 REQUEST = bytes.fromhex("00000017 0003 0001 00000002 0004 6b646267 00000001 0003 666f6f")
@@ -59,7 +59,7 @@ def test_every_request_that_a_client_wrote_is_recognised(source: Vectors, sized:
     assert wrong == []
 
 
-@pytest.mark.parametrize("sized", [True, False])
+@pytest.mark.parametrize("sized", by_day([True, False], 2))
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_response_that_a_broker_wrote_is_among_the_fits_and_most_are_first(source: Vectors, sized: bool) -> None:
     rows = frames(source, "response")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kdbg.ui.guide import text
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from .screens import ALL, FOLDER, SCREENS, letters, path, printed, said
 
 
-@for_each(("name", "columns", "rows"), ALL, ids=[f"{name}-{columns}" for name, columns, _ in ALL])
+@for_each(("name", "columns", "rows"), by_day(ALL, 2), ids=lambda value: value)
 def test_a_picture_is_up_to_date(name: str, columns: int, rows: int) -> None:
     lines = printed(name, columns, rows)
     assert all(len(letters(line)) <= columns for line in lines)

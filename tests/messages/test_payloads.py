@@ -17,7 +17,7 @@ from kdbg.protocol.grammars.payloads import TOPICS, payload
 from kdbg.protocol.wire.language.payload import OpenedPayload, Sealed
 from kdbg.protocol.wire.nodes import build
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..cli.calls import SHARED, SHIPPED
 from ..engine.playbook import Playbook, request, response
 
@@ -310,7 +310,7 @@ def agree(message: kdbg.Message, data: bytes, exchange: Exchange | None = None) 
         assert sorted(names) == sorted(payload.name for payload in message.payloads)
 
 
-@pytest.mark.parametrize("capture", [*SHIPPED, *SHARED], ids=lambda path: path.name)
+@pytest.mark.parametrize("capture", by_day([*SHIPPED, *SHARED], 3), ids=lambda path: path.name)
 def test_in_real_traffic_everything_opens_and_every_byte_is_named(capture: Any) -> None:
     for exchange in kdbg.read(capture):
         for half in filter(None, (exchange.request, exchange.response)):

@@ -18,7 +18,7 @@ from kdbg.exchanges.messages.reshape import rebuild
 from kdbg.protocol.wire.language.payload import OpenedPayload
 from kdbg.views.render.jsonlines import dump
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..cli.calls import SHARED, SHIPPED
 
 OFFSET_KEY = bytes.fromhex("0001 0007 62696c6c696e67 0006 6f7264657273 00000003")
@@ -120,7 +120,7 @@ def test_junk_is_refused_in_words(value: Any, name: str) -> None:
         kdbg.encode(body, api="JoinGroup", version=5, direction="request")
 
 
-@pytest.mark.parametrize("capture", [*SHIPPED, *SHARED], ids=lambda path: path.name)
+@pytest.mark.parametrize("capture", by_day([*SHIPPED, *SHARED], 2), ids=lambda path: path.name)
 def test_in_real_traffic_the_values_make_the_same_bytes(capture: Path) -> None:
     for exchange in kdbg.read(capture):
         for message in exchange.messages():

@@ -15,6 +15,7 @@ from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.ui.cli import run
 from kdbg.views.render.phrases import statements
 
+from ..cases import by_day
 from .items import WRAPPERS, Item, items
 
 SHARED = Path(__file__).parents[3] / "shared" / "cases" / "pasted"
@@ -61,7 +62,7 @@ def test_what_stands_around_an_item_changes_nothing(answer: Answer, name: str) -
 def test_a_fence_around_a_case_of_the_shared_ones_changes_nothing(answer: Answer) -> None:
     if not SHARED.is_dir():
         pytest.skip("../shared/cases/pasted is absent")
-    cases = [Item(path.stem, (), (), path.read_text().rstrip("\n")) for path in sorted(SHARED.glob("*.txt"))]
+    cases = [Item(path.stem, (), (), path.read_text().rstrip("\n")) for path in by_day(sorted(SHARED.glob("*.txt")), 4)]
     assert wrapped(answer, cases, WRAPPERS["fence"]) == []
 
 

@@ -18,6 +18,8 @@ from kdbg.views.reading import open_any
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.record_views import json_record
 
+from ..cases import by_day
+
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = sorted(
     path for folder in (ROOT / "captures", ROOT.parent / "shared" / "captures") for path in folder.glob("*.pcap*")
@@ -60,7 +62,7 @@ def plain(said: Any) -> Any:
     return said.get("value", said.get("base64", said)) if isinstance(said, dict) and "payload" in said else said
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", by_day(CAPTURES, 3), ids=lambda path: path.name)
 def test_the_records_are_those_of_the_json(path: Path) -> None:
     expected, found, made = [], [], None
     for exchange, engine in exchanges(path):

@@ -21,7 +21,7 @@ from kdbg.views.render.tree.source import Drawing
 from kdbg.views.render.tree.view import TreeView
 from kdbg.views.render.values import quote
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..grammars.values import CUT_OFF, append_time, batch, control, message, record
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
@@ -44,7 +44,7 @@ class ByValue(TreeView):
 
 
 @for_each("look", LOOKS.values(), ids=LOOKS)
-@pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", by_day(sorted(CAPTURES.glob("*.pcap*")), 4), ids=lambda path: path.name)
 def test_every_capture_is_drawn_the_same_by_bytes_and_by_values(path: Path, look: Look) -> None:
     topics: dict[UUID, str] = {}
     exchanges = list(kdbg.read(path))

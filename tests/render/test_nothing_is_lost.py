@@ -14,6 +14,8 @@ from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.style import Look
 from kdbg.views.render.views import view
 
+from ..cases import by_day
+
 MAIN = Path(__file__).resolve().parents[2]
 SHARED = MAIN.parent / "shared"
 CAPTURES = [
@@ -23,7 +25,7 @@ CAPTURES = [
 ]
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", by_day(CAPTURES, 3), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_every_error_and_finding_of_the_json_is_on_the_screen_and_in_the_summary(path: Path) -> None:
     topics: dict[UUID, str] = {}
     tree = view("tree").exchange(Look(width=80, full=False, compact=True), topics)

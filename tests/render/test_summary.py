@@ -17,13 +17,16 @@ from kdbg.protocol.findings import Finding, Kind
 from kdbg.views.render.style import Look
 from kdbg.views.render.summary import Summary, header, short, size
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..traffic import START, Talk, framed, pcap
 
 PIPE = Look()
 NARROW = Look(full=False)
 MAIN = Path(__file__).resolve().parents[2]
-CAPTURES = [*(MAIN / "captures").glob("*.pcap*"), *(MAIN.parent / "shared" / "captures").glob("*.pcap*")]
+CAPTURES = [
+    *sorted((MAIN / "captures").glob("*.pcap*")),
+    *sorted((MAIN.parent / "shared" / "captures").glob("*.pcap*")),
+]
 """Those that stand beside the project, too, where they do."""
 
 
@@ -265,7 +268,7 @@ def test_a_line_fits_the_width_in_columns(width: int) -> None:
     assert max(map(len, lines(long, look=Look(width=width)))) > 200
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", by_day(CAPTURES, 2), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_captures_fit_80_columns(path: Path) -> None:
     for exchange in kdbg.read(path):
         line = Summary(NARROW, {})(exchange)

@@ -142,7 +142,7 @@ def damaged(half: CapturedMessage, dice: random.Random) -> CapturedMessage:
     return other
 
 
-@for_each("seed", by_day(range(20), 4))
+@for_each("seed", by_day(range(20), 10))
 def test_a_damaged_message_is_shown_in_every_view_and_lets_nothing_act(seed: int) -> None:
     dice = random.Random(seed)
     looks = {"": Look(), "colour": Look("STANDARD", 80, False)}

@@ -21,6 +21,7 @@ from kdbg.views.report.page import report
 from kdbg.views.report.queries import LONGEST, rounded
 from tests.cli.calls import SHIPPED
 
+from ..cases import by_day
 from .conftest import Asking
 from .scripted import BEGIN, ESCAPES, FAILED, HEARTBEATS, HOSTILE
 
@@ -127,7 +128,7 @@ def test_what_does_not_fit_into_a_table_is_counted(asking: Asking, capture: Path
     assert (len(found.rows), found.left) == (3, len(range(1, 101)) + 2 - 3)  # 1 to 100 ms, 501 ms and none
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", by_day(SHIPPED, 3), ids=lambda path: path.name)
 def test_every_exchange_of_a_shipped_capture_is_counted(asking: Asking, path: Path) -> None:
     ask = asking(path)
     total = facts.total(ask)

@@ -16,7 +16,7 @@ from kdbg.views.tables.message_columns import WantedRows
 from kdbg.views.tables.rows import Rows
 from tests.cli.calls import SHIPPED
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 
 
 @for_each(
@@ -44,7 +44,7 @@ def test_every_column_has_one_cell(table: str) -> None:
     assert WIDTHS[table] == len(columns) - sum(len(shared) - 1 for shared in SHARED.get(table, ()))
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", by_day(SHIPPED, 2), ids=lambda path: path.name)
 def test_columns_of_cells_are_those_of_the_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "AT_ONCE", 3)
     cells: dict[str, list[object]] = {table: [] for table in COLUMNS}

@@ -23,7 +23,7 @@ from kdbg.views.tables.rows import Rows
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import START, Talk, pcap
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 
 Table = list[dict[str, Any]]
 SAID = ("kind", "severity", "offset", "text")
@@ -252,7 +252,9 @@ def test_secrets_stand_in_no_table() -> None:
     assert secret not in repr(tables_of(talk, records=True, values=True))
 
 
-@pytest.mark.parametrize("path", [*SHIPPED, *SHARED], ids=lambda path: f"{path.parent.parent.name}/{path.name}")
+@pytest.mark.parametrize(
+    "path", by_day([*SHIPPED, *SHARED], 3), ids=lambda path: f"{path.parent.parent.name}/{path.name}"
+)
 def test_every_row_has_every_column_and_every_finding_is_a_problem(path: Any) -> None:
     tables = Tables(kdbg.read(path), {}, WantedRows(records=True, values=True))
     findings = [found for exchange in kdbg.read(path) for found in json.loads(json_line(exchange))["findings"]]

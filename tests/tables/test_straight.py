@@ -20,6 +20,8 @@ from kdbg.views.tables.rows import Rows
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import Talk, pcap
 
+from ..cases import by_day
+
 Found = list[tuple[Any, ...]]
 EVERYTHING = WantedRows(records=True, values=True)
 
@@ -40,7 +42,9 @@ def rows(source: Any, wanted: WantedRows, *, straight: bool, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("wanted", [WantedRows(), EVERYTHING], ids=["amounts", "records"])
-@pytest.mark.parametrize("path", [*SHIPPED, *SHARED], ids=lambda path: f"{path.parent.parent.name}/{path.name}")
+@pytest.mark.parametrize(
+    "path", by_day([*SHIPPED, *SHARED], 3), ids=lambda path: f"{path.parent.parent.name}/{path.name}"
+)
 def test_rows_from_bytes_are_those_from_values(path: Path, wanted: WantedRows, monkeypatch: pytest.MonkeyPatch) -> None:
     fast, _ = rows(path, wanted, straight=True, monkeypatch=monkeypatch)
     plain, proved = rows(path, wanted, straight=False, monkeypatch=monkeypatch)

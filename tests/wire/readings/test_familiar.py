@@ -21,7 +21,7 @@ from kdbg.protocol.wire.readings import inspection
 from kdbg.protocol.wire.readings.annotate import Inspection, inspect
 from kdbg.protocol.wire.readings.inspection import sound_part
 
-from ...cases import for_each
+from ...cases import by_day, for_each
 
 CAPTURES = sorted((Path(__file__).parents[3] / "captures").glob("*.pcap*"))
 MESSAGES, DAMAGES = 12, 6
@@ -57,7 +57,7 @@ def damaged(data: bytes, dice: random.Random) -> Iterator[bytes]:
 
 
 @pytest.mark.usefixtures("often")
-@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
+@pytest.mark.parametrize("capture", by_day(CAPTURES, 4), ids=lambda path: path.name)
 def test_of_captured_messages(capture: Path) -> None:
     dice, seen = random.Random(3), dict[Any, int]()
     with kdbg.read(capture) as reading:
@@ -89,7 +89,7 @@ BATCH: dict[str, Any] = {
 @for_each("attributes", [0, 1, 8, 32], ids=["plain", "gzip", "append time", "control"])
 def test_of_batches_with_any_byte_wrong(node: Node, attributes: int) -> None:
     data = build(node, [BATCH, BATCH | {"attributes": attributes}])
-    for at in range(len(data)):
+    for at in by_day(range(len(data)), 3):
         for byte in (data[at] ^ 0xFF, data[at] + 1 & 0xFF, data[at] ^ 0x80):
             assert_same(node, data[:at] + bytes([byte]) + data[at + 1 :])
         assert_same(node, data[:at])

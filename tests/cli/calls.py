@@ -65,6 +65,6 @@ def call(*arguments: object) -> Outcome:
 def spawn(*arguments: object, stdin: bytes = b"", **environment: str) -> Outcome:
     """Run `kdbg` in a process of its own."""
     done = subprocess.run(
-        [*COMMAND, *map(str, arguments)], input=stdin, capture_output=True, env=ENVIRONMENT | environment, timeout=60
+        [*COMMAND, *map(str, arguments)], input=stdin, capture_output=True, env=ENVIRONMENT | environment, timeout=300
     )
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())

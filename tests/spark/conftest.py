@@ -6,7 +6,7 @@ Without Java or pyspark those that need it skip and say why; with `CI` or `KDBG_
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,20 @@ def spark() -> Iterator[Any]:
         pytest.skip(str(error))
     yield found
     session.stop(found)
+
+
+@pytest.fixture
+def here(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands that run in this process use the session that there is: to start one takes seconds."""
+
+    def started(master: str | None = None, configuration: Mapping[str, str] | None = None, **_: object) -> Any:
+        found = spark.newSession()  # with settings and views of its own
+        for name, value in (configuration or {}).items():
+            found.conf.set(name, value)
+        return found
+
+    monkeypatch.setattr(session, "start", started)
+    monkeypatch.setattr(session, "stop", lambda _: None)
 
 
 @pytest.fixture

@@ -13,33 +13,28 @@ from pathlib import Path
 import polars
 import pytest
 
-from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT, Outcome, spawn
+from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT, Outcome, call, spawn
 from tests.traffic import Talk, pcap
 
 from .decoded import ask, decoded, tabled
 
-pytestmark = pytest.mark.usefixtures("spark")  # where Spark cannot start, these skip or fail as all others do
+pytestmark = pytest.mark.usefixtures("here")  # where Spark cannot start, these skip or fail as all others do
 ERRORS = CAPTURES / "errors.pcap"
 HERE = ("--master", "local[2]")
 
 
 def pipeline(*arguments: object, status: int = 0, **environment: str) -> Outcome:
-    done = subprocess.run(
-        [*COMMAND, "pipeline", *map(str, arguments), *HERE],
-        capture_output=True,
-        env=ENVIRONMENT | environment,
-        timeout=300,
-    )
-    assert done.returncode == status, done.stderr.decode()
-    assert done.stdout == b""
-    return Outcome(done.returncode, "", done.stderr.decode())
+    """Run it in this process, in one of its own where it is given environment variables."""
+    done = (spawn if environment else call)("pipeline", *arguments, *HERE, **environment)
+    assert (done.status, done.out) == (status, ""), done.err
+    return done
 
 
 def test_it_closes_with_the_counts_of_decode_and_nothing_of_spark_is_heard(tmp_path: Path) -> None:
     first = CAPTURES / "first-contact.pcap"
     done = pipeline(first, "--out", tmp_path / "tables", TMPDIR=str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["tables"], "nothing is left in the folder of temporary files"
-    assert done.err == f"{spawn('decode', first).closing} · tables in {tmp_path}/tables\n"
+    assert done.err == f"{call('decode', first).closing} · tables in {tmp_path}/tables\n"
     assert polars.read_parquet(tmp_path / "tables/exchanges/*/*.parquet").height == 31
     again = pipeline(ERRORS, first, "--out", tmp_path / "tables", "--append", status=1)
     assert json.loads((tmp_path / "tables/_kdbg.json").read_text())["runs"][1]["files"].keys() == {str(ERRORS)}
@@ -49,7 +44,7 @@ def test_it_closes_with_the_counts_of_decode_and_nothing_of_spark_is_heard(tmp_p
 
 def test_filters_are_those_of_decode(tmp_path: Path) -> None:
     chosen = ("--api", "produce", "--errors", "--since", "1970-01-02", "--port", 9092)
-    wanted = {line["correlation_id"] for line in spawn("decode", ERRORS, "--format", "json", *chosen).lines}
+    wanted = {line["correlation_id"] for line in call("decode", ERRORS, "--format", "json", *chosen).lines}
     key = "spark.hadoop.fs.s3a.secret.key=hunter2"
     done = pipeline(ERRORS, "--out", tmp_path / "tables", *chosen, "--conf", key)
     assert wanted == {row[6] for row in tabled(tmp_path / "tables")} != set()

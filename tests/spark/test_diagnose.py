@@ -14,6 +14,7 @@ from kdbg.exchanges.filters.filter_set import Filters
 from tests.cli.calls import CAPTURES, spawn
 from tests.diagnosis.books import STAGED
 
+from ..cases import by_day
 from .archives import concatenated, rolled, write
 from .test_command import HERE, pipeline
 
@@ -28,7 +29,7 @@ CUTS = [(1, 1 << 30), (2, 1 << 16), (7, 1 << 17)]
 """Partitions of the shuffle, and bytes of a split."""
 
 
-@pytest.mark.parametrize(("partitions", "split"), CUTS)
+@pytest.mark.parametrize(("partitions", "split"), by_day(CUTS, 2))
 def test_it_finds_the_same_for_any_partitioning(run: Run, partitions: int, split: int) -> None:
     out, outcome = run(INCIDENTS, partitions=partitions, split=split, diagnose=True)
     wanted = spawn("diagnose", *INCIDENTS, "-f", "json")
@@ -40,7 +41,7 @@ def test_it_finds_the_same_for_any_partitioning(run: Run, partitions: int, split
     assert found.status == wanted.status == 1
 
 
-@pytest.mark.parametrize(("partitions", "split"), CUTS)
+@pytest.mark.parametrize(("partitions", "split"), by_day(CUTS[::-1], 3))
 def test_a_large_capture_cut_into_files_is_one(run: Run, tmp_path: Path, partitions: int, split: int) -> None:
     packets = concatenated(60)
     whole = write(tmp_path / "whole.pcap", packets)
@@ -85,6 +86,7 @@ def test_runs_stand_beside_one_another(run: Run, tmp_path: Path) -> None:
     assert not (out / "causes").exists(), "what is not told of any more is no part of the tables"
 
 
+@pytest.mark.usefixtures("here")
 def test_what_cannot_be_told_is_said_in_a_line(tmp_path: Path) -> None:
     out = tmp_path / "tables"
     done = pipeline(INCIDENTS[4], "--out", out, "--diagnose", status=1)

@@ -21,6 +21,7 @@ from kdbg.views.tables.questions import QUESTIONS
 from tests.cli.calls import MAIN, SHIPPED
 from tests.query.worked_out import CHECKS, COMINGS_AND_GOINGS, FIRST, Answers
 
+from ..cases import by_day
 from . import asked, members
 from .conftest import Run
 
@@ -65,11 +66,13 @@ def test_the_answers_are_those_worked_out_by_hand(answers: Answers) -> None:
 
 @pytest.fixture
 def every(tmp_path: Path) -> list[Path]:
-    """All captures that there are: those that come with kdbg, the shared ones, and one of groups whose members move."""
+    """Those that come with kdbg, the shared ones, the one worked out by hand, and one of groups whose members move."""
     made = tmp_path / "members.pcap"
     made.write_bytes(members.capture())
     shared = [path for path in SHARED_FOLDER.rglob("*.pcap*") if path.suffix in CAPTURE and "bomb" not in path.name]
-    return [made, *SHIPPED, *sorted(shared)]
+    answered = tmp_path / "asked.pcap"
+    answered.write_bytes(asked.capture())
+    return [made, answered, *by_day([*SHIPPED, *sorted(shared)], 6)]
 
 
 def test_duckdb_answers_every_question_alike_of_tables_and_of_captures(

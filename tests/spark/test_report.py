@@ -19,6 +19,7 @@ from kdbg.views.report.queries import Ask
 from tests.cli.calls import CAPTURES
 from tests.report.scripted import scripted
 
+from ..cases import by_day
 from .conftest import Run
 
 NAMES = ("errors.pcap", "group-rebalance.pcap", "real-4.4.0-transactions.pcap", "real-sasl-scram.pcap")
@@ -35,9 +36,9 @@ def told(found: Report) -> dict[str, Any]:
     return {"tiles": found.tiles, "span": found.span, **sections}
 
 
-def parts_of(ask: Ask) -> dict[str, Any]:
+def parts_of(ask: Ask, whole: Report) -> dict[str, Any]:
     """What filters move: names to choose, and what the parts come to, list by list and chart by chart."""
-    found = moving(ask, report(ask))
+    found = moving(ask, whole)
     assert found is not None
     lists = {name: sorted([found["origins"][origin], row] for asked in told["asked"] for row, origin, *_ in
                           asked["parts"]) for name, told in found["lists"].items()
@@ -50,23 +51,25 @@ def parts_of(ask: Ask) -> dict[str, Any]:
 def test_tables_and_captures_make_the_same_report(spark: Any, run: Run, tmp_path: Path) -> None:
     made = tmp_path / "scripted.pcap"
     made.write_bytes(scripted())
-    captures = [made, *(CAPTURES / name for name in NAMES)]
+    captures = [made, *(CAPTURES / name for name in by_day(NAMES, 2))]
     out, _ = run(captures)
     with closing(Collected(Filters())) as collected:
         for path in captures:
             with open_capture(path) as capture:
                 collected.capture(capture)
-        expected = told(report(collected.ask))
-        here = parts_of(collected.ask)
+        decoded = report(collected.ask)
+        expected, here = told(decoded), parts_of(collected.ask, decoded)
     session = spark.newSession()  # with settings and views of its own
     for name, value in ADAPTIVE.items():
         session.conf.set(name, value)
-    found = told(report(asking(session, str(out))))
+    asked = asking(session, str(out))
+    tabled = report(asked)
+    found = told(tabled)
     for part in expected:
         assert found[part] == expected[part], part
 
     assert found["errors"][1]
-    there = parts_of(asking(session, str(out)))
+    there = parts_of(asked, tabled)
     for part in here["lists"]:
         assert there["lists"][part] == here["lists"][part], part
     assert there == here

@@ -20,6 +20,8 @@ from kdbg.scale.spark.stages import tasks
 from kdbg.scale.spark.stages.pairing import Pieces, exchanges
 from tests.cli.calls import SHARED, SHIPPED
 
+from ..cases import by_day
+
 FLOWS = [bytes([10, 0, 0, n, 10, 0, 0, 9, 200, n, 35, 132]) for n in range(3)] + [bytes(range(36))]
 payloads = st.binary(max_size=50)
 numbers = st.integers(0, 2**32 - 1)
@@ -70,7 +72,9 @@ def said(exchange: Exchange) -> object:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("path", [*SHIPPED, *SHARED], ids=lambda path: f"{path.parent.parent.name}/{path.name}")
+@pytest.mark.parametrize(
+    "path", by_day([*SHIPPED, *SHARED], 4), ids=lambda path: f"{path.parent.parent.name}/{path.name}"
+)
 def test_exchanges_come_out_as_they_went_in(path: Path, tmp_path: Path) -> None:
     session, pieces = Engine(), Pieces(str(tmp_path))
     with open_capture(path) as capture:

@@ -23,6 +23,7 @@ from kdbg.views.tables.columns import TABLES
 from kdbg.views.tables.message_columns import WantedRows
 from tests.cli.calls import CAPTURES, ENVIRONMENT, MAIN, SHARED, SHIPPED, spawn
 
+from ..cases import by_day
 from .archives import START, concatenated, records, rolled, write
 from .conftest import Run
 from .decoded import decoded
@@ -35,7 +36,7 @@ def rows(frame: Any) -> list[str]:
 
 
 def test_every_exchange_of_every_capture_is_there(spark: Any) -> None:
-    paths = [*SHIPPED, *SHARED]
+    paths = by_day([*SHIPPED, *SHARED], 4)
     frame = kdbg.spark.exchanges(spark, [str(path) for path in paths])
     found = [
         (row.capture, row.client, row.broker, row.api, row.correlation_id, row.latency_us, tuple(row.notes),
@@ -131,6 +132,7 @@ def test_what_spark_finds_by_itself_pushes_nothing_down() -> None:
     assert not isinstance(found.reader(found.schema()), PushedDown)
 
 
+@pytest.mark.nightly  # a session of its own; what it finds is tested by day, and what the wheel has in tests/guide
 @pytest.mark.usefixtures("spark")
 def test_spark_finds_it_where_it_is_installed(tmp_path: Path) -> None:
     shutil.copy(MAIN / "kdbg/scale/spark/discovered.py", tmp_path / "pyspark_kdbg.py")

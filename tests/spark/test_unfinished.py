@@ -28,6 +28,7 @@ from kdbg.views.tables.message_columns import WantedRows
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import Talk, pcap
 
+from ..cases import by_day
 from .test_runs import said
 
 OVER = (1 << 63) - 1
@@ -76,7 +77,9 @@ def cut(packets: list[Packet], pieces: int, dice: Random) -> list[list[Packet]]:
 
 
 @pytest.mark.parametrize("early", [0, 64])
-@pytest.mark.parametrize("path", [*SHIPPED, *SHARED], ids=lambda path: f"{path.parent.parent.name}/{path.name}")
+@pytest.mark.parametrize(
+    "path", by_day([*SHIPPED, *SHARED], 4), ids=lambda path: f"{path.parent.parent.name}/{path.name}"
+)
 def test_batches_find_what_one_finds(path: Path, early: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With `early` 0 every connection is taken up where it was at rest, however few packets it had."""
     monkeypatch.setattr(unfinished, "LATE_SYN", early)

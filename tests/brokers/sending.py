@@ -1,4 +1,4 @@
-"""`kdbg` as its users run it, a process of its own, at a real broker."""
+"""`kdbg` as its users run it at a real broker."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import Any, NamedTuple
 
+from ..cli.calls import call
 from .broker import Broker
 
 COMMAND = (sys.executable, "-m", "kdbg")
@@ -41,7 +42,9 @@ class Outcome(NamedTuple):
 
 
 def kdbg(*arguments: object, **environment: str) -> Outcome:
-    """Run a command of kdbg."""
+    """Run a command of kdbg: in this process, in one of its own where it is given environment variables."""
+    if not environment:
+        return Outcome(*call(*arguments))
     done = subprocess.run(
         [*COMMAND, *map(str, arguments)],
         stdin=subprocess.DEVNULL,

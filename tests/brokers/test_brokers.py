@@ -16,6 +16,7 @@ from .releases import RELEASES, Release
 from .settings import free_ports
 from .waiting import until
 
+pytestmark = pytest.mark.nightly  # of kdbg it tests nothing, and by day all tests of this folder use its brokers
 ALL = pytest.mark.parametrize("kafka", RELEASES, ids=lambda kafka: f"kafka-{kafka.version}")
 
 

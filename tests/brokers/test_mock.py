@@ -10,6 +10,7 @@ import pytest
 
 import kdbg
 
+from ..cases import by_day
 from ..live.malformed import FIND, MISTAKES, OLDER, SILENT, TOPIC, Mistake, end_of, framed, header, sent, text
 from .broker import Broker
 from .others import ALL, session
@@ -43,7 +44,7 @@ def begin(broker: Broker) -> None:
     sent((broker.host, broker.port), framed(header(FIND, 2, flexible=False) + text(b"mistaken") + b"\0"), PATIENCE)
 
 
-@pytest.mark.parametrize("name", ["4", "3.9"])
+@pytest.mark.parametrize("name", by_day(["4", "3.9"], 2))
 def test_the_mock_does_with_mistakes_what_the_broker_does(brokers: Pool, name: str, tmp_path: Path) -> None:
     broker = brokers.cluster(name).brokers[0]
     begin(broker)

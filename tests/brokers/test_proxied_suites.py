@@ -170,6 +170,7 @@ def shown(path: Path) -> tuple[Counter[Key], int]:
 
 
 @pytest.mark.skipif(shutil.which("tcpdump") is None, reason="tcpdump is not installed")
+@pytest.mark.nightly  # a minute for each client; by day test_proxy.py has clients of every kind do what these tests do
 @pytest.mark.parametrize("own_tests", [franz_go, kafka_python], ids=lambda client: client.__name__)
 def test_a_client_s_own_tests_give_the_same_results_and_exchanges(
     own_tests: Callable[[str], dict[str, str]], brokers: Pool, tmp_path: Path

@@ -191,6 +191,7 @@ def java(cluster: Cluster, address: str) -> None:
     subprocess.run([jvm(), *options, "-cp", jars, str(CLIENTS / "Transactions.java"), address], check=True, timeout=120)
 
 
+@pytest.mark.nightly  # compiles and runs Java three times; by day other clients are played again and served
 def test_the_java_client_is_played_again_and_served(fresh: Cluster, tmp_path: Path) -> None:
     with start("4") as cluster:
         with kdbg.proxy(cluster.brokers[0].bootstrap) as proxy:

@@ -21,6 +21,7 @@ import pytest
 
 import kdbg
 
+from ..cases import by_day
 from ..recording.tcpdump import recording
 from ..traffic import framed, header_bytes
 from .broker import Broker
@@ -109,7 +110,7 @@ def shown(path: Path) -> tuple[int, int]:
     return len({one.peers.number for one in exchanges}), len(exchanges)
 
 
-@pytest.mark.parametrize("how", HANG_UP)
+@pytest.mark.parametrize("how", by_day([*HANG_UP], 2))
 def test_through_the_proxy(broker_4: Broker, tmp_path: Path, how: str) -> None:
     resets, name, path = HANG_UP[how], f"reused-{how}", tmp_path / "proxy.pcap"
     answered, port = 2 * CONNECTIONS, free_port()

@@ -39,6 +39,7 @@ def shake_hands(broker: Broker, context: ssl.SSLContext, name: str = HOST) -> st
         return tls.version()
 
 
+@pytest.mark.nightly  # of kdbg it tests nothing, and by day test_secure_sessions.py uses this broker in all ways
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SASL_SSL"])
 def test_java_gets_in_with_the_users_password(secure_cluster: Cluster, listener: str, mechanism: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ..cases import by_day
 from . import dumps
 from .cluster import start
 from .histories import CODECS, COMPACTED, MONEY, format_topic, live
@@ -42,7 +43,7 @@ def disks() -> dict[str, Disk]:
     return {}
 
 
-@pytest.fixture(params=RELEASES, ids=lambda release: f"kafka-{release.version}")
+@pytest.fixture(params=by_day(RELEASES, 2), ids=lambda release: f"kafka-{release.version}")
 def disk(request: pytest.FixtureRequest, disks: dict[str, Disk], tmp_path_factory: pytest.TempPathFactory) -> Disk:
     """That of a broker of each release, which was stopped after it had lived.
 

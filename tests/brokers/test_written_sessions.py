@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ..cases import by_day
 from .broker import Broker
 from .pool import Pool
 from .releases import release
@@ -87,7 +88,9 @@ def test_a_session_inside_tls_is_saved_in_the_clear(brokers: Pool, tmp_path: Pat
 
 
 @pytest.mark.skipif(tshark is None, reason="tshark is not installed")
-@pytest.mark.parametrize("broker", [release("0.10"), release("4")], indirect=True, ids=["kafka-0.10", "kafka-4"])
+@pytest.mark.parametrize(
+    "broker", by_day([release("4"), release("0.10")], 2), indirect=True, ids=lambda kafka: f"kafka-{kafka.version}"
+)
 @pytest.mark.parametrize("api", REQUESTS)
 def test_tshark_reads_the_same_exchanges(broker: Broker, tmp_path: Path, api: str) -> None:
     fill(broker, "written")

@@ -29,11 +29,12 @@ VENV = TOP / ".venv"
 STAMP = VENV / "tests-prepared"
 """The pyproject.toml that `.venv` was prepared by."""
 ROOMS = {
-    "main": ("--numprocesses=auto", "--ignore=tests/brokers", "--ignore=tests/spark"),
+    "main": ("--numprocesses=auto", "--dist=worksteal", "--ignore=tests/brokers", "--ignore=tests/spark"),
     "brokers": (),
     "spark": (),
 }
-"""The rooms in their order, with pytest's options for each."""
+"""The rooms in their order, with pytest's options for each: with worksteal a file stays on one worker, where it can,
+and what its tests share is made once."""
 BESIDE = {"spark": "brokers"}
 """Rooms that run beside another one."""
 COMPILED_ONCE = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

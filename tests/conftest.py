@@ -46,8 +46,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 RUN = count(1)
-COLLECTED_EVERY = 100
+COLLECTED_EVERY = 300
 """Tests after which the garbage of all of them is collected."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected: nothing of thousands of modules and items goes away."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

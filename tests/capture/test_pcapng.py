@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from kdbg.capture import open_capture
 from kdbg.capture.pcap import LARGEST
 
 from ..cases import for_each
+from ..cli.calls import call
 from .files import (
     ALL,
     COOKED2,
@@ -23,7 +23,6 @@ from .files import (
     FRAMES,
     PACKETS,
     RAW,
-    ROOT,
     START,
     block,
     enhanced,
@@ -188,11 +187,9 @@ def test_pcapng_with_a_forged_clock_is_shown_by_every_view(view: str, tmp_path: 
         ticks = (1 << 64) - 1
         blocks = (enhanced(frame, ticks) for frame in recorded())
         path.write_bytes(section() + interface(ETHERNET, options=clock) + b"".join(blocks))
-        command = [sys.executable, "-m", "kdbg", "decode", "-f", view, str(path)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        assert "Metadata" in done.stdout
-        assert "Traceback" not in done.stderr
-        assert UNTIMELY in done.stderr
+        done = call("decode", "-f", view, path)
+        assert "Metadata" in done.out
+        assert UNTIMELY in done.err
 
 
 def test_pcapng_a_damaged_interface_keeps_its_number() -> None:

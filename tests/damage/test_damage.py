@@ -13,6 +13,7 @@ from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import Exchange
 
+from ..cases import by_day
 from .run import SHARED, captures, rows, table
 from .truth import whole
 from .variants import DAMAGE, variant
@@ -44,14 +45,14 @@ WHOLE: dict[str, int] = {
 
 
 @cache
-def verdicts() -> dict[str, Verdict]:
-    return rows(captures(), [0])
+def verdicts(every: int = 2) -> dict[str, Verdict]:
+    return rows(by_day(captures(), every), [0])
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_what_damage_does_not_touch_is_as_it_was(kind: str) -> None:
     found = verdicts()[kind]
-    assert found.untouched > 500
+    assert found.untouched > 100
     assert found.lost <= found.untouched * BEYOND.get(kind, 0), found.notes
     assert found.uncovered <= MISPAIRED.get(kind, 0), found.notes
     assert found.invented <= MISPAIRED.get(kind, 0), found.notes
@@ -68,7 +69,7 @@ def test_packets_a_thousand_packets_late_cost_nothing_and_flag_nothing() -> None
 
 def test_of_brokers_alone_nine_responses_in_ten_are_identified() -> None:
     found = verdicts()["brokers only"]
-    assert found.responses > 1000
+    assert found.responses > 300
     assert found.identified >= 0.9 * found.responses
     assert found.invented == 0
     assert found.wrong <= found.responses / 200, found.notes
@@ -77,12 +78,13 @@ def test_of_brokers_alone_nine_responses_in_ten_are_identified() -> None:
 def test_of_clients_alone_every_request_is_shown() -> None:
     found = verdicts()["clients only"]
     assert (found.lost, found.hidden, found.invented) == (0, 0, 0)
-    assert found.touched > 1000
+    assert found.touched > 300
 
 
+@pytest.mark.nightly  # damages all captures in all ways; that of some is judged by day
 def test_the_manual_shows_these_figures() -> None:
     text = GUIDE.read_text(encoding="utf-8")
-    assert table(verdicts()) in text, "python -m tests.damage --write"
+    assert table(verdicts(1)) in text, "python -m tests.damage --write"
 
 
 @settings(max_examples=40, deadline=None)

@@ -16,7 +16,7 @@ from kdbg.exchanges.engine.framing import LONG
 from kdbg.exchanges.engine.search import MAX_FRAME, Times
 from kdbg.exchanges.messages.exchange import CapturedMessage
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from .damage import FIRST_ID, Damaged, Line, damage, messages
 from .playbook import request, response
 
@@ -258,7 +258,9 @@ def test_what_is_left_over_is_not_given_back_unless_a_frame_begins_in_it() -> No
 
 @for_each(
     "rubbish",
-    [bytes(4096), bytes(range(256)) * 16, (b"\0\0\1\0" * 16 + b"\xff" * 960) * 4, b"POST / HTTP/1.1\r\n" * 200],
+    by_day(
+        [bytes(4096), bytes(range(256)) * 16, (b"\0\0\1\0" * 16 + b"\xff" * 960) * 4, b"POST / HTTP/1.1\r\n" * 200], 2
+    ),
 )
 @for_each("forth", [True, False], ids=["requests", "responses"])
 def test_rubbish_takes_neither_memory_nor_exchanges(rubbish: bytes, forth: bool) -> None:

@@ -12,6 +12,7 @@ from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import Exchange
 
+from ..cases import for_each
 from ..engine.playbook import Playbook, answer, flow, opaque, request, response
 
 ORDERS, NOBODY = UUID(int=0xABC), UUID(int=0xDEF)
@@ -57,7 +58,7 @@ def exchanges(session: Engine) -> list[Exchange]:
     return one.exchanges + two.exchanges + session.close()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("filters", "found"),
     [
         ({}, [1, 2, 3, 4, 5, 6, 7, 8]),

@@ -176,7 +176,7 @@ def with_wrong_checksums_and_flipped_bits(pair: Pair) -> list[Messages]:
     return [
         sound | {side: data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]}
         for side, data in wrong.items()
-        for at in by_day(range(0, len(data), max(1, len(data) // 150)), 8)
+        for at in by_day(range(0, len(data), max(1, len(data) // 150)), 16)
         for flip in (0x01, 0x80)
     ]
 

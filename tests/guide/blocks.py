@@ -15,8 +15,11 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import NamedTuple
+
+from ..cli.calls import call
 
 TOP = Path(__file__).resolve().parents[2]
 LANGUAGES = {"console", "shell", "python", "python spark", "text", "sh"}
@@ -58,8 +61,20 @@ def link(folder: Path) -> Path:
     return folder
 
 
+SPECIAL = re.compile(r"[|&;<>()\[\]{}?*~\n]|\s#")
+"""What a shell takes for more than a letter, outside of quotes."""
+
+
 def shell(command: str, folder: Path) -> tuple[str, str]:
-    """Return what a shell prints for a command, (stdout, stderr), with `kdbg` being this kdbg."""
+    """Return what a shell prints for a command, (stdout, stderr), with `kdbg` being this kdbg.
+
+    A plain call of kdbg is run in this process, which is quicker.
+    """
+    outside = re.sub(r"'[^']*'|\"[^\"]*\"", "", command)
+    if command.startswith("kdbg ") and not SPECIAL.search(outside) and not set("$`\\!") & set(command):
+        with chdir(folder):
+            done = call(*shlex.split(command)[1:])
+        return done.out, done.err
     script = f'kdbg() {{ "{sys.executable}" -m kdbg "$@"; }}\n{command}'
     done = subprocess.run(["bash", "-c", script], cwd=folder, env=environment(), capture_output=True, text=True)
     return done.stdout, done.stderr

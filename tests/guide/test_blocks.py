@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,16 +12,20 @@ import pytest
 from kdbg.ui.cli import commands
 from kdbg.ui.guide import text, topics
 
+from ..cases import for_each
 from .blocks import LANGUAGES, TOP, Block, blocks, check_console, check_python, kdbg_commands, link
 
 ALL = [(topic, block) for topic in topics() for block in blocks(text(topic))]
 
 
-def of(*languages: str) -> pytest.MarkDecorator:
-    """Run a test for each block of these languages."""
+Marked = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+def of(*languages: str, together: bool = False) -> Marked:
+    """Run a test for each block of these languages; `together`, in one item, for those that take no time."""
     chosen = [(topic, block) for topic, block in ALL if block.language in languages]
     ids = [f"{topic}:{block.line}" for topic, block in chosen]
-    return pytest.mark.parametrize("block", [block for _, block in chosen], ids=ids)
+    return (for_each if together else pytest.mark.parametrize)("block", [block for _, block in chosen], ids=ids)
 
 
 def test_every_block_is_of_a_language_that_is_known() -> None:
@@ -37,7 +42,7 @@ def test_programs_run(block: Block, tmp_path: Path) -> None:
     check_python(block, link(tmp_path))
 
 
-@of("console", "shell")
+@of("console", "shell", together=True)
 def test_brackets_stand_in_quotes_for_zsh_takes_them_for_a_pattern(block: Block) -> None:
     commands = re.sub(r"\\\n", " ", block.text).splitlines()
     for line in commands if block.language == "shell" else [each[2:] for each in commands if each.startswith("$ ")]:
@@ -47,7 +52,7 @@ def test_brackets_stand_in_quotes_for_zsh_takes_them_for_a_pattern(block: Block)
             assert not re.search(r"\[", re.sub(r"'[^']*'|\"[^\"]*\"", "", word)), line
 
 
-@of("shell")
+@of("shell", together=True)
 def test_options_of_commands_that_are_not_run_exist(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(TOP)
     for name, *arguments in kdbg_commands(block):

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from kdbg.analysis.diagnosis import Case, diagnose
 from kdbg.analysis.diagnosis.text import case_object
 from kdbg.analysis.ledgers import Ledgers
@@ -15,6 +13,8 @@ from kdbg.capture import open_capture
 from kdbg.capture.packet import Packet
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.protocol.findings import Severity
+
+from ..cases import for_each
 
 CAPTURES = Path(__file__).parent / "captures"
 TRUTH: list[dict[str, Any]] = [json.loads(line) for line in (CAPTURES / "truth.jsonl").read_text().splitlines()]
@@ -54,7 +54,7 @@ def test_there_are_enough() -> None:
     assert len(UNSEEN) <= len(FAILING) // 20
 
 
-@pytest.mark.parametrize("truth", FAILING, ids=lambda truth: truth["name"])
+@for_each("truth", FAILING, by=lambda truth: truth["name"][0], ids=lambda truth: truth["name"])
 def test_the_cause_comes_first(truth: dict[str, Any]) -> None:
     """Of the whole capture; one that ended early names no other cause."""
     blocks = blocks_of(truth["file"])
@@ -72,7 +72,7 @@ def test_the_cause_comes_first(truth: dict[str, Any]) -> None:
     assert [(one["cause"], one["sentence"]) for one in early if one["cause"] != truth["cause_code"]] == []
 
 
-@pytest.mark.parametrize("truth", WELL, ids=lambda truth: truth["name"])
+@for_each("truth", WELL, by=lambda truth: truth["name"][0], ids=lambda truth: truth["name"])
 def test_what_goes_well_is_quiet(truth: dict[str, Any]) -> None:
     """In the whole capture, and in one that began late."""
     blocks = blocks_of(truth["file"])

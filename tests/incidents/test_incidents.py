@@ -84,7 +84,7 @@ def test_captures_are_small() -> None:
     assert sum(sizes.values()) <= ALL
 
 
-@pytest.mark.parametrize("name", [name for name in STORED if not name.endswith(CURED)])
+@for_each("name", [name for name in STORED if not name.endswith(CURED)], by=lambda name: name[0])
 def test_captures_of_an_incident_are_what_the_entry_says(name: str) -> None:
     """What the capture of an incident shows is gone with the advice applied."""
     failing, incident = STORED[name], entry(name)

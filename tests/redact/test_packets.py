@@ -10,7 +10,7 @@ from kdbg.views.redact.substitutes import Substitutes
 
 from ..cases import for_each
 
-scapy = pytest.importorskip("scapy.all", reason="scapy is not installed")
+scapy = pytest.importorskip("scapy.layers.inet", reason="scapy is not installed")
 SECRET, OTHER = b"what was said", b"xxxxxxxxxxxxx"
 TCP = {"sport": 40_000, "dport": 9092, "seq": 7, "ack": 9, "flags": "PA"}
 IP = {"src": "10.0.0.1", "dst": "10.0.0.2"}

@@ -19,7 +19,7 @@ from kdbg.errors import CaptureError
 from kdbg.ui.cli.redaction import Redaction
 from kdbg.views.redact.substitutes import FEWEST, Substitutes
 
-from .cases import CASES
+from .cases import CASES, for_each
 from .leaks import MAC, PACKED, Case
 
 WORD = re.compile(rb"[!-~]{6,}")
@@ -80,7 +80,7 @@ class PutBack(Redaction):
 
 
 @pytest.mark.parametrize("addresses", [False, True])
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_nothing_is_left_and_every_replacement_that_is_put_back_is_noticed(
     name: str, addresses: bool, tmp_path: Path
 ) -> None:
@@ -88,6 +88,7 @@ def test_nothing_is_left_and_every_replacement_that_is_put_back_is_noticed(
     path = tmp_path / f"capture{case.suffix}"
     path.write_bytes(case.capture)
     made = tmp_path / f"shared{case.suffix}"
+    made.unlink(missing_ok=True)
     redaction = PutBack(Substitutes("a seed", names=addresses, addresses=addresses), path, case)
     assert redaction.run(str(path), str(made)) == 0
     assert case.left_in(made) == [] or not (addresses or case.is_of_names)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
-import pytest
-
 import kdbg
 from kdbg.views.render.json_view import JsonView
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.style import Look
 
+from ..cases import for_each
 from ..traffic import Talk, pcap
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
@@ -20,7 +19,7 @@ SHARED = sorted(  # a bomb takes gigabytes until there is a budget for a message
 )
 
 
-@pytest.mark.parametrize("path", [*sorted(CAPTURES.glob("*.pcap*")), *SHARED], ids=lambda path: path.name)
+@for_each("path", [*sorted(CAPTURES.glob("*.pcap*")), *SHARED], by=lambda path: path.name[0])
 def test_every_exchange_is_the_same_line_by_bytes_and_by_values(path: Path) -> None:
     topics: dict[UUID, str] = {}
     view = JsonView(Look(), topics)

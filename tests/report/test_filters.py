@@ -32,17 +32,28 @@ DRAWN = """(id) => document.getElementById(`chart-${id}`).data
     .map((trace) => trace.y.reduce((sum, value) => sum + (value ?? 0), 0)).reduce((a, b) => a + b, 0)"""
 
 
-@pytest.fixture(params=by_day([DESKTOP, PHONE], 2), ids=by_day(["desktop", "phone"], 2))
-def tab(request: pytest.FixtureRequest, browser: Any, written: Path) -> Iterator[Any]:
+@pytest.fixture(scope="module", params=by_day([DESKTOP, PHONE], 2), ids=by_day(["desktop", "phone"], 2))
+def opened(request: pytest.FixtureRequest, browser: Any, written: Path) -> tuple[Any, list[str]]:
+    """The page, and what goes wrong on it."""
+    tab = browser.new_page(viewport=size(request.param), color_scheme="light")
+    tab.set_default_timeout(10_000)
+    wrong = complaints(tab)
+    tab.goto(written.as_uri())
+    tab.wait_for_selector(READY, state="attached")
+    return tab, wrong
+
+
+@pytest.fixture
+def tab(opened: tuple[Any, list[str]]) -> Iterator[Any]:
     """The page, ready to be filtered. What goes wrong on it is an error of the test, at its end."""
-    opened = browser.new_page(viewport=size(request.param), color_scheme="light")
-    wrong = complaints(opened)
-    opened.set_default_timeout(10_000)
-    opened.goto(written.as_uri())
-    opened.wait_for_selector(READY, state="attached")
-    yield opened
-    opened.close()
-    assert not wrong
+    tab, wrong = opened
+    if tab.locator("#chosen").inner_text() != "all traffic":
+        tab.locator("#all").click()
+        tab.wait_for_selector("main[aria-busy=false]")
+    yield tab
+    found = [*wrong]
+    wrong.clear()
+    assert not found
 
 
 def choose(tab: Any, name: str, value: str) -> None:

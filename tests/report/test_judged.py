@@ -17,7 +17,7 @@ from kdbg.views.report.collector import Collected
 from kdbg.views.report.page import Report, page, report
 from kdbg.views.report.page_data import moving
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..cli.calls import call
 from ..diagnosis.books import STAGED
 from ..traffic import Talk, pcap
@@ -57,7 +57,7 @@ def staged(name: str) -> Path:
     return STAGED / f"{name}.pcap.gz"
 
 
-@for_each("name", BROKEN)
+@for_each("name", by_day(BROKEN, 2))
 def test_it_says_what_diagnose_says_in_its_order(name: str) -> None:
     path = staged(name)
     cases = [json.loads(line) for line in call("diagnose", path, "-f", "json").out.splitlines()]
@@ -85,7 +85,7 @@ def test_of_healthy_ones_it_says_that_nothing_stands_out(name: str) -> None:
     assert "stories" not in [section.id for section in whole.sections]
 
 
-@for_each("name", BROKEN)
+@for_each("name", by_day(BROKEN, 3))
 def test_each_cause_has_the_story_of_whom_it_concerns(name: str) -> None:
     whole, _ = made(staged(name))
     told = judged(whole)
@@ -144,14 +144,20 @@ def test_captured_text_is_text() -> None:
     assert "&lt;img src=x onerror=alert(1)&gt;" in head(text)
 
 
-@pytest.fixture
-def shown(request: pytest.FixtureRequest, browser: Any, tmp_path: Path) -> Iterator[Any]:
-    """The page of two captures with causes, drawn; whatever goes wrong on it is an error of the test."""
-    path = tmp_path / "report.html"
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of two captures with causes."""
+    path = tmp_path_factory.mktemp("two") / "report.html"
     path.write_text(made(staged("transactional-id-of-two"), staged("group-of-two-programs"))[1], encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def shown(request: pytest.FixtureRequest, browser: Any, two: Path) -> Iterator[Any]:
+    """That page, drawn; whatever goes wrong on it is an error of the test."""
     tab = browser.new_page(viewport=size(getattr(request, "param", DESKTOP)), color_scheme="dark")
     wrong = complaints(tab)
-    tab.goto(path.as_uri())
+    tab.goto(two.as_uri())
     tab.wait_for_selector("#filters[data-ready]", state="attached")
     yield tab
     tab.close()

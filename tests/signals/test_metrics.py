@@ -16,7 +16,7 @@ from kdbg.errors import InputError
 from kdbg.scale.signals import metrics as module
 from kdbg.scale.signals.metrics import BUCKETS, FAMILIES, Metrics, Totals, place, serve, text
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..cli.calls import CAPTURES, SHIPPED, Outcome
 from ..traffic import Talk
 
@@ -48,7 +48,7 @@ def by(found: dict[tuple[tuple[str, str], ...], float], *labels: str) -> Counter
     return sums
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", by_day(SHIPPED, 3), ids=lambda path: path.name)
 def test_numbers_are_those_of_stats(cli: Cli, path: Path) -> None:
     found = counted(cli, path)
     rows = cli("stats", path, "--by", "client,api,version", "-f", "json").lines

@@ -15,7 +15,7 @@ from kdbg.exchanges.messages.rejection import NORMAL_STEPS
 from kdbg.scale.signals import attributes, traces
 from kdbg.scale.signals.traces import parent_of
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..cli.calls import CAPTURES, SHIPPED, Outcome
 from ..traffic import Talk
 from .received import Received, request_of, spans_in
@@ -49,7 +49,7 @@ def is_step(line: dict[str, Any], error: dict[str, Any]) -> bool:
     return keys is not None and (not keys or line["api_key"] in keys)
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", by_day(SHIPPED, 3), ids=lambda path: path.name)
 def test_spans_say_what_json_says(cli: Cli, path: Path) -> None:
     spans = of_exchanges(exported(cli, path))
     lines = [line for line in cli("decode", path, "-f", "json", "--latency").lines if line["number"]]

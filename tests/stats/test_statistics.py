@@ -20,6 +20,7 @@ from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.rejection import is_normal_step
 from kdbg.exchanges.messages.requested_wait import beyond_wait
 
+from ..cases import by_day
 from ..cli.calls import CAPTURES, SHARED, SHIPPED
 
 INCIDENTS = CAPTURES.parents[1] / "shared" / "incidents"
@@ -58,7 +59,7 @@ def numbers(tally: Tally) -> dict[str, object]:
     return {name: one.of(tally) for name, one in MEASURES.items()}
 
 
-@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.name)
+@pytest.fixture(scope="module", params=by_day(FILES, 3), ids=lambda path: path.name)
 def tables(request: pytest.FixtureRequest) -> dict[str, StatsTable]:
     """A table by each dimension, and one of all."""
     made = {name: StatsTable(dimensions([name])) for name in DIMENSIONS} | {"": StatsTable(())}
@@ -84,7 +85,7 @@ def test_errors_and_records_add_up_to_the_whole_however_they_are_told_apart(tabl
             assert sum(many) >= MEASURES[measure].of(whole) >= max(many, default=0), (name, measure)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", by_day(FILES, 3), ids=lambda path: path.name)
 def test_the_numbers_are_those_of_the_exchanges(path: Path) -> None:
     """Counted from the exchanges themselves, one by one."""
     exchanges, errors, times = Counter[str](), Counter[tuple[str, str]](), dict[str, list[int]]()

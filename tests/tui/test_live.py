@@ -373,15 +373,15 @@ def test_statistics_are_there_from_the_first_exchange(brokers: str) -> None:
 def test_what_is_more_than_is_kept_is_forgotten_and_the_rest_stays_right(
     brokers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_screen, "KEPT", 100)
+    monkeypatch.setattr(live_screen, "KEPT", 50)
 
     async def steps(live: Live) -> None:
         app, client = live.app, live.client()
-        for number in range(400):
+        for number in range(200):
             client.say(produce(number))
             await live.answered(client, number + 1)
-        await live.until(lambda: len(app.feed.index) == 400 and app.feed.index.first >= 200)
-        await live.until(lambda: len(app.order) == 400 - app.feed.index.first)
+        await live.until(lambda: len(app.feed.index) == 200 and app.feed.index.first >= 100)
+        await live.until(lambda: len(app.order) == 200 - app.feed.index.first)
         assert "kept" in lines(app)[0]
         await live.press("home")
         position = app.exchanges.position
@@ -390,7 +390,7 @@ def test_what_is_more_than_is_kept_is_forgotten_and_the_rest_stays_right(
         assert exchange.correlation_id == position
         await live.press("slash")
         await live.type("correlation_id % 2 == 0")
-        await live.until(lambda: len(app.order) == (401 - app.feed.index.first) // 2)
+        await live.until(lambda: len(app.order) == (201 - app.feed.index.first) // 2)
         assert app.feed.index.value("number", app.order[0]) % 2 == 1
 
     drive(brokers, steps)

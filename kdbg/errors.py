@@ -99,6 +99,11 @@ class UnknownApi(UnknownName):
 
     what, see = "API", "kdbg apis"
 
+    @property
+    def api(self) -> object:
+        """The name or key that was asked for."""
+        return self.name
+
 
 class UnknownPayload(UnknownName):
     """No payload of that name."""

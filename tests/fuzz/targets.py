@@ -87,7 +87,12 @@ TARGETS: dict[str, Target] = {
     ),
     "pasted": Target(readers.pasted, seeds.texts, ("analysis/pasted", "exchanges/guess"), longest=4096, short=8),
     "bytes": Target(
-        readers.explained, seeds.whole_messages, ("exchanges/guess", "exchanges/mistakes"), longest=4096, short=10
+        readers.explained,
+        seeds.whole_messages,
+        ("exchanges/guess", "exchanges/mistakes"),
+        longest=4096,
+        short=10,
+        seconds=3 * SECONDS,  # each of some 2,600 layouts is weighed where none fits
     ),
     "tls": Target(
         readers.tls,

@@ -80,8 +80,17 @@ def without(*kinds: Replaced, compressed: bool = False) -> Callable[..., Iterato
     return left
 
 
-def same(self: object, value: Any) -> Any:
-    return value
+def address_left(self: Substitutes, packed: bytes) -> bytes:
+    ADDRESS(self, packed)
+    return packed
+
+
+def hardware_left(self: Substitutes, address: bytes) -> bytes:
+    HARDWARE(self, address)
+    return address
+
+
+ADDRESS, HARDWARE = Substitutes._noted_address, Substitutes._noted_hardware
 
 
 def all_kept(self: Layers, *args: Any) -> None:
@@ -104,15 +113,24 @@ def with_payload(link: int, data: bytes, packet: Any, payload: bytes, made: Subs
     return rewritten(link, data, packet, packet[6] if packet and not payload.strip(b"\xff") else payload, made)
 
 
+def with_addresses(link: int, data: bytes, packet: Any, payload: bytes, made: Substitutes) -> bytes:
+    """The addresses of packets stay."""
+    made.addresses = False
+    try:
+        return rewritten(link, data, packet, payload, made)
+    finally:
+        made.addresses = True
+
+
 SWITCHES: dict[str, tuple[object, str, object, Replaced]] = {
     "names": (Substitutes, "name", lambda self, text: text.encode(), Replaced.NAME),
     "edits of names": (kdbg.views.redact.message, "edits", without(Replaced.NAME), Replaced.NAME),
     "edits of values": (kdbg.views.redact.message, "edits", without(Replaced.VALUE), Replaced.VALUE),
     "edits of secrets": (kdbg.views.redact.message, "edits", without(Replaced.SECRET), Replaced.SECRET),
     "JSON": (kdbg.views.redact.message, "_json_blanked", lambda data: data, Replaced.VALUE),
-    "IP addresses": (Substitutes, "_address", same, Replaced.ADDRESS),
-    "hardware addresses": (Substitutes, "_hardware", same, Replaced.HARDWARE),
-    "addresses of packets": (kdbg.views.redact.packets, "_hide", lambda *args: None, Replaced.ADDRESS),
+    "IP addresses": (Substitutes, "_noted_address", address_left, Replaced.ADDRESS),
+    "hardware addresses": (Substitutes, "_noted_hardware", hardware_left, Replaced.HARDWARE),
+    "addresses of packets": (kdbg.ui.cli.redaction, "rewritten", with_addresses, Replaced.ADDRESS),
     "options": (kdbg.views.redact.packets, "_keep_number", len, Replaced.NAME),
     "what is no TCP": (Layers, "__init__", all_kept, Replaced.OTHER),
     "bytes between messages": (Places, "replaced", seen_through, Replaced.OTHER),

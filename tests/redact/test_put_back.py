@@ -19,7 +19,8 @@ from kdbg.errors import CaptureError
 from kdbg.ui.cli.redaction import Redaction
 from kdbg.views.redact.substitutes import FEWEST, Substitutes
 
-from .cases import CASES, for_each
+from ..cases import for_each
+from .cases import CASES
 from .leaks import MAC, PACKED, Case
 
 WORD = re.compile(rb"[!-~]{6,}")

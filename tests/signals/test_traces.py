@@ -86,7 +86,7 @@ def test_a_name_is_that_of_the_api_and_a_version_where_it_has_one() -> None:
     named[2].api = None
     named.append(beat(1))
     named[3].api = sasl.api
-    assert [module._name(one) for one in named] == [
+    assert [span.name for span in spans(made(), *named)] == [
         "Heartbeat v0",
         "Produce v7",
         "response of unknown API",

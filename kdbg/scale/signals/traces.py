@@ -228,9 +228,8 @@ def _events(exchange: Exchange) -> Iterable[Event]:
     if response is not None and response.first_time != UNTIMED:
         yield Event("response begun", moment(response.first_time))
     for finding in exchange.all_findings():
-        half = response if finding.side == "response" else request or response
-        assert half is not None, "an exchange has a half"
-        time = half.first_time if half.first_time != UNTIMED else exchange.time
+        half = (response if finding.side == "response" else request) or request or response
+        time = half.first_time if half is not None and half.first_time != UNTIMED else exchange.time
         yield Event(f"finding {finding.kind.value}", moment(time), known_attributes({
             "kafka.finding": finding.kind.value, "kafka.finding.severity": finding.severity.value,
             "kafka.finding.side": finding.side, "kafka.finding.path": clean(finding.path),

@@ -390,7 +390,7 @@ def test_what_is_more_than_is_kept_is_forgotten_and_the_rest_stays_right(
         assert exchange.correlation_id == position
         await live.press("slash")
         await live.type("correlation_id % 2 == 0")
-        await live.until(lambda: len(app.order) == (201 - app.feed.index.first) // 2)
+        await live.until(lambda: len(app.order) == (200 - app.feed.index.first) // 2)
         assert app.feed.index.value("number", app.order[0]) % 2 == 1
 
     drive(brokers, steps)

@@ -187,7 +187,6 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
         """Yield the packets, which the ledgers see before the engine does, and look at the ledgers now and then."""
         nonlocal looked, cost
         for packets in blocks:
-            ledgers.left_over(engine.findings)
             ledgers.packets(packets)
             began = monotonic()
             if began - looked > (OFTEN if packets else SHARE * cost):
@@ -200,6 +199,7 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
 
     with stream.drive(file, output, through=through) as drive:
         ledgers = Ledgers(drive.engine.names_then)
+        runner.left_over = ledgers.left_over
         for chunk in drive.chunks():
             ledgers.take(chunk)
             runner.hand_on(chunk)

@@ -117,8 +117,8 @@ def test_a_ring_of_files(watching: Any, broker: str, tmp_path: Path) -> None:
     assert files[0].read_bytes() == b"of an earlier run"
     assert f"kdbg: wrote {files[1]} to {files[3]}" in said
     for path in files[1:]:
-        assert path.stat().st_size <= 64 << 10
         read = call("decode", path, "-f", "json")
+        assert path.stat().st_size <= 64 << 10 or " 1 packet " in f" {read.err}"  # which may be that large on loopback
         assert names(read.lines)["Produce"] > (0 if path == files[-1] else 50), "the last file has just begun"
     assert names(read.lines)["Produce"] < 2000 <= names(seen)["Produce"]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -20,6 +22,7 @@ from kdbg.ui.cli.watch import command
 
 from ..cli.calls import COMMAND, ENVIRONMENT, call
 from ..cli.test_watching import waits_to_write
+from ..client.certificates import Authority
 from ..recording.tcpdump import recording
 from .watches import names, port, produce
 
@@ -212,3 +215,26 @@ def test_it_says_what_goes_wrong_and_once_more_at_the_end(watching: Any) -> None
     assert (first["cause"], first["who"]["broker"]) == ("http-to-kafka-port", f"127.0.0.1:{where[1]}")
     assert [one["cause"] for one in left] == ["http-to-kafka-port"]
     assert status == 130
+
+
+def test_it_knows_what_tls_tells_of_a_connection_without_exchanges(watching: Any, tmp_path: Path) -> None:
+    """The name in the certificate, and the alert of the client that does not trust it: TLS 1.2 sends both in plain."""
+    server = Authority(tmp_path).server(newest=False)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        where = listener.getsockname()[:2]
+        watch = watching("--port", where[1], "--diagnose")
+        with socket.create_connection(where) as client, listener.accept()[0] as accepted:
+            serves = threading.Thread(target=handshake, args=(server, accepted))
+            serves.start()
+            with pytest.raises(ssl.SSLCertVerificationError):
+                ssl.create_default_context().wrap_socket(client, server_hostname="localhost")
+            serves.join()
+        _, (cause, *_), _ = watch.end()
+    assert cause["cause"] == "tls-untrusted-certificate"
+    assert cause["certainty"] == "certain"
+    assert "TLS alert unknown_ca" in cause["sentence"]
+
+
+def handshake(context: ssl.SSLContext, accepted: socket.socket) -> None:
+    with suppress(ssl.SSLError, ConnectionError):
+        context.wrap_socket(accepted, server_side=True)

@@ -2,7 +2,7 @@
 
 A decoded value takes many times its bytes, so what is reckoned is what becomes of the bytes: decompressed bytes, and
 so much for every value that is made of them, with what a view writes of it. Half of the memory is for one message:
-whoever reads one calls `begin`, and `take` before what may be large. A quarter is for what connections hold until it
+a reader calls `begin`, and `take` before what may be large. A quarter is for what connections hold until it
 is complete (`Held`). The rest is for kdbg itself.
 """
 
@@ -117,7 +117,7 @@ class Holder(Protocol):
 
 
 class Held:
-    """What all holders hold together: whoever holds most gives it up where that is more than they may."""
+    """What all holders hold together: the largest holder gives it up where that is more than they may."""
 
     __slots__ = ("_amounts", "left")
 

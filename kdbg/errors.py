@@ -19,7 +19,7 @@
       + BuildError          values that cannot be written as the grammar wants them
       + ClientError         a live session with a broker
       |   + CannotConnect     nobody there, no such host, TLS refused
-      |   + Closed            the broker hung up
+      |   + Closed            the broker closed the connection
       |   + TimedOut          the broker kept silent for too long
       |   + WrongAnswer       what came back is no answer to what was asked
       |   + NoTopicId         a topic that the brokers tell no id for

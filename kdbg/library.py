@@ -40,7 +40,7 @@ def decode(
 ) -> Message:
     """Decode one message.
 
-    `data` begins at the header, behind the 4-byte size, or at the body with `header=False`. `api` is a name, an alias
+    `data` begins at the header, after the 4-byte size, or at the body with `header=False`. `api` is a name, an alias
     or a key. The message's `body` is plain dicts, lists, str, int, float, bool, bytes, None and uuid.UUID, its field
     names are Kafka's in snake_case; a record set is a list of batches with their records. `encode` turns the body
     back into the same bytes. Bytes inside it that are laid out by a grammar of their own, and that the message alone
@@ -79,7 +79,7 @@ def encode(
     direction: Direction,
     header: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """Encode one message: its body, behind its header if one is given.
+    """Encode one message: its body, after its header if one is given.
 
     Fields that are missing take their defaults; `header` needs no `api_key` and `api_version`. Lengths are computed,
     and so are the checksums of batches that name none. Strings and bytes may be str, bytes or {"base64": "..."}, those

@@ -37,7 +37,7 @@ _IPV6 = struct.Struct(">B3xHBx36sIIBB").unpack_from
 """version, payload length, next header, flow; TCP's seq, ack, offset, flags."""
 _IPV4_ALONE = struct.Struct(">BxH2xHxB").unpack_from
 _IPV6_ALONE = struct.Struct(">B3xHB33x").unpack_from
-"""The same of an IP header with less behind it than TCP's, which the last piece of a packet may be."""
+"""The same of an IP header with less after it than TCP's, which the last piece of a packet may be."""
 _TCP = struct.Struct(">IIBB").unpack_from
 _SHORT = struct.Struct(">H").unpack_from
 _NONE = bytes(2)
@@ -190,7 +190,7 @@ def ipv6(data: bytes, start: int) -> Found:
 
 
 def _ipv6(data: bytes, start: int, header: int, end: int) -> Found:
-    """Read IPv6 whose TCP header stands behind extension headers, or that carries something else."""
+    """Read IPv6 whose TCP header follows extension headers, or that carries something else."""
     body = start + 40
     while True:
         if header in EXTENSIONS:

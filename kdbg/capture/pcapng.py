@@ -1,6 +1,6 @@
 """The pcapng format: bytes of a file go in, the packets of its blocks come out. Reads no file.
 
-A file is a chain of blocks, each with its kind and its length in front and the length again behind. Sections have a
+A file is a chain of blocks, each with its kind and its length in front and the length again after. Sections have a
 byte order and interfaces of their own, interfaces a link type, a snaplen and a clock. Statistics say how many packets
 were lost. Blocks of other kinds (names, what is custom or unknown) are passed over unread.
 See draft-ietf-opsawg-pcapng.
@@ -123,7 +123,7 @@ class PcapngReader:
     def _ordinary(self, data: bytes, place: int, packets: list[RawPacket]) -> int:
         """Take whole Enhanced Packet Blocks with nothing odd about them; return where the first other block begins.
 
-        The length behind a block is read together with the fields of the next one.
+        The length after a block is read together with the fields of the next one.
         """
         following, append = self._following, packets.append
         last = len(data) - SMALLEST_ENHANCED

@@ -312,7 +312,7 @@ def open_reader(
 def packets_of(
     stream: io.BufferedReader, reader: FormatReader, data: bytes, is_silent: Callable[[], bool] = lambda: False
 ) -> Iterator[Batch]:
-    """Yield the packets of `data` and of the stream behind it, as `open_packets` says.
+    """Yield the packets of `data` and of the stream after it, as `open_packets` says.
 
     `is_silent` is asked before the source is waited on; if it is, a batch without packets is yielded first.
     """

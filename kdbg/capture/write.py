@@ -33,7 +33,7 @@ APART = 1 << 31
 CLIENT, BROKER = 0, 1
 Buffer: TypeAlias = "bytes | memoryview"
 Parted: TypeAlias = "tuple[bytes, Buffer]"
-"""A packet as its headers and what stands behind them."""
+"""A packet as its headers and what follows them."""
 
 
 class Talks:
@@ -54,7 +54,7 @@ class Talks:
         self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int = 0,
         connection: int = 0,
     ) -> Iterator[bytes]:  # fmt: skip
-        """Yield the packets of bytes that went over a connection, behind a handshake if they are its first."""
+        """Yield the packets of bytes that went over a connection, after a handshake if they are its first."""
         for head, payload in self.parted(client, broker, from_client, data, time_ns, connection):
             yield head + payload
 
@@ -62,7 +62,7 @@ class Talks:
         self, client: Endpoint, broker: Endpoint, from_client: bool, data: Buffer, time_ns: int = 0,
         connection: int = 0,
     ) -> Iterator[Parted]:  # fmt: skip
-        """Yield the same, each packet as its headers and the part of `data` behind them, which is not copied."""
+        """Yield the same, each packet as its headers and the part of `data` after them, which is not copied."""
         talk = self._talks.get((client, broker))
         if talk is not None and talk.number > connection:
             return
@@ -161,7 +161,7 @@ class MadeUp:
     """A TCP connection made up around bytes: makes its packets, which begin with their IP header.
 
     It counts the sequence numbers that each end, `CLIENT` or `BROKER`, has used, from `first` of the client on. With
-    equal ones the SYN of another connection with the same ends is a retransmission for whoever reads it. Packets are
+    equal ones the SYN of another connection with the same ends is a retransmission for its reader. Packets are
     in the order of the calls. `number` is whatever its owner numbers connections by.
     """
 
@@ -186,7 +186,7 @@ class MadeUp:
             yield head + payload
 
     def parted(self, end: int, data: Buffer) -> Iterator[Parted]:
-        """Yield the same, each packet as its headers and the part of `data` behind them."""
+        """Yield the same, each packet as its headers and the part of `data` after them."""
         most = MOST_LONG if self._plain else MOST
         if len(data) > most:
             data = memoryview(data)
@@ -199,7 +199,7 @@ class MadeUp:
         self._used[end] += length
 
     def ending(self) -> Iterator[bytes]:
-        """Yield the packets by which both ends hang up."""
+        """Yield the packets by which both ends close."""
         yield self._headers(CLIENT, FIN | ACK)
         yield self._headers(BROKER, FIN | ACK)
         yield self._headers(CLIENT, ACK)

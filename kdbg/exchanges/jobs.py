@@ -27,7 +27,7 @@ MOST_HELD = 16 << 20
 MOST_READ, KEPT = 1 << 17, 4 << 20
 """Bytes of a copy's text that are read at a time, and bytes that its files keep for the next piece."""
 SIZE, SIZES = struct.Struct("=Q"), struct.Struct("=QQ")
-"""What a copy is told of a piece, its bytes; what it tells: the bytes to be shown, and those of the result behind."""
+"""What a copy is told of a piece, its bytes; what it tells: the bytes to be shown, and those of the result after."""
 
 
 class Forks:
@@ -245,7 +245,7 @@ class ExchangePool:
         raise NotImplementedError
 
     def take(self, result: Any) -> None:
-        """Take what `do` returned; in this process, in the order of exchanges, behind all that was shown."""
+        """Take what `do` returned; in this process, in the order of exchanges, after all that was shown."""
         raise NotImplementedError
 
     def add(self, exchanges: Sequence[Exchange]) -> None:

@@ -154,7 +154,7 @@ def take_action(kind: str, words: list[str]) -> Action:
     side: Direction = "request" if kind == "close" else "response"
     if words and words[0] in ("request", "response"):
         side = "request" if words.pop(0) == "request" else "response"
-    if kind == "delay":  # a message, and all behind it on its connection
+    if kind == "delay":  # a message, and all after it on its connection
         return Action(side, partial(_mark, seconds=duration(_one(words, "delay 500ms"))))
     if kind == "drop":  # its connection gives no answers from then on, as after a broker that hangs
         return Action(side, partial(_mark, dropped=True))

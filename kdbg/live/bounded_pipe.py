@@ -154,7 +154,7 @@ class Outflow:
             self.add(packet)
 
     def borrow(self, interface: int, time: int, packets: Iterable[Parted]) -> bool:
-        """Take packets in two parts, which are not copied if the pipe takes them now, and the caller's again behind.
+        """Take packets in two parts, which are not copied if the pipe takes them now, and the caller's again after.
 
         Only for an outflow without `disk`.
         Return whether something waits for the pipe.
@@ -295,7 +295,7 @@ class Files:
             self._size = self._flushed = 0
             self._file = self._open()
             while len(self.names) > self.rotation.files:
-                with suppress(OSError):  # somebody took it away
+                with suppress(OSError):  # another process removed it
                     self.names.popleft().unlink()
             self._write(self._head)
         self._write(block)

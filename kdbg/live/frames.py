@@ -1,4 +1,4 @@
-"""The bytes of one direction in, the same bytes out: passed on as they come, or frame by frame where somebody asks.
+"""The bytes of one direction in, the same bytes out: passed on as they come, or frame by frame on request.
 
 What comes out, put together, is what went in. Only the front of a frame is waited for, and frames that are held whole.
 What is to be done with an end of a connection stands in a queue: bytes, waits, holds and ends, in their order.
@@ -139,7 +139,7 @@ class Frames:
             yield FramePiece(data)
 
     def end(self) -> Iterator[FramePiece]:
-        """Yield what was waited for in vain: no more bytes come."""
+        """Yield what was awaited and never came: no more bytes come."""
         if self._held:
             data = bytes(self._held)
             self._held.clear()
@@ -154,7 +154,7 @@ class Send(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Time to pass before what stands behind it in the queue, in seconds."""
+    """Time to pass before what follows it in the queue, in seconds."""
 
     seconds: float
 
@@ -165,7 +165,7 @@ class HangUp(NamedTuple):
 
 @dataclass(eq=False)
 class Hold:
-    """A message that stays where it is, and all behind it, until `then` says what goes in its place."""
+    """A message that stays where it is, and all after it, until `then` says what goes in its place."""
 
     asked: PendingRequest
     direction: Direction

@@ -120,7 +120,7 @@ class Proxy(BrokerServer[ProxySession]):
         self._begin(session, session.client, sock, self._settings.timeout)
 
     async def _connect(self, session: ProxySession, broker: Address, number: int) -> None:
-        """Connect a session to its broker; hang up on the client where that fails."""
+        """Connect a session to its broker; close the client's connection where that fails."""
         assert session.client.transport is not None
         peer = session.client.transport.get_extra_info("peername")
         if peer is None:  # it has gone before it was looked at

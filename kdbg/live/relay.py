@@ -1,4 +1,4 @@
-"""What is passed on in both directions of one connection: requests and responses, whole where somebody changes them."""
+"""What is passed on in both directions of one connection: requests and responses, whole where they are changed."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class Relay:
             hold.then = [Send(self._rewritten(asked, frame), frame)] if data is not None else []
             if data is None:
                 self._silent = True
-                while self.to_client and self.to_client[-1] is not hold:  # what stands after it vanishes as well
+                while self.to_client and self.to_client[-1] is not hold:  # what follows it vanishes as well
                     self.to_client.pop()
         elif data is None:
             hold.then, asked.answer = [], NONE

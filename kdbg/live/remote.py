@@ -127,7 +127,7 @@ class Relaying(PacketOutput):
         """Wait until there is something to read, and hand on meanwhile what waits.
 
         The command is to end once the control is closed, or the reader has gone; what it has written by then is handed
-        on, if somebody reads.
+        on, if there is a reader.
         """
         pipe = self.outflow.pipe
         while True:

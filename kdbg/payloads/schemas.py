@@ -58,7 +58,7 @@ def file_in(schema: Schema) -> Any:
 
 
 def _add(own: Any, schema: Schema, files: dict[str, Any]) -> None:
-    """Add a file behind those that it uses."""
+    """Add a file after those that it uses."""
     from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
     for name, used in schema.references:

@@ -255,7 +255,7 @@ def worth_asking_again(old: Exchange, new: Exchange, differences: list[Differenc
 def _ends(asked: Exchange) -> dict[tuple[Any, Any], int]:
     """Return the partitions whose first or last offset a ListOffsets request asks for, by topic and partition.
 
-    Where a log begins and ends when somebody asks is a matter of its topic's retention, and of moments.
+    Where a log begins and ends when asked is a matter of its topic's retention, and of moments.
     """
     if asked.api is None or asked.api.name != "ListOffsets" or asked.request is None:
         return {}

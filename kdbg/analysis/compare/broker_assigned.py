@@ -25,7 +25,7 @@ KEPT: Final = Unknown.KEPT
 class AssignedKind(NamedTuple):
     """A kind of value that a broker hands out, and that clients name from then on.
 
-    `within` are the meanings around a value that it is told apart by: one generation of two groups is two. Values of
+    `within` are the meanings around a value that it is distinguished by: one generation of two groups is two. Values of
     `fixed` mean the same everywhere. `unknown` is said in place of one that has no counterpart.
     """
 

@@ -146,7 +146,7 @@ class Counterparts:
     def learn(self, old: Any, new: Any, node: Node | None, around: Around | None = None, name: str = "") -> None:
         """Note what a broker handed out in an answer of the first run, and in the same one of the second.
 
-        Where items cannot be told apart, nothing is learnt of them but offsets.
+        Where items cannot be distinguished, nothing is learnt of them but offsets.
         """
         around = around or {}
         if isinstance(old, OpenedPayload) and isinstance(new, OpenedPayload):

@@ -1,4 +1,4 @@
-"""All rules over the ledgers: what they find, in the order of its weight, after-effects told apart from causes."""
+"""All rules over the ledgers: what they find, in the order of its weight, after-effects separated from causes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def diagnose(book: Ledgers) -> list[Case]:
 
 
 def after_mistakes(cases: list[Case], book: Ledgers) -> list[Case]:
-    """Return the cases, those as notes that blame somebody for what a malformed message explains itself.
+    """Return the cases, those as notes that blame a party for what a malformed message explains itself.
 
     Such a case has a malformed message as its first evidence, and in half of all.
     """

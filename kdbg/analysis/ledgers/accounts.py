@@ -43,7 +43,7 @@ class Pulse:
 
     last: int = 0
     silences: list[tuple[int, int]] = field(default_factory=list)
-    """From the last answer before a silence to the first behind it, in nanoseconds; those of a second or more."""
+    """From the last answer before a silence to the first after it, in nanoseconds; those of a second or more."""
 
     def beat(self, time: int) -> None:
         """Take an answer."""

@@ -27,7 +27,7 @@ CONNECTION = re.compile(r"(?P<broker>.{1,60}):(?P<port>\d{1,5})-(?P<client>.{1,6
 
 
 def read(line: str) -> LineFacts | None:
-    """Return what a line says; one of a broker before 2.7 does so by its header and what stands behind its bodies."""
+    """Return what a line holds; before 2.7 that is in its header and in what follows its bodies."""
     start = line.find(BEGINNING)
     if start < 0:
         return None

@@ -256,7 +256,7 @@ class _StructureReader:
         return ...
 
     def literal(self) -> Any:
-        """Read text in quotes: Python's with its escapes; Java's ends at a quote behind which something else begins."""
+        """Read text in quotes: Python's with its escapes; Java's ends at a quote after which something else begins."""
         found = LITERAL.match(self.text, self.at)
         if found is not None and self.text[found.end() : found.end() + 1] in ("", ",", ")", "]", "}"):
             self.at = found.end()

@@ -239,7 +239,7 @@ MOST_CONNECTIONS = 1 << 16
 
 
 class Conversations:
-    """What is remembered between lines. Its attributes are those of `Engine`, for whoever drives either."""
+    """What is remembered between lines. Its attributes are those of `Engine`, so that one driver takes either."""
 
     def __init__(self) -> None:
         self.connections: int = 0

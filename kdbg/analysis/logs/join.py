@@ -100,7 +100,7 @@ class Join:
             self._waiting.setdefault(_key(told.facts), []).append(told)
 
     def _is_old(self, told: ProtocolLine, time: int) -> bool:
-        """Return whether a line is behind the exchanges that come now."""
+        """Return whether a line comes after the exchanges at hand."""
         if told.facts.time == UNTIMED:
             return told.number < self._last
         zone = 0 if told.facts.zoned else self._zone

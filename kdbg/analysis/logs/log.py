@@ -1,4 +1,4 @@
-"""A log, opened: in place of a capture for whoever reads exchanges."""
+"""A log, opened: in place of a capture for readers of exchanges."""
 
 from __future__ import annotations
 

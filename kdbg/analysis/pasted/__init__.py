@@ -1,1 +1,1 @@
-"""Text that somebody pasted goes in, the bytes that stand in it come out, each with its place. No I/O."""
+"""Pasted text goes in, the bytes that stand in it come out, each with its place. No I/O."""

@@ -1,4 +1,4 @@
-"""Text that somebody pasted goes in, the bytes it stands for come out, with the form it had; no file is ever opened.
+"""Pasted text goes in, the bytes it stands for come out, with the form it had; no file is ever opened.
 
 The order of trying settles what fits two forms: a line with an offset is a dump before it is hex, and digits that can
 be hex are never base64.

@@ -231,7 +231,7 @@ class Match(NamedTuple):
 
 
 MOST = 64
-"""Phrases of a text that are told apart."""
+"""Phrases of a text that are distinguished."""
 LONGEST = 1 << 20
 """Characters of a text that are searched for phrases."""
 

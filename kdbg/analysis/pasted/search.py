@@ -272,7 +272,7 @@ def find(text: str) -> list[Take]:
 
 
 def _bare(text: str) -> str:
-    """Return the text with blanks in place of comments behind code, and of the marks that begin a line."""
+    """Return the text with blanks in place of comments after code, and of the marks that begin a line."""
 
     def blank(found: re.Match[str]) -> str:
         if found["comment"] is None:

@@ -167,7 +167,7 @@ DIMENSIONS: dict[str, Dimension] = {
 
 
 def dimensions(names: Iterable[str]) -> tuple[Dimension, ...]:
-    """Return dimensions by their names, each behind those that it means nothing without.
+    """Return dimensions by their names, each after those that it means nothing without.
 
     Raise `InputError` for a name that none has.
     """

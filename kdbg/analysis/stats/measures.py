@@ -69,7 +69,7 @@ class Sketch:
 
 
 MOST_CONNECTIONS = 1 << 16
-"""Connections that are told apart in one tally; more are not counted."""
+"""Connections that are distinguished in one tally; more are not counted."""
 NEVER = 1 << 63
 PARTS = ("waiting", "throttle", "network", "held", "broker", "reading")
 """What time is spent on, as `Split` calls it, in the order in which it passes."""
@@ -209,7 +209,7 @@ ON: dict[str, str] = {
     "waiting": "queued behind earlier requests", "throttle": "throttled", "network": "network",
     "held": "long-poll wait", "broker": "broker", "reading": "slow client reads",
 }  # fmt: skip
-"""What the parts of an exchange's time are called: those of the latency, and `reading`, which comes behind it."""
+"""What the parts of an exchange's time are called: those of the latency, and `reading`, which comes after it."""
 SPENT: dict[str, Measure] = {
     one.name: one
     for part in PARTS

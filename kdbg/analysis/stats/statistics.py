@@ -1,6 +1,6 @@
 """Exchanges in, tables filled: what is known of each exchange is found once, and summed up before it reaches a table.
 
-Most exchanges of a connection differ in nothing that tables tell apart. So they are summed up by connection, API and
+Most exchanges of a connection differ in nothing that tables distinguish. So they are summed up by connection, API and
 version first, and by cell where a table has some; tables get these sums, now and then.
 """
 

@@ -209,7 +209,7 @@ class Classifier:
 
     @property
     def certain(self) -> bool:
-        """Whether the capture saw the connection open; what tells that may come behind the first packets."""
+        """Whether the capture saw the connection open; what tells that may come after the first packets."""
         return self.connection.handshake
 
     def look(self, side: HeldSide, *, final: bool = False) -> None:

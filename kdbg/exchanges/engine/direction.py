@@ -13,7 +13,7 @@ from .requests import Misframed, excess, excess_of, extent
 from .search import Buffer, Seeker
 
 HOLD = 50_000_000
-"""Nanoseconds after its last byte, a frame is final, though no other has come behind it."""
+"""Nanoseconds after its last byte, a frame is final, though no other has come after it."""
 Depth: TypeAlias = Literal["shallow", "whole"]
 """How far messages are read: see `CapturedMessage.message`."""
 NO_FRAME = CapturedMessage(b"", (0, 0), (0, 0), "request")
@@ -23,7 +23,7 @@ class FramedDirection(Seeker):
     """One of both ends, as far as they are alike: who takes the frames that a `Framer` cuts out of its bytes.
 
     `token` is whatever `judge` wants `frame` to have.
-    `last` is final once a frame stands behind it, or nothing can: until then bytes may be taken from its end. It is
+    `last` is final once a frame follows it, or nothing can: until then bytes may be taken from its end. It is
     `NO_FRAME` where there is none that is not final. `midstream`: the connection is older than the capture, and nothing
     is known to be missing since.
     """

@@ -36,7 +36,7 @@ SMALL_FRAME: Final = re.compile(rb"\x00[\x00-\x0f]..[\x00-\x7f]", re.DOTALL)
 class RequestSide(requests.AnyRequest, FramedDirection):
     """Owner of the bytes that the client sent. The token of a frame is its header, None for a SASL token.
 
-    `retry` is called behind a request that the other side waits to see, before it can decide. `client_id` is that of
+    `retry` is called after a request that the other side waits to see, before it can decide. `client_id` is that of
     the last request, "" for null, which are the same to Kafka.
     """
 
@@ -200,7 +200,7 @@ class ResponseSide(FramedDirection):
     def _judge_unasked(self, data: Buffer, start: int, end: int) -> bool | None:
         """Judge a response that nobody waits for: its request may be missing, or come later in the capture.
 
-        What comes behind it must be a response to one of the next requests: clients number them. Its own number cannot
+        What comes after it must be a response to one of the next requests: clients number them. Its own number cannot
         be far from those of the requests that were seen.
         """
         correlation_id = _correlation_id(data, start)[0]
@@ -235,7 +235,7 @@ class ResponseSide(FramedDirection):
         return True
 
     def search(self, data: Buffer, start: int) -> int | None:
-        """Return where a request in flight has its correlation id behind a possible length, None for nowhere."""
+        """Return where a request in flight has its correlation id after a possible length, None for nowhere."""
         in_flight = self.pairing.in_flight
         self.pairing.undecided = True
         self.pairing.give_up_tokens()
@@ -259,7 +259,7 @@ class ResponseSide(FramedDirection):
     def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
         """Return whether this is a response to a waiting request, whose body ends where its length says.
 
-        An odd one needs another response behind it, or nothing more if `final`; None: that is not to be seen yet.
+        An odd one needs another response after it, or nothing more if `final`; None: that is not to be seen yet.
         """
         if end - start < 4:
             return False

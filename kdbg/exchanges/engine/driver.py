@@ -1,4 +1,4 @@
-"""The one way from packets to the exchanges that somebody wants, for files, pipes, archives and live traffic."""
+"""The one way from packets to the exchanges that a command wants, for files, pipes, archives and live traffic."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ class Pairing(Protocol):
 class Drive:
     """Iterate once over the exchanges of the packets in `blocks` that are wanted, one by one or by `chunks`.
 
-    `done` is called with wanted exchanges once whoever took them is finished with them.
+    `done` is called with wanted exchanges once the caller is finished with them.
     `choose` is called when the first exchange is there, and so the first packet's time; it returns what says whether an
     exchange is wanted, or None: all are. `hear` is called with every exchange, and whether it is wanted, before that is
-    yielded. `left` is how many more are wanted, None for all: the iteration ends behind the last, without another
-    block. So it does behind the exchange of the number `last`. `seen` counts exchanges, `wanted` those of them that
+    yielded. `left` is how many more are wanted, None for all: the iteration ends after the last, without another
+    block. So it does after the exchange of the number `last`. `seen` counts exchanges, `wanted` those of them that
     were.
 
     Names of topic ids are in `engine.names_then`: those that were known when the exchange at hand was handed out. Who

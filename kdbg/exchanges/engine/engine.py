@@ -93,9 +93,9 @@ MOST, MOST_BYTES = 256, 16 << 20
 class Outbox:
     """`add` exchanges as they are completed, and `take` those that are final.
 
-    An exchange is final once a frame stands behind the last one of its halves, or nothing can; and `HOLD` after it was
+    An exchange is final once a frame follows the last one of its halves, or nothing can; and `HOLD` after it was
     completed, by the time of the packets. So it is never held for longer than that, if packets come at all. `reads`:
-    whoever takes the exchanges reads all messages so far; done here already, that shows which need no other behind.
+    the caller reads all messages so far; done here already, that shows which need no frame after them.
     """
 
     def __init__(self, reads: Depth | None = None) -> None:
@@ -165,7 +165,7 @@ class Engine:
 
     An exchange that is handed out is final. It is handed out once the next frame of its connection proves it, at the
     latest with the first packet that is `side.HOLD` younger, or with `idle`; in the order in which exchanges were
-    completed, which their numbers tell, too. `reads` says how far whoever takes the exchanges reads all of them: then
+    completed, which their numbers tell, too. `reads` says how far the caller reads all of them: then
     they are read here already, and those that are sound are handed out at once. `keys` has the secrets of TLS.
     """
 
@@ -211,7 +211,7 @@ class Engine:
         return self._tell(self._outbox.take(1 << 127))
 
     def receive_all(self, packets: Sequence[Packet]) -> list[Exchange]:
-        """Take the next packets; return the exchanges that are final behind the last of them."""
+        """Take the next packets; return the exchanges that are final after the last of them."""
         final: list[Exchange] = []
         for start in range(0, len(packets), STRIDE):
             some = packets[start : start + STRIDE]

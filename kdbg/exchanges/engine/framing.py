@@ -4,7 +4,7 @@ A frame is believed when its owner accepts its header. Where a header is not bel
 framer searches on for the next frame that its owner can prove, and says how many bytes it passed over. A frame whose
 middle is missing from the capture is handed over as far as it goes: its end is known, so the next one is found
 without a search. A frame that claims more bytes than its message has is shortened to it where the rest turns out to be
-frames of their own: so the last frame of a direction is final only when another stands behind it.
+frames of their own: so the last frame of a direction is final only when another follows it.
 
 Memory is bounded by the largest frame that an owner accepts (`search.MAX_FRAME`), and by what all connections may hold.
 """
@@ -77,7 +77,7 @@ class Framer:
             self._advance()
 
     def _take_whole(self, payload: bytes, time: int, number: int) -> bytes:
-        """Hand over the frames in front of a packet's bytes that are whole; return what stands behind them."""
+        """Hand over the frames in front of a packet's bytes that are whole; return what follows them."""
         place = 0
         while len(payload) - place >= 4:
             size = size_at(payload, place)[0]

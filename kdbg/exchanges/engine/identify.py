@@ -25,7 +25,7 @@ API_VERSIONS, UNSUPPORTED_VERSION, FEATURES = 18, 35, 3
 """ApiVersions, the error by which it refuses a version, and its first version with features (KAFKA-17011)."""
 SMALL, OFTEN, ALWAYS = 1 << 18, 200, 2_000
 """Bytes of a response up to which every layout is tried, and not those alone that the connection has had; responses of
-a connection behind which those are tried first, and behind which they alone are: to try all takes 10 ms."""
+a connection after which those are tried first, and after which they alone are: to try all takes 10 ms."""
 EVERYDAY: Final[Mapping[int, float]] = {1: -6.0, 0: -5.0, 12: -5.0, 3: -3.0, 8: -3.0, 10: -2.0, 18: -2.0, 2: -1.0}
 """Bits in favour of what is sent most."""
 NEEDS: Final[Mapping[int, int]] = {12: 11, 13: 11, 14: 11, 24: 22, 25: 22, 26: 22, 28: 22, 36: 17, 72: 71}
@@ -33,7 +33,7 @@ NEEDS: Final[Mapping[int, int]] = {12: 11, 13: 11, 14: 11, 24: 22, 25: 22, 26: 2
 AT_ONCE: Final = frozenset(
     {(4, 6), (6, 4), (17, 36), (36, 36), (11, 14), (71, 72), (22, 24), (26, 24), (24, 26), (25, 28), (28, 26)}
 )
-"""APIs that often come right behind another one."""
+"""APIs that often come right after another one."""
 AGAIN, FIRST, UNSUPPORTED, ALONE, NEXT = -6.0, -24.0, 24.0, 12.0, -12.0
 """Bits for an API that the connection has answered before; for ApiVersions as its first response; for an API that the
 broker does not have; for one that needs another, not seen; for one that often comes next."""

@@ -31,7 +31,7 @@ class InFlight(list[Exchange]):
         return None
 
     def behind_tokens(self, data: bytes | bytearray, start: int, size: int) -> Exchange | None:
-        """Return the first request behind raw tokens, if the response of `size` bytes at `start` is its.
+        """Return the first request after raw tokens, if the response of `size` bytes at `start` is its.
 
         The last token may have no answer.
         """

@@ -357,7 +357,7 @@ def broken_off(half: CapturedMessage) -> Finding:
 
 
 def too_large(data: bytes, size: int) -> Finding | None:
-    """Make the finding for a request that begins with these bytes behind its size, if it is larger than brokers take.
+    """Make the finding for a request that begins with these bytes after its size, if it is larger than brokers take.
 
     None if it is not, or if they are no request's that kdbg knows.
     """

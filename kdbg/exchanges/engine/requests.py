@@ -173,7 +173,7 @@ def _candidate() -> re.Pattern[bytes]:
 
 
 def search(data: Buffer, start: int) -> int | None:
-    """Return the first place at or behind `start` where the length of a known request may stand, None for none."""
+    """Return the first place at or after `start` where the length of a known request may stand, None for none."""
     found = _candidate().search(data, start)
     return found.start() if found else None
 
@@ -181,7 +181,7 @@ def search(data: Buffer, start: int) -> int | None:
 def prove(data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
     """Return whether these bytes are a known request whose body ends where its length says.
 
-    One with something odd in it needs another one of its client behind it, or nothing more if `final`; None: that is
+    One with something odd in it needs another one of its client after it, or nothing more if `final`; None: that is
     not to be seen yet.
     """
     header = _known(data, start, end)
@@ -197,7 +197,7 @@ def prove(data: Buffer, start: int, end: int, final: bool = False) -> bool | Non
 def prove_here(data: Buffer, start: int, end: int, final: bool, client_id: str | None) -> bool | None:
     """Return the same as `prove`, where nothing but the bytes speaks for a request.
 
-    One that does not name the client (`client_id`, or any if that is not known) needs another behind it: without that,
+    One that does not name the client (`client_id`, or any if that is not known) needs another after it: without that,
     20 MB of small numbers hold a dozen requests.
     """
     header = _known(data, start, end)

@@ -78,13 +78,13 @@ class Seeker(Protocol):
     """Bytes at the end to hold on to, though nothing was found in them; at least `HEADER`."""
 
     def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, Any]:
-        """Return whether a frame of `size` bytes can begin at `start` (behind its length), and a token for its owner.
+        """Return whether a frame of `size` bytes can begin at `start` (after its length), and a token for its owner.
 
         None instead of a bool: more bytes are needed.
         """
 
     def search(self, data: Buffer, start: int) -> int | None:
-        """Return the first place at or behind `start` where a length may stand, 4 bytes behind it; None for none."""
+        """Return the first place at or after `start` where a length may stand, 4 bytes after it; None for none."""
 
     def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
         """Return whether the complete frame at these bytes is one beyond doubt; None: what follows it will tell."""

@@ -59,7 +59,7 @@ class DirectionEvent(Enum):
     NO_FRAME = auto()
     """No frame begins where one is due."""
     FOUND = auto()
-    """A frame proves itself behind other bytes."""
+    """A frame proves itself after other bytes."""
     BROKEN_OFF = auto()
     """A frame is handed over without its end, which is still to come or to be missed."""
     PASSED_OVER = auto()

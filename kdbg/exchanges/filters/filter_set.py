@@ -1,4 +1,4 @@
-"""The filters that were given: how their values are taken, the checks they make, and what they asked for in vain."""
+"""The filters that were given: how their values are taken, the checks they make, and what was never found."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class Filters:
 
     @property
     def timed(self) -> bool:
-        """Whether exchanges are asked where their time went, so that somebody must work that out."""
+        """Whether exchanges are asked where their time went, so that it must be computed."""
         return any(expression.timed for _, expression in self._expressions())
 
     @property

@@ -324,4 +324,4 @@ class Options(Plain, total=False):
 FILTERS: dict[str, Filter] = {
     name: hint.__metadata__[0] for name, hint in get_type_hints(Options, include_extras=True).items()
 }
-"""The filters by their names; whoever adds one at run time adds it here."""
+"""The filters by their names; one that is added at run time is added here."""

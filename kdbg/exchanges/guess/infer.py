@@ -43,7 +43,7 @@ SENSE, LITTLE = 5.0, 16.0
 PROVED = 16.0
 """Bits that a key, a version and a client id are worth which are all known."""
 ZEROS = 8.0
-"""Bits for zeros behind a message, however many."""
+"""Bits for zeros after a message, however many."""
 MOST_ASKED, LONGEST_CLIENT_ID = 1 << 24, 255
 """Requests of a connection, and bytes of a client id, that are likely."""
 Asked = Mapping[int, tuple[Api, int]]
@@ -137,7 +137,7 @@ def _nonsense(guess: Guess, told: Hints) -> bool:
 
 
 def places(data: bytes, *, cut: bool = False) -> Iterator[Extent]:
-    """Yield where a message may stand: behind its size, and from the first byte on; `cut`: more bytes followed."""
+    """Yield where a message may stand: after its size, and from the first byte on; `cut`: more bytes followed."""
     size, length = int32(data, 0), len(data) - 4
     if 4 <= size <= MAX_FRAME and length >= 4:
         end, count = frame_run(data)
@@ -158,7 +158,7 @@ def frame_run(data: bytes, start: int = 0) -> tuple[int, int]:
 
 
 def _spare(data: bytes, end: int) -> float:
-    """Return the bits that bytes behind a message cost: few if all are zero, as the rest of a buffer is."""
+    """Return the bits that bytes after a message cost: few if all are zero, as the rest of a buffer is."""
     left = 8.0 * max(len(data) - end, 0)
     return left if any(data[end:]) else min(left, ZEROS)
 
@@ -341,7 +341,7 @@ def int32(data: bytes, start: int) -> int:
 
 
 def names_client(head: RequestHeader) -> bool:
-    """Return whether a header has a client id that somebody may have chosen."""
+    """Return whether a header has a client id that a user may have chosen."""
     return head.client_id is not None and len(head.client_id) > 1 and head.client_id.isprintable()
 
 

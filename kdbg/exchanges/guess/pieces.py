@@ -97,7 +97,7 @@ class GuessedSpan(NamedTuple):
     examined: bool = True
     """Whether all changes that may undo a mistake were tried."""
     empty: bool = False
-    """Nothing but zeros behind a message: the rest of the buffer that it stood in."""
+    """Nothing but zeros after a message: the rest of the buffer that it stood in."""
 
     @property
     def mistake(self) -> Mistake | None:

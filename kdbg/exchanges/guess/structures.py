@@ -373,4 +373,4 @@ class _RecordsAlone(RecordSet):
 
 _records = Struct("records" / _RecordsAlone(record_format))
 records_api: Final = Api(-1, "RecordSet", _records, _records, versions=range(1), headerless=True)
-"""A record set by itself: a batch that somebody cut out, the file of a log segment."""
+"""A record set by itself: a batch cut out of a message, the file of a log segment."""

@@ -68,7 +68,7 @@ class CapturePoints(NamedTuple):
 
     @property
     def broker(self) -> int | None:
-        """Nanoseconds that the response took behind the last place: in the broker, if that is where it is."""
+        """Nanoseconds that the response took after the last place: in the broker, if that is where it is."""
         return self.seen[-1].latency if len(self.seen) > 1 else None
 
     @property
@@ -151,7 +151,7 @@ class Tcp(NamedTuple):
     """A connection by its TCP headers, as far as an exchange's last packet; the client's side stands first in pairs.
 
     `round_trip` is the handshake's, in nanoseconds, `syns` how often the connection was asked for, `resent` how many
-    segments were sent again, `shut` how often a receive window was 0. `closed` is who hung up first, and `reset`
+    segments were sent again, `shut` how often a receive window was 0. `closed` is who closed first, and `reset`
     whether with a RST: said where that was seen by the time that the exchange was complete.
     """
 

@@ -1,4 +1,4 @@
-"""A request and its response, as they stood on the wire: plain data, read when somebody looks."""
+"""A request and its response, as they stood on the wire: plain data, read when first used."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ Name and version of a client's software are in ApiVersions since version 3 (KIP-
 Raw SASL tokens are frames that hold nothing but one, from SaslHandshake v0 on until a request proves itself again.
 Clients of 0.9 send GSSAPI tokens without any handshake ("SASL Authentication Sequence" in the 0.10.1 guide). A token of
 the client is answered by one of the broker, unless the mechanism has nothing left to say: then Kafka's broker sends no
-frame (SaslServerAuthenticator, handleSaslToken: a null response), and its client sends its first request right behind
+frame (SaslServerAuthenticator, handleSaslToken: a null response), and its client sends its first request right after
 its last token (SaslClientAuthenticator: COMPLETE, where there are no SaslAuthenticate headers).
 """
 

@@ -150,7 +150,7 @@ def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, he
 def is_suspicious(grammar: WireStruct, data: bytes, findings: Sequence[Finding]) -> bool:
     """Return whether fields of a message hold what others should, and it seems to hold secrets.
 
-    Bytes left over behind its last field moved none.
+    Bytes left over after its last field moved none.
     """
     if not _move(findings):
         return False
@@ -354,7 +354,7 @@ def errors_in(found: Outline) -> list[ErrorFound]:
 
 
 def left_over(api: Api, version: int, found: Finding, body: Any, data: bytes) -> Finding:
-    """Return the finding for bytes left over behind the last field; as a quirk's, where they are known as one."""
+    """Return the finding for bytes left over after the last field; as a quirk's, where they are known as one."""
     if found.start is None or len(data) - found.start != found.length:
         return found
     code = spare(found.side, api.key, version, body, data[found.start :])

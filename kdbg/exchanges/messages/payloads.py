@@ -200,7 +200,7 @@ class Opener:
     def _slowly(self, readable: Readable, data: bytes, path: str, secret: bool) -> bytes:
         """Read bytes that are not cleanly the payload they should be; note what is odd in them.
 
-        Return them opened if no fault shifts the fields behind it; else as they came, or sealed if they may be secret.
+        Return them opened if no fault shifts the fields after it; else as they came, or sealed if they may be secret.
         """
         try:
             reading = readable.choose(data)

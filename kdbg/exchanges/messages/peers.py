@@ -83,11 +83,11 @@ def connection_object(peers: Peers) -> dict[str, Any]:
 
 
 MOST: Final = 4096
-"""Of host, end and outcome that are told apart."""
+"""Of host, end and outcome that are distinguished."""
 
 
 class Attempts(NamedTuple):
-    """Connections that `host` asked `broker` for in vain, with the last finding of one: refused, or not answered.
+    """Connection attempts of `host` to `broker` that failed, with the last finding: refused, or not answered.
 
     `connections` is how many they were, `tries` how often they were asked for together, from `since` to `until` in
     nanoseconds since 1970. `number` and `first_packet` are those of the first.

@@ -1,6 +1,6 @@
 """How long a request itself asks the broker to wait, so that a long poll is not taken for a slow answer.
 
-Two kinds of such times are told apart. A broker *holds back* the answer to a fetch until there is something to send,
+Two kinds of such times are distinguished. A broker *holds back* the answer to a fetch until there is something to send,
 and that to a JoinGroup until the group is complete: what passes meanwhile says nothing about the broker. Other requests
 only say for how long it *may* take: Produce with acks=all, CreateTopics. An answer that needs most of that is slow.
 """

@@ -23,7 +23,7 @@ WORDS: Final = re.compile(
 FRAME: Final = re.compile(rb"\x01[\0-\x1d][\0-\4]", re.DOTALL)
 """How the value of a record of the KRaft log begins: the version of its frame, its kind, the version of that."""
 FRAMES: Final = re.compile(rb"\x01(?:[\x02-\x7e]|[\x80-\xff][\0-\x7f])" + FRAME.pattern, re.DOTALL)
-"""The same behind a key that is null and the length of the value."""
+"""The same after a key that is null and the length of the value."""
 SECRETIVE: Final = tuple(
     name
     for topic, kinds in TOPICS.items()
@@ -34,7 +34,7 @@ SECRETIVE: Final = tuple(
 
 
 def may_hold_secrets(data: bytes, grammar: Node | None = None) -> bool:
-    """Return whether bytes that could not be read may hold secrets; `grammar` is what they were read by in vain.
+    """Return whether bytes that could not be read may hold secrets; `grammar` is the one that failed.
 
     Words in records say nothing: those are shown where they can be read, too, but for the KRaft log's.
     """

@@ -2,7 +2,7 @@
 
 What is packed is what an `Exchange` is made of: the bytes of both halves, when and in which packets they came, what
 was found odd while they were paired, and what the connection had told by then. Numbers have their places, the bytes lie
-one behind the other, and what many exchanges have in common is written once.
+one after the other, and what many exchanges have in common is written once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .rejection import note_rejection
 NUMBERS = struct.Struct("<IqqiB" + "qqqqqq" * 2 + "I")
 """The place of what it has in common with others, its number, how many names were known, correlation id, whether it is
 answered; of both halves bytes (-1: there is none), times, packets and missing bytes; bytes of findings, which are JSON
-behind those of the halves."""
+after those of the halves."""
 NO_HALF = (-1, 0, 0, 0, 0, 0)
 _pack = NUMBERS.pack
 

@@ -50,7 +50,7 @@ class Impossible(Exception):
 def weigh(
     grammars: Iterable[nodes.Node], data: bytes, start: int, most: float, announced: int | None = None
 ) -> Weight | None:
-    """Weigh grammars, one behind the other, on the bytes from `start`; None where they are impossible.
+    """Weigh grammars, one after the other, on the bytes from `start`; None where they are impossible.
 
     `most` is what a reading may cost before it is given up. `announced` is where the message ends by its size: what
     would go beyond that is impossible.

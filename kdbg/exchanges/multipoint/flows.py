@@ -189,7 +189,7 @@ class Flow:
     """One direction of a connection: the runs that were seen of late, in the order of their positions.
 
     `starting` has the same runs by where they start. `side` is 0 for the flow of who opened the connection. `origin` is
-    the sequence number of its SYN, None where none was seen; `due` the position behind all that was seen, -1 before.
+    the sequence number of its SYN, None where none was seen; `due` the position after all that was seen, -1 before.
     """
 
     conversation: Conversation
@@ -213,7 +213,7 @@ class Flow:
         )
 
     def add(self, start: int, end: int, moment: int, place: int, mark: Mark) -> FlowRun:
-        """Add a run behind all others."""
+        """Add a run after all others."""
         run = self.starting[start] = FlowRun(self, start, end, moment, place, mark)
         self.runs.append(run)
         self.due = end

@@ -192,7 +192,7 @@ def template(api: Api, version: int) -> dict[str, Any]:
     table = DEFAULTS.get(api.name, {})
 
     def value(node: Node, field: Field | None, path: str) -> Any:
-        """Return the template of a node: `field` is the one at `path`, None for an array's item or behind a marker."""
+        """Return the template of a node: `field` is the one at `path`, None for an array's item or after a marker."""
         if isinstance(node, WireStruct):
             return {one.name: value(one.node, one, f"{path}.{one.name}".lstrip(".")) for one in node.members}
         if isinstance(node, RecordsNode):  # one record, in the format that this version of Produce carries

@@ -98,7 +98,7 @@ class Connection(asyncio.Protocol):
         return connection
 
     def hand_over(self, protocol: asyncio.BaseProtocol) -> asyncio.Transport:
-        """Give the connection to somebody else, who reads and writes it from now on; return its transport."""
+        """Give the connection to another owner, who reads and writes it from now on; return its transport."""
         self._transport.set_protocol(protocol)
         protocol.connection_made(self._transport)
         return self._transport

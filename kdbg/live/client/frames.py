@@ -59,7 +59,7 @@ class Incoming:
         return self._cut(4 + size if size is not None and size >= 0 else len(self._data))
 
     def _cut(self, end: int) -> bytes:
-        """Take the first `end` bytes and set `times`; bytes behind them came with the last of them, or later."""
+        """Take the first `end` bytes and set `times`; bytes after them came with the last of them, or later."""
         data, self.times = bytes(self._data[:end]), (self._first, self._last)
         del self._data[:end]
         self._first = self._last

@@ -66,8 +66,8 @@ class Pool:
     async def asked(self, address: Address, *, must_answer: bool = False) -> Connection:
         """Return the connection to a broker, with the versions that the broker told on it.
 
-        Those are empty for a broker before 0.10, which hangs up on the question: it is spared it on the connection
-        that follows. With `must_answer`, one that keeps silent is an error, `fallback` or not.
+        Those are empty for a broker before 0.10, which closes the connection on that request: the next connection does
+        without it. With `must_answer`, one that keeps silent is an error, `fallback` or not.
         """
         async with self._asking[address]:
             connection = await self.connect(address)
@@ -85,7 +85,7 @@ class Pool:
     async def _open(self, address: Address) -> Connection:
         """Open a new connection, and authenticate; tell whom credentials go to that the user did not name.
 
-        A broker that hangs up when it is asked for its versions is connected to once more.
+        A broker that closes the connection when it is asked for its versions is connected to once more.
         """
         if address[0] not in {host for host, _ in self.named}:
             if self.settings.only_named:

@@ -93,7 +93,7 @@ def as_id(topic: Any) -> UUID | None:
 
 
 SEQUENCES = 0x7FFFFFFF
-"""Sequence numbers wrap to 0 behind it (KIP-98)."""
+"""Sequence numbers wrap to 0 after it (KIP-98)."""
 
 
 @cache

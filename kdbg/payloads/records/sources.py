@@ -130,7 +130,7 @@ class Records:
                 yield record._replace(offset=base + count if base >= 0 else None, error=said.get("error_code"))
 
     def _fetched(self, message: Message, origin: Origin) -> Iterator[CapturedRecord]:
-        """Yield what was fetched; markers behind a record in the same answer tell of its transaction."""
+        """Yield what was fetched; markers after a record in the same answer tell of its transaction."""
         for part in parts(message.grammar)(message.body):
             answered, found = Answered.of(part.value), list(self._records(message, part, origin))
             if not any(record.producer is not None and record.producer.transactional for record in found):

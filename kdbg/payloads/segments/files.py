@@ -104,7 +104,7 @@ class Entries(_Structured):
         return in_order and all(map(self.sane, entries))
 
     def _disorder(self, entry: FixedEntry, before: FixedEntry) -> Behind | EndsBehind | None:
-        """Return what is wrong about an entry behind another one, None for nothing."""
+        """Return what is wrong about an entry after another one, None for nothing."""
         for name, growing in self.growing.items():
             number, least = entry[name], before[name] + (not self.repeats)
             if number < least:
@@ -142,7 +142,7 @@ class Entries(_Structured):
 
 @dataclass(frozen=True)
 class Snapshot(_Structured):
-    """The producer snapshot: a file of one piece, whose checksum covers all that stands behind it."""
+    """The producer snapshot: a file of one piece, whose checksum covers all that follows it."""
 
     name: str = "snapshot"
     title: str = "producer snapshot"

@@ -1,6 +1,6 @@
 """The entries of a log, one after the other, in bytes that may be damaged.
 
-An entry is believed when its checksum proves it, or when another entry, zeros or the file's end follow right behind it:
+An entry is believed when its checksum proves it, or when another entry, zeros or the file's end follow right after it:
 then its length is sound, and what is wrong lies inside it. Where neither holds, the next entry that a checksum proves
 and whose offset is further on is searched for; what lies before it is one piece, with a finding.
 """
@@ -39,7 +39,7 @@ LEAST = PREAMBLE.size + 14
 MESSAGE = struct.Struct(">qiIbb")
 """Offset, length, checksum, magic and attributes of a message; in a batch offset, length and magic stand there too."""
 BATCH_TAIL = struct.Struct(">hi")
-"""Attributes and last offset delta of a batch, behind its checksum."""
+"""Attributes and last offset delta of a batch, after its checksum."""
 ZEROS = 4096
 """So many zeros in a row are no part of what is damaged: a file that was set aside, a block that was never written."""
 CANDIDATE = re.compile(rb"(?=[\0-\x7f][\0-\xff]{7}(?!\0{4})[\0-\x07][\0-\xff]{7}[\0-\2])|\0{%d}" % ZEROS, re.DOTALL)
@@ -47,8 +47,8 @@ CANDIDATE = re.compile(rb"(?=[\0-\x7f][\0-\xff]{7}(?!\0{4})[\0-\x07][\0-\xff]{7}
 MOST_DAMAGE = 16 << 20
 """Damage is handed over in pieces of no more bytes."""
 CREDIT, CREDIT_PER_BYTE = 2 * LARGEST, 64
-"""Bytes whose checksums may be computed in vain, at most and for each byte read: hostile bytes can claim a long entry
-at every place."""
+"""The most bytes whose checksums may fail, and more for each byte read: hostile bytes can claim a long entry at every
+place."""
 
 
 def entry_size(data: bytes | bytearray, at: int) -> int | None:
@@ -103,7 +103,7 @@ def offsets(entry: bytes) -> tuple[int, int]:
 class LogWalk:
     """Goes through a log. Bytes grow at the end of `data` and are dropped at its beginning, the file's byte `position`.
 
-    `last` is the last offset that a checksum has proved; `credit` how many bytes may still be summed up in vain.
+    `last` is the last offset that a checksum has proved; `credit` how many bytes may still fail their checksum.
     """
 
     def __init__(self, read: Read) -> None:
@@ -142,7 +142,7 @@ class LogWalk:
         if not is_proved(data):
             size = len(data)
             self.credit -= size
-            # Another entry, or the beginning of one, zeros, or nothing at all must stand behind it.
+            # Another entry, or the beginning of one, zeros, or nothing at all must follow it.
             followed = (not self.has(size + HEADER) and self.is_cut(size)) or (
                 not any(self.data[size : size + HEADER]) or entry_size(self.data, size) is not None
             )

@@ -54,7 +54,7 @@ FIRST_MESSAGE = (0,)
 
 
 class Framed(NamedTuple):
-    """The id or GUID of a schema, and what stands behind it: in a header that is for Protobuf alone, else the data."""
+    """The id or GUID of a schema, and what follows it: in a header that is for Protobuf alone, else the data."""
 
     id: int | UUID
     behind: bytes

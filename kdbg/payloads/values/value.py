@@ -62,7 +62,7 @@ LEAST = -(1 << 63)
 
 
 def plain(value: Any) -> Any:
-    """Return a value in a form that JSON has; its kinds of numbers, texts and times are told apart no more."""
+    """Return a value in a form that JSON has; its kinds of numbers, texts and times are distinguished no more."""
     if value is None or isinstance(value, (str, bool, float)):
         return value
     if isinstance(value, int):

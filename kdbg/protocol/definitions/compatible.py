@@ -3,7 +3,7 @@
 The rules are those of Kafka's README of its message definitions and of the draft of KIP-482: what is on the wire in an
 existing version stays as it is, no version is dropped, and tags are never used for something else. Fields are told
 apart by their names, tagged and optional ones by their tags; a plain field that stands where another of its type stood,
-behind the same field and in the same versions, is that one with a new name.
+after the same field and in the same versions, is that one with a new name.
 
 Versions are ranges in here, never walked one by one: a file may say that there are thirty thousand.
 """
@@ -249,7 +249,7 @@ def swapped(ranges: Mapping[str, list[Versions]], names: list[str]) -> Iterator[
 
 def renamed(old: Fields, new: Fields, where: Versions) -> dict[str, str]:
     """Return the names that plain fields have now, by those that they had."""
-    follower = dict(zip(["", *(known.name for known in old)], old, strict=False))  # the first one stands behind ""
+    follower = dict(zip(["", *(known.name for known in old)], old, strict=False))  # the first one follows ""
     kept = {found.name for found in new}
     names: dict[str, str] = {}
     before = ""  # the former name of the field in front
@@ -286,7 +286,7 @@ def tagged(field: FieldDefinition) -> str:
 def history(definitions: Sequence[MessageDefinition]) -> list[DefinitionDiff]:
     """Compare each of the definitions, oldest first, with those before it.
 
-    Returns the comparison of each pair of neighbours, in order; behind them one for each pair farther apart that breaks
+    Returns the comparison of each pair of neighbours, in order; after them one for each pair farther apart that breaks
     a rule at a field where no pair of those between them breaks it, with these breaks alone.
     """
     steps = [compare(old, new) for old, new in pairwise(definitions)]

@@ -1,6 +1,6 @@
 """The text of a definition file: JSON with comments, read so that every object and key knows its line.
 
-Kafka's files have `//` comments (and a few `/* */`), and the KIP-482 draft writes a comma behind the last item: both
+Kafka's files have `//` comments (and a few `/* */`), and the KIP-482 draft writes a comma after the last item: both
 are more than JSON, and no JSON library tells where a value stood. What is read is plain: `Entries` for objects, lists,
 str, int, float, bool, None. `DefinitionError` for everything else, also for files that are too large or too deep.
 """

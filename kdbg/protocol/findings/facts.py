@@ -34,7 +34,7 @@ class PlainFact(Enum):
 
 
 class BytesMissing(NamedTuple):
-    """Bytes of one direction are not in the capture; `packet` is the number of the first one behind them."""
+    """Bytes of one direction are not in the capture; `packet` is the number of the first one after them."""
 
     packet: int
 
@@ -74,7 +74,7 @@ class WaitedTooMuch(NamedTuple):
 
 
 class RequestTooLarge(NamedTuple):
-    """A request of `size` bytes got no answer: brokers hang up on more than `most` unless they are configured to."""
+    """A request of `size` bytes got no response: brokers close the connection on more than `most` by default."""
 
     api: str
     version: int

@@ -129,7 +129,7 @@ class NoMarker(NamedTuple):
 
 
 class LengthUnfilled(NamedTuple):
-    """A length that the item behind it does not fill."""
+    """A length that the item after it does not fill."""
 
     length: int
 
@@ -150,7 +150,7 @@ class LongLengthOfLength(NamedTuple):
 
 
 class TagBehind(NamedTuple):
-    """A tagged field stands behind one with the same or a higher tag."""
+    """A tagged field follows one with the same or a higher tag."""
 
     tag: int
     last: int

@@ -35,7 +35,7 @@ class Sender(NamedTuple):
 class Quirk(NamedTuple):
     """One quirk: in a sentence, and who is known for it; nobody where every peer of a release does it.
 
-    `side` of API `key` in `versions` has it; where that is by bytes behind the last field, `spare` is their pattern.
+    `side` of API `key` in `versions` has it; where that is by bytes after the last field, `spare` is their pattern.
     `when` are fields of the body and their values without which it is something else.
     """
 
@@ -104,7 +104,7 @@ def quirk_of(finding: FindingSubject) -> KnownQuirk | None:
 
 
 def is_spare(finding: FindingSubject) -> bool:
-    """Return whether a finding is of bytes behind a message's last field that follow a known pattern."""
+    """Return whether a finding is of bytes after a message's last field that follow a known pattern."""
     known = quirk_of(finding)
     return known is not None and known.code in QUIRKS and bool(QUIRKS[known.code].spare)
 
@@ -116,7 +116,7 @@ def is_known(code: str, body: object) -> bool:
 
 
 def has_spare(side: str, key: int, version: int, left: bytes) -> str:
-    """Return the code of the quirk by which these bytes may stand behind the last field of a message; "" for none."""
+    """Return the code of the quirk by which these bytes may follow the last field of a message; "" for none."""
     for code, quirk in QUIRKS.items():
         here = quirk.spare and quirk.side == side and quirk.key == key and version in quirk.versions
         if here and re.fullmatch(quirk.spare, left):

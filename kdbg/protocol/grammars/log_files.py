@@ -1,6 +1,6 @@
 """The indexes of a log segment, entry by entry.
 
-An index is nothing but its entries, one behind the other: the offset index (`.index`), the time index (`.timeindex`,
+An index is nothing but its entries, one after the other: the offset index (`.index`), the time index (`.timeindex`,
 KIP-33), the index of aborted transactions (`.txnindex`, KIP-98). Offsets in the first two are relative to the
 segment's first one, which is the file's name. (The snapshot of its producers is payloads/producer_snapshot.py.)
 """

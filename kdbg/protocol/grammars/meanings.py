@@ -1,6 +1,6 @@
 """Types with a meaning: what many messages share, then enumerations and bit sets by the names Kafka gives them.
 
-The text behind a type is that of every field of the type which has none of its own: a plain phrase with its unit.
+The text after a type is that of every field of the type which has none of its own: a plain phrase with its unit.
 """
 
 from typing import Final

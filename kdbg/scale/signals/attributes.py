@@ -38,7 +38,7 @@ class Event(NamedTuple):
 
 
 class Link(NamedTuple):
-    """Another trace's span, or an earlier one, that this one has to do with; `remote`: somebody else made that."""
+    """Another trace's span, or an earlier one, that this one has to do with; `remote`: another program made that."""
 
     trace: bytes
     span: bytes

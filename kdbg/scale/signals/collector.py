@@ -35,7 +35,7 @@ class Asking(Session):
         self.answer = self.problem = ""
 
     def request(self, *given: Any, **named: Any) -> Response:
-        """Ask; raise `Nobody`, or what `Session` raises where somebody has answered before."""
+        """Ask; raise `Nobody`, or what `Session` raises where another has answered before."""
         self.forget()
         try:
             found = super().request(*given, **named)

@@ -37,7 +37,7 @@ class Type(Enum):
 
 
 class Family(NamedTuple):
-    """One metric: its name without `kdbg_`, and for a counter without the `_total` behind it; its labels."""
+    """One metric: its name without `kdbg_`, and for a counter without the `_total` after it; its labels."""
 
     name: str
     type: Type

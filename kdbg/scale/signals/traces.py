@@ -35,7 +35,7 @@ HEADER: Final = "traceparent"
 CONTEXT: Final = re.compile(rb"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?", re.DOTALL)
 FORBIDDEN: Final = b"ff"
 PLAIN: Final = b"00"
-"""The version of the form that ends behind its flags; later ones may go on."""
+"""The version of the form that ends after its flags; later ones may go on."""
 MOST_LINKS: Final = 128
 """Links of a span, as many as OpenTelemetry's SDK keeps if nobody says otherwise."""
 
@@ -106,7 +106,7 @@ class Traces:
         self._seed = ("kdbg", first_time)
 
     def take(self, exchange: Exchange) -> Iterator[Span]:
-        """Yield the span of an exchange, behind those of connections whose trace it ends."""
+        """Yield the span of an exchange, after those of connections whose trace it ends."""
         half = exchange.request or exchange.response
         if half is None or exchange.time == UNTIMED:
             self.untimed += 1

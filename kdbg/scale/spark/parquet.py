@@ -39,7 +39,7 @@ COUNTING = {
 differences. Looking them up among those that were there takes longer, and four times the room."""
 WITHIN = {"texts": (".list.element",), "shorts": (".list.element",), "ints": (".list.element",),
           "headers": (".key_value.key", ".key_value.value")}  # fmt: skip
-"""What Parquet calls the columns inside of lists and maps, behind the column's name."""
+"""What Parquet calls the columns inside of lists and maps, after the column's name."""
 REPEATED = {
     table: [
         column + inside

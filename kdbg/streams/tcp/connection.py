@@ -21,7 +21,7 @@ class Connection:
     `sent` and `answered` are the streams of the initiator and of the acceptor. `bytes` counts TCP payload as sent,
     repetitions included; times are nanoseconds, `first_packet` and `last_packet` are numbers of the capture.
     `early` are packets that wait: until it is known where the data of both ends begins, and until what they acknowledge
-    is there; `lossy` says that it did not come, and `reset` that one end hung up.
+    is there; `lossy` says that it did not come, and `reset` that one end closed.
 
     `again` is a SYN that came when it was over, with the number of its own.
 

@@ -1,4 +1,4 @@
-"""What TCP itself tells of connections: who asked for one, who hung up, what was sent again, how long packets take.
+"""What TCP itself tells of connections: who asked for one, who closed, what was sent again, how long packets take.
 
 `Paths` takes the packets that `Table` takes, beside it and before it, and holds what a `Path` says of each connection
 and of each attempt to get one. It reads headers alone, delivers no bytes, and its memory is bounded.
@@ -68,7 +68,7 @@ class Way:
     `head` is how its first bytes begin, `tail` how its last segment does, which has `tail_length` bytes. `resent`
     counts segments that were sent again, `late` those that filled a hole: they, or what they repeat, were lost before
     they were captured, or overtaken. `unseen` counts bytes that the other end acknowledged and the capture lacks.
-    `announced` is how many bytes it must have sent behind those that came, by an empty segment at `announced_time`.
+    `announced` is how many bytes it must have sent after those that came, by an empty segment at `announced_time`.
     `again` has the numbers of the first packets that were sent again. `shuts` are the times in which this end took
     nothing more from the other.
     """
@@ -117,7 +117,7 @@ class Way:
 
 
 class Closed(NamedTuple):
-    """One end hung up, at `time`: with a FIN, or a RST."""
+    """One end closed, at `time`: with a FIN, or a RST."""
 
     time: int
     side: Side
@@ -131,7 +131,7 @@ class Path:
     Times are nanoseconds since the epoch, None for what was not seen. `syns` counts how often the connection was asked
     for, from `start` on; `answered` is when that was granted, `refused` when it was turned down, and
     `established` when the one who asked took note. `ways` are what either end sent: the opening one's first.
-    `begun` is the sequence number of its SYN, -1 for none. `closes` tells who hung up, in order.
+    `begun` is the sequence number of its SYN, -1 for none. `closes` tells who closed, in order.
     """
 
     initiator: Endpoint
@@ -156,7 +156,7 @@ class Path:
 
     @property
     def ended(self) -> bool:
-        """Whether an end hung up, or it never began."""
+        """Whether an end closed, or it never began."""
         return bool(self.closes) or self.refused is not None
 
     @property
@@ -237,7 +237,7 @@ class Paths:
             elif seq != way.next and not flags & BARE and way.next >= 0:
                 if seq == way.next - 1 & MASK:
                     way.probes += 1
-                elif (seq - way.next & MASK) < HALF:  # behind lost bytes
+                elif (seq - way.next & MASK) < HALF:  # after lost bytes
                     way.announced, way.announced_time = seq - way.next & MASK, time
             if flags & ACK and ack != other.acked:
                 acknowledged(other, ack, time)

@@ -19,7 +19,7 @@ BEHIND = 1 << 30
 NEAR = 1 << 24
 PATIENCE, LOOK = 1024, 64
 """Packets of a connection waited for a hole that the other side has acknowledged: capture files can be shuffled. After
-so many as the second, time counts as well, where somebody waits for what comes."""
+so many as the second, time counts as well, where a reader waits for what comes."""
 NEVER = 1 << 62
 """More packets than a connection can have."""
 SEGMENTS, BYTES = 4096, 8 << 20
@@ -203,7 +203,7 @@ class Stream:
         return self.due + ((seq - self.due + BEHIND) & MASK) - BEHIND
 
     def _goal(self) -> EarlyBytes | None:
-        """Return what waits behind the first hole; None if nothing does."""
+        """Return what waits after the first hole; None if nothing does."""
         if self._runs:
             return self._runs[0]
         if self._fin is None or self.first is None:
@@ -225,7 +225,7 @@ class Stream:
         elif runs and run.start < runs[-1].end:
             self._insert(run)
             self._settle()
-        else:  # it lies behind all others: nothing becomes due by it
+        else:  # it lies after all others: nothing becomes due by it
             if runs:
                 runs.append(run)
             else:
@@ -275,7 +275,7 @@ class Stream:
             self.deadline = NEVER
 
     def _skip(self, goal: EarlyBytes) -> None:
-        """Give up the hole before `goal`: report a gap, and go on behind it."""
+        """Give up the hole before `goal`: report a gap, and go on after it."""
         length, self.due = goal.start - self.due, goal.start
         self.receiver.gap(length, goal.time, goal.number)
         self._deliver_due()

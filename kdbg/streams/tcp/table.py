@@ -39,7 +39,7 @@ class ConnectionTable:
     """Feed it with `receive` and, at the end, `close`; `settle` where no packets come for a while.
 
     `accept` is called once for a new connection and says who receives what the initiator sends and what the acceptor
-    sends. `segments` and `size` bound what one stream holds back behind a hole, `held` what all of them do.
+    sends. `segments` and `size` bound what one stream holds back after a hole, `held` what all of them do.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class ConnectionTable:
         self._entries.clear()
 
     def _keep(self, entry: TrackedConnection, packet: Packet) -> None:
-        """Let a packet wait behind those that do, or take it, and then what need not wait any more."""
+        """Let a packet wait after those that do, or take it, and then what need not wait any more."""
         connection, stream, other = entry
         if not connection.early:
             connection.early = []

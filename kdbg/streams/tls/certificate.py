@@ -19,7 +19,7 @@ USES = (
 
 
 class Made(NamedTuple):
-    """PEM: of the authority, which clients are to trust, and of a certificate behind its key."""
+    """PEM: of the authority, which clients are to trust, and of a certificate after its key."""
 
     authority: bytes
     certificate: bytes

@@ -31,7 +31,7 @@ class RecordOwner(Protocol):
 
     A `record` that must wait (False) is given again by `Cutter.go_on`. `broken`: a record with a body of `length` bytes
     was not captured whole; `lost`: the last bytes are in no record. `proves` judges a record that may begin `passed`
-    bytes behind the last one.
+    bytes after the last one.
     """
 
     def record(self, record: Record) -> bool: ...

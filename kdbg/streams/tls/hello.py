@@ -83,7 +83,7 @@ class _HelloReader:
         return self._data[self._place - size : self._place]
 
     def vector(self, size: int) -> bytes:
-        """Return the bytes behind a length of `size` bytes."""
+        """Return the bytes after a length of `size` bytes."""
         return self.take(self.number(size))
 
 

@@ -129,7 +129,7 @@ def _aead(suite: Suite, key: bytes) -> AESGCM | AESCCM | ChaCha20Poly1305:
 
 
 class Sealed13:
-    """Records of TLS 1.3 (RFC 8446, 5.2): the kind stands behind the plain bytes, and zeros may follow it."""
+    """Records of TLS 1.3 (RFC 8446, 5.2): the kind follows the plain bytes, and zeros may follow it."""
 
     skip = 0
 

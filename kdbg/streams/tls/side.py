@@ -25,7 +25,7 @@ NEARBY = 8
 SMALLEST = 17
 """Bytes of a record's body that are not plain, at the least: more records than that says cannot be missing."""
 Found: TypeAlias = "tuple[int, Opener, int]"
-"""The place of a key behind the one in use, the key, and a record's number under it."""
+"""The place of a key after the one in use, the key, and a record's number under it."""
 Event: TypeAlias = tuple[bytes | int | None, int, int]
 """Bytes, a gap's length, or None for the end; time; packet."""
 
@@ -194,7 +194,7 @@ class TlsDirection:
         return True
 
     def proves(self, record: Record, passed: int) -> bool:
-        """Return whether a record behind a gap can be opened, and go on with its number; what was missed is a gap."""
+        """Return whether a record after a gap can be opened, and go on with its number; what was missed is a gap."""
         if self.over:
             return False
         if not self._openers:  # a client says hello twice where the server asks it to
@@ -269,7 +269,7 @@ class TlsDirection:
         self._number, self.sealed = number, True
 
     def _search(self, record: Record, most: int) -> Found | None:
-        """Return which key opens a record, its place behind the one in use, and under which number; None for none.
+        """Return which key opens a record, its place after the one in use, and under which number; None for none.
 
         Up to `most` records may be missing before it.
         """

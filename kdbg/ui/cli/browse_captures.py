@@ -216,7 +216,7 @@ def jobs(files: Sequence[str], filters: Filters) -> dict[str, Job]:
 
 
 def show_screen(feed: ExchangeFeed, make: Callable[[], Browser]) -> None:
-    """Show the screen over a feed until somebody ends it; raise `InputError` without a terminal.
+    """Show the screen over a feed until the user ends it; raise `InputError` without a terminal.
 
     Where the standard input is something else, which another process reads, keys come from the terminal.
     """

@@ -346,7 +346,7 @@ def export_rows(folder: str, rows: Sequence[Mapping[str, Any]], target: str) -> 
 
 
 def browse(folder: str, look: Look, *, hide: bool, light: bool) -> None:
-    """Show the screen over a folder of tables until somebody ends it."""
+    """Show the screen over a folder of tables until the user ends it."""
     check_tables(folder)
     feed = ExchangeFeed(TableFiles(folder), jobs(folder, hide=hide))  # before anything has DuckDB's threads
     with closing(Condition()) as condition:

@@ -162,7 +162,7 @@ def error_codes(context: click.Context, typed: str) -> Found:
 
 @completer
 def dimension_names(context: click.Context, typed: str) -> Found:
-    """Return what statistics can be told apart by; behind a comma, what is not there yet."""
+    """Return what statistics can be grouped by; after a comma, what is not there yet."""
     from ...analysis.stats.dimensions import DIMENSIONS
 
     *before, _ = typed.split(",")

@@ -98,7 +98,7 @@ def exchanges(source: str, size: bool, format: str) -> int:
 
 
 def encoded(data: bytes, size: bool, format: str) -> bytes:
-    """Return the bytes in the format that the user wants, behind their size where `size` is set."""
+    """Return the bytes in the format that the user wants, after their size where `size` is set."""
     import base64
 
     if size:

@@ -77,7 +77,7 @@ class ExchangeOutput:
                 pool.close()
 
     def attempts(self) -> Callable[[Sequence[Attempts]], None] | None:
-        """Return what shows connections that were asked for in vain; None where not all is shown, and they are said."""
+        """Return what shows connections that failed to open; None where not all is shown, and they are said."""
         runner, show = self.runner, self.view.attempts
         chosen = runner.filters.asks or runner.given.limit is not None or (self.view.data and not runner.timed)
         return None if chosen or show is None else lambda found: self.writer.write(show(found, self.look))
@@ -114,7 +114,7 @@ class ExchangeOutput:
                 yield render(exchange)
             if self._counts_errors and went_wrong(exchange, shallow=True):
                 runner.counts["wrong"] += 1
-            if not exchange.is_sound(shallow=shallow):  # behind the view, which may have proved it
+            if not exchange.is_sound(shallow=shallow):  # after the view, which may have proved it
                 for finding in exchange.all_findings(shallow=shallow):
                     runner.findings.note(finding)
 

@@ -1,4 +1,4 @@
-"""`kdbg explain`: bytes in, in whatever form somebody has them, what they mean out."""
+"""`kdbg explain`: bytes in, in any form, what they mean out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST = 128 << 20
 """Bytes that are read of a file or a pipe: no message is larger."""
 NUMBER = re.compile(r"\s*([+-]?)([0-9]+)\s*")
 MOST_TEXT = 8 << 20
-"""More is no text that somebody pasted."""
+"""More is no pasted text."""
 
 
 class NumbersToo(click.Command):

@@ -43,7 +43,7 @@ def moment(text: str) -> Moment:
 
 
 def milliseconds(value: str) -> float:
-    """Parse a duration in milliseconds, which may have its unit behind it: 100, 100ms, 250us, 1.5s."""
+    """Parse a duration in milliseconds, which may have its unit after it: 100, 100ms, 250us, 1.5s."""
     text, factor = value.strip(), 1.0
     for unit, longer in UNITS:
         if text.endswith(unit):

@@ -93,7 +93,7 @@ def read_captures(
 ) -> tuple[list[str], bool]:
     """Have captures read one after the other, and say which cannot be; `exchanges` counts those read so far.
 
-    Return the names of those that were read, and whether all were that somebody named.
+    Return the names of those that were read, and whether all were that the user named.
     """
     from ...capture import open_capture
 
@@ -145,7 +145,7 @@ class Progress:
 
     @contextmanager
     def through(self, files: Sequence[str]) -> Iterator[None]:
-        """Make a context in which these files are read; nothing is left on the terminal behind it."""
+        """Make a context in which these files are read; nothing is left on the terminal after it."""
         if not self._watched:
             yield
             return

@@ -81,7 +81,7 @@ class Live:
 
 
 def show(source: Live, look: Look, light: bool, hand: Hand | None = None) -> None:
-    """Show the screen over a stream until somebody ends it; messages are held by `hand`."""
+    """Show the screen over a stream until the user ends it; messages are held by `hand`."""
     feed = ExchangeFeed(source, jobs(), most=KEPT)
     os.close(source.stream)
     if source.marks is not None:

@@ -94,7 +94,7 @@ def joined(pieces: Sequence[str | bytes]) -> bytes:
 
 
 class Writer:
-    """Writes text or bytes to stdout: in bulk into a pipe or file, at once where somebody watches or `live` is set.
+    """Writes text or bytes to stdout: in bulk into a pipe or file, at once on a terminal or where `live` is set.
 
     `before` is called before anything is written, `giving_away` before the terminal is left to another program.
     """
@@ -123,7 +123,7 @@ class Writer:
             self.flush()
 
     def write_all(self, pieces: Sequence[str | bytes]) -> None:
-        """Write pieces; where somebody watches, together."""
+        """Write pieces; on a terminal, together."""
         data = joined(pieces)
         self._parts.append(data)
         self._size += len(data)
@@ -161,7 +161,7 @@ def write_out(pieces: Iterable[str | bytes]) -> None:
 
 
 def is_live(file: str) -> bool:
-    """Return whether somebody may be writing the file while it is read: the standard input, or a pipe."""
+    """Return whether another process may be writing the file while it is read: the standard input, or a pipe."""
     try:
         return file == "-" or stat.S_ISFIFO(os.stat(file).st_mode)  # noqa: PTH116 - pathlib takes 3 ms to import
     except OSError:
@@ -206,7 +206,7 @@ def writing(*, live: bool, pager: bool) -> Iterator[Writer]:
 
 
 class PagedWriter(Writer):
-    """Writes to stdout what is shorter than `lines`, and all else to the pager; what is said on stderr comes behind."""
+    """Writes to stdout what is shorter than `lines`, and all else to the pager; what is said on stderr comes after."""
 
     command: str
     lines: int

@@ -229,7 +229,7 @@ class PlainTalk:
         self.sides = PlainSide(self, tls.client, sent=True), PlainSide(self, 1 - tls.client, sent=False)
 
     def data(self, side: PlainSide, payload: bytes, time: int, number: int) -> None:
-        """Write a packet with these bytes, behind the handshake if they are the first."""
+        """Write a packet with these bytes, after the handshake if they are the first."""
         if not self._open:
             self._open = True
             self._packets(side, SYN, b"", time, number, self.made.opening())

@@ -142,7 +142,7 @@ def take_proxy_options(options: dict[str, Any]) -> ProxyOptions:
 
 
 def on_screen(options: ProxyOptions, look: Look, filters: Filters, *, light: bool) -> int:
-    """Relay, and show what is said on a screen until somebody ends it; return the exit status."""
+    """Relay, and show what is said on a screen until the user ends it; return the exit status."""
     from .relay import end_of, relay_process
 
     need_screen("kdbg proxy --tui")

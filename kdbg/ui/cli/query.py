@@ -104,7 +104,7 @@ def command(
 
 
 def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """Return the sources, and the SQL behind them, "" where questions are asked; raise `UsageError` for neither."""
+    """Return the sources, and the SQL after them, "" where questions are asked; raise `UsageError` for neither."""
     import os
 
     *sources, last = arguments

@@ -154,7 +154,7 @@ class ReplayOutput:
         self.writer.write(self._render(outcome, self._name(step)))
 
     def _name(self, step: ReplayStep) -> str:
-        """Return how an exchange is called: by its number, of several captures behind the name of its own."""
+        """Return how an exchange is called: by its number, of several captures after the name of its own."""
         from pathlib import Path
 
         number = str(step.exchange.number)

@@ -105,7 +105,7 @@ class Runner:
     `logs` and `disk`: logs, and files of a broker's disk, do in place of captures. `merge`: captures of several places
     are read as one; None does so where it is plain that they are. `timed`: exchanges know where their time went.
     `depth` is how far all messages are read. `fails`: what could not be decoded makes the exit status. `at_once`: each
-    connection that was asked for in vain is told by itself, as soon as it is known. `say` prints a line of text.
+    connection that failed to open is told by itself, as soon as it is known. `say` prints a line of text.
     """
 
     filters: Filters
@@ -218,11 +218,11 @@ class Runner:
         met: Watch | None = None, wants: Fits | None = None, hear: Callable[[Exchange], None] | None = None,
         attempts: Callable[[Sequence[Attempts]], None] | None = None, counted: bool = False,
     ) -> Iterator[Drive]:  # fmt: skip
-        """Make a context with what drives a file through an engine; behind it all is counted, and oddities told.
+        """Make a context with what drives a file through an engine; after it all is counted, and oddities told.
 
         `blocks` gives the packets in another way, `through` sees them before the engine does; `wants` is another
         filter. `hear` is called with every exchange, also those that are left out. `attempts` shows connections that
-        were asked for in vain, which are said otherwise. `counted`: the command counts what is odd in wanted exchanges,
+        failed to open, which are said otherwise. `counted`: the command counts what is odd in wanted exchanges,
         or does not; otherwise that is done once it is finished with them.
         """
         capture = file.capture

@@ -27,7 +27,7 @@ from .runner import Runner
 CHUNK = 4096
 """Exchanges of a piece of work."""
 PROMPT = 2
-"""Lines of a terminal that are not the screen's: the command, and the prompt behind it."""
+"""Lines of a terminal that are not the screen's: the command, and the prompt after it."""
 SEVERAL = ("topic", "partition", "group", "error")
 """Dimensions of which an exchange may have several values."""
 Rows: TypeAlias = Sequence[tuple[Key | str, Tally]]

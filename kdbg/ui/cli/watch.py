@@ -209,7 +209,7 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
 
 
 def screen(source: CaptureProcess, known: Owners | None, look: Look, filters: Filters, *, light: bool) -> int:
-    """Show what is captured on a screen until somebody ends it; say what was lost, and written; return the status."""
+    """Show what is captured on a screen until the user ends it; say what was lost, and written; return the status."""
     from ...protocol.findings.amounts import count
     from .inputs import LOST
     from .live_screen import Live, show

@@ -66,7 +66,7 @@ MOST = 1 << 20
 
 @dataclass(frozen=True)
 class ClipboardContext:
-    """What is at hand when somebody copies: `places` are the bytes that are lit; `file` is "" for a live stream."""
+    """What is at hand when the user copies: `places` are the bytes that are lit; `file` is "" for a live stream."""
 
     file: str
     exchange: Exchange

@@ -92,7 +92,7 @@ class CausePane(Pane):
         lines = [*self._lines(max(self.size.width - 1, NARROWEST))]
         if at is not None and at.cause is not None:
             old, new = (_places(some, at.cause.key) for some in (self.lines, lines))
-            if new:  # as many lines behind its first, if it has as many
+            if new:  # as many lines after its first, if it has as many
                 self.cursor = new[min(self.cursor - old[0], len(new) - 1)]
         self.lines = lines
         super().refit()

@@ -24,7 +24,7 @@ from .pane import StyledText
 
 
 class Looked(NamedTuple):
-    """What somebody looks at: its position, its fields, and the exchange, None where there are no messages of it.
+    """What the user looks at: its position, its fields, and the exchange, None where there are no messages of it.
 
     `topics` are the names of topic ids, `file` is where its messages can be had by its number, "" for nowhere.
     """

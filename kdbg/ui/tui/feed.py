@@ -227,7 +227,7 @@ class ExchangeFeed:
             return self._spool.read(*self.index.place(position))
 
     def data(self, parcel: Parcel) -> bytes:
-        """Return what a parcel holds behind numbers and what exchanges share."""
+        """Return what a parcel holds after numbers and what exchanges share."""
         return os.pread(self._file, parcel.data, parcel.start + parcel.numbers + parcel.common)
 
     def ask(self, job: str, *arguments: Any, hear: Hear) -> None:

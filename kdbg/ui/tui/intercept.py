@@ -253,7 +253,7 @@ class Intercepting(Browser):
         if event.pane is self.held:
             self.look_at_held()
         elif event.pane is self.exchanges and self._of_held and self.pane is not self.exchanges:
-            event.prevent_default()  # it follows what comes; somebody looks at what is held
+            event.prevent_default()  # it follows what comes; the user looks at what is held
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show what belongs to the pane that has the keys now."""
@@ -381,7 +381,7 @@ class Intercepting(Browser):
 
 
 def _value(message: HeldMessage, path: str) -> str:
-    """Return what stands at a path of a message's body, as it is written behind the sign; "" where nothing does."""
+    """Return what stands at a path of a message's body, as it is written after the sign; "" where nothing does."""
     found = message.half.message() if message.half is not None else None
     try:
         value = value_at(path, found.body if found is not None else None)

@@ -79,4 +79,4 @@ HOLD_KEYS = (
 """The keys that the screen of the proxy has beside the others."""
 SHORT = {"?": "help", "/": "filter", "e": "next error", "s": "sort", "m": "mark", "w": "write", "v": "view",
          "Tab": "pane", "q": "quit"}  # fmt: skip
-"""The keys in the last line of the screen, and what stands behind them."""
+"""The keys in the last line of the screen, and what follows them."""

@@ -42,7 +42,7 @@ FIELD_COLOURS = 4
 
 
 class Pane(ScrollView, can_focus=True, inherit_bindings=False):
-    """Shows `count` lines, and keeps the line of the `cursor` in sight. `Moved` says that somebody moved it."""
+    """Shows `count` lines, and keeps the line of the `cursor` in sight. `Moved` says that the user moved it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"pane--{name}" for name in STYLES}
     cursor: int = 0
@@ -82,7 +82,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def grew(self) -> None:
-        """Take note that there are more lines behind the others, and draw those that are to be seen."""
+        """Take note that there are more lines after the others, and draw those that are to be seen."""
         before = self.virtual_size.height
         if before and before >= self.scroll_offset.y + self.size.height and self.count >= before:
             self.virtual_size = Size(self.size.width, self.count)
@@ -139,7 +139,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         """Do what Enter does here."""
 
     def on_click(self, event: Click) -> None:
-        """Put the cursor where somebody clicked."""
+        """Put the cursor where the user clicked."""
         line = event.y + self.scroll_offset.y
         if line < self.count:
             self.clicked(line, event.x)

@@ -1,4 +1,4 @@
-"""Where messages wait until somebody looks at them: a file without a name, parcel by parcel as `messages/packed` has
+"""Where messages wait until the user looks at them: a file without a name, parcel by parcel as `messages/packed` has
 them.
 
 One process writes; others read any exchange in it in the same time, however late it came, or go through all in their

@@ -215,7 +215,7 @@ class Opening:
         self._wanted.put(position)
 
     def close(self) -> None:
-        """End the thread, behind what it is at."""
+        """End the thread, after what it is at."""
         self._wanted.put(None)
 
     def _work(self) -> None:

@@ -34,7 +34,7 @@ class View(NamedTuple):
     `make` makes the widget. `refresh` brings it up to date, at each thing in `when`: while it is to be seen, with
     `hidden` at any time. `leave` is called when another takes its place. `panes` are the ids of what in it can have
     the keys; `takes` says whether the first of them does so when it is shown. `foot` is what the foot says of what is
-    under its cursor; `news` what its title says behind its name.
+    under its cursor; `news` what its title says after its name.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Bytes that somebody has, explained for a program: what each piece of them is, how likely, what else it may be."""
+"""Bytes of any kind, explained for a program: what each piece of them is, how likely, what else it may be."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Plain bytes compressed to exactly so many bytes: what a batch was compressed to is what it must be afterwards.
 
 What was taken out of the plain bytes is blank, which makes them shorter. What is missing is filled up with what
-decoders pass over: a file name in a gzip header (RFC 1952), a skippable frame behind a frame of zstd (RFC 8878) or lz4.
+decoders pass over: a file name in a gzip header (RFC 1952), a skippable frame after a frame of zstd (RFC 8878) or lz4.
 Snappy knows no such thing: there, the first bytes become literals whose lengths take more bytes than they need. Where
 a few bytes are missing, fewer than such a frame has, the blanks become another letter, or some of them other letters.
 """
@@ -35,7 +35,7 @@ EACH, SPARE = 1 << 12, 1 << 33
 
 
 class Effort:
-    """How much may be compressed to find what fits: bombs end, and leave what the batches behind them need.
+    """How much may be compressed to find what fits: bombs end, and leave what the batches after them need.
 
     `given_up` counts the batches for which it was not enough.
     """

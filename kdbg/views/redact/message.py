@@ -57,7 +57,7 @@ MAGIC = 16
 LENGTH = 5
 """Bytes of the longest length in front of a text."""
 FEW = 8
-"""Bytes left over behind a message up to which it is taken to be read rightly: some clients send spare ones."""
+"""Bytes left over after a message up to which it is taken to be read rightly: some clients send spare ones."""
 JSON_TOKEN = re.compile(rb'"(?P<text>(?:[^"\\]|\\.)*)"(?P<key>\s*:)?|[{}\[\],\s]+|true|false|null', re.DOTALL)
 JSON_KEYS = frozenset({b"status", b"scope", b"openid-configuration"})
 """Keys of the error that a broker sends for a token (RFC 7628)."""
@@ -70,7 +70,7 @@ STRUCTURE = frozenset({
     "base_timestamp", "max_timestamp", "producer_id", "producer_epoch", "base_sequence", "records_count", "offset",
     "message_size", "timestamp",
 })  # fmt: skip
-"""The fields of a batch or message that stay where the records behind them cannot be read."""
+"""The fields of a batch or message that stay where the records after them cannot be read."""
 CORRELATION_ID = 4
 SIZE_FIELDS = {"batch_length": ("base_offset", crc32c), "message_size": ("offset", crc32)}
 """The field that says how long an entry is; the first field of such an entry, and what its checksum is made by."""
@@ -82,7 +82,7 @@ class Holds(Enum):
     """What a field holds, and so what becomes of it."""
 
     NAME = auto()
-    """A name: of a topic, a group, a member, a user, a client, a host. It gets a pseudonym, if names are told apart."""
+    """A name: of a topic, a group, a member, a user, a client, a host. It gets a pseudonym with `--names`."""
     VALUE = auto()
     """Somebody's data, a secret, a sentence: blank, of the same length."""
     WORD = auto()
@@ -211,7 +211,7 @@ def _kept(span: Span, inspection: Inspection) -> int:
 
 
 def _is_inside(span: Span, inspection: Inspection) -> bool:
-    """Return whether bytes that no field claims stand in a batch that was cut off, behind what is whole of it."""
+    """Return whether bytes that no field claims stand in a batch that was cut off, after what is whole of it."""
     records, _, number = span.path.rpartition("[")
     if not number[:-1].isdigit():
         return False

@@ -88,12 +88,12 @@ class Layers:
         self.kept[start:end] = self.data[start:end]
 
     def _keep_numbers(self, start: int, end: int) -> None:
-        """Keep bytes in which a number may stand that somebody chose, if they are no text."""
+        """Keep bytes in which a number may stand that a user chose, if they are no text."""
         if TEXT.search(self.data, start, end) is None:
             self._keep(start, end)
 
     def _radio(self, start: int) -> None:
-        """Read a header of IEEE 802.11, of a data frame, behind what the radio says."""
+        """Read a header of IEEE 802.11, of a data frame, after what the radio says."""
         if start + 32 > len(self.data):
             return
         control, flags = self.data[start], self.data[start + 1]
@@ -131,7 +131,7 @@ class Layers:
         self._follow(self.data[start + 12 : start + 14], start + 14)
 
     def _labels(self, start: int) -> None:
-        """Read MPLS labels (RFC 3032), behind which IP or Ethernet is found by its first bits."""
+        """Read MPLS labels (RFC 3032), after which IP or Ethernet is found by its first bits."""
         while start + 4 <= len(self.data):
             self._keep(start, start + 4)
             start += 4
@@ -221,7 +221,7 @@ class Layers:
         self._options(start + 20, self.body, _keep_number)
 
     def _options(self, start: int, end: int, keeps: Callable[[bytes], int]) -> None:
-        """Keep kinds and lengths of options, and as many bytes of one's data as may stay; behind their end none."""
+        """Keep kinds and lengths of options, and as many bytes of one's data as may stay; after their end none."""
         data = self.data
         for place, size in options_in(data, start, end):
             self._keep(place, place + (keeps(data[place : place + size]) if size > 1 else size))

@@ -22,7 +22,7 @@ from .substitutes import FEWEST, SHORT, WINDOW, Replaced, ReplacedValues, addres
 BLANK, SPACE = b"xxxx", b"\0\0\0\0"
 """A blank of a value, of which the rest is fewer bytes; what it becomes to be searched."""
 LENGTH = re.compile(rb"[\x04-\x0a](?=([!-~]{4,5}))")
-"""A length, of any kind, and what may be a short text behind it."""
+"""A length, of any kind, and what may be a short text after it."""
 HEX = re.compile(rb"[0-9a-fA-F]+")
 BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{8,}")
 BATCH = re.compile(rb"(?s)\0(?=\0......(\0...|\x01...)....\x02....\0(.))")

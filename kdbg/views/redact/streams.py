@@ -5,7 +5,7 @@ the packets of the same capture and finds each message; `Places` then says what 
 The bytes themselves lie in a file that the caller gives: memory holds some numbers per message.
 
 Of frames that are no messages as much of their beginnings stays as says where the next frame is due: where a frame is
-broken, it depends on its length, its API and its ids how many of the bytes behind it are passed over, and whether the
+broken, it depends on its length, its API and its ids how many of the bytes after it are passed over, and whether the
 frames beside it prove themselves. These are numbers, and stay where they are small ones: never more than three bytes
 in a row that could be text.
 """
@@ -36,7 +36,7 @@ SMALL = frozenset({0x00, 0xFF})
 Direction: TypeAlias = tuple[int, bool]
 """A connection, named by its first packet, and whether its initiator sent the bytes."""
 UNREAD = b"\xff"
-"""What stands between messages: a size of -1 is none, for kdbg and for Wireshark, which go on behind it."""
+"""What stands between messages: a size of -1 is none, for kdbg and for Wireshark, which go on after it."""
 
 
 class Front(NamedTuple):
@@ -63,7 +63,7 @@ class Fronts:
         self._seen: int | None = None
 
     def message(self, start: int, end: int, missing: int) -> None:
-        """Take note of a message with its size, of which so many bytes behind its end are missing."""
+        """Take note of a message with its size, of which so many bytes after its end are missing."""
         insort(self._messages, (start, end, missing))
 
     def feed(self, start: int, data: bytes | bytearray) -> Iterator[Front]:
@@ -94,9 +94,9 @@ class Fronts:
         yield Front(due, self._written(front))
 
     def _stop(self, end: int) -> int | None:
-        """Pass over messages where a frame is due; return where the next begins behind that, None where none is due.
+        """Pass over messages where a frame is due; return where the next begins after that, None where none is due.
 
-        `end` is that of the bytes at hand, behind which nothing is known. If none is due, one is behind a message.
+        `end` is that of the bytes at hand, after which nothing is known. If none is due, one is after a message.
         """
         while self._messages and self._messages[0][0] < end:
             first, last, missing = self._messages[0]
@@ -178,7 +178,7 @@ class Places:
             self._texts.append(data)
 
     def add(self, start: int, message: MessagePlace) -> None:
-        """Note that a message begins at this position, behind its size."""
+        """Note that a message begins at this position, after its size."""
         self._starts.append(start)
         self._ends.append(start + message.length)
         self._kept.append(message.kept + message.length)
@@ -246,7 +246,7 @@ class RedactDirection(Receiver):
         self._data, self._start = bytearray(), 0
         self._due: int | None = None
         self._cursor = 0
-        """Position behind the last message that was found."""
+        """Position after the last message that was found."""
 
     def data(self, payload: bytes, time: int, number: int) -> None:
         start = self._position()

@@ -27,7 +27,7 @@ LIMIT = 1 << 17
 PART = 128
 """Bytes of the beginning and of the end of a value whose words are searched for."""
 FEWEST, SHORT = 6, 4
-"""Bytes of a text that is found wherever it stands alone, and of one that is found behind its length."""
+"""Bytes of a text that is found wherever it stands alone, and of one that is found after its length."""
 TELLING = 3
 """Bytes of a packed address that are not zero, so that it is found byte by byte; two do in an IPv4 address."""
 STRUCTURE = frozenset({b"snappy", b"status", b"scope", b"openid", b"configuration", b"openid-configuration"})
@@ -125,7 +125,7 @@ class Sample:
 class ReplacedValues:
     """Takes what is replaced, and what is kept; `settle` then leaves what to search for.
 
-    `texts` are words and pieces of them in small letters; `short` texts that are searched for behind their length;
+    `texts` are words and pieces of them in small letters; `short` texts that are searched for after their length;
     `packed` addresses; `windows` eight bytes of secrets as numbers. `kept` are words that stay somewhere.
     """
 

@@ -62,5 +62,5 @@ def paragraph(text: str, width: int, *, hanging: str = "", least: int = NARROWES
 
 
 def beside(text: str, look: Look, indent: str, *, hanging: str = "") -> list[str]:
-    """Return the lines of a text that stands behind an indent; one where the look wants long lines."""
+    """Return the lines of a text that follows an indent; one where the look wants long lines."""
     return [text] if look.long_lines else paragraph(text, look.width - len(indent), hanging=hanging)

@@ -31,7 +31,7 @@ class CaseView:
         self.clock = Clock(local=look.local)
 
     def lines(self, cases: Sequence[Case]) -> Iterator[str]:
-        """Yield the lines of all cases: causes one by one, after-effects and notes in a line each behind them."""
+        """Yield the lines of all cases: causes one by one, after-effects and notes in a line each after them."""
         loud = [case for case in cases if case.severity is not Severity.NOTE]
         if not loud:
             yield self.look.paint("good", "no root cause found") + "\n"

@@ -31,7 +31,7 @@ _latencies: Memo[bytes] = Memo(lambda between: b"" if between is None else f" ·
 
 @lru_cache(1 << 12)
 def _moment(second: int, local: bool) -> tuple[bytes, bytes]:
-    """Return seconds since 1970 as date and time of day, and the name of the zone behind a space."""
+    """Return seconds since 1970 as date and time of day, and the name of the zone after a space."""
     clock = Clock(local=local)
     return f"{clock.at(second):%Y-%m-%d %H:%M:%S}".encode(), f" {clock.zone(second)}".encode()
 

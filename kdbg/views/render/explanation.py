@@ -1,4 +1,4 @@
-"""Bytes that somebody gave, explained: what is in each piece of them, by its likeliest guess, as hexdump, tree or JSON.
+"""Given bytes, explained: what is in each piece of them, by its likeliest guess, as hexdump, tree or JSON.
 
 Each function takes a piece and gives text (or a line of JSON), and whether all of it could be explained. The mistake in
 a message has lines of its own: what it is, where, and the bytes as they should be.

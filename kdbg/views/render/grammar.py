@@ -1,7 +1,7 @@
 """Grammars as a person reads them: the guide's BNF, and under it what BNF has no words for.
 
 A sheet is one grammar with its title and what its fields do not say: of a message at a version, of headers, record sets
-or the frame around them all. The legend stands in comments behind a blank line, so that the whole can be parsed as BNF;
+or the frame around them all. The legend stands in comments after a blank line, so that the whole can be parsed as BNF;
 none of them has a `=>`.
 """
 
@@ -93,7 +93,7 @@ def special_sheets(name: str) -> list[Sheet] | None:
 
 
 def frame_sheets() -> list[Sheet]:
-    """Return the grammars of what goes over a connection: sizes, each with a message behind it."""
+    """Return the grammars of what goes over a connection: sizes, each with a message after it."""
     notes = (
         "Frames follow one another without separators. A client may send the next request before it has received the "
         "previous response; a broker responds to the requests of a connection in their order.",

@@ -84,7 +84,7 @@ class Json(BlockSource):
         self.errors: list[str] = []
 
     def message(self, header: Node, body: WireStruct) -> JsonWriter:
-        """Return the writer of bodies behind such headers."""
+        """Return the writer of bodies after such headers."""
         begin(self, header, body)
         self.line(1, "add = out.append")
         self.line(1, "failed = False")

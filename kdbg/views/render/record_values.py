@@ -16,7 +16,7 @@ from .values import cells, cut, escape, octets, quote
 
 
 def annotated(value: Value, most: int) -> str:
-    """Return a value for a line, and behind it how it was read, or why not otherwise."""
+    """Return a value for a line, and after it how it was read, or why not otherwise."""
     told = escape(value.problem or value.about)
     return f"{quoted(value, most)}  {told}" if told else quoted(value, most)
 

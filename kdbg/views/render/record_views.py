@@ -2,7 +2,7 @@
 
 Into a pipe lines are whole. On a terminal no line is wider than that: dates stand on lines of their own, an arrow says
 who sent to whom, and keys and values are cut; marks and errors never are. Lines by a format, such as
-`%T %t/%p@%o %k %s %h\\n`, have each letter's part of the record; where somebody watches, what was captured is escaped.
+`%T %t/%p@%o %k %s %h\\n`, have each letter's part of the record; on a terminal, what was captured is escaped.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class Template:
         return self.plain(plain_text(value_column(record, part, self.read)))
 
     def plain(self, said: str | None) -> str:
-        """Return captured text as it stands, or safe and short where somebody watches."""
+        """Return captured text as it stands, or safe and short on a terminal."""
         if not self.watched or said is None:
             return said or ""
         shown = escaped(said)
@@ -281,7 +281,7 @@ class RecordsView(NamedTuple):
 def record_view(format: str, look: Look, read: ReadBytes, *, watched: bool, raw: bool = False) -> RecordsView:
     """Return the view of a name, or by a format; raise `InputError` where it is neither.
 
-    `watched` says that somebody looks at the output as it comes: what was captured must not reach the screen unescaped.
+    `watched` says that the output goes to a terminal: what was captured must not reach the screen unescaped.
     `raw`: CSV keeps what a spreadsheet takes for a formula.
     """
     if format == "lines":

@@ -1,6 +1,6 @@
 """Files of a broker's disk, piece by piece: as trees, hexdumps, JSON Lines, and a log's batches one on a line.
 
-A batch's line has 80 columns: where, offsets, newest time, format, codec, records, size; behind these, as far as there
+A batch's line has 80 columns: where, offsets, newest time, format, codec, records, size; after these, as far as there
 is room, what is wrong or special about it, `p` and its producer (id/epoch/first sequence number), `e` and the epoch of
 the leader that took it.
 """
@@ -76,7 +76,7 @@ class Trees(FileView):
         return tree.take()
 
     def line(self, piece: SegmentPiece, message: Message) -> str:
-        """Return the fields on one line, behind the facts that follow from the file's name."""
+        """Return the fields on one line, after the facts that follow from the file's name."""
         facts = self.file.kind.facts(message, self.file.place.base_offset)
         words = [f"{self.look.paint('name', name)} {value}" for name, value in facts.items()]
         words += [

@@ -52,7 +52,7 @@ class Look:
     """`colors` is the name of rich's colour system, "" for none.
 
     `full` shows long arrays and values whole, and lines of a summary; `long_lines` tables too, that else fit the width.
-    `meanings` shows behind each field of a tree, and below a hexdump, what the fields mean. `local` is for times of
+    `meanings` shows after each field of a tree, and below a hexdump, what the fields mean. `local` is for times of
     messages: local time in place of UTC; what stands in fields is in UTC all the same.
     `compact` folds in trees what says nothing beyond its default, `depth` is how many levels of them are drawn, and
     `only_errors` leaves of them what failed. `read` reads keys and values of records, which else are text or bytes.

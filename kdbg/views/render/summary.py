@@ -110,7 +110,7 @@ class Columns(NamedTuple):
     api: int
 
     def text(self, client: str, broker: str, client_id: str, api: str) -> str:
-        """Return the columns, each with the space behind it; ends of connections are cut in front, for the port."""
+        """Return the columns, each with the space after it; ends of connections are cut in front, for the port."""
         ends = [
             f"{text if len(text) <= room else '…' + text[len(text) + 1 - room:]:<{room}} "
             for text, room in ((client, self.client), (broker, self.broker)) if room
@@ -149,7 +149,7 @@ class SummaryKind(NamedTuple):
 
 
 class SummaryLine(NamedTuple):
-    """What stands behind the columns, as it is painted where there is room, how wide, and what it was made of."""
+    """What follows the columns, as it is painted where there is room, how wide, and what it was made of."""
 
     painted: str
     width: int

@@ -146,7 +146,7 @@ class BlockSource(CodeGenerator):
         return ""
 
     def either(self, condition: str, depth: int, one: Inside, other: Inside | None = None) -> None:
-        """Write a choice, and the block at hand at the beginning of both ways; behind it a new block begins."""
+        """Write a choice, and the block at hand at the beginning of both ways; after it a new block begins."""
         self.flush(depth)
         held = self.held
         for line, write in ((f"if {condition}:", one), ("else:", other)):

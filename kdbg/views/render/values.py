@@ -254,7 +254,7 @@ class Clock:
         self._day = ""
         self._seconds: Memo[str] = Memo(self._second)
         self.times = Memo(lambda millisecond: f"{self._seconds[millisecond // 1000]}.{millisecond % 1000:03d}")
-        """Milliseconds since 1970 -> the time of day; behind month and day where these are others than the first."""
+        """Milliseconds since 1970 -> the time of day; after month and day where these are others than the first."""
 
     def at(self, second: int) -> datetime:
         """Return seconds since 1970 as date and time."""

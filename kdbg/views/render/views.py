@@ -59,8 +59,8 @@ class View:
     pieces of a file of a broker's disk, given the file and its name, with `piece_header` above. `message` renders one
     message; None where only an exchange can be shown. `explained` renders a piece of pasted bytes and says whether all
     of it could be explained. `shallow`: it needs no records and no payloads.
-    `data`: it is for programs, and nothing but its lines is printed. `attempts` tells of connections that were asked
-    for in vain, below the last exchange of a capture; None where each line is an exchange.
+    `data`: it is for programs, and nothing but its lines is printed. `attempts` renders connection attempts
+    that failed, below the last exchange of a capture; None where each line is an exchange.
     """
 
     about: str
@@ -124,7 +124,7 @@ VIEWS: dict[str, View] = {
         attempts=defer("jsonlines", "attempts_json"),
     ),
 }
-"""The views by their names; whoever adds one at run time adds it here."""
+"""The views by their names; one that is added at run time is added here."""
 
 
 def view(name: str) -> View:

@@ -18,7 +18,7 @@ from ...protocol.wire.records import RecordsNode
 from .style import Look
 
 INSIDE: Final = re.compile(r"\.(?:key|value|headers\[\d+\])(?:\.|$)")
-"""The path of a key, a value or a header, or of what was read in it, behind that of an entry."""
+"""The path of a key, a value or a header, or of what was read in it, after that of an entry."""
 
 
 def shown_body(message: Message, look: Look) -> Any:

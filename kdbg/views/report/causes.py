@@ -3,7 +3,7 @@
     packets, exchanges ─ ledgers ─┬─ diagnose ─ Cause: the head of the page
                                   └─ stories ── Lane: a line of time for each group, client … of a cause
 
-Ledgers are forgotten behind each capture; what is kept of it is bounded.
+Ledgers are forgotten after each capture; what is kept of it is bounded.
 """
 
 from __future__ import annotations

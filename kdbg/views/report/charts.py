@@ -18,7 +18,7 @@ from .facts import OTHERS, Bins, Heat, Series
 from .queries import Bars, Heated, Moved
 
 PALETTE = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
-"""Paul Tol's bright scheme: told apart by colour-blind readers, visible on white and on black."""
+"""Paul Tol's bright scheme: distinguished by colour-blind readers, visible on white and on black."""
 GREY = "#8E959D"
 MOST_GROUPS = 12
 NAME = 48

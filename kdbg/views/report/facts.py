@@ -206,7 +206,7 @@ def rebalances(ask: Ask) -> Listing:
     """(group, generation, begins, ends, members, a reason that a member gave), in the order of time.
 
     A rebalance is a generation: from the first JoinGroup that leads to it until the last SyncGroup of it is answered;
-    in the newer protocols, the members that joined at an epoch. Captures and coordinators are told apart: there may
+    in the newer protocols, the members that joined at an epoch. Captures and coordinators are distinguished: there may
     be several groups of a name.
     """
     found = listing(
@@ -252,7 +252,7 @@ class Lag(NamedTuple):
 def lag(ask: Ask, bins: Bins) -> Lag:
     """How far behind the groups are: the end of the log, as far as it is known, less what was committed last.
 
-    The end of a log is a high watermark fetched, the offset behind what was produced, or the answer of ListOffsets for
+    The end of a log is a high watermark fetched, the offset after what was produced, or the answer of ListOffsets for
     the latest; between two sightings it is taken to stand still.
     """
     series = Series(bins)

@@ -64,7 +64,7 @@ AGGREGATES = ("SUM(", "MIN(", "MAX(")
 
 
 def _named(who: Sequence[Any]) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Return client, API, broker and topics, of which one stands behind TOPIC; SQLite has lists as JSON."""
+    """Return client, API, broker and topics, of which one follows TOPIC; SQLite has lists as JSON."""
     client, api, broker, topics = who
     if isinstance(topics, str):
         topics = [topics.removeprefix(TOPIC)] if topics.startswith(TOPIC) else json.loads(topics)

@@ -1,4 +1,4 @@
-"""Values as the tables have them, and rows on their way there: cells one behind the other, of several rows.
+"""Values as the tables have them, and rows on their way there: cells one after the other, of several rows.
 
 A cell is a value, or a `Shared`: the values of several columns, which many rows have in common. To make those once, to
 hand them on as one and to look at them once when rows become columns is a third of what rows cost.

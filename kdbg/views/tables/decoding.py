@@ -1,4 +1,4 @@
-"""Captures decoded into rows, for whoever keeps them, and what is known of each connection.
+"""Captures decoded into rows, and what is known of each connection.
 
 `Decoding` takes captures each in one go by one engine, so that all numbers are known.
 """

@@ -189,7 +189,7 @@ transaction: Story = Story("transaction", transactional_ids, of_transactional_id
 
 
 def topics(book: Ledgers) -> Iterator[Subject]:
-    """Yield all topics that somebody wrote to, read from or asked for, or that were not found."""
+    """Yield all topics that a client wrote to, read from or requested, or that were not found."""
     names = {name for _, name, _ in book.written} | {name for _, name, _ in book.fetched}
     names |= {name for name, topic in book.clusters.topics.items() if topic.asked or topic.errors}
     counts: dict[str, list[set[str]]] = {name: [set(), set()] for name in names}

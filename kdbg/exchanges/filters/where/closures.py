@@ -1,4 +1,4 @@
-"""What an expression may cost: it may have been written by somebody else, and is asked of every exchange.
+"""What an expression may cost: it may have been written by another person, and is asked of every exchange.
 
 Regular expressions need no bound of their own: the library's take time in proportion to the text, whatever they are.
 """

@@ -297,7 +297,7 @@ TERMS: Mapping[str, Term] = {
 """The names, each with what it is."""
 HALVES = ("request", "response")
 TIMED = frozenset({"split", "tcp"})
-"""Names of what is worked out only where somebody asks for it."""
+"""Names of what is worked out only where it is asked for."""
 
 
 def null_test(node: Node) -> str | None:

@@ -23,7 +23,7 @@ FRAME = (
 def record(
     name: str, *fields: Any, versions: range = range(1), releases: tuple[Release, ...] = (), classic: bool = False
 ) -> Payload:
-    """Declare a record of this log: a payload behind the frame.
+    """Declare a record of this log: a payload after the frame.
 
     `releases` are those with another form of it; with `classic` the preview's form differs too: it is not flexible.
     """

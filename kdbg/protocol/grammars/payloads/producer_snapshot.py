@@ -1,6 +1,6 @@
 """The snapshot of producers of a log (the .snapshot files): their last batches, to detect duplicates (KIP-98).
 
-The checksum is the CRC-32C of all bytes behind it.
+The checksum is the CRC-32C of all bytes after it.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""The tokens of SASL mechanisms: what SaslAuthenticate and the bare frames behind SaslHandshake v0 carry.
+"""The tokens of SASL mechanisms: what SaslAuthenticate and the bare frames after SaslHandshake v0 carry.
 
 PLAIN (RFC 4616); SCRAM (RFC 5802, RFC 7677), with delegation tokens as users (KIP-48); OAUTHBEARER (RFC 7628), with
 extensions (KIP-342); GSSAPI (RFC 4752): Kerberos (RFC 4121), perhaps by SPNEGO (RFC 4178), until a context stands, then
@@ -6,7 +6,7 @@ wrapped messages, with which the ends agree on a security layer. Kafka never use
 
 Which mechanism it is, SaslHandshake said; where that was not seen, the tokens are told by how they begin.
 
-Hidden are passwords, tokens, what proves that somebody knows a password, and the salt: without it, nobody who has a
+Hidden are passwords, tokens, what proves knowledge of a password, and the salt: without it, nobody who has a
 proof from elsewhere can try passwords against it. Nonces are shown: they serve once, and tell two logins apart.
 """
 
@@ -125,7 +125,7 @@ security_layer: Final = _token("KerberosSecurityLayer",
         * "layers the broker offers or the client chooses; Kafka uses none",
     "data" / SecretRemainder * "largest message, authorization id and checksum",
 )
-"""RFC 4752: what the server offers, what the client takes; behind it a size and an authorization id, and a checksum."""
+"""RFC 4752: what the server offers, what the client takes; after it a size and an authorization id, and a checksum."""
 
 
 @dataclass(frozen=True)

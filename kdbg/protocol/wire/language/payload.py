@@ -109,7 +109,7 @@ class Payload:
         return self.layout.structure(self._at(version, release))
 
     def framed(self, version: int, release: Release = NEWEST) -> WireStruct:
-        """Return the frame and the layout behind it: the grammar of all the bytes of a version in that release."""
+        """Return the frame and the layout after it: the grammar of all the bytes of a version in that release."""
         return Struct(*self.frame, *self.layout.declared).structure(self._at(version, release))
 
     def _at(self, version: int, release: Release) -> At:

@@ -9,7 +9,7 @@
     )
 
 Version words stand in front of the type and say nothing where a field has always been there. What a field means stands
-behind it, in construct's own way; where it does not, the type may say it (`TopicName`). In flexible versions
+after it, in construct's own way; where it does not, the type may say it (`TopicName`). In flexible versions
 (KIP-482) strings, bytes and arrays become compact and every structure ends with tagged fields, by themselves; in
 versions with optional fields (the draft of KIP-482) every structure begins with those.
 A declaration holds no bytes and reads none: `specialise` turns it into nodes (wire/nodes).
@@ -192,7 +192,7 @@ def _refuse_duplicates(fields: Sequence[tuple[str, FieldRules, AnyConstruct]]) -
 
 
 class Unread(Struct):
-    """A body that nobody has a grammar for: its bytes as they are, with no tagged fields behind them."""
+    """A body that nobody has a grammar for: its bytes as they are, with no tagged fields after them."""
 
     def __init__(self, *, secret: bool = False) -> None:
         super().__init__()
@@ -263,7 +263,7 @@ class FieldRules(NamedTuple):
 
 
 class Word(AnySubconstruct):
-    """A word in front of a type: it changes the field's rules, never the bytes of the type behind it."""
+    """A word in front of a type: it changes the field's rules, never the bytes of the type after it."""
 
     def __init__(self, subcon: AnyConstruct, **rules: Any) -> None:
         super().__init__(subcon)
@@ -271,7 +271,7 @@ class Word(AnySubconstruct):
 
 
 def rules_of(declared: Renamed) -> tuple[FieldRules, AnyConstruct]:
-    """Return the rules that the words in front of a field's type give, the text behind it included, and the type."""
+    """Return the rules that the words in front of a field's type give, the text after it included, and the type."""
     said, about = dict[str, Any](), ""
     subcon: AnyConstruct = declared
     while isinstance(subcon, (Renamed, Word)):
@@ -336,7 +336,7 @@ def Default(of: AnyConstruct, value: Any) -> Word:
 
 
 def Tag(number: int, of: AnyConstruct) -> Word:
-    """Declare a tagged field (KIP-482): it stands behind the plain ones, and only when it was set."""
+    """Declare a tagged field (KIP-482): it follows the plain ones, and only when it was set."""
     return Word(of, tag=number)
 
 

@@ -47,7 +47,7 @@ class Mark(Node):
 
 
 class Marked(Sized):
-    """Text behind a mark, up to `stop` (one letter, or "" for the end).
+    """Text after a mark, up to `stop` (one letter, or "" for the end).
 
     `absent` is what stands in place of both where the text is missing, which makes it null; None: it never is.
     `when`: as for `Secret`.
@@ -97,7 +97,7 @@ LONGEST = 4
 
 
 class DerLength(Node):
-    """A length in one byte, or, from 128 on, in as few as it needs behind a byte that counts them."""
+    """A length in one byte, or, from 128 on, in as few as it needs after a byte that counts them."""
 
     bnf = "DER_LENGTH"
 

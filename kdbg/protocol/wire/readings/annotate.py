@@ -83,7 +83,7 @@ class Walker(Claims):
         self.span(path, start, node.bnf, value, node)
 
     def streamed(self, read: Callable[[Stream], Read]) -> Read:
-        """Return what a node's own reading finds here, and go behind it."""
+        """Return what a node's own reading finds here, and go past it."""
         stream = io.BytesIO(self.data)
         stream.seek(self.pos)
         value = read(stream)
@@ -221,7 +221,7 @@ class Walker(Claims):
             self.tag(node, path, value, tag, size)
 
     def entries(self, node: WireStruct, here: str) -> Iterator[tuple[int, int, int]]:
-        """Yield (tag, start, size in bytes) of each tagged field behind a structure; the caller reads the values."""
+        """Yield (tag, start, size in bytes) of each tagged field after a structure; the caller reads the values."""
         start = self.pos
         count = self.varint(UVARINT, here)
         self.span(here, start, "TAGGED_FIELDS", count, node, "size")

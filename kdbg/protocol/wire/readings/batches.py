@@ -3,7 +3,7 @@
 `Batches` is the walk over the inside of a record set. A reading says what becomes of a batch and of a record: it
 overrides `head`, `record` and what stands around them. What is no sound batch (other magic, a wrong checksum or length,
 a control batch, append time) is unreadable here, as the plain reading knows it (see ../records/sets.py); a reading that
-`notes` what is odd goes on behind a wrong checksum, as far as the records are sound.
+`notes` what is odd goes on after a wrong checksum, as far as the records are sound.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Batches(CodeGenerator):
         """Write what becomes of a record that was read."""
 
     def foot(self, depth: int) -> None:
-        """Write what stands behind the records of a batch."""
+        """Write what follows the records of a batch."""
 
     def partial(self, depth: int) -> None:
         """Write what becomes of the bytes from `pos` to `end`, which are cut off."""

@@ -1,6 +1,6 @@
 """The one walk over a layout that writes source: what all generated readings are made by.
 
-A generated reading is a flat Python function over a buffer: neighbouring fields of fixed width, and the length behind
+A generated reading is a flat Python function over a buffer: neighbouring fields of fixed width, and the length after
 them, become one `unpack_from`; structures are written out in place, without a call. It explains nothing: whatever is
 odd (bytes that are missing, a null where none may be, bad UTF-8, an unknown tag, a checksum) raises one of
 `UNREADABLE`, and then annotate.py reads the same bytes and says what and where. Slices never raise, so whoever runs
@@ -184,7 +184,7 @@ class CodeGenerator(SourceWriter):
         return ""
 
     def prefixed(self, node: LengthPrefixed, depth: int) -> str:
-        """Write what reads a value behind its length."""
+        """Write what reads a value after its length."""
         end = self.begin_prefixed(node, depth)
         self.read(node.item, depth)
         self.flush(depth)
@@ -255,7 +255,7 @@ class CodeGenerator(SourceWriter):
         return value
 
     def varint(self, node: Varint, depth: int) -> str:
-        """Write what reads a varint behind a flushed run; return the variable with its raw value, zigzag or not."""
+        """Write what reads a varint after a flushed run; return the variable with its raw value, zigzag or not."""
         value = self.fresh()
         self.line(depth, f"{value} = data[pos]")
         self.line(depth, "pos += 1")

@@ -54,7 +54,7 @@ def items_reader(node: Node) -> Callable[[bytes, int, int], tuple[list[Any], int
 
 @cache
 def message_reader(header: Node, body: Node, *, shallow: bool = False, raw: bool = False) -> Reader:
-    """Return the compiled reader of a header and the body behind it; its value is the pair of both."""
+    """Return the compiled reader of a header and the body after it; its value is the pair of both."""
     walk = Values(shallow, raw=raw)
     begin(walk, header, body)
     pair = f"({walk.read(header, 1)}, {walk.read(body, 1)})"
@@ -166,7 +166,7 @@ class Values(CodeGenerator):
     def numbers(self, item: WireStruct, items: str, count: str, depth: int) -> str:
         """Write what reads structures of nothing but numbers, all of them at once.
 
-        Tagged fields are mostly none, which zeros behind the numbers say; if one is not, items are read one by one.
+        Tagged fields are mostly none, which zeros after the numbers say; if one is not, items are read one by one.
         """
         size = sum(field.node.size for field in item.fields)  # type: ignore[attr-defined]
         end, raw = self.fresh("e"), self.fresh("raw")

@@ -18,7 +18,7 @@ Change = Callable[[str, int], tuple[str, int]]
 """Returns the host and port that are to stand in place of these."""
 EndpointsReader = Callable[[bytes], list[str]]
 """Returns the hosts of all endpoints in a message; raises one of `UNREADABLE` where one cannot be read. Some brokers
-write bytes behind their messages: those do no harm."""
+write bytes after their messages: those do no harm."""
 
 
 def is_host(node: Node) -> bool:
@@ -55,7 +55,7 @@ def _hosts(node: Node, value: Any) -> Iterator[str]:
 def with_endpoints(header: Node, body: WireStruct, data: bytes, change: Change) -> bytes:
     """Return a message with each endpoint changed; raise one of `UNREADABLE` where it cannot be read.
 
-    All else is as it was, down to tagged fields that nobody knows and bytes behind the message.
+    All else is as it was, down to tagged fields that nobody knows and bytes after the message.
     """
     (head, value), end = message_reader(header, body, raw=True)(data, 0)
     _change(body, value, change)

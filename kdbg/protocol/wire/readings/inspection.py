@@ -99,14 +99,14 @@ class Claims:
             self.spans.append(Span(path, start, self.pos, type, value, node, role, self.buffer, secret))
 
     def unclaimed(self, path: str, start: int, end: int) -> None:
-        """Note that no field claims the bytes from `start` to `end`, and go behind them."""
+        """Note that no field claims the bytes from `start` to `end`, and go past them."""
         self.pos = end
         self.span(path, start, "BYTES", self.data[start:end], role="raw")
         if self.buffer == 0:
             self.result.unexplained += end - start
 
     def skip(self, end: int) -> None:
-        """Go behind a part that was read at once."""
+        """Go past a part that was read at once."""
         self.pos = end
         self.ends.append(end)
 

@@ -31,7 +31,7 @@ def end_of(node: Node, data: bytes, start: int) -> int:
 
 
 def _end(node: Node, data: bytes, pos: int) -> int:
-    """Return what `end_of` does; the end may be behind that of the data."""
+    """Return what `end_of` does; the end may be past that of the data."""
     if isinstance(node, Fixed):
         return pos + node.size
     if isinstance(node, WireStruct):

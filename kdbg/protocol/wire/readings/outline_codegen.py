@@ -138,7 +138,7 @@ class Facts(CodeGenerator):
     def fact(self, node: Node, own: Around, place: str | None, depth: int, name: str = "") -> str:
         """Write what reads a leaf that says something, the field of this name; return the variable with its value.
 
-        `place` is set behind structures that were read already.
+        `place` is set after structures that were read already.
         """
         kind = node.kind if node.kind == "group" else KINDS[node.kind]
         if place is not None and kind != "error":
@@ -150,7 +150,7 @@ class Facts(CodeGenerator):
             self.line(depth, f"if {value} is not None: groups.append({value})")
         elif kind == "error":
             self.flush(depth)
-            add = f"insert({place}_errors, {value})" if place else f"append({value})"  # those inside come behind it
+            add = f"insert({place}_errors, {value})" if place else f"append({value})"  # those inside come after it
             self.line(depth, f"if {value}: errors.{add}")
         elif kind == "topic" and before is not None:
             self.flush(depth)

@@ -23,7 +23,7 @@ class Unreadable(IndexError):
 
 
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:
-    """Read an unsigned varint at `pos`; return it and the position behind it.
+    """Read an unsigned varint at `pos`; return it and the position after it.
 
     Raise `Unreadable` if it takes more than ten bytes or more than it needs, `IndexError` if the data ends in it.
     """
@@ -43,7 +43,7 @@ def uvarint(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def tags(data: bytes, pos: int, value: dict[str, Any], known: Known) -> int:
-    """Read the tagged fields behind one structure into `value`."""
+    """Read the tagged fields after one structure into `value`."""
     count, pos = (data[pos], pos + 1) if data[pos] < 128 else uvarint(data, pos)
     last = -1
     for _ in range(count):
@@ -139,7 +139,7 @@ class Again(dict[bytes, list[dict[str, Any]]]):
 
 
 class Surplus(NamedTuple):
-    """Bytes that are left over from `start` on, behind a message that is complete."""
+    """Bytes that are left over from `start` on, after a message that is complete."""
 
     start: int
     length: int

@@ -88,7 +88,7 @@ _NEW_BATCH = {
 
 
 def _compressed(fields: Mapping[str, Any], raw: Any, compressed: Any, path: str) -> bytes:
-    """Return the bytes behind the batch header: `compressed`, unless it decompresses to other bytes than `raw`.
+    """Return the bytes after the batch header: `compressed`, unless it decompresses to other bytes than `raw`.
 
     Otherwise compress `raw`. Raise `BuildError` for a codec that Kafka does not have.
     """
@@ -166,7 +166,7 @@ def _still_says(wrapper: dict[str, Any], records: list[Any], format: RecordForma
 
 @dataclass(eq=False, repr=False)
 class RecordSet(Declaration):
-    """A record set behind its length in bytes; `cut` says that a broker may have cut its last entry."""
+    """A record set after its length in bytes; `cut` says that a broker may have cut its last entry."""
 
     format: RecordFormat
     _: KW_ONLY

@@ -52,7 +52,7 @@ LEAST_RECORD, LEAST_MESSAGE = 7, 26
 class RecordFormat:
     """The grammars of what a record set is made of, each at its one version.
 
-    `front` are the two fields in front of a message; `messages[magic]` begins behind these; `batch` is the header of
+    `front` are the two fields in front of a message; `messages[magic]` begins after these; `batch` is the header of
     magic 2, count included. The `preamble` (offset and length) is common to all, so that any reader can step over an
     entry it does not know.
     """
@@ -62,7 +62,7 @@ class RecordFormat:
     batch: WireStruct
     records: WireArray
     crc_at: int
-    """Where a batch's checksum stands, counted from the batch's first byte; it covers all bytes behind it."""
+    """Where a batch's checksum stands, counted from the batch's first byte; it covers all bytes after it."""
     header_size: int
     """Bytes from a batch's first byte to its first record."""
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 ATTRIBUTES_AT = 21
-"""Where the attributes of a batch stand, behind its offset, length, leader epoch, magic and checksum."""
+"""Where the attributes of a batch stand, after its offset, length, leader epoch, magic and checksum."""
 
 
 def read_records(walker: Walker, node: RecordsNode, path: str, holder: Any, key: Any) -> None:
@@ -100,7 +100,7 @@ def _partial_entry(
 
 
 def _whole_records(walker: Walker, path: str, batch: dict[str, Any], format: RecordFormat) -> list[Any]:
-    """Return the records of a batch that are there to their last byte; reading stands behind them then."""
+    """Return the records of a batch that are there to their last byte; the reading is past them then."""
     raw: list[Any] = []
     left = len(walker.data) - walker.pos
     MEMORY.take(records_weight(batch["records_count"], left) * walker.factor)
@@ -135,7 +135,7 @@ def _raw(walker: Walker, entry: RecordSetEntry, path: str, cut: bool) -> dict[st
 def _contained(
     walker: Walker, entry: RecordSetEntry, path: str, read: Any, format: RecordFormat, depth: int
 ) -> dict[str, Any]:
-    """Read one entry; where it breaks, the rest of its bytes stay raw and the walk goes on behind it."""
+    """Read one entry; where it breaks, the rest of its bytes stay raw and the walk goes on after it."""
     value: dict[str, Any] = {}
     walker.pos, outer, walker.limit = entry.start, walker.limit, entry.end
     try:

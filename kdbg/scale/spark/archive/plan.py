@@ -4,7 +4,7 @@ A capture is one file, as `kdbg decode` has it, or the pieces that one tcpdump o
 files: same folder, same name but for the digits that rotation puts there. A connection lives through all of them.
 
 Where a big pcap file is cut is guessed: near the place where it is wanted, a chain of packet headers that can be. It is
-proved when a walk from the cut before it lands exactly on it; the first packet stands behind the file's header, so
+proved when a walk from the cut before it lands exactly on it; the first packet follows the file's header, so
 where the walk through every part lands on the beginning of the next, all cuts are right. Where one does not (a packet
 held bytes like headers, or the file is damaged), the file is walked through anew, and cut where that walk comes by.
 """
@@ -46,14 +46,14 @@ def first_packet(file: BinaryIO) -> tuple[Layout | None, int | None]:
 
 
 class CutPoint(NamedTuple):
-    """`packets` passed, and the place `end` behind the last."""
+    """`packets` passed, and the place `end` after the last."""
 
     packets: int
     end: int
 
 
 def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
-    """Go from the packet at `start` to the first that begins at or behind `stop`, or to where none can begin."""
+    """Go from the packet at `start` to the first that begins at or after `stop`, or to where none can begin."""
     read, most = struct.Struct(layout.order + "8xI").unpack_from, layout.most
     data: bytes | mmap
     more: Callable[[int], bytes]
@@ -79,7 +79,7 @@ def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
 
 
 def guess(file: BinaryIO, layout: Layout, near: int) -> int | None:
-    """Return a place at or behind `near` where a packet seems to begin; None where none does in the next bytes."""
+    """Return a place at or after `near` where a packet seems to begin; None where none does in the next bytes."""
     file.seek(HEADER)
     known = layout.time(file.read(PACKET_HEADER))
     file.seek(near)

@@ -176,7 +176,7 @@ class Tail(DataSourceStreamReader):
         yield from partition.value
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Do nothing: the files that were read belong to somebody else."""
+        """Do nothing: the files that were read belong to another program."""
 
 
 def _place(offset: dict[str, Any], point: str) -> TailPosition | None:

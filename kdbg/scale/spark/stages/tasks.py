@@ -105,7 +105,7 @@ def report(said: Any) -> pa.RecordBatch:
 def task(stage: Stage, definitions: Sequence[MessageDefinition] = ()) -> Stage:
     """Return the stage with message definitions served beside kdbg's own grammars, and little garbage collected.
 
-    Spark's workers collect garbage behind every task, and would look through all of kdbg each time. What is there when
+    Spark's workers collect garbage after every task, and would look through all of kdbg each time. What is there when
     a task begins, which is when the garbage of the one before is gone, is here to stay.
     """
 

@@ -20,7 +20,7 @@ from .. import values
 from ..style import Look
 
 LEFT_OVER = "trailing bytes"
-"""The name of bytes behind a message, which belong to no field."""
+"""The name of bytes after a message, which belong to no field."""
 
 
 class ByteLine(NamedTuple):
@@ -69,7 +69,7 @@ class Describer:
         return ByteLine(span.start, raw, name, meaning, self._type(span), hidden)
 
     def _breaks(self, span: Span) -> bool:
-        """Return whether this span is the field that could not be read, with all bytes behind it."""
+        """Return whether this span is the field that could not be read, with all bytes after it."""
         return span.role == "raw" and span.buffer == 0 and self.broken is not None and span.path == self.broken.path
 
     def _type(self, span: Span) -> str:
@@ -123,7 +123,7 @@ class Describer:
 
 
 def note_on_length(node: Sized, length: int | None) -> str:
-    """Return what is said behind the type of a string or bytes: how long it is in bytes, and how that is written."""
+    """Return what is said after the type of a string or bytes: how long it is in bytes, and how that is written."""
     if length is None:
         return f": length {node.length.bias - 1} means null"
     written = f" written as {length + node.length.bias}" if node.length.bias else ""

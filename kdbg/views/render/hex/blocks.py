@@ -121,10 +121,10 @@ Taking: TypeAlias = Callable[[tuple[Filling, ...]], Sequence[Any]]
 
 @dataclass
 class HexRow:
-    """A row while its layout is all that is known: `name` is the end of its path, behind that of the item it is in.
+    """A row while its layout is all that is known: `name` is the end of its path, after that of the item it is in.
 
     `size` is how many bytes it has, None if that varies. The others are expressions of what is filled in: `note` of
-    what is said of its length, behind the type, `rest` of the lines below; "" where there is none.
+    what is said of its length, after the type, `rest` of the lines below; "" where there is none.
 
     `said`: its meaning counts for the width of the column; of others whoever gathers the rows tells those that do.
     `run` is where it begins in the run of fields of fixed width at hand, -1 once that is flushed.
@@ -157,7 +157,7 @@ class Block(dict[int, "Placed"]):
         self.grid, self.inside = grid, inside
         self.rows: list[HexRow] = [replace(row, name=values.escape(row.name)) for row in rows]
         self.notes: list[tuple[int, int, int]] = []
-        """Where notes are filled in, and the columns of names behind the path, and of types."""
+        """Where notes are filled in, and the columns of names after the path, and of types."""
         meanings, at = [], 0
         for row in self.rows:
             at += 3 + inside
@@ -173,7 +173,7 @@ class Block(dict[int, "Placed"]):
         return found
 
     def template(self, path: int, names: int, meanings: int) -> bytes:
-        """Return the template of the rows behind a path of so many columns, for columns of these widths."""
+        """Return the template of the rows after a path of so many columns, for columns of these widths."""
         lines = []
         for row in self.rows:
             name = "%s" * self.inside + row.name.replace("%", "%%")
@@ -185,7 +185,7 @@ class Block(dict[int, "Placed"]):
 
 
 class Placed(dict[Widths, bytes]):
-    """The templates of a block behind a path of so many columns, by the widths of the columns for names and meanings.
+    """The templates of a block after a path of so many columns, by the widths of the columns for names and meanings.
 
     `widest` are the columns of its widest name, of those within the limit.
     """
@@ -212,7 +212,7 @@ class Placed(dict[Widths, bytes]):
 
 
 Filled: TypeAlias = "tuple[Placed, tuple[Filling, ...]]"
-"""A block behind the path of its item, and what is filled in."""
+"""A block after the path of its item, and what is filled in."""
 
 
 class Buffer(NamedTuple):

@@ -4,7 +4,7 @@
 
 A line a field, the rest of a long field on lines of its own below; colour tells neighbouring fields apart, and so does
 the line break without it. Decompressed bytes follow under a heading, counted from their own beginning. What is odd
-stands below its line, behind a caret under the byte; where a message breaks off, under the place of the first byte
+stands below its line, after a caret under the byte; where a message breaks off, under the place of the first byte
 that is missing. Offsets count from the first byte shown, the size in front included.
 """
 
@@ -124,9 +124,9 @@ def plain_hexdump(data: bytes, look: Look, offset: int = 0) -> list[str]:
 
 
 def size_finding(size: int, length: int) -> Finding | None:
-    """Return a finding if `size` is not the number of bytes behind it, else None.
+    """Return a finding if `size` is not the number of bytes after it, else None.
 
-    The finding is at -4: places count from the first byte behind the size.
+    The finding is at -4: places count from the first byte after the size.
     """
     if size == length:
         return None

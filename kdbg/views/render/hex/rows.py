@@ -57,7 +57,7 @@ class Rows(TextSource):
         return struct.calcsize(">" + "".join(code for code, _ in self._run))
 
     def place_in_run(self) -> tuple[str, str]:
-        """Return the expressions of the place behind the run at hand, and of its text, good once that is flushed."""
+        """Return the expressions of the place after the run at hand, and of its text, good once that is flushed."""
         if not self._place:
             self._place = self.fresh("p")
         behind, text = self.run_length(), self.fresh("q")
@@ -65,7 +65,7 @@ class Rows(TextSource):
         return f"{self._place} + {behind}" if behind else self._place, text
 
     def place_now(self, depth: int) -> tuple[str, str]:
-        """Write what keeps the place at `pos`, behind a flushed run; return the variable, and its text's expression."""
+        """Write what keeps the place at `pos`, after a flushed run; return the variable, and its text's expression."""
         place = self.fresh("p")
         self.line(depth, f"{place} = pos + shift")
         return place, f"PLACE % {place}"
@@ -119,13 +119,13 @@ class Rows(TextSource):
 
     @contextmanager
     def at(self, name: str) -> Iterator[None]:
-        """Write rows at the path of a field inside the one at hand, behind that of the item."""
+        """Write rows at the path of a field inside the one at hand, after that of the item."""
         outer, self.inner = self.inner, f"{self.inner}.{name}" if self.path or self.inner else name
         yield
         self.inner = outer
 
     def keep_path(self, depth: int, index: str = "") -> str:
-        """Write what keeps the path at hand in a variable, with the expression of an index behind it; return that."""
+        """Write what keeps the path at hand in a variable, with the expression of an index after it; return that."""
         path, index = self.fresh("f"), f"b'[%d]' % {index}" if index else ""
         parts = filter(None, (self.path, repr(self.inner.encode()) if self.inner else "", index))
         self.line(depth, f"{path} = {' + '.join(parts)}")

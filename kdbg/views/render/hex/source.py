@@ -205,7 +205,7 @@ class Dumping(Protocol):
 def dumping(texts: Texts, header: Node, body: WireStruct) -> Dumping | None:
     """Return the function that dumps messages of this grammar; None where only an inspection can.
 
-    `topics` are the names of topic ids by which records are told apart: those of Kafka's own topics hold payloads.
+    `topics` are the names of topic ids by which records are distinguished: those of Kafka's own topics hold payloads.
     """
     gather, look, noted = gathering(texts, header, body), texts.describe.look, texts.noted
     if gather is None:
@@ -241,7 +241,7 @@ class Dumped(Structures):
 
     notes = True
     suspicious: Callable[[bytes], bool]
-    """Tells whether bytes behind a message may be shown."""
+    """Tells whether bytes after a message may be shown."""
 
     def message(self, header: Node, body: WireStruct) -> Gathering:
         """Return the function for messages of this header and body, four bytes of size in front of them."""

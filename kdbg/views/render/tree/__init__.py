@@ -1,4 +1,4 @@
-"""The view of exchanges as trees: a line a field, guides in front, meanings behind.
+"""The view of exchanges as trees: a line a field, guides in front, meanings after.
 
     tree.py       any value, whole or read in part, and how all of it looks
     records.py    record sets in it

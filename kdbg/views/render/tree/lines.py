@@ -51,7 +51,7 @@ class Scope:
         return tuple(make(prefixes) for make in self._makers)
 
     def items(self, mid: Sequence[Part], mid_below: bytes, last: Sequence[Part], last_below: bytes) -> Any:
-        """Return what makes a pair of this scope's tuples: for items with others behind them, and for the last."""
+        """Return what makes a pair of this scope's tuples: for items with others after them, and for the last."""
 
         def make(prefixes: Prefixes) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
             below = prefixes[BELOW]
@@ -147,7 +147,7 @@ class Lines(TextSource):
         self.held: list[tuple[Part, str]] = []
         """The parts of the template at hand, each with the expression that fills it, "" where nothing does."""
         self.below = ""
-        """What stands in front of the lines below the one at hand, behind the prefix of the item that it is in."""
+        """What stands in front of the lines below the one at hand, after the prefix of the item that it is in."""
         self.index = ""
         """The expression of the number of the item at hand."""
         self._outside: list[tuple[Scope, str, int, str | None, str]] = []

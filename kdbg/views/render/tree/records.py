@@ -31,7 +31,7 @@ class RecordTree:
     """Draws record sets into `tree`. The labels of what stands around values end in front of these."""
 
     explains = True
-    """Whether what keys, values and headers mean stands behind them, where the look wants meanings."""
+    """Whether what keys, values and headers mean follows them, where the look wants meanings."""
 
     def __init__(self, tree: Tree, format: RecordFormat) -> None:
         self.tree, self.format = tree, format
@@ -146,7 +146,7 @@ class RecordTree:
             tree.lines.append(f"{below}{self.headers}{', '.join(pairs)}{self.tails[2]['headers']}")
 
     def time(self, record: Mapping[str, Any]) -> str:
-        """Return what is said of a record's timestamp behind its offset."""
+        """Return what is said of a record's timestamp after its offset."""
         return f"{TIMESTAMP}{values.timestamp(record['timestamp'])}"
 
     def pair(self, record: Mapping[str, Any], below: str, *, last: bool) -> None:

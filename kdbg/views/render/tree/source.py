@@ -40,7 +40,7 @@ class Drawing(Protocol):
 def drawing(texts: Texts, header: Node, body: WireStruct, below: str) -> Drawing | None:
     """Return the function that draws messages of this grammar below a prefix; None where only their values tell how.
 
-    `topics` are the names of topic ids by which records are told apart: those of Kafka's own topics hold payloads.
+    `topics` are the names of topic ids by which records are distinguished: those of Kafka's own topics hold payloads.
     """
     look = texts.tree.look
     if look.meanings or (has_secrets(body) and not look.show_secrets):
@@ -132,7 +132,7 @@ class Drawn(Lines):
         return ""
 
     def numbered_item(self, node: Node, depth: int) -> None:
-        """Write what draws an item of an array behind its number."""
+        """Write what draws an item of an array after its number."""
         self.number()
         if not is_inline(node, self.tree.look):
             self.read(node, depth)
@@ -154,7 +154,7 @@ def record_set(texts: Texts, node: RecordsNode) -> tuple[DrawSet, Scope]:
 
 
 class RecordLines(Lines, Batches):
-    """Writes a function that draws record sets behind their names; the line that counts entries is filled in last."""
+    """Writes a function that draws record sets after their names; the line that counts entries is filled in last."""
 
     notes = True
     unusual = CONTROL

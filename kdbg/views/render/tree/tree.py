@@ -1,4 +1,4 @@
-"""A message as a tree: a line a field, guides in front, meanings behind.
+"""A message as a tree: a line a field, guides in front, meanings after.
 
 This draws any value, whole or read in part, and says how everything looks. Clean messages in bulk are drawn straight
 from their bytes, by functions that ask a tree for its labels and for the texts of values (lines.py).
@@ -73,7 +73,7 @@ class Tree:
     def struct(self, grammar: WireStruct, *, more: bool = False) -> Draw:
         """Return the function that draws a structure's fields below its line.
 
-        `more`: the value has one more key, which the caller draws behind them.
+        `more`: the value has one more key, which the caller draws after them.
         """
 
         def struct(value: Mapping[str, Any], head: str, below: str) -> None:
@@ -270,7 +270,7 @@ class Tree:
         self.lines.append(f"{below}{self.last}{self.look.paint('dim', f'… {len(found) - len(shown):,} more')}")
 
     def _item(self, node: Node) -> Draw:
-        """Return the function that draws an item of an array behind its number."""
+        """Return the function that draws an item of an array after its number."""
         if not is_inline(node, self.look):
             return self.draw(node)
         nested = self.draw(node)

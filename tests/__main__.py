@@ -2,10 +2,10 @@
 
 Tests marked `nightly` run with `--all`.
 
-Each room of tests gets a pytest of its own. The main room takes all processors. Brokers mostly wait, so Spark's room
-runs beside theirs, and its output is printed once it has ended. Where the Python that runs this lacks what the tests
-need, they run in `.venv`, which is made and kept up to date. The last line is "N passed, N failed", with ", N skipped"
-where some were; the exit status is 0 if none failed and some passed.
+Each room of tests gets a pytest of its own. All rooms run at the same time, because those of brokers and Spark often
+wait; the first room prints as it goes, the others once they have ended. Where the Python that runs this lacks what the
+tests need, they run in `.venv`, which is made and kept up to date. The last line is "N passed, N failed", with
+", N skipped" where some were; the exit status is 0 if none failed and some passed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from itertools import takewhile
 from pathlib import Path
 from re import match
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 TOP = Path(__file__).resolve().parents[1]
@@ -35,8 +34,6 @@ ROOMS = {
 }
 """The rooms in their order, with pytest's options for each: with worksteal a file stays on one worker, where it can,
 and what its tests share is made once."""
-BESIDE = {"spark": "brokers"}
-"""Rooms that run beside another one."""
 COMPILED_ONCE = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """Without bytecode, each worker compiles all tests anew, and each command that a test runs compiles all of kdbg."""
 NOTHING_COLLECTED = 5
@@ -55,32 +52,39 @@ class Counts(NamedTuple):
         return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
 
 
+class Run(NamedTuple):
+    """A room's pytest while it runs."""
+
+    room: str
+    process: subprocess.Popen[bytes]
+    report: Path
+    """In JUnit's form; there once pytest has ended."""
+    output: Path | None
+    """What it prints; None: the terminal."""
+
+
 def main(arguments: list[str]) -> int:
     """Run the rooms that are asked for; return the exit status."""
     rooms = list(takewhile(ROOMS.__contains__, arguments))
     paths = [word for word in arguments[len(rooms) :] if is_path(word)]
     options = [word for word in arguments[len(rooms) :] if word not in paths]
     python = prepared()
-    counts, status = Counts(), 0
     wanted = [room for room in rooms or ROOMS if not paths or any(room_of(path) == room for path in paths)]
-    with ThreadPoolExecutor() as pool:
-        for room in wanted:
-            if BESIDE.get(room) in wanted:
-                continue
-            beside = [one for one in wanted if BESIDE.get(one) == room]
-            runs = [pool.submit(run, python, one, arguments_of(one, options, paths), later=True) for one in beside]
-            found = [run(python, room, arguments_of(room, options, paths)), *(each.result() for each in runs)]
-            counts = Counts(*map(sum, zip(counts, *(one for one, _ in found), strict=True)))
-            if any(interrupted for _, interrupted in found):
-                status = CTRL_C
-                break
+    places = {room: [*options, *(path for path in paths if room_of(path) == room)] for room in wanted}
+    counts, interrupted = Counts(), False
+    with tempfile.TemporaryDirectory() as folder:
+        running = [start(python, room, places[room], Path(folder), later=room != wanted[0]) for room in wanted]
+        for run in running:
+            ended, stopped = wait(run.process)
+            interrupted |= stopped
+            if run.output is not None:
+                print(f"== {run.room}\n{run.output.read_text(errors='replace')}", end="", flush=True)
+            found = counted(run.report) if run.report.exists() else Counts()
+            if ended not in (0, NOTHING_COLLECTED) and not found.failed and not interrupted:
+                found = found._replace(failed=1)  # pytest itself failed
+            counts = Counts(*map(sum, zip(counts, found, strict=True)))
     print(counts, flush=True)
-    return status or int(bool(counts.failed) or not counts.passed)
-
-
-def arguments_of(room: str, options: list[str], paths: list[str]) -> list[str]:
-    """Return the options of all rooms, and the paths of this one."""
-    return [*options, *(path for path in paths if room_of(path) == room)]
+    return CTRL_C if interrupted else int(bool(counts.failed) or not counts.passed)
 
 
 def is_path(word: str) -> bool:
@@ -95,37 +99,26 @@ def room_of(path: str) -> str:
     return next((room for room in ROOMS if place.is_relative_to(TOP / "tests" / room)), "main")
 
 
-def run(python: str, room: str, arguments: list[str], *, later: bool = False) -> tuple[Counts, bool]:
-    """Run a room's pytest; return what became of its tests, and whether Ctrl-C ended it.
-
-    `later`: its output is printed when it has ended.
-    """
+def start(python: str, room: str, arguments: list[str], folder: Path, *, later: bool) -> Run:
+    """Start a room's pytest. `later`: its output goes into a file of the folder."""
     own_place = [] if room == "main" or any(is_path(word) for word in arguments) else [f"tests/{room}"]
-    with tempfile.TemporaryDirectory() as folder:
-        report, output = Path(folder) / "report.xml", Path(folder) / "output"
-        command = [python, "-m", "pytest", "--quiet", *ROOMS[room], *own_place, *arguments, f"--junitxml={report}"]
-        if not later:
-            print(f"== {room}", flush=True)
-            ended, interrupted = finished(command)
-        else:
-            with output.open("wb") as file:
-                ended, interrupted = finished(command, file)
-            print(f"== {room}\n{output.read_text(errors='replace')}", end="", flush=True)
-        counts = counted(report) if report.exists() else Counts()
-    if ended not in (0, NOTHING_COLLECTED) and not counts.failed and not interrupted:
-        counts = counts._replace(failed=1)  # pytest itself failed
-    return counts, interrupted
+    report, output = folder / f"{room}.xml", folder / f"{room}.txt" if later else None
+    command = [python, "-m", "pytest", "--quiet", *ROOMS[room], *own_place, *arguments, f"--junitxml={report}"]
+    if output is None:
+        print(f"== {room}", flush=True)
+        return Run(room, subprocess.Popen(command, cwd=TOP, env=COMPILED_ONCE), report, output)
+    with output.open("wb") as file:
+        return Run(room, subprocess.Popen(command, cwd=TOP, env=COMPILED_ONCE, stdout=file), report, output)
 
 
-def finished(command: list[str], output: BinaryIO | None = None) -> tuple[int, bool]:
-    """Run a program to its end; return its exit status, and whether Ctrl-C ended it."""
+def wait(process: subprocess.Popen[bytes]) -> tuple[int, bool]:
+    """Wait until a program ends; return its exit status, and whether Ctrl-C was pressed meanwhile."""
     interrupted = False
-    with subprocess.Popen(command, cwd=TOP, env=COMPILED_ONCE, stdout=output) as process:
-        while True:
-            try:
-                return process.wait(), interrupted
-            except KeyboardInterrupt:  # the program got it too, and says what it has to say
-                interrupted = True
+    while True:
+        try:
+            return process.wait(), interrupted
+        except KeyboardInterrupt:  # the program got it too, and says what it has to say
+            interrupted = True
 
 
 def counted(report: Path) -> Counts:

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import REFUSED, UNDECODED
+from . import REFUSED
 from .filters import connection_filter_options, folder_of_tables, take_filters
 from .options import files_argument, input_options, look_options, text_or_json
-from .output import Writer, heading, take_look
+from .output import take_look
 
 if TYPE_CHECKING:
-    from ...views.render.style import Look
+    from collections.abc import Callable
+
+    from ...analysis.ledgers import Ledgers
+    from ...exchanges.messages.exchange import Exchange
 
 KINDS = ("group", "producer", "topic", "client", "transaction", "connection")
 """What `kdbg story` tells of."""
@@ -38,41 +41,24 @@ def diagnose_command(files: tuple[str, ...], format: str, notes: bool, **options
     kdbg diagnose tables/
     """
     filters, look = take_filters(options), take_look(options)
-    if folder := folder_of_tables(files, filters):
-        return diagnose_tables(folder, format, look, notes)
-    from .ledgers import CauseWriter, LedgerOutput, ledger_runner, read_ledgers
+    folder = folder_of_tables(files, filters)
+    from ...analysis.diagnosis import diagnose
+    from .ledgers import LedgerOutput
 
-    runner = ledger_runner(files, filters)
-    output = LedgerOutput(format, look, runner.writer, files)
-    causes = CauseWriter(format, look, runner.writer, notes)
-    for file in runner.open(files):
-        with file:
-            ledgers = read_ledgers(runner, file)
-            if format != "json":
-                output.head(file)
-            if causes.whole(ledgers, file.source.name, named=output.is_one_of_several(file)) and not runner.status:
-                runner.status = UNDECODED
-    runner.close()
-    return runner.status
-
-
-def diagnose_tables(folder: str, format: str, look: Look, notes: bool) -> int:
-    """Tell the causes that a folder of tables holds, capture by capture; return the exit status."""
+    output = LedgerOutput(files, filters, format, look)
+    if folder is None:
+        for file, ledgers in output.read():
+            output.write_cases(file.source.name, diagnose(ledgers), file.source.name, notes=notes)
+        return output.runner.status
     from ...scale.spark.causes import judgements
-    from .ledgers import CauseWriter
 
-    writer = Writer()
-    causes = CauseWriter(format, look, writer, notes)
     found = list(judgements(folder))
-    several = len(found) > 1
-    worst = []
+    output.several = len(found) > 1
     for one in found:
-        if several and format != "json":
-            writer.write(heading(look, one.capture))
-        file = "" if one.pieces else one.capture  # no command takes all pieces of a capture as one
-        worst.append(causes.tell(one.cases, file, one.capture if several else None))
-    writer.flush()
-    return UNDECODED if any(worst) else 0
+        file_name = "" if one.pieces else one.capture  # no command takes all pieces of a capture as one
+        output.write_cases(one.capture, one.cases, file_name, notes=notes)
+    output.runner.writer.flush()
+    return output.runner.status
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -95,23 +81,22 @@ def lint_command(files: tuple[str, ...], format: str, notes: bool, **options: An
     from ...analysis.diagnosis.lint import Linter, remark_object
     from ...protocol.findings import Severity
     from ...views.render.diagnosis import LintView
-    from .ledgers import LedgerOutput, drive_ledgers, ledger_runner
+    from .ledgers import LedgerOutput
 
     look = take_look(options)
-    runner = ledger_runner(files, take_filters(options))
-    output = LedgerOutput(format, look, runner.writer, files)
-    for file in runner.open(files):
-        with file:
-            with drive_ledgers(runner, file) as (ledgers, chunks):
-                linter = Linter(ledgers)
-                for chunk in chunks:
-                    linter.take(chunk)
-            remarks = [one for one in linter.remarks() if notes or one.lint.severity is not Severity.NOTE]
-            if any(one.lint.severity is not Severity.NOTE for one in remarks) and not runner.status:
-                runner.status = UNDECODED
-            output.write(file, map(remark_object, remarks), LintView(look).lines(remarks))
-    runner.close()
-    return runner.status
+    linter: Linter
+    output = LedgerOutput(files, take_filters(options), format, look)
+
+    def hear(ledgers: Ledgers) -> Callable[[list[Exchange]], None]:
+        nonlocal linter
+        linter = Linter(ledgers)
+        return linter.take
+
+    for file, _ in output.read(hear):
+        remarks = [one for one in linter.remarks() if notes or one.lint.severity is not Severity.NOTE]
+        bad = any(one.lint.severity is not Severity.NOTE for one in remarks)
+        output.write(file.source.name, map(remark_object, remarks), LintView(look).lines(remarks), bad=bad)
+    return output.runner.status
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -137,22 +122,18 @@ def readiness_command(files: tuple[str, ...], release: str, format: str, **optio
     from ...errors import InputError
     from ...protocol.grammars import releases
     from ...views.render.diagnosis import ReadinessView
-    from .ledgers import LedgerOutput, ledger_runner, read_ledgers
+    from .ledgers import LedgerOutput
 
     look = take_look(options)
-    runner = ledger_runner(files, take_filters(options))
-    output = LedgerOutput(format, look, runner.writer, files)
+    output = LedgerOutput(files, take_filters(options), format, look)
     if releases.rank(release) > releases.rank(releases.newest()):
         raise InputError(f"unknown release {release}; the newest that kdbg knows is {releases.newest()}")
-    for file in runner.open(files):
-        with file:
-            clients = readiness(read_ledgers(runner, file), release)
-            if would_stop(clients) and not runner.status:
-                runner.status = UNDECODED
-            objects = (client_object(client, release) for client in clients)
-            output.write(file, objects, ReadinessView(look, release).lines(clients))
-    runner.close()
-    return runner.status
+    for file, ledgers in output.read():
+        clients = readiness(ledgers, release)
+        objects = (client_object(client, release) for client in clients)
+        lines = ReadinessView(look, release).lines(clients)
+        output.write(file.source.name, objects, lines, bad=would_stop(clients))
+    return output.runner.status
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -184,7 +165,7 @@ def story_command(files: tuple[str, ...], format: str, **options: Any) -> int:
     from ...analysis.diagnosis.stories.text import event_object
     from ...views.render.diagnosis import StoryView
     from ...views.render.values import escape
-    from .ledgers import LedgerOutput, ledger_runner, read_ledgers
+    from .ledgers import LedgerOutput
 
     asked = {kind: options.pop(kind) for kind in KINDS}
     wanted = [(kind, name) for kind, name in asked.items() if name is not None]
@@ -192,22 +173,19 @@ def story_command(files: tuple[str, ...], format: str, **options: Any) -> int:
     if len(wanted) > 1:
         raise click.UsageError("use only one of " + ", ".join(f"--{kind}" for kind in KINDS))
     look = take_look(options)
-    runner = ledger_runner(files, filters)
-    output = LedgerOutput(format, look, runner.writer, files)
-    found = False
-    for file in runner.open(files):
-        with file:
-            ledgers, view = read_ledgers(runner, file), StoryView(look)
-            if not wanted:
-                listed = list(subjects(ledgers))
-                objects = ({"story": kind, "of": one.name, "facts": dict(one.facts)} for kind, one in listed)
-                output.write(file, objects, view.listing(listed))
-            elif (events := tell(ledgers, *wanted[0])) is not None:
-                found = True
-                output.write(file, (event_object(*wanted[0], event) for event in events), view.lines(events))
-    runner.close()
-    if wanted and not found and not runner.status:
+    output, found = LedgerOutput(files, filters, format, look), False
+    for file, ledgers in output.read():
+        view = StoryView(look)
+        if not wanted:
+            listed = list(subjects(ledgers))
+            stories = ({"story": kind, "of": one.name, "facts": dict(one.facts)} for kind, one in listed)
+            output.write(file.source.name, stories, view.listing(listed))
+        elif (events := tell(ledgers, *wanted[0])) is not None:
+            found = True
+            objects = (event_object(*wanted[0], event) for event in events)
+            output.write(file.source.name, objects, view.lines(events))
+    if wanted and not found and not output.runner.status:
         kind, name = wanted[0]
-        runner.say(f"unknown {kind} {escape(name)}; kdbg story FILE lists all")
+        output.runner.say(f"unknown {kind} {escape(name)}; kdbg story FILE lists all")
         return REFUSED
-    return runner.status
+    return output.runner.status

@@ -37,16 +37,11 @@ NOTATION, TYPES = ("notation", "bnf", "optional"), ("types", "type")
 @click.option("--diff", type=int, nargs=2, metavar="N M", shell_complete=api_versions, help="Compare two versions.")
 @click.option("--request", "direction", flag_value="request", help="Print only the request.")
 @click.option("--response", "direction", flag_value="response", help="Print only the response.")
-@click.option(
-    "--source", is_flag=False, flag_value="values", metavar="[OUTPUT]",
-    help="Print the generated Python decoder of this version, for values, facts, json, tree or hex.",
-)  # fmt: skip
 @format_option
 @color_option
 @definitions_option
 def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, version: int | None,
-            diff: tuple[int, int] | None, direction: str | None, source: str | None, format: str,
-            color: str) -> int:  # fmt: skip
+            diff: tuple[int, int] | None, direction: str | None, format: str, color: str) -> int:  # fmt: skip
     """Print a message schema, or compare two versions.
 
     The schema is printed in the BNF of Kafka's protocol guide. API is a name, an alias or a key; `frame`, `header`,
@@ -58,7 +53,6 @@ def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, ve
     kdbg grammar metadata --version 1
     kdbg grammar fetch --diff 12 13 --response
     kdbg grammar records
-    kdbg grammar fetch --version 4 --source
     kdbg grammar unsigned-varint
     kdbg grammar consumer-protocol-subscription --version 1
     kdbg grammar --definition FooRequest.json --definition FooResponse.json --version 2
@@ -77,17 +71,10 @@ def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, ve
         )
     if api is None and not files and not compatible and (version is not None or diff or direction):
         raise click.UsageError("an API is missing; list them with kdbg apis")
-    if source is not None and (version is None or api is None):
-        raise click.UsageError("--source requires --version")
     asked = SchemaRequest(version, diff, direction, look(color, True, False), format == "json")
-    if source is not None and api is not None and version is not None:
-        write_out([sources(api, version, direction, source)])
-    elif compatible:
+    if compatible:
         return check_compatible(names, asked)
-    elif files:
-        write_out(defined(files, asked))
-    else:
-        write_out(texts(api, asked))
+    write_out(defined(files, asked) if files else texts(api, asked))
     return 0
 
 
@@ -137,22 +124,6 @@ def texts(api: str | None, asked: SchemaRequest) -> Iterator[str | bytes]:
             yield dump(typetext.type_object(found)) if json else typetext.type_page(found, look)
     else:
         yield from grammar_texts(api_or_payload(api), asked)
-
-
-def sources(name: str, version: int, direction: str | None, reading: str) -> str:
-    """Return the source of a generated reading of one version, of both directions or of one."""
-    from ...errors import UnknownVersion
-    from ...protocol.grammars import api
-    from ...protocol.wire.language import DIRECTIONS
-    from ...views.render.sources import SOURCES, source_of
-
-    found = api(name)
-    if reading not in SOURCES:
-        raise click.UsageError(f"unknown decoder {reading!r}; use one of {', '.join(SOURCES)}")
-    if version not in found.versions:
-        raise UnknownVersion(found.name, version, found.versions[0], found.versions[-1])
-    sides = [side for side in DIRECTIONS if direction in (None, side)]
-    return "\n".join(source_of(found, version, side, reading) for side in sides)
 
 
 def defined(files: tuple[str, ...], asked: SchemaRequest) -> Iterator[str | bytes]:

@@ -171,17 +171,26 @@ def end(runner: Runner, source: CaptureProcess) -> None:
 
 def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, format: str) -> None:
     """Say causes when they are found, and all of them once more at the end, with what has become of them."""
+    from ...analysis.diagnosis import diagnose
     from ...analysis.ledgers import Ledgers
-    from .ledgers import CauseWriter
+    from ...protocol.findings import Severity
+    from ...views.render.diagnosis import CaseView, case_line
 
-    runner = stream.runner
-    causes = CauseWriter(format, output.look, runner.writer)
+    runner, told = stream.runner, set[tuple[object, ...]]()
     ledgers: Ledgers
     looked, cost = monotonic(), 0.0
 
-    def tell_outlet() -> None:
+    def news() -> None:
+        """Write the causes above a note that were not written before."""
+        found = diagnose(ledgers)
+        for case in found:
+            key = (case.code, case.who.client_id, case.who.topic, case.who.group, case.who.transactional_id)
+            if case.severity is not Severity.NOTE and key not in told:
+                told.add(key)
+                for line in [case_line(case)] if format == "json" else CaseView(output.look, "").one(case):
+                    runner.writer.write(line)
         if runner.outlet is not None:
-            runner.outlet.take_causes(causes.found)
+            runner.outlet.take_causes(found)
 
     def through(engine: Pairing, blocks: Blocks) -> Blocks:
         """Yield the packets, which the ledgers see before the engine does, and look at the ledgers now and then."""
@@ -190,8 +199,7 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
             ledgers.packets(packets)
             began = monotonic()
             if began - looked > (OFTEN if packets else SHARE * cost):
-                causes.news(ledgers)
-                tell_outlet()
+                news()
                 runner.writer.flush()
                 looked = monotonic()
                 cost = looked - began
@@ -203,9 +211,13 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
         for chunk in drive.chunks():
             ledgers.take(chunk)
             runner.hand_on(chunk)
-    if causes.whole(ledgers, "") and not runner.status:
+    found = diagnose(ledgers)
+    for line in map(case_line, found) if format == "json" else CaseView(output.look, "").lines(found):
+        runner.writer.write(line)
+    if any(case.severity is not Severity.NOTE for case in found) and not runner.status:
         runner.status = UNDECODED
-    tell_outlet()
+    if runner.outlet is not None:
+        runner.outlet.take_causes(found)
 
 
 def screen(source: CaptureProcess, known: Owners | None, look: Look, filters: Filters, *, light: bool) -> int:

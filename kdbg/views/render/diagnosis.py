@@ -85,14 +85,11 @@ def evidence_text(case: Case, file: str) -> str:
     return " · ".join(parts)
 
 
-def case_line(case: Case, file: str | None = None) -> bytes:
-    """Return a case as a line of JSON; `file` names the capture where there are several."""
+def case_line(case: Case) -> bytes:
+    """Return a case as a line of JSON."""
     import orjson  # which texts do without
 
-    found = dict(case_object(case))
-    if file is not None:
-        found["file"] = file
-    return orjson.dumps(found) + b"\n"
+    return orjson.dumps(case_object(case)) + b"\n"
 
 
 class LintView:

@@ -30,7 +30,7 @@ SHARED_FILES = {
     "sasl",
     "topology",
 }
-WORDS = {("typing", 0), ("wire", 2), ("meanings", 1), ("records", 1), ("topology", 1), ("findings.quirks", 2)} | {
+WORDS = {("wire", 2), ("meanings", 1), ("records", 1), ("topology", 1), ("findings.quirks", 2)} | {
     (module, 1) for module in ("payloads", "payloads.holdings", "payloads.sasl_tokens", "payloads.telemetry")
 }
 """Where a grammar may import from: (module, how many packages up)."""

@@ -4,9 +4,6 @@ KIP-98. Clients send up to v3. Brokers send v4 and later among themselves: many 
 mode that only checks whether partitions belong to one (KIP-890). v2 PRODUCER_FENCED (KIP-588).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

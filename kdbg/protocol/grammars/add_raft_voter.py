@@ -3,9 +3,6 @@
 KIP-853. v1 chooses whether the answer waits until the change is committed.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-546.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

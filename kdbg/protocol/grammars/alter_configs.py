@@ -3,9 +3,6 @@
 KIP-133. IncrementalAlterConfigs, key 44, changes single keys and is to be preferred.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -4,9 +4,6 @@ KIP-497, first named AlterIsr. v1 leader recovery (KIP-704), v2 topic ids (KIP-8
 replicas (KIP-903).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-455. A null list of replicas cancels. v1 can forbid a change of the replication factor (KIP-860).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-554. The request holds salt and salted password, so a capture of it without TLS is a secret.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

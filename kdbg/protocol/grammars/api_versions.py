@@ -6,10 +6,7 @@ know the version asked for answers in v0, so that a client can always read it. v
 (KAFKA-17011), v5 says which broker of which cluster is meant (KIP-1242).
 """
 
-from typing import Final
-
 from ..findings.quirks import FALLBACK
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

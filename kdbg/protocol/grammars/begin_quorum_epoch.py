@@ -3,9 +3,6 @@
 KIP-595. v1 is flexible, with directory ids and the endpoints of the leader (KIP-853).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-631. v1 log directories that failed (KIP-858), v2, not yet stable, cordoned ones (KIP-1066).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

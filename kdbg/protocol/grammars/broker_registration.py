@@ -4,9 +4,6 @@ KIP-631. v1 brokers that migrate from ZooKeeper (KIP-866), v2 log directories (K
 restart (KIP-966), v4 lets a feature start at 0 (KAFKA-17011).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-848. v1 the type of each member, classic or consumer (KIP-1099).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 assignment: Final = Struct(

@@ -5,9 +5,6 @@ member_epoch tells what a member is about (0 joins, -1 leaves, -2 a static membe
 subscriptions by regular expression, and member ids made by the client (KIP-1082).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 topic_partitions: Final = Array("topic_id" / TopicId, "partitions" / Partitions)

@@ -4,9 +4,6 @@ Only in clusters with ZooKeeper; gone in Kafka 4.0. The header of v0 lacks the c
 request has. v2 adds the broker epoch (KIP-380), v3 is flexible.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

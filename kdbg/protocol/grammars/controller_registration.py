@@ -3,9 +3,6 @@
 KIP-919.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-195. v3 quotas on such changes (KIP-599).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

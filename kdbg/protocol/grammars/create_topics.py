@@ -4,9 +4,6 @@ KIP-4. v1 a dry run and error messages, v4 the default numbers of the broker (KI
 of the new topic in the answer (KIP-525), v6 quotas (KIP-599), v7 topic ids in the answer (KIP-516).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-140. v1 patterns of resource names (KIP-290), v3 users as resources (KIP-373).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

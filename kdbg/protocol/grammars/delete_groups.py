@@ -3,9 +3,6 @@
 KIP-229. v3, of Kafka 4.4, says in words why a group was not deleted.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-107. The answer gives the new first offset of each partition.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

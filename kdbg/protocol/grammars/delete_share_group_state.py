@@ -3,9 +3,6 @@
 KIP-932; from the group coordinator to the share coordinator.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-4. v5 error messages and quotas (KIP-599), v6 topics by name or by id (KIP-516).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-546. Values are doubles (float64), the only ones of the protocol besides those of AlterClientQuotas.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

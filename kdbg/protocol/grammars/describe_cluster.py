@@ -4,9 +4,6 @@ KIP-700. v1 can ask for the controllers instead of the brokers (KIP-919), v2 for
 (KIP-1073).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

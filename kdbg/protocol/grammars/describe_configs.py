@@ -4,9 +4,6 @@ KIP-133. v1 the source of each value and its synonyms, instead of a mere "is def
 documentation of the keys (KIP-569).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-48. v3 tells who requested a token (KIP-373).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

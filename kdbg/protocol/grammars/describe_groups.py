@@ -4,9 +4,6 @@ v3 the operations the asker is allowed (KIP-430), v4 static ids of members (KIP-
 group does not exist (KIP-1043).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 from .payloads import assignment, subscription
 

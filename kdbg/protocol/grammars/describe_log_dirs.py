@@ -4,9 +4,6 @@ KIP-113. v3 a top-level error (KIP-784), v4 total and usable bytes of the volume
 stable, cordoned directories (KIP-1066).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-664; it helps to find hanging transactions.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -4,9 +4,6 @@ KIP-595. v1 times of the last fetch (KIP-836), v2 directory ids, the addresses o
 (KIP-853).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

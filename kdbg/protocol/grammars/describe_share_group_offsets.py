@@ -3,9 +3,6 @@
 KIP-932. v1 the lag (KIP-1226).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

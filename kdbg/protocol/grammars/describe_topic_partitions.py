@@ -4,9 +4,6 @@ KIP-966. Like Metadata without the brokers; it adds the eligible leader replicas
 next page.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

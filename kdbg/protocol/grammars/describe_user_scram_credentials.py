@@ -3,9 +3,6 @@
 KIP-554. Salts and passwords are never sent back.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -4,9 +4,6 @@ KIP-183, at first for the preferred replica only. v1 adds the unclean election a
 (KIP-460).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,8 +3,6 @@
 KIP-590. request_data holds header and body of the client's request, response_data those of its answer.
 """
 
-from typing import Final
-
 from ..wire import *
 from .payloads import forwarded, principal
 

@@ -6,9 +6,6 @@ sessions that send only what changed (KIP-227), v9 leader epochs (KIP-320), v11 
 v16 endpoints of new leaders (KIP-951), v17 KIP-853, v18 KIP-1166.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 from .records import FetchedRecords
 

@@ -3,9 +3,6 @@
 KIP-630. v1 directory ids and the endpoints of the leader (KIP-853).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 from .records import FetchedRecords
 

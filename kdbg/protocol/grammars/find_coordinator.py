@@ -5,9 +5,6 @@ transactions ask too (KIP-98), v4 many keys at once (KIP-699), v5 TRANSACTION_AB
 groups (KIP-932).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

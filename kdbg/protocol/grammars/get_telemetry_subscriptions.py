@@ -3,9 +3,6 @@
 KIP-714. The first request has an all-zero client instance id; the answer assigns one.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -4,8 +4,6 @@ Request header v0 has no client id, v1 has one, v2 adds tagged fields but keeps 
 that a broker can read it from any client (KIP-482, KIP-511). Which API version carries which is said by `Api`.
 """
 
-from typing import Final
-
 from ..wire import *
 from ..wire.language.types import At
 

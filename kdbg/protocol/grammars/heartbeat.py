@@ -3,9 +3,6 @@
 v3 static members (KIP-345). The newer group protocols have heartbeats of their own: keys 68, 76 and 88.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

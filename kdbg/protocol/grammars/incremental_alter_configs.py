@@ -3,9 +3,6 @@
 KIP-339.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

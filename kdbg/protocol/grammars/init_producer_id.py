@@ -4,9 +4,6 @@ KIP-98. v3 a producer may keep its id and raise its epoch after an error (KIP-36
 (KIP-588), v5 TRANSACTION_ABORTABLE (KIP-890), v6, not yet stable, two-phase commit (KIP-939).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -5,9 +5,6 @@ v1 a rebalance timeout of its own (KIP-62), v4 a new member gets its id first an
 v9 a leader may be told to skip the assignment (KIP-814).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 from .payloads import subscription
 

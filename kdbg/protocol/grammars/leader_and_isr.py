@@ -5,9 +5,6 @@ epoch (KIP-380), v3 replicas being added and removed (KIP-455), v5 topic ids (KI
 (KIP-704), v7 tells a KRaft controller from one on ZooKeeper (KIP-866).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

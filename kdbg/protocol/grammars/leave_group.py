@@ -3,9 +3,6 @@
 v3 several members in one request, named by member id or static id (KIP-345), v5 a reason for each (KIP-800).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -4,9 +4,6 @@ v0 is ListClientMetricsResources and lists client metrics subscriptions only (KI
 types of resources (KIP-1142).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

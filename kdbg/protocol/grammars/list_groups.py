@@ -4,9 +4,6 @@ Each broker knows only its own groups, so a full list needs a request to each. v
 v5 by type of group (KIP-848).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -6,9 +6,6 @@ timestamp (KIP-79). v2 isolation level (KIP-98), v4 leader epochs (KIP-320). Eac
 adds a time limit for offsets in tiered storage (KIP-1075).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-455. A null list asks for all topics.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

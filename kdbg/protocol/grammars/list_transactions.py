@@ -3,9 +3,6 @@
 KIP-664. v1 only those that last longer than given (KIP-994), v2 those whose id matches a pattern (KIP-1152).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -5,9 +5,6 @@ KIP-33), the index of aborted transactions (`.txnindex`, KIP-98). Offsets in the
 segment's first one, which is the file's name. (The snapshot of its producers is payloads/producer_snapshot.py.)
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 offset_index_entry: Final = Struct(

@@ -1,9 +1,8 @@
 """Types with a meaning: what many messages share, then enumerations and bit sets by the names Kafka gives them.
 
 The text after a type is that of every field of the type which has none of its own: a plain phrase with its unit.
+Grammar files take all their words from here, those of `wire` included.
 """
-
-from typing import Final
 
 from ..wire import *
 

@@ -6,9 +6,6 @@ permitted operations (KIP-430; those of the cluster moved to DescribeCluster in 
 usable in requests since v12 (KIP-516), v13 an error for the whole response (KIP-1102).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -5,9 +5,6 @@ which v5 takes away again (KIP-211). v6 leader epochs (KIP-320), v7 static membe
 group protocol with member epochs (KIP-848), v10 topic ids instead of names (KIP-848).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-496. It never became flexible.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

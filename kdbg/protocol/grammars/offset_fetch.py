@@ -5,9 +5,6 @@ top-level error (KIP-88), v5 leader epochs (KIP-320), v7 waits for open transact
 in one request (KIP-709), v9 member epochs and v10 topic ids (both KIP-848).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -4,9 +4,6 @@ KIP-101, for replicas first, then for consumers too. v1 the epoch in the answer 
 current leader epoch (KIP-320), v3 the replica id.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

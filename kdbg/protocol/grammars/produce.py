@@ -6,9 +6,6 @@ per record (KIP-467), v10 the new leader in the answer (KIP-951), v11 and v12 tr
 broker (KIP-890), v13 topic ids instead of names (KIP-516).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 from .records import Records
 

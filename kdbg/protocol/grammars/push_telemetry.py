@@ -3,9 +3,6 @@
 KIP-714. The metrics are OpenTelemetry's MetricsData (protobuf), perhaps compressed.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 from .payloads.telemetry import metrics
 

@@ -4,9 +4,6 @@ Message sets are the 0.8 guide's chapter "Message sets"; KIP-32 gave messages a 
 them with batches (magic 2). The magic byte says which one follows; wire/records/sets.py walks over them.
 """
 
-from typing import Final
-
-from ..wire import *
 from ..wire.records import RecordSet
 from ..wire.records.sets import RecordFormat
 from .meanings import *

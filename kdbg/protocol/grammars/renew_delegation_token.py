@@ -3,9 +3,6 @@
 KIP-48. The token is named by its HMAC.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,8 +3,6 @@
 A length, then the token as the mechanism defines it (RFC 4616, RFC 5802, RFC 7628, RFC 4121): no Kafka header.
 """
 
-from typing import Final
-
 from ..wire import *
 from ..wire.nodes.leaves import RemainingBytes
 from .payloads import client_token, server_token

@@ -4,9 +4,6 @@ KIP-152. What the tokens hold is the mechanism's affair. v1 gives the time after
 again (KIP-368).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 from .payloads import client_token, server_token
 

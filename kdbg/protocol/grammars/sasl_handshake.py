@@ -4,8 +4,6 @@ KIP-43. After v0 the SASL tokens follow as bare length-prefixed packets without 
 they travel in SaslAuthenticate, key 36 (KIP-152). It never became flexible (KAFKA-9577).
 """
 
-from typing import Final
-
 from ..wire import *
 
 request: Final = Struct(

@@ -4,9 +4,6 @@ KIP-932. v0 was the early access of Kafka 4.0; v1 is the first stable version; v
 records (KIP-1222).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -4,9 +4,6 @@ KIP-932. v0 was the early access of Kafka 4.0; v1 is the first stable version an
 bytes per partition; v2 the acquire mode (KIP-1206) and the renewal of locks (KIP-1222).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 from .records import FetchedRecords
 

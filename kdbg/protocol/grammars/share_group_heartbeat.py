@@ -3,9 +3,6 @@
 KIP-932. v0 was the early access of Kafka 4.0 and is not compatible; v1 is the first stable version.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -5,9 +5,6 @@ epoch (KIP-380), v3 has a leader epoch and a delete flag for each partition (KIP
 controller (KIP-866).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-1071. v1, of Kafka 4.4, brings the topology as the clients describe it (KIP-1331) and the assignor (KIP-1357).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 from .topology import topology
 

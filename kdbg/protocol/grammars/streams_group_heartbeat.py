@@ -4,9 +4,6 @@ KIP-1071. The first heartbeat brings the topology; the answer assigns active, st
 Kafka 4.4, asks for the topology description (KIP-1331) and makes the lag a larger number.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 internal_topics: Final = Array(

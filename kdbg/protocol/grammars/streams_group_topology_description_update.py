@@ -3,9 +3,6 @@
 KIP-1331, since Kafka 4.4: sent when a heartbeat's answer says that the coordinator lacks the description.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 from .topology import topology
 

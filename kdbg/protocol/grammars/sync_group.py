@@ -4,9 +4,6 @@ v3 static members (KIP-345), v5 protocol type and name, which the broker compare
 (KIP-559).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 from .payloads import assignment
 

@@ -1,8 +1,5 @@
 """A Kafka Streams topology as clients describe it to the group coordinator (KIP-1331): shared by keys 89 and 93."""
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 NodeType: Final = Enum(Int8, {1: "SOURCE", 2: "PROCESSOR", 3: "SINK"})

@@ -5,9 +5,6 @@ refused (KIP-447), v4 TRANSACTION_ABORTABLE, v5 does the work of AddOffsetsToTxn
 v6 topic ids instead of names (KIP-1319).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 Since Kafka 4.4; the counterpart of UnregisterBroker.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

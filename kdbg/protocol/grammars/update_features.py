@@ -3,9 +3,6 @@
 KIP-584. v1 kinds of upgrade and a dry run (KIP-778), v2 has no results per feature any more.
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -5,9 +5,6 @@ listener names (KIP-103), v4 offline replicas (KIP-112), v5 partitions by topic 
 (KIP-380), v7 topic ids (KIP-516), v8 marks a KRaft controller (KIP-866).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

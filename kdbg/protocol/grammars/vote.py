@@ -3,9 +3,6 @@
 KIP-595. v1 directory ids of voters (KIP-853), v2 pre-votes, which raise no epoch (KIP-996).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-932; from the leader of a partition to the share coordinator. v1 counts completed deliveries (KIP-1226).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -3,9 +3,6 @@
 KIP-98; between brokers only. v2 adds the transaction version (KIP-1228).
 """
 
-from typing import Final
-
-from ..wire import *
 from .meanings import *
 
 request: Final = Struct(

@@ -35,8 +35,8 @@ from .nodes.leaves import RemainingBytes, UuidNode
 
 __all__ = [
     "FOREVER", "Api", "ApiKey", "Array", "BeforeRelease", "Between", "Bits", "Boolean", "Bytes", "Classic", "Default",
-    "Dialect", "Duration", "Duration64", "Enum", "ErrorCode", "Float64", "GroupId", "Holds", "Ignorable", "Int8",
-    "Int16", "Int32", "Int64", "Nullable", "NullableSince", "NullableUntil", "Only", "Optional", "Partition",
+    "Dialect", "Duration", "Duration64", "Enum", "ErrorCode", "Final", "Float64", "GroupId", "Holds", "Ignorable",
+    "Int8", "Int16", "Int32", "Int64", "Nullable", "NullableSince", "NullableUntil", "Only", "Optional", "Partition",
     "Prefixed", "Remainder", "Secret", "SecretRemainder", "Since", "SinceRelease", "String", "Struct", "Tag",
     "Timestamp", "TopicId", "TopicName", "UInt16", "UInt32", "UVarint", "Until", "Uuid", "Varint32", "Varint64",
     "VarintBytes", "VarintString",

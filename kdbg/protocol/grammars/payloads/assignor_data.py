@@ -6,9 +6,6 @@ librdkafka's writes what the sticky one does. aiokafka and sarama write as Java 
 in front.
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Payload
 from ..meanings import *
 

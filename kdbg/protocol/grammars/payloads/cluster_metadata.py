@@ -6,9 +6,8 @@ them were classic. A broker's registration told its controlled shutdown since v1
 partition has directories since v1 (KIP-858) and eligible leader replicas since v2 (KIP-966).
 """
 
-from typing import Any, Final
+from typing import Any
 
-from ...wire import *
 from ...wire.language.payload import Payload
 from ...wire.language.types import Release, Word
 from ..meanings import *

@@ -5,8 +5,6 @@ cooperative rebalancing, KIP-415) and "sessioned" (v2, the same with signed requ
 of number -1 is the connector itself.
 """
 
-from typing import Final
-
 from ...wire import *
 from ...wire.language.payload import Payload
 from . import connect_allocation

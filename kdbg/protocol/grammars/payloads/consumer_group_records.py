@@ -4,9 +4,6 @@ Keys begin with 3 to 8, and 16 for what a regular expression resolved to. A null
 early forms, with the metadata of client-side assignors; 4.1 replaced the partition metadata (4) by a hash (KIP-1101).
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Payload
 from ..meanings import *
 from . import classic_subscription

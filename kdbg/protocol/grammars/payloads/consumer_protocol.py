@@ -5,9 +5,6 @@ partitions a member still owns, for cooperative rebalancing (KIP-429), v2 the ge
 v3 its rack (KIP-881); the versions of the assignment only keep step. User data belongs to the assignor.
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Mistaken, Payload
 from ..meanings import *
 from . import assignment_data, subscription_data

@@ -4,9 +4,6 @@ The ends of transactions (KIP-98), and in the log of a KRaft quorum a new leader
 (KIP-630), the KRaft version and the voters (KIP-853). LeaderChangeMessage v1 tells the voters' directories.
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Payload
 from ...wire.records.sets import CONTROL_TYPES
 from ..meanings import *

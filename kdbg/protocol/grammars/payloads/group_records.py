@@ -5,9 +5,6 @@ of its own (KIP-211), v3 the leader epoch (KIP-320), v4 is flexible, since Kafka
 rebalance timeout (KIP-62), v2 when the state began (KIP-211), v3 static members (KIP-345), v4 is flexible.
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Payload
 from ..meanings import *
 from . import assignment, subscription

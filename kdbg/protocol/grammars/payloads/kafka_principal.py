@@ -3,8 +3,6 @@
 Kafka's own principal builder writes it so; a broker with another builder may write anything.
 """
 
-from typing import Final
-
 from ...wire import *
 from ...wire.language.payload import Payload
 

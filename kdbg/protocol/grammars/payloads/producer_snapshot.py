@@ -3,9 +3,6 @@
 The checksum is the CRC-32C of all bytes after it.
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Payload
 from ..meanings import *
 

@@ -4,9 +4,6 @@ It never stands in bytes like these: the file quorum-state holds it as JSON, wit
 the directory of the voter (KIP-853); the voters themselves are in the log since then.
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Payload
 from ..meanings import *
 

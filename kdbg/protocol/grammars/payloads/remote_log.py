@@ -4,9 +4,6 @@ KIP-405. A value begins with the frame that the records of the KRaft log have as
 storage itself wants to keep (KIP-917), 4.0 whether a segment has an index of aborted transactions.
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Payload
 from ..meanings import *
 from .cluster_metadata import FRAME

@@ -4,9 +4,6 @@ Keys begin with 9 to 15. Kafka 3.9 and 4.0 had early forms, with partition metad
 the topics have changed.
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Payload
 from ..meanings import *
 from .consumer_group_records import group, member, partition_metadata, partitions_by_topic, target

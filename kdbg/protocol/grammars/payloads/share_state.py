@@ -4,9 +4,6 @@ A snapshot tells all of it, an update what has changed since; keys begin with 0 
 epochs and no times; 4.2 counts what was delivered for good (KIP-1226).
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Payload
 from ..meanings import *
 

@@ -6,9 +6,6 @@ named topologies, v11 client tags (KIP-708). The leader's AssignmentInfo keeps s
 save bytes, v6 what standbys serve (KIP-535), v7 when to rebalance next.
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Payload
 from ..meanings import *
 

@@ -4,9 +4,6 @@ Keys begin with 17 to 23; 18 is not in use. Kafka 4.2 added the epoch that each 
 last knew of its topology and configuration; 4.4 which description of the topology is stored (KIP-1331).
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Payload
 from ..meanings import *
 from .consumer_group_records import group, member, target

@@ -3,9 +3,6 @@
 KIP-98. v1 is flexible; its tagged fields came with the second version of transactions (KIP-890).
 """
 
-from typing import Final
-
-from ...wire import *
 from ...wire.language.payload import Payload
 from ..meanings import *
 

@@ -97,9 +97,11 @@ TARGETS: dict[str, Target] = {
     "tls": Target(
         readers.tls,
         seeds.tls,
-        ("streams/tls/cutter.py", "streams/tls/hello.py", "streams/tls/side.py", "exchanges/engine/layers.py"),
+        ("streams/tls/cutter.py", "streams/tls/hello.py", "streams/tls/side.py", "exchanges/engine/engine.py"),
     ),
-    "preambles": Target(readers.tls, seeds.preambles, ("exchanges/engine/foreign.py", "exchanges/engine/layers.py")),
+    "preambles": Target(
+        readers.tls, seeds.preambles, ("exchanges/engine/foreign.py", "exchanges/engine/classifier.py")
+    ),
     "key logs": Target(readers.key_log, seeds.key_logs, ("capture/keylog.py",)),
     "logs": Target(readers.log, seeds.logs, ("analysis/logs",), longest=4096),
     "where": Target(readers.where, seeds.expressions, ("exchanges/filters/where",), longest=1024),

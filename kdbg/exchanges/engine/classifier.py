@@ -2,23 +2,22 @@
 
 Both directions are held until one of them shows a request: at its very beginning where the connection was seen to
 open, else at the first place that proves itself. Where one side is silent, responses show the broker. TLS is handed on.
-What is neither is let go, with a word on what it looks like.
+What is neither is let go, with a word on what it looks like. A preamble (foreign.py) is passed over before all that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import Foreign, PlainFact
-from ...streams.tcp.stream import Receiver
+from ...streams.tcp.stream import Event, Receiver, replay
+from ..messages.peers import Via
 from . import identify, requests
-from .foreign import LONGEST_BEGINNING, Read, begins, is_tls, looks_like
-from .framing import Framer
+from .foreign import LONGEST, LONGEST_BEGINNING, OTHER, PreambleEnd, ProxyRefused, Read, begins, is_tls, looks_like
 from .search import Buffer, Search, size_at
-from .states import CLASSIFICATION, Classification, Sign, next_state
 
 PATIENCE_WHOLE, PATIENCE_MIDSTREAM = 1 << 16, 16 << 20
 """Bytes looked at while no request shows: few where the capture saw the connection open: Kafka begins with one."""
@@ -34,24 +33,6 @@ class Channel(Protocol):
 
     @property
     def handshake(self) -> bool: ...
-
-
-Event: TypeAlias = tuple[bytes | int | None, int, int]
-"""Bytes, a gap's length, or None for the end; time; packet."""
-_OPEN = frozenset({Classification.UNKNOWN, Classification.HALF_ENDED})
-
-
-def replay(events: Sequence[Event], receiver: Receiver, passed: int = 0) -> None:
-    """Give a receiver what was held, but for so many bytes in front."""
-    for what, time, number in events:
-        if isinstance(what, bytes):
-            if rest := what[passed:]:
-                receiver.data(rest, time, number)
-            passed = max(0, passed - len(what))
-        elif what is not None:
-            receiver.gap(what, time, number)
-        else:
-            receiver.end(time, number)
 
 
 @dataclass
@@ -117,6 +98,11 @@ class HeldSide:
         """Whether the capture holds nothing of this side."""
         return not (self.held or self.passed or self.lost or self._events)
 
+    @property
+    def over(self) -> bool:
+        """Whether its end has come."""
+        return bool(self._events) and self._events[-1][0] is None
+
     def beginning(self, most: int = PATIENCE_WHOLE) -> bytes:
         """Return the first bytes held, up to a gap or a limit."""
         head = bytearray()
@@ -142,10 +128,18 @@ class HeldSide:
             return not self.passed
         return _is_request(self.beginning(requests.LONGEST_HEADER))
 
-    def replay(self, framer: Framer) -> None:
-        """Give the framer what was held, gaps and the end included, and hold nothing any more."""
-        framer.pass_over(self.passed)
-        self.hand_over(framer, self.lost)
+    def pass_over(self, length: int) -> None:
+        """Forget the first bytes of all, which are a preamble."""
+        self.held -= length
+        self.classifier.budget.left += length
+        del self.run[:length]
+        self.first = bytes(self.run[:LONGEST_BEGINNING])
+        events, self._events = self._events, []
+        for what, time, number in events:
+            if isinstance(what, bytes):
+                what, length = what[length:], max(0, length - len(what))
+            if what != b"":
+                self._events.append((what, time, number))
 
     def hand_over(self, receiver: Receiver, lost: int) -> None:
         """Give a receiver what was held; the bytes that were given up are a gap."""
@@ -184,14 +178,20 @@ class HeldSide:
 class Classifier:
     """Holds what both sides sent until it is known what it is; then calls one of its callbacks, once.
 
-    Without `tls`, TLS is like any other protocol; without `greets`, so are words with a proxy. After that it has no
-    sides any more: all is freed as soon as the connection has other receivers.
+    Without `tls`, TLS and a preamble are like any other protocol. `via` is what the preamble told, and
+    `whole` that the capture holds all of it. After the callback
+    it has no sides any more: all is freed as soon as the connection has other receivers.
     """
 
-    __slots__ = ("_client", "_greets", "_kafka", "_other", "_tls", "budget", "connection", "sides", "state")
+    __slots__ = (
+        "_ends", "_kafka", "_other", "_preamble", "_seeks_preamble", "_tls", "budget", "connection", "open",
+        "sides", "via", "whole",
+    )  # fmt: skip
     connection: Channel
     budget: Budget
-    state: Classification
+    open: bool
+    via: Via | None
+    whole: bool
 
     def __init__(
         self,
@@ -200,36 +200,62 @@ class Classifier:
         kafka: Callable[[Classifier, int], None],
         other: Callable[[Finding | None], None],
         tls: Callable[[Classifier], None] | None = None,
-        greets: Callable[[Classifier, Read], None] | None = None,
     ) -> None:
         self.connection, self.budget, self._kafka, self._other, self._tls = connection, budget, kafka, other, tls
-        self._greets = greets
         self.sides: tuple[HeldSide, HeldSide] = HeldSide(self), HeldSide(self)
-        self.state = Classification.UNKNOWN
+        self.open, self._ends = True, 0
+        self.via = None
+        self._preamble: Read | None = None
+        self._seeks_preamble, self.whole = tls is not None, True
 
     @property
     def certain(self) -> bool:
-        """Whether the capture saw the connection open; what tells that may come after the first packets."""
-        return self.connection.handshake
+        """Whether the capture saw the connection open, and all of a preamble.
+
+        What tells that may come after the first packets.
+        """
+        return self.connection.handshake and self.whole
 
     def look(self, side: HeldSide, *, final: bool = False) -> None:
         """Decide what the connection speaks, if it can be decided now; `final`: the run of bytes has ended."""
-        if self.state not in _OPEN:
+        if self.open and self._seeks_preamble:
+            sent, answered = self.sides
+            if self._preamble is None and sent.intact and not sent.passed:
+                self._preamble = begins(sent.first, answered.first)
+            if self._preamble is not None:
+                self._pass_preamble(self._preamble)
+                for one in (sent, answered):
+                    if not self._seeks_preamble:
+                        self._recognise(one, one.over or (final and one is side))
+                return
+        self._recognise(side, final)
+
+    def _pass_preamble(self, read: Read) -> None:
+        """Pass over a preamble, once it has come; seek none any more where these bytes are something else."""
+        sent, answered = self.sides
+        found = read(bytes(sent.run), bytes(answered.run))
+        self.whole = sent.gapless and answered.gapless
+        longest = max(sent.held, answered.held)
+        if not self.whole or self._ends == 2 or found is OTHER or longest > LONGEST or self.budget.left < 0:
+            self._seeks_preamble = False
+        if self.whole and isinstance(found, PreambleEnd):
+            self._seeks_preamble, self.via = False, found.via
+            sent.pass_over(found.sent)
+            answered.pass_over(found.answered)
+        elif self.whole and isinstance(found, ProxyRefused):
+            self._let_go(Finding(Kind.NOT_KAFKA, length=sent.held + answered.held, facts=Foreign(found.what)))
+
+    def _recognise(self, side: HeldSide, final: bool) -> None:
+        if not self.open:
             return
         sent, answered = self.sides
-        read = None
-        if self._greets is not None and sent.intact and not sent.passed:
-            read = begins(sent.first, answered.first)
-        if self._greets is not None and read is not None:
-            self._enter(Sign.PREAMBLE)
-            self._greets(self, read)
-            del self.sides
-        elif not (self.connection.handshake and side is answered) and side.shows_request(final):
+        other = sent if side is answered else answered
+        if not (self.certain and side is answered) and side.shows_request(final):
             self._decide(side)
-        elif self._other_of(side).silent and self._is_broker(side, ENOUGH):
-            self._decide(self._other_of(side))
+        elif other.silent and self._is_broker(side, ENOUGH):
+            self._decide(other)
         elif self._tls is not None and is_tls(side.first):
-            self._enter(Sign.TLS)
+            self.open = False
             self._tls(self)
             del self.sides
         elif self.budget.left < 0 or self._seen > self._patience or self._is_other(side):
@@ -237,32 +263,14 @@ class Classifier:
 
     def end(self, side: HeldSide) -> None:
         """Take note that one direction has ended; once both have, go by the likeliest guess."""
+        self._ends += 1
         self.look(side, final=True)
-        if self.state in _OPEN:
-            self._enter(Sign.END)
-            if self.state is Classification.ENDED:
-                self._settle()
-
-    def replay(self, client: Framer, broker: Framer) -> None:
-        """Give what was held to the framers: requests first, since responses are told by them."""
-        first = self._client
-        self.sides[first].replay(client)
-        self.sides[1 - first].replay(broker)
-
-    def hand_over(self, receivers: tuple[Receiver, Receiver]) -> None:
-        """Give what was held of either side to its receiver."""
-        for side, receiver in zip(self.sides, receivers, strict=True):
-            side.hand_over(receiver, side.passed + side.lost)
-
-    def _enter(self, sign: Sign) -> None:
-        self.state = next_state(CLASSIFICATION, self.state, sign)
-
-    def _other_of(self, side: HeldSide) -> HeldSide:
-        return self.sides[side is self.sides[0]]
+        if self.open and self._ends == 2:
+            self._settle()
 
     def _is_broker(self, side: HeldSide, frames: int) -> bool:
         """Return whether a side begins with so many responses, where its requests are not to be seen."""
-        if (self.connection.handshake and side is self.sides[0]) or side.passed:
+        if (self.certain and side is self.sides[0]) or side.passed:
             return False
         return identify.begin(side.beginning(), frames)
 
@@ -286,28 +294,16 @@ class Classifier:
         if self.sides[0].intact and requests.misframed_request(self.sides[0].beginning()) is not None:
             self._decide(self.sides[0])
             return
-        for side in self.sides[: 1 if self.connection.handshake else 2]:
+        for side in self.sides[: 1 if self.certain else 2]:
             if side.guess and not self._is_other(side):
                 self._decide(side)
                 return
-        for side in reversed(self.sides):
-            if self._is_broker(side, 1) and not self._is_other(self._other_of(side)):
-                self._decide(self._other_of(side))
+        for client, broker in (self.sides, self.sides[::-1]):
+            if self._is_broker(broker, 1) and not self._is_other(client):
+                self._decide(client)
                 return
-        self._give_up()
-
-    def _decide(self, side: HeldSide) -> None:
-        self._enter(Sign.REQUEST)
-        self._client = self.sides.index(side)
-        self._kafka(self, self._client)
-        del self.sides
-
-    def _give_up(self) -> None:
-        self._enter(Sign.NO_REQUEST)
         what = looks_like(self.sides[0].first) or looks_like(self.sides[1].first)
         size, alone = self._seen, not all(side.held or side.passed or side.lost for side in self.sides)
-        for side in self.sides:
-            side.release()
         finding = None
         if what:
             finding = Finding(Kind.NOT_KAFKA, length=size, facts=Foreign(what))
@@ -315,6 +311,17 @@ class Classifier:
             finding = Finding(Kind.MIDSTREAM, length=size, facts=PlainFact.NOTHING_WHOLE)
         elif size:
             finding = Finding(Kind.NOT_KAFKA, length=size, facts=PlainFact.NO_REQUEST)
+        self._let_go(finding)
+
+    def _decide(self, side: HeldSide) -> None:
+        self.open = False
+        self._kafka(self, self.sides.index(side))
+        del self.sides
+
+    def _let_go(self, finding: Finding | None) -> None:
+        self.open = False
+        for side in self.sides:
+            side.release()
         self._other(finding)
         del self.sides
 

@@ -11,13 +11,13 @@ from uuid import UUID
 from ...budget import Held
 from ...capture.packet import Packet
 from ...protocol.findings import ATTEMPTS, Finding, Kind
-from ...protocol.findings.facts import NobodyThere, TurnedDown
+from ...protocol.findings.facts import Encrypted, NobodyThere, TurnedDown
 from ...protocol.wire.readings.outline import NamesThen
 from ...streams.tcp.connection import Connection
 from ...streams.tcp.stream import NOBODY, Receiver
 from ...streams.tcp.table import ConnectionTable
 from ..messages.exchange import Exchange, Known
-from ..messages.peers import Peers
+from ..messages.peers import Decrypted, Peers
 from .classifier import Budget, Classifier
 from .direction import HOLD, NO_FRAME, Depth
 from .directions import RequestSide, ResponseSide
@@ -26,9 +26,8 @@ from .names import Learner
 from .pairing import Pairing
 
 if TYPE_CHECKING:
-    from ...streams.tls.session import Keys
-    from .foreign import Read
-    from .layers import Proxied, Tls
+    from ...streams.tls.session import Keys, TlsConnection, Why
+    from ...streams.tls.side import TlsDirection
 
 
 class Conversation:
@@ -146,9 +145,71 @@ class Outbox:
         return final
 
 
+class Tls:
+    """TLS on a TCP connection, by whose number, ends and first packet it goes; perhaps after a preamble.
+
+    `sent` and `answered` take the streams of its ends. `opens` is called when plain bytes are about to
+    come, `closes` where there will be none. `classifier` held what `take_over` takes.
+    """
+
+    __slots__ = (
+        "_closes", "_session", "_whole", "acceptor", "answered", "first_packet", "initiator", "number", "sent", "tcp",
+        "via",
+    )  # fmt: skip
+    sent: TlsDirection
+    answered: TlsDirection
+
+    def __init__(
+        self,
+        tcp: Connection,
+        classifier: Classifier,
+        keys: Keys | None,
+        opens: Callable[[Tls], None],
+        closes: Callable[[Tls, Finding], None],
+    ) -> None:
+        from ...streams.tls import TlsConnection  # which plain traffic does without
+
+        self.tcp, self.number, self.first_packet = tcp, tcp.number, tcp.first_packet
+        self.initiator, self.acceptor = tcp.initiator, tcp.acceptor
+        self.via, self._whole, self._closes = classifier.via, classifier.whole, closes
+        self._session = TlsConnection(keys, classifier.budget, lambda session: opens(self), self._is_closed)
+        self.sent, self.answered = self._session.sides
+
+    @property
+    def handshake(self) -> bool:
+        """Whether it is certain that the initiator is the client: of TCP, or of TLS."""
+        return (self.tcp.handshake and self._whole) or self._session.client is self.sent
+
+    @property
+    def client(self) -> int:
+        """0 if the initiator of the connection is the client, by its hello, else 1."""
+        return int(self._session.client is self.answered)
+
+    def take_over(self, classifier: Classifier) -> None:
+        """Take what came of the connection, and what follows."""
+        self.tcp.sent.attach(self.sent)
+        self.tcp.answered.attach(self.answered)
+        for side, receiver in zip(classifier.sides, (self.sent, self.answered), strict=True):
+            side.hand_over(receiver, side.passed + side.lost)
+
+    @property
+    def about(self) -> Decrypted:
+        """What exchanges tell of it."""
+        return Decrypted(*self._session.about[:4])
+
+    def ignore(self) -> None:
+        """Free what waits, and take nothing any more."""
+        self._session.ignore()
+        self.tcp.ignore()
+
+    def _is_closed(self, session: TlsConnection, why: Why) -> None:
+        facts = Encrypted(*session.about, why.value)
+        self._closes(self, Finding(Kind.NOT_DECRYPTED, length=self.tcp.bytes, facts=facts))
+
+
 STRIDE = 64
 """Packets after which is looked what is final by now: few enough that little is held."""
-Channel: TypeAlias = "Connection | Proxied | Tls"
+Channel: TypeAlias = Connection | Tls
 Watch: TypeAlias = Callable[[Connection, int | None], None]
 
 
@@ -258,40 +319,18 @@ class Engine:
     def _classify(self, channel: Channel) -> Classifier:
         """Find out what is spoken on a channel."""
         kafka, other = partial(self._speaks_kafka, channel), partial(self._let_go, channel)
-        if isinstance(channel, Connection):
-            tls, greets = partial(self._speaks_tls, channel), partial(self._greets, channel)
-            return Classifier(channel, self.budget, kafka, other, tls, greets)
-        from .layers import Tls  # which most connections do without
-
-        inside = partial(self._speaks_tls, channel) if not isinstance(channel, Tls) else None
-        return Classifier(channel, self.budget, kafka, other, inside)
-
-    def _classify_inside(self, layer: Proxied | Tls) -> None:
-        """Find the protocol after a preamble, or on a connection that can be decrypted."""
-        for side, receiver in zip((layer.sent, layer.answered), self._classify(layer).sides, strict=True):
-            side.attach(receiver)
-
-    def _hand_over(self, connection: Connection | Proxied, classifier: Classifier, layer: Proxied | Tls) -> None:
-        """Let a layer take what was held of a connection, and what follows."""
-        connection.sent.attach(layer.sent)
-        connection.answered.attach(layer.answered)
-        classifier.hand_over((layer.sent, layer.answered))
+        tls = partial(self._speaks_tls, channel) if isinstance(channel, Connection) else None
+        return Classifier(channel, self.budget, kafka, other, tls)
 
     def _speaks_kafka(self, connection: Channel, classifier: Classifier, client: int) -> None:
         """Begin the conversation on a connection that proved to be Kafka; `client` is as `watch` is told."""
         sides = classifier.sides
         ends, streams = (connection.initiator, connection.acceptor), (connection.sent, connection.answered)
-        decrypted, via = None, None
-        if isinstance(connection, Connection):
-            plain = connection
-        else:
-            from .layers import unwrapped
-
-            plain, decrypted, via = unwrapped(connection)
+        tls, via = (connection.about, connection.via) if isinstance(connection, Tls) else (None, classifier.via)
         self.connections += 1
-        self.watch(plain, client)
+        self.watch(connection.tcp if isinstance(connection, Tls) else connection, client)
         conversation = Conversation(
-            Peers(connection.number, ends[client], ends[1 - client], connection.first_packet, decrypted, via),
+            Peers(connection.number, ends[client], ends[1 - client], connection.first_packet, tls, via),
             self._add,
             self._leave,
             whole=sides[client].intact,
@@ -302,22 +341,19 @@ class Engine:
         )
         streams[client].attach(conversation.requests)
         streams[1 - client].attach(conversation.responses)
-        classifier.replay(conversation.requests, conversation.responses)
+        # requests first, since responses are told by them
+        for side, framer in ((sides[client], conversation.requests), (sides[1 - client], conversation.responses)):
+            framer.pass_over(side.passed)
+            side.hand_over(framer, side.lost)
 
-    def _greets(self, connection: Connection, classifier: Classifier, read: Read) -> None:
-        """Begin to pass over what is said before Kafka."""
-        from .layers import Proxied  # which most connections do without
+    def _speaks_tls(self, connection: Connection, classifier: Classifier) -> None:
+        """Begin to decrypt a connection, and to find the protocol on it."""
 
-        proxied = Proxied(connection, read, self.budget, self._classify_inside, self._let_go)
-        self._hand_over(connection, classifier, proxied)
+        def opens(tls: Tls) -> None:
+            for direction, held in zip((tls.sent, tls.answered), self._classify(tls).sides, strict=True):
+                direction.attach(held)
 
-    def _speaks_tls(self, connection: Connection | Proxied, classifier: Classifier) -> None:
-        """Begin to decrypt a connection."""
-        from .layers import NO_KEYS, Tls
-
-        keys = NO_KEYS if self.keys is None else self.keys
-        tls = Tls(connection, keys, self.budget, self._classify_inside, self._let_go)
-        self._hand_over(connection, classifier, tls)
+        Tls(connection, classifier, self.keys, opens, self._let_go).take_over(classifier)
 
     def _let_go(self, connection: Channel, finding: Finding | None) -> None:
         """Let go of a connection that turned out to be something else, or nothing that can be read."""

@@ -11,19 +11,30 @@ Memory is bounded by the largest frame that an owner accepts (`search.MAX_FRAME`
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import Any
 
 from ...budget import SMALL, Held
 from .direction import NO_FRAME, FramedDirection
 from .foreign import LONGEST_BEGINNING
 from .search import HEADER, MAX_FRAME, Search, Times, size_at
-from .states import FRAMING, DirectionEvent, Framing, next_state
 
 SHORTEST = 8
 """A size and a correlation id: a frame that another one cuts off earlier is not handed over."""
 LONG, TOO_LONG = 1 << 16, 1 << 20
 """A frame that is still not complete after so many bytes is looked into: its length may be wrong. Messages that are
 longer than the second are not looked for the end of."""
+
+
+class Framing(Enum):
+    """Where one direction stands: a frame is due; one is searched for; the rest of a broken one is passed over."""
+
+    SYNCED = auto()
+    SEARCHING = auto()
+    IGNORING = auto()
+    ENDED = auto()
+
+
 _SYNCED = Framing.SYNCED
 
 
@@ -107,12 +118,11 @@ class Framer:
         missing = self._break_off()
         self._cut = False
         if missing >= length:
-            self._enter(DirectionEvent.BROKEN_OFF)
-            self._ignored = missing
+            self.state, self._ignored = Framing.IGNORING, missing
             self._ignore(length)
         else:
             self._pass(len(self._data))
-            self._enter(DirectionEvent.HOLE)
+            self.state = Framing.SEARCHING
             self._search.start()
         self._fresh = True
 
@@ -123,7 +133,7 @@ class Framer:
         self._break_off()
         self._pass(len(self._data))
         self._report()
-        self._enter(DirectionEvent.END)
+        self.state = Framing.ENDED
         self.owner.end()
 
     def retry(self) -> None:
@@ -136,15 +146,12 @@ class Framer:
         """Count bytes that came before all others, and were given up."""
         self._passed += length
 
-    def _enter(self, step: DirectionEvent) -> None:
-        self.state = next_state(FRAMING, self.state, step)
-
     def _ignore(self, length: int) -> int:
         """Pass over the rest of a frame that was handed over broken; return how many of `length` bytes that takes."""
         covered = min(self._ignored, length)
         self._ignored -= covered
         if not self._ignored:
-            self._enter(DirectionEvent.PASSED_OVER)
+            self.state = Framing.SYNCED
         return covered
 
     def _drop(self, length: int) -> None:
@@ -265,7 +272,7 @@ class Framer:
             self.owner.shorten(len(surplus), *self._times.put_back(len(surplus), one))
             self._search.start()
             self._data[:0] = surplus
-        self._enter(DirectionEvent.NO_FRAME)
+        self.state = Framing.SEARCHING
 
     def _seek(self, final: bool) -> bool:
         """Find the next frame that proves itself; False where more bytes are needed first."""
@@ -274,7 +281,7 @@ class Framer:
             place = 0
         self._pass(self._search.idle(self._data) if place is None else place)
         if place is not None:
-            self._enter(DirectionEvent.FOUND)
+            self.state = Framing.SYNCED
         self._needed = len(self._data) + 1
         if place is None and len(self._data) > SMALL:
             self._hold(len(self._data))
@@ -296,8 +303,7 @@ class Framer:
             self._report()
             self._drop(len(data))
             self.owner.given_up(frame, times, packets, missing, token)
-            self._enter(DirectionEvent.BROKEN_OFF)
-            self._ignored = rest
+            self.state, self._ignored = Framing.IGNORING, rest
         else:
             self._pass(len(data))
             self._search.start()

@@ -9,7 +9,8 @@ Positions are sequence numbers that do not wrap: the first is the 32 bits of the
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kdbg.budget import SMALL, Held
 
@@ -43,6 +44,19 @@ class _Nobody:
 
 NOBODY = _Nobody()
 """The one that every stream has which delivers no more."""
+Event: TypeAlias = tuple[bytes | int | None, int, int]
+"""What a receiver took: bytes, a gap's length, or None for the end; time; packet."""
+
+
+def replay(events: Iterable[Event], receiver: Receiver) -> None:
+    """Give a receiver what was held."""
+    for what, time, number in events:
+        if isinstance(what, bytes):
+            receiver.data(what, time, number)
+        elif what is not None:
+            receiver.gap(what, time, number)
+        else:
+            receiver.end(time, number)
 
 
 class EarlyBytes(NamedTuple):

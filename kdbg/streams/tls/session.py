@@ -88,12 +88,12 @@ class TlsConnection:
 
     def __init__(
         self,
-        keys: Keys,
+        keys: Keys | None,
         budget: Budget,
         opens: Callable[[TlsConnection], None],
         closes: Callable[[TlsConnection, Why], None],
     ) -> None:
-        self.keys: Keys = keys
+        self.keys: Keys | None = keys
         self.budget: Budget = budget
         self.tries: Tries = Tries()
         self._opens, self._closes = opens, closes
@@ -248,7 +248,7 @@ class TlsConnection:
             return Why.UNSUPPORTED
         if not self.keys:
             return Why.NO_KEYS
-        secrets = self._secrets(asked, chosen)
+        secrets = self._secrets(self.keys, asked, chosen)
         if secrets is None:  # they may come yet
             return None
         try:
@@ -267,12 +267,12 @@ class TlsConnection:
             side.use(keys, at_once=True)
         return None
 
-    def _secrets(self, asked: Hello, chosen: Hello) -> list[bytes] | None:
+    def _secrets(self, keys: Keys, asked: Hello, chosen: Hello) -> list[bytes] | None:
         """Return the master secret (TLS 1.2); or (TLS 1.3) the client's and the server's of the handshake, b"" where
         they are not known, and of what follows. None where the keys that were given do not tell."""
-        secrets = self.keys.find(asked.random) or {}
+        secrets = keys.find(asked.random) or {}
         if not self._is_1_3:
-            master = secrets.get("CLIENT_RANDOM") or (self.keys.find(chosen.session) or {}).get("MASTER_SECRET")
+            master = secrets.get("CLIENT_RANDOM") or (keys.find(chosen.session) or {}).get("MASTER_SECRET")
             return [master] if master is not None else None
         needed = [secrets.get(label) for label in TRAFFIC]
         handshake = [secrets.get(label, b"") for label in HANDSHAKE]

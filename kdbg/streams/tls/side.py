@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from kdbg.streams.tcp.stream import NOBODY, Receiver
+from kdbg.streams.tcp.stream import NOBODY, Event, Receiver, replay
 from kdbg.streams.tls.cutter import HEAD, Cutter, Record
 from kdbg.streams.tls.hello import HandshakeReassembly, hello
 
@@ -26,8 +26,6 @@ SMALLEST = 17
 """Bytes of a record's body that are not plain, at the least: more records than that says cannot be missing."""
 Found: TypeAlias = "tuple[int, Opener, int]"
 """The place of a key after the one in use, the key, and a record's number under it."""
-Event: TypeAlias = tuple[bytes | int | None, int, int]
-"""Bytes, a gap's length, or None for the end; time; packet."""
 
 
 @dataclass(slots=True)
@@ -115,16 +113,9 @@ class TlsDirection:
     def go_on(self) -> None:
         """Take up what waited; some of it may wait again."""
         waited = self._release()
-        if self.over:
-            return
-        self._cutter.go_on()
-        for what, time, number in waited:
-            if isinstance(what, bytes):
-                self.data(what, time, number)
-            elif what is not None:
-                self.gap(what, time, number)
-            else:
-                self.end(time, number)
+        if not self.over:
+            self._cutter.go_on()
+            replay(waited, self)
 
     @property
     def has_end(self) -> bool:

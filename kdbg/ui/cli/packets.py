@@ -25,8 +25,7 @@ from ...capture.packet import ACK, PSH, SYN, Packet
 from ...capture.write import RAW_IP, TICK, CaptureWriter, MadeUp
 from ...errors import CaptureError, CaptureRefused
 from ...exchanges.engine.classifier import Budget, Classifier
-from ...exchanges.engine.engine import Engine
-from ...exchanges.engine.layers import Tls
+from ...exchanges.engine.engine import Engine, Tls
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...protocol.findings.amounts import count
@@ -222,7 +221,6 @@ class PlainTalk:
 
     def __init__(self, tls: Tls, takes: Takes, write: Write) -> None:
         ends = tls.initiator, tls.acceptor
-        assert isinstance(tls.tcp, Connection), "preambles are not looked for here"
         self.made = MadeUp(ends[tls.client], ends[1 - tls.client], first=tls.tcp.start // TICK)
         self._first, self._takes, self._write = tls.first_packet, takes, write
         self._open, self._left = False, 2
@@ -289,10 +287,7 @@ class Decrypting:
         return Classifier(connection, self._budget, _ignore, _ignore, partial(self._speaks_tls, connection)).sides
 
     def _speaks_tls(self, connection: Connection, classifier: Classifier) -> None:
-        tls = Tls(connection, self._keys, self._budget, self._is_open, _ignore)
-        connection.sent.attach(tls.sent)
-        connection.answered.attach(tls.answered)
-        classifier.hand_over((tls.sent, tls.answered))
+        Tls(connection, classifier, self._keys, self._is_open, _ignore).take_over(classifier)
 
     def _is_open(self, tls: Tls) -> None:
         sent, answered = PlainTalk(tls, self._takes, self._write).sides

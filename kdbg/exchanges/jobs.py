@@ -30,70 +30,6 @@ SIZE, SIZES = struct.Struct("=Q"), struct.Struct("=QQ")
 """What a copy is told of a piece, its bytes; what it tells: the bytes to be shown, and those of the result after."""
 
 
-class Forks:
-    """`give` pieces of work, to be done by this process and `copies` of it; `wait` until all is done; `close`.
-
-    What is shown of them goes to `show` in this process, in the order of pieces. An exception in a copy is raised here,
-    by one of the next calls.
-    """
-
-    def __init__(self, copies: int, work: ExchangePool, show: Show) -> None:
-        self._most, self._work, self._show = copies if AVAILABLE else 0, work, show
-        self._copies: list[_Copy] = []
-        self._order: deque[_Copy | _Held] = deque()
-        self._held = 0
-        self._begun = False
-
-    def give(self, piece: list[Exchange]) -> None:
-        """Have a piece of work done; here, if no copy is free."""
-        while self._order and self._order[0].is_done():
-            self._show_next()
-        copy = self._free() if self._begun else None
-        self._begun = True
-        packed = self._work.pack(piece, copy.number) if copy is not None else None
-        if copy is not None and packed is not None:
-            copy.give(packed)
-            self._order.append(copy)
-        elif self._order:
-            held = _Held()
-            self._order.append(held)
-            held.result = self._work.do(piece, held.parts.append)
-            self._held += held.size
-            while self._held > MOST_HELD:
-                self._show_next()
-        else:
-            self._work.take(self._work.do(piece, self._show))
-
-    def wait(self) -> None:
-        """Wait until all that was given is done and shown."""
-        while self._order:
-            self._show_next()
-
-    def close(self) -> None:
-        """End the copies, whatever they are at."""
-        for copy in self._copies:
-            copy.end()
-        self._copies.clear()
-        self._order.clear()
-
-    def _free(self) -> _Copy | None:
-        """Return the copy with the least to do, a new one where all are at work; None where all have enough."""
-        free = min(self._copies, key=lambda copy: copy.at_work, default=None)
-        if len(self._copies) < self._most and (free is None or free.at_work):
-            free = _Copy(len(self._copies), self._work)
-            self._copies.append(free)
-        return free if free is not None and free.at_work < DEPTH else None
-
-    def _show_next(self) -> None:
-        """Show the next piece, and take what came of it; wait for that."""
-        first = self._order[0]
-        result = first.show(self._show)
-        self._order.popleft()
-        if isinstance(first, _Held):
-            self._held -= first.size
-        self._work.take(result)
-
-
 class _Held:
     """A piece that was done here, while others before it are not."""
 
@@ -229,16 +165,21 @@ MOST = 256
 
 
 class ExchangePool:
-    """Takes exchanges by `add`; a subclass says in `do` what is to be done, and takes in `take` what came of it.
+    """Takes exchanges by `add`, and works on pieces of them here and in `copies` of this process.
 
-    What is shown of them goes to `show`; `topics` are the names of topic ids, which grow; `most` exchanges are a piece.
+    A subclass says in `do` what is to be done, and takes in `take` what came of it. What is shown of them goes to
+    `show` in this process, in the order of exchanges; `topics` are the names of topic ids, which grow; `most` exchanges
+    are a piece. An exception in a copy is raised here, by one of the next calls.
     """
 
     def __init__(self, copies: int, topics: dict[UUID, str], show: Show, most: int | None = None) -> None:
-        self._most = MOST if most is None else most
+        self._most_copies, self._show, self._most = copies if AVAILABLE else 0, show, most or MOST
         self._exchanges: list[Exchange] = []
         self._parcels = Parcels(topics)
-        self._forks = Forks(copies, self, show)
+        self._copies: list[_Copy] = []
+        self._order: deque[_Copy | _Held] = deque()
+        self._held = 0
+        self._begun = False
 
     def do(self, exchanges: list[Exchange], show: Show) -> Any:
         """Work on exchanges, here or in a copy; return what `take` wants to know."""
@@ -254,19 +195,54 @@ class ExchangePool:
         if len(self._exchanges) >= self._most or len(exchanges) < FEW:
             self._give()
 
+    def _give(self) -> None:
+        """Have the exchanges at hand worked on; here, if no copy is free."""
+        piece, self._exchanges = self._exchanges, []
+        if not piece:
+            return
+        while self._order and self._order[0].is_done():
+            self._show_next()
+        copy = None  # the one with the least to do, a new one where all are at work; none where all have enough
+        if self._begun:
+            copy = min(self._copies, key=lambda copy: copy.at_work, default=None)
+            if len(self._copies) < self._most_copies and (copy is None or copy.at_work):
+                copy = _Copy(len(self._copies), self)
+                self._copies.append(copy)
+        self._begun = True
+        if copy is not None and copy.at_work < DEPTH:
+            copy.give(self.pack(piece, copy.number))
+            self._order.append(copy)
+        elif self._order:
+            held = _Held()
+            self._order.append(held)
+            held.result = self.do(piece, held.parts.append)
+            self._held += held.size
+            while self._held > MOST_HELD:
+                self._show_next()
+        else:
+            self.take(self.do(piece, self._show))
+
+    def _show_next(self) -> None:
+        """Show the next piece, and take what came of it; wait for that."""
+        first = self._order[0]
+        result = first.show(self._show)
+        self._order.popleft()
+        if isinstance(first, _Held):
+            self._held -= first.size
+        self.take(result)
+
     def wait(self) -> None:
-        """Wait until all is done."""
+        """Wait until all is done and shown."""
         self._give()
-        self._forks.wait()
+        while self._order:
+            self._show_next()
 
     def close(self) -> None:
-        """Let go of what is not done yet."""
-        self._forks.close()
-
-    def _give(self) -> None:
-        exchanges, self._exchanges = self._exchanges, []
-        if exchanges:
-            self._forks.give(exchanges)
+        """End the copies, whatever they are at."""
+        for copy in self._copies:
+            copy.end()
+        self._copies.clear()
+        self._order.clear()
 
     def pack(self, exchanges: list[Exchange], copy: int) -> Iterable[bytes]:
         """Return exchanges as bytes, in parts, for the copy of this number; the first are packed when it is made."""

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kdbg.exchanges import jobs
-from kdbg.exchanges.jobs import DEPTH, MOST_READ, Forks, Show
+from kdbg.exchanges.jobs import DEPTH, MOST_READ, ExchangePool, Show
 
 PIECES = list(range(40))
 
@@ -24,21 +24,22 @@ def slow_at_first(piece: int) -> None:
     time.sleep(max(0, 8 - piece) / 200)
 
 
-class Numbers:
-    """Work on numbers: shows each, and notes who did it."""
+class Numbers(ExchangePool):
+    """Work on numbers in place of exchanges, one a piece: shows each, and notes who did it."""
 
-    def __init__(self, does: Callable[[int], Any] = slow_at_first, *, sent: Callable[[int], bool] = bool) -> None:
-        self.does, self.sent = does, sent
+    def __init__(self, does: Callable[[int], Any] = slow_at_first) -> None:
+        self.does = does
         self.shown: list[bytes] = []
         self.taken: list[tuple[int, int]] = []
 
-    def pack(self, piece: int, copy: int) -> list[bytes] | None:
-        return [b"%d" % piece, b" "] if self.sent(piece) else None
+    def pack(self, exchanges: list[Any], copy: int) -> list[bytes]:
+        return [b"%d" % exchanges[0], b" "]
 
     def do_packed(self, packed: bytes, show: Show) -> tuple[int, int]:
-        return self.do(int(packed), show)
+        return self.do([int(packed)], show)
 
-    def do(self, piece: int, show: Show) -> tuple[int, int]:
+    def do(self, exchanges: list[Any], show: Show) -> tuple[int, int]:
+        (piece,) = exchanges
         self.does(piece)
         show(b"%d" % piece)
         show(b",")
@@ -50,13 +51,17 @@ class Numbers:
 
     def work(self, copies: int, pieces: list[int] = PIECES) -> set[int]:
         """Do it all; return the processes that did."""
-        with closing(Forks(copies, self, self.shown.append)) as working:
-            for piece in pieces:
-                working.give(piece)
-            working.wait()
+        self.do_all(copies, pieces)
         assert b"".join(self.shown) == b"".join(b"%d," % piece for piece in pieces)
         assert [piece for piece, _ in self.taken] == pieces
         return {process for _, process in self.taken}
+
+    def do_all(self, copies: int, pieces: list[int]) -> None:
+        super().__init__(copies, {}, self.shown.append, most=1)
+        with closing(self):
+            for piece in pieces:
+                self.add([piece])  # type: ignore[list-item]
+            self.wait()
 
 
 @pytest.mark.parametrize("copies", [0, 1, 3])
@@ -72,11 +77,7 @@ def test_where_nothing_can_be_copied_all_is_done_here(monkeypatch: pytest.Monkey
 
 
 def test_one_piece_makes_no_copy() -> None:
-    assert Numbers(sent=lambda piece: True).work(3, [7]) == {os.getpid()}
-
-
-def test_what_cannot_be_packed_is_done_here() -> None:
-    assert Numbers(sent=lambda piece: False).work(2) == {os.getpid()}
+    assert Numbers().work(3, [7]) == {os.getpid()}
 
 
 def test_a_copy_that_is_slow_is_given_less() -> None:
@@ -91,20 +92,17 @@ def test_long_texts_come_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "KEPT", MOST_READ)
 
     class Long(Numbers):
-        def do(self, piece: int, show: Show) -> tuple[int, int]:
+        def do(self, exchanges: list[Any], show: Show) -> tuple[int, int]:
             for part in range(6):
-                show(b"%d" % (part % 10) * (piece * MOST_READ // 7))
-            return super().do(piece, show)
+                show(b"%d" % (part % 10) * (exchanges[0] * MOST_READ // 7))
+            return super().do(exchanges, show)
 
         def take(self, result: tuple[int, int]) -> None:
             self.taken.append(result)
 
     def all_shown(copies: int) -> bytes:
         work = Long(lambda piece: None)
-        with closing(Forks(copies, work, work.shown.append)) as working:
-            for piece in range(12):
-                working.give(piece)
-            working.wait()
+        work.do_all(copies, list(range(12)))
         return b"".join(work.shown)
 
     assert all_shown(2) == all_shown(0)
@@ -145,10 +143,10 @@ def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, memory: bool) -
         monkeypatch.delattr(os, "memfd_create", raising=False)
     before = open_files()
     work = Numbers()
-    working = Forks(3, work, work.shown.append)
+    ExchangePool.__init__(work, 3, {}, work.shown.append, most=1)
     for piece in range(10):
-        working.give(piece)
-    working.close()
+        work.add([piece])  # type: ignore[list-item]
+    work.close()
     assert open_files() == before
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
@@ -156,14 +154,14 @@ def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, memory: bool) -
 
 ORPHANS = """
 import os, time
-from kdbg.exchanges.jobs import Forks
-class Work:
+from kdbg.exchanges.jobs import ExchangePool
+class Work(ExchangePool):
     def pack(self, piece, copy): return [b"."]
     def do_packed(self, packed, show): return os.getpid()
     def do(self, piece, show): return 0
     def take(self, process): process and print(process, flush=True)
-working = Forks(3, Work(), print)
-for piece in range(12): working.give(piece)
+working = Work(3, {}, print, most=1)
+for piece in range(12): working.add([piece])
 working.wait()
 time.sleep(60)
 """

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from .errors import InputError, WireError
 from .protocol.findings import Kind
-from .protocol.findings.faults import MemorySpent
+from .protocol.findings.faults import FaultKind
 
 DEFAULT: Final = 1 << 30
 LEAST: Final = 64 << 20
@@ -77,7 +77,7 @@ class Memory:
 
     def spent(self) -> WireError:
         """Return the error that says that no memory is left for more of a message."""
-        return WireError("", 0, MemorySpent(self.message), kind=Kind.MEMORY_LIMIT)
+        return WireError("", 0, FaultKind.MEMORY_SPENT.of(self.message >> 20), kind=Kind.MEMORY_LIMIT)
 
 
 UNITS: Final = {"KB": 10, "MB": 20, "GB": 30, "KIB": 10, "MIB": 20, "GIB": 30, "K": 10, "M": 20, "G": 30, "B": 0, "": 0}

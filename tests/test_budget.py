@@ -18,7 +18,7 @@ import kdbg
 from kdbg.budget import MEMORY, SMALL, Held, Memory, size_of
 from kdbg.errors import InputError, WireError
 from kdbg.protocol.findings import Kind
-from kdbg.protocol.findings.facts import NotHeld, WaitedTooMuch
+from kdbg.protocol.findings.facts import FactKind
 from kdbg.protocol.wire.records.compression import compress
 from kdbg.ui.cli.options import Size
 from kdbg.views.render.views import VIEWS
@@ -158,7 +158,7 @@ def test_unfinished_frames_of_many_connections_are_cut_short(tmp_path: Path) -> 
     assert len(produced) == 10, "and each that was begun"
     cut = [finding for each in produced for finding in each.findings if finding.kind is Kind.MEMORY_LIMIT]
     assert cut
-    assert all(finding.facts == NotHeld(16 << 20) and finding.length > 49_000_000 for finding in cut)
+    assert all(finding.facts == FactKind.NOT_HELD.of(16) and finding.length > 49_000_000 for finding in cut)
 
 
 def test_behind_a_frame_that_was_cut_short_the_next_is_read(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_requests_that_wait_are_given_up_where_all_hold_too_much(tmp_path: Path)
     path.write_bytes(pcap(*talks))
     found = [*kdbg.read(str(path))]
     assert [each.api.name for each in found] == ["Produce"] * 30
-    assert WaitedTooMuch(16 << 20) in {finding.facts for each in found for finding in each.findings}
+    assert FactKind.WAITED_TOO_MUCH.of(16) in {finding.facts for each in found for finding in each.findings}
 
 
 class Holder:

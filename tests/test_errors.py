@@ -30,7 +30,7 @@ from kdbg.errors import (
     WriteError,
 )
 from kdbg.protocol.findings import Kind
-from kdbg.protocol.findings.faults import NegativeLength, NoBoolean, NotUtf8
+from kdbg.protocol.findings.faults import FaultKind, NegativeLength, NoBoolean
 
 from .cases import for_each
 
@@ -49,7 +49,7 @@ SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
     (DefinitionError("A.json", 7, "Foos.Bar", "no type"), "A.json:7: Foos.Bar: no type", ValueError),
     (DefinitionError("A.json", 1, "", "is empty"), "A.json:1: is empty", ValueError),
     (SparkError("no Java", "install a JRE"), "spark: no Java; install a JRE", KdbgError),
-    (WireError("t[0].s", 18, NotUtf8("TEXT")),
+    (WireError("t[0].s", 18, FaultKind.NOT_UTF8.of("TEXT")),
      "t[0].s: TEXT is not valid UTF-8 (byte 18 of the data, 0x0012)", ValueError),
     (
         Truncated("crc", 8, "INT32", 4, 1),

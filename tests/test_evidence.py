@@ -11,7 +11,7 @@ import json
 import pytest
 
 from kdbg.protocol import grammars
-from kdbg.protocol.grammars.generated import both, numbers, sides, spans
+from kdbg.protocol.grammars.generated import numbers, sides, spans
 from kdbg.protocol.grammars.proofs import FILE, of_brokers
 from kdbg.protocol.wire.language import DIRECTIONS
 from kdbg.views.render.coverage import KINDS
@@ -83,6 +83,6 @@ def test_claims_are_written_as_they_are_read() -> None:
 def test_spans_are_read_as_they_are_written() -> None:
     for versions in ([], [0], [0, 1], [0, 2], [0, 1, 2, 5, 7, 8]):
         assert numbers(spans(versions)) == frozenset(versions)
-        assert sides(both({"request": versions, "response": [3]})) == {
+        assert sides(tables.both({"request": frozenset(versions), "response": frozenset([3])})) == {
             "request": frozenset(versions), "response": frozenset([3])
         }  # fmt: skip

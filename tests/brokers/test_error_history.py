@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.protocol.grammars.error_history import CHANGES
-from kdbg.protocol.grammars.errors import ERRORS
+from kdbg.protocol.grammars.errors import CHANGES, ERRORS
 
 from .classpath import classpath
 from .java import QUICK, java

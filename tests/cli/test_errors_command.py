@@ -8,8 +8,7 @@ import sys
 
 import pytest
 
-from kdbg.protocol.grammars.error_history import CHANGES
-from kdbg.protocol.grammars.errors import ERRORS
+from kdbg.protocol.grammars.errors import CHANGES, ERRORS
 from kdbg.ui.cli import run
 from kdbg.views.render.errortext import error_object, several
 from kdbg.views.render.style import Look

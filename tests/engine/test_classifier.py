@@ -13,7 +13,7 @@ from kdbg.exchanges.engine.classifier import HELD, PATIENCE_MIDSTREAM, PATIENCE_
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.engine.foreign import BEGINNINGS
 from kdbg.exchanges.engine.identify import fits_any
-from kdbg.protocol.findings.facts import Foreign
+from kdbg.protocol.findings.facts import FactKind
 from kdbg.streams.tcp.stream import LOOK, PATIENCE
 
 from ..cases import for_each
@@ -232,7 +232,7 @@ def test_what_is_well_known_is_named_and_let_go(playbook: Playbook, name: str) -
 def test_every_beginning_is_recognised_however_it_is_cut(playbook: Playbook, beginning: bytes) -> None:
     playbook >> beginning + b" and more of it"
     playbook.close()
-    assert [finding.facts for finding in playbook.findings] == [Foreign(BEGINNINGS[beginning][0])]
+    assert [finding.facts for finding in playbook.findings] == [FactKind.FOREIGN.of(BEGINNINGS[beginning][0])]
 
 
 def test_the_one_who_listens_may_speak_first(playbook: Playbook) -> None:

@@ -16,7 +16,7 @@ from kdbg.exchanges.engine.pairing import Pairing
 from kdbg.exchanges.engine.requests import RequestHeader
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
-from kdbg.protocol.findings.facts import Answers, PassedOver, PassedOverMany, PlainFact  # fmt: skip
+from kdbg.protocol.findings.facts import Answers, FactKind, PlainFact  # fmt: skip
 from kdbg.protocol.grammars import by_key
 
 from .damage import Line
@@ -435,7 +435,7 @@ def test_a_request_that_was_passed_over_holds_up_nobody(playbook: Playbook) -> N
     playbook >> request(998) << response(998) >> request(999) << response(999)
     assert "1>" in playbook.seen, "given up, and said"
     (finding,) = playbook.findings
-    assert finding.facts == PassedOver(LATE)
+    assert finding.facts == FactKind.PASSED_OVER.of(LATE)
 
 
 def test_an_answer_that_comes_after_all_that_is_read_and_said() -> None:
@@ -456,7 +456,7 @@ def test_only_so_many_requests_are_passed_over() -> None:
         playbook >> request(n)
     playbook << response(LATE + 2)
     assert playbook.seen == ["0>", "1>", f"{LATE + 2}><"]
-    assert {finding.facts for finding in playbook.findings} == {PassedOverMany(LATE)}
+    assert {finding.facts for finding in playbook.findings} == {FactKind.PASSED_OVER_MANY.of(LATE)}
 
 
 def asked(*ids: int) -> Line:

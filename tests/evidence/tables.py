@@ -9,7 +9,7 @@ from typing import Any
 
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars import generated, proofs, releases
-from kdbg.protocol.grammars.generated import both, spans
+from kdbg.protocol.grammars.generated import Versions, spans
 from kdbg.protocol.grammars.payloads import payloads
 from kdbg.protocol.wire.language import DIRECTIONS
 
@@ -81,7 +81,17 @@ def proof_rows(messages: Mapping[str, Evidence]) -> dict[str, Row]:
 def of_one(key: int, evidence: Evidence) -> str:
     """The versions of one API that there is evidence for, as `sides` reads them; "" where there is none."""
     mine = [message for message in evidence if message.key == key]
-    return both({side: [it.version for it in mine if it.direction == side] for side in DIRECTIONS}) if mine else ""
+    return (
+        both({side: frozenset(it.version for it in mine if it.direction == side) for side in DIRECTIONS})
+        if mine
+        else ""
+    )
+
+
+def both(versions: Versions) -> str:
+    """Versions of requests and of responses as a text that `sides` reads: `0-2/1-2`, or `0-2` if they agree."""
+    request, response = (spans(versions[direction]) for direction in DIRECTIONS)
+    return request if request == response else f"{request}/{response}"
 
 
 def payload_rows(evidence: Mapping[str, Payloads]) -> dict[str, Row]:

@@ -12,6 +12,8 @@ from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.protocol.findings import Finding, Kind, Severity, faults, pack, unpack
 from kdbg.protocol.findings import facts as of
+from kdbg.protocol.findings.facts import FactKind
+from kdbg.protocol.findings.faults import FaultKind
 from kdbg.protocol.findings.quirks import FALLBACK
 from tests.segments.made import pieces
 from tests.test_findings import MADE, OF_FILES, OF_THE_PROXY
@@ -36,7 +38,7 @@ ERROR, WARNING, NOTE = Severity
 EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
     kind: (severity, Finding(Kind(kind), *place, facts), text)  # type: ignore[arg-type]
     for kind, severity, place, facts, text in [
-        ("tcp-gap", ERROR, ("request", "", None, 100), of.BytesMissing(5),
+        ("tcp-gap", ERROR, ("request", "", None, 100), FactKind.BYTES_MISSING.of(5),
             "the capture lacks 100 bytes from the client, before packet 5"),
         ("undecoded-bytes", ERROR, ("request", "", None, 120), of.PlainFact.BYTES_UNPROVED,
             "120 bytes from the client skipped: no Kafka frame recognised"),
@@ -50,16 +52,17 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
         ("invalid-value", ERROR, ("request", "topics", 15, 0),
             of.Stopped(15, faults.EndlessVarint("UNSIGNED_VARINT", 5)),
             "topics: UNSIGNED_VARINT does not end within 5 bytes (byte 19 of the frame, 0x0013)"),
-        ("unexpected-null", ERROR, ("request", TOPIC, 18, 2), faults.NullForbidden("STRING"),
+        ("unexpected-null", ERROR, ("request", TOPIC, 18, 2), FaultKind.NULL_FORBIDDEN.of("STRING"),
             "STRING must not be null"),
-        ("invalid-utf8", ERROR, ("request", TOPIC, 20, 1), faults.NotUtf8("STRING"), "STRING is not valid UTF-8"),
+        ("invalid-utf8", ERROR, ("request", TOPIC, 20, 1), FaultKind.NOT_UTF8.of("STRING"),
+            "STRING is not valid UTF-8"),
         ("non-minimal-varint", WARNING, ("request", "topics", 15, 2), faults.LongVarint(1, 2),
             "1 is encoded in 2 bytes, more than necessary"),
         ("unknown-api", ERROR, ("request", "body", 14, 4), faults.NoApi(31_999, 4),
             "unknown API key 31999; 4 body bytes not decoded"),
         ("unknown-version", ERROR, ("request", "body", 17, 1), faults.NoVersion("Metadata", 99, 1),
             "unknown version 99 of Metadata; 1 body byte not decoded"),
-        ("injected-fault", NOTE, ("", "", None, 0), of.FaultDone("Fetch: delay 500ms"),
+        ("injected-fault", NOTE, ("", "", None, 0), FactKind.FAULT_DONE.of("Fetch: delay 500ms"),
             "kdbg proxy applied the fault rule: Fetch: delay 500ms"),
         ("unknown-tag", NOTE, ("request", "tagged_fields", 22, 1), faults.TagUnknown(99, 1),
             "unknown tag 99, 1 byte"),
@@ -71,7 +74,8 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             faults.ChecksumWrong("batch", "CRC-32C", 1, 0xDC16B1E2),
             "batch: stored CRC-32C 0x00000001, computed 0xdc16b1e2"),
         ("decompression-failed", ERROR, ("request", f"{BATCH}.compressed_records", 102, 0),
-            faults.CodecFault("gzip", faults.LibraryRefused("incorrect header check")), "gzip: incorrect header check"),
+            faults.CodecFault("gzip", FaultKind.LIBRARY_REFUSED.of("incorrect header check")),
+            "gzip: incorrect header check"),
         ("malformed-record-set", ERROR, ("request", BATCH, 41, 30), faults.PlainFault.NO_ENTRY,
             "not a record batch or message"),
         ("malformed-payload", ERROR, ("request", "protocols[0].metadata.topics", 55, 0),
@@ -92,7 +96,7 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
         ("unsolicited-response", WARNING, ("response", "body", 4, 6), ANSWERS,
             "the request is not in the capture; the layout possibly matches a response to Heartbeat v3 (or "
             "v1, 2, which have the same layout), or LeaveGroup v2, AddOffsetsToTxn v2, EndTxn v2"),
-        ("not-kafka", ERROR, ("", "", None, 33), of.Foreign("an HTTP GET request"),
+        ("not-kafka", ERROR, ("", "", None, 33), FactKind.FOREIGN.of("an HTTP GET request"),
             "an HTTP GET request; not decoded"),
         ("connection-refused", WARNING, ("", "", None, 0), of.TurnedDown(1, START * 10**9, START * 10**9 + 10**6),
             "connection refused: nothing listens on that address and port"),
@@ -104,7 +108,7 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             "(probably a plaintext listener)"),
         ("damaged-capture", ERROR, ("", "", None, 0), of.CaptureTrouble("the file ends inside packet 4"),
             "the file ends inside packet 4"),
-        ("memory-limit", ERROR, ("request", f"{BATCH}.compressed_records", 107, 0), faults.MemorySpent(512 << 20),
+        ("memory-limit", ERROR, ("request", f"{BATCH}.compressed_records", 107, 0), FaultKind.MEMORY_SPENT.of(512),
             "not decoded further: over 512 MiB of decoded data in one message; raise --max-memory"),
         ("encoding-mistake", ERROR, ("request", "", 0, 22),
             of.MessageMistake("sasl-authenticate-after-v0", "SaslAuthenticate", 1, "", "", "certain"),

@@ -13,6 +13,8 @@ import kdbg
 from kdbg.protocol.findings import Finding, Kind, faults
 from kdbg.protocol.findings import facts as of
 from kdbg.protocol.findings.amounts import rounded
+from kdbg.protocol.findings.facts import FactKind
+from kdbg.protocol.findings.faults import FaultKind
 from kdbg.protocol.findings.text import SENTENCES, beside, sentence
 
 from ..cases import for_each
@@ -21,6 +23,8 @@ ROOT = Path(kdbg.__file__).parent
 FILES = sorted(path for path in ROOT.rglob("*.py") if not path.is_relative_to(ROOT / "protocol" / "findings"))
 FACTS = get_args(of.Facts)
 PLAIN = (of.PlainFact, faults.PlainFault)
+VALUED = (of.ValueFact, faults.ValueFault)
+KINDS = (FactKind, FaultKind)
 OF_A_FINDING = {"length", "side", "sender"}
 SHOWING = [ROOT / place for place in (
     "errors.py", "live/client", "live/mocking", "scale/query", "scale/signals", "scale/spark", "ui/cli", "views/render",
@@ -72,7 +76,7 @@ def is_text(node: ast.expr) -> bool:
 
 
 def test_every_fact_has_a_sentence_and_every_sentence_its_facts() -> None:
-    assert set(FACTS) == SENTENCES.keys() | {of.Stopped, of.InPayload, of.MessageMistake, *PLAIN}
+    assert set(FACTS) == SENTENCES.keys() | {of.Stopped, of.InPayload, of.MessageMistake, *PLAIN, *VALUED}
     assert len({facts.__name__ for facts in FACTS}) == len(FACTS), "they are told apart by their names"
 
 
@@ -108,13 +112,23 @@ def test_a_plain_sentence_is_made_of_the_values_of_a_finding(facts: of.PlainFact
     assert said[-1] not in ".:;,"
 
 
-@for_each("facts", [*FACTS, *(each for kind in PLAIN for each in kind)], ids=str)
+@for_each("kind", [each for kinds in KINDS for each in kinds], ids=str)
+def test_a_sentence_of_one_value_is_made_of_it(kind: FactKind | FaultKind) -> None:
+    used = {name for _, name, _, _ in string.Formatter().parse(kind.value) if name is not None}
+    assert "value" in used
+    assert used <= ({"value", *OF_A_FINDING} if isinstance(kind, FactKind) else {"value"})
+    said = sentence(kind.of(7), length=3, side="request", sender="client")
+    assert said == said.strip()
+    assert said[-1] not in ".:;,"
+
+
+@for_each("facts", [*FACTS, *(each for kind in (*PLAIN, *KINDS) for each in kind)], ids=str)
 def test_every_fact_is_found_somewhere(facts: Any) -> None:
     if isinstance(facts, Enum):
         assert any(
             isinstance(node, ast.Attribute) and node.attr == facts.name for path in FILES for node in nodes(path)
         )
-    elif facts not in PLAIN:
+    elif facts not in (*PLAIN, *VALUED):
         assert facts.__name__ in called()
 
 
@@ -148,7 +162,7 @@ def test_beside_the_bytes_a_finding_names_the_field_and_no_byte() -> None:
     assert beside(Finding(Kind.TRUNCATED, "request", "a.b", 20, 0, few)) == "a.b: STRING needs 6 bytes, only 1 left"
     assert beside(Finding(Kind.TRUNCATED, "request", "", 20, 0, few)) == "message: STRING needs 6 bytes, only 1 left"
     assert (
-        beside(Finding(Kind.UNEXPECTED_NULL, "request", "a", 2, 2, faults.NullForbidden("STRING")))
+        beside(Finding(Kind.UNEXPECTED_NULL, "request", "a", 2, 2, FaultKind.NULL_FORBIDDEN.of("STRING")))
         == "a: STRING must not be null"
     )
     assert beside(Finding(Kind.TRAILING_BYTES, "request", "", 2, 1, faults.Leftover(1))) == (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kdbg.protocol.grammars.error_history import CHANGES
-from kdbg.protocol.grammars.errors import ERRORS, JAVA_CLASSES, describe, find
+from kdbg.protocol.grammars.errors import CHANGES, ERRORS, JAVA_CLASSES, describe, find
 
 from .. import facts
 from ..cases import for_each

@@ -18,7 +18,6 @@ FOLDER = Path(kdbg.__file__).parent / "protocol" / "grammars"
 SHARED_FILES = {
     "__init__",
     "client_names",
-    "error_history",
     "errors",
     "guides",
     "headers",

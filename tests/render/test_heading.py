@@ -8,7 +8,7 @@ import kdbg
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.peers import endpoint
 from kdbg.protocol.findings import Finding, Kind
-from kdbg.protocol.findings.facts import Foreign
+from kdbg.protocol.findings.facts import FactKind
 from kdbg.views.render.exchange_header import Headings, findings_of
 from kdbg.views.render.findings import finding_line
 from kdbg.views.render.style import Look
@@ -79,7 +79,10 @@ def test_a_name_is_no_template() -> None:
 @for_each("kind", Kind)
 def test_a_finding_has_the_mark_of_its_weight(kind: str) -> None:
     mark, style = ("!", "note") if kind.severity != "error" else ("✗", "bad")
-    assert finding_line(Finding(kind, facts=Foreign("a\x1bb")), Look()) == rf"{mark} {kind}: a\x1bb; not decoded"
+    assert (
+        finding_line(Finding(kind, facts=FactKind.FOREIGN.of("a\x1bb")), Look())
+        == rf"{mark} {kind}: a\x1bb; not decoded"
+    )
     look = Look("STANDARD")
     assert finding_line(Finding(kind), look) == look.paint(style, f"{mark} {kind}: {kind.explanation}")
 

@@ -197,10 +197,10 @@ class TestLines:
     def test_notes_are_strings_whatever_they_tell_of(self) -> None:
         from kdbg.exchanges.messages.peers import Peers
         from kdbg.protocol.findings import Finding, Kind
-        from kdbg.protocol.findings.facts import Foreign
+        from kdbg.protocol.findings.facts import FactKind
 
         exchange = Exchange(Peers(1, ("10.0.0.1", 1), ("10.0.0.2", 2)), None, 0, 0, "\udcff")
-        exchange.findings = [Finding(Kind.NOT_KAFKA, facts=Foreign("\udcff\x1b\n"))]
+        exchange.findings = [Finding(Kind.NOT_KAFKA, facts=FactKind.FOREIGN.of("\udcff\x1b\n"))]
         exchange.response = CapturedMessage(b"\0" * 4, (0, 0), (1, 1), "response")
         found = json.loads(json_line(exchange))
         assert found["notes"] == [r"not-kafka: \xff\x1b\n; not decoded"]

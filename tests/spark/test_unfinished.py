@@ -18,7 +18,7 @@ import pytest
 from kdbg.capture import Packet, open_capture
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.protocol.findings import Finding, Kind
-from kdbg.protocol.findings.facts import BytesMissing
+from kdbg.protocol.findings.facts import FactKind
 from kdbg.scale.spark.follow import unfinished
 from kdbg.scale.spark.follow.unfinished import ConnectionState, Follower, ResumePoint, waited
 from kdbg.scale.spark.stages.pairing import Making, exchanges
@@ -133,7 +133,7 @@ def test_what_is_known_of_a_connection_comes_back_as_it_was() -> None:
         "caf\udcc3",
         ("x", None),
         None,
-        [Finding(Kind.TCP_GAP, "request", "", 1, 2, BytesMissing(7))],
+        [Finding(Kind.TCP_GAP, "request", "", 1, 2, FactKind.BYTES_MISSING.of(7))],
         rest,
     )
     back = ConnectionState.load(told.dump())

@@ -7,11 +7,16 @@ from enum import Enum
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from kdbg.protocol.findings.facts import PlainFact
-from kdbg.protocol.findings.faults import PlainFault
+from kdbg.protocol.findings.facts import FactKind, PlainFact
+from kdbg.protocol.findings.faults import FaultKind, PlainFault
 from kdbg.protocol.findings.text import SENTENCES
 
 NAME = "orders"
+NAMED = {
+    FactKind.FAULT_DONE, FactKind.FOREIGN, FactKind.FOREIGN_ANSWER, FactKind.NO_LINE, FaultKind.LIBRARY_REFUSED,
+    FaultKind.MARK_MISSING, FaultKind.NOT_UTF8, FaultKind.NO_TELEMETRY, FaultKind.NO_TOKEN, FaultKind.NULL_FORBIDDEN,
+}  # fmt: skip
+"""Kinds whose value is a name, not a number."""
 
 
 def facts(number: int) -> Iterator[Any]:
@@ -19,6 +24,7 @@ def facts(number: int) -> Iterator[Any]:
     for made in SENTENCES:
         yield made(**{name: value(hint, number) for name, hint in get_type_hints(made).items() if name in made._fields})
     yield from (*PlainFact, *PlainFault)
+    yield from (kind.of(NAME if kind in NAMED else number) for kind in (*FactKind, *FaultKind))
 
 
 def value(hint: Any, number: int) -> Any:

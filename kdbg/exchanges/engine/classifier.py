@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import Foreign, PlainFact
+from ...protocol.findings.facts import FactKind, PlainFact
 from ...streams.tcp.stream import Event, Receiver, replay
 from ..messages.peers import Via
 from . import identify, requests
@@ -243,7 +243,8 @@ class Classifier:
             sent.pass_over(found.sent)
             answered.pass_over(found.answered)
         elif self.whole and isinstance(found, ProxyRefused):
-            self._let_go(Finding(Kind.NOT_KAFKA, length=sent.held + answered.held, facts=Foreign(found.what)))
+            size, facts = sent.held + answered.held, FactKind.FOREIGN.of(found.what)
+            self._let_go(Finding(Kind.NOT_KAFKA, length=size, facts=facts))
 
     def _recognise(self, side: HeldSide, final: bool) -> None:
         if not self.open:
@@ -306,7 +307,7 @@ class Classifier:
         size, alone = self._seen, not all(side.held or side.passed or side.lost for side in self.sides)
         finding = None
         if what:
-            finding = Finding(Kind.NOT_KAFKA, length=size, facts=Foreign(what))
+            finding = Finding(Kind.NOT_KAFKA, length=size, facts=FactKind.FOREIGN.of(what))
         elif alone and not self.certain and 0 < size <= self._patience:
             finding = Finding(Kind.MIDSTREAM, length=size, facts=PlainFact.NOTHING_WHOLE)
         elif size:

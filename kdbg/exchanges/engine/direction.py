@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import BytesMissing, PlainFact
+from ...protocol.findings.facts import FactKind, PlainFact
 from ...protocol.wire.language import Direction
 from ..messages.exchange import CapturedMessage, Exchange, GivenUp
 from .pairing import Pairing
@@ -139,7 +139,8 @@ class FramedDirection(Seeker):
     def lost(self, length: int, number: int) -> None:
         """Take note that `length` bytes are missing from the capture before packet `number`."""
         self._midstream = False
-        self.pairing.findings.append(Finding(Kind.TCP_GAP, self.direction, length=length, facts=BytesMissing(number)))
+        facts = FactKind.BYTES_MISSING.of(number)
+        self.pairing.findings.append(Finding(Kind.TCP_GAP, self.direction, length=length, facts=facts))
 
     def end(self) -> None:
         """Take note that this direction has ended."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import ForeignAnswer
+from ...protocol.findings.facts import FactKind
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ...protocol.wire.language import Direction
 from ..messages.exchange import CapturedMessage, Exchange
@@ -312,7 +312,7 @@ class ResponseSide(FramedDirection):
     def skipped(self, length: int, beginning: bytes) -> None:
         self.pairing.responses_lost()
         if not self.pairing.answered and (what := looks_like(beginning)):
-            finding = Finding(Kind.NOT_KAFKA, self.direction, length=length, facts=ForeignAnswer(what))
+            finding = Finding(Kind.NOT_KAFKA, self.direction, length=length, facts=FactKind.FOREIGN_ANSWER.of(what))
             self.pairing.findings.append(finding)
         else:
             super().skipped(length, beginning)

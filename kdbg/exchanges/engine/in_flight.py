@@ -6,7 +6,8 @@ import struct
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, SupportsIndex
 
-from ...protocol.findings import Finding, Kind, facts
+from ...protocol.findings import Finding, Kind
+from ...protocol.findings.facts import FactKind, PlainFact, ValueFact
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange
 from .requests import fits, may_fit
@@ -140,10 +141,11 @@ class Stragglers:
             return None
         if exchange in self.overtaken:
             by, _ = self.overtaken.pop(exchange)
-            return Straggler(exchange, Finding(Kind.OUT_OF_ORDER, "response", facts=facts.AnsweredAfter(by)), False)
+            late = Finding(Kind.OUT_OF_ORDER, "response", facts=FactKind.ANSWERED_AFTER.of(by))
+            return Straggler(exchange, late, False)
         if correlation_id in self._silent:
             del self._silent[correlation_id]
-            unasked = Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=facts.PlainFact.ANSWERED_UNASKED)
+            unasked = Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=PlainFact.ANSWERED_UNASKED)
             return Straggler(exchange, unasked, True)
         return self._told.pop(correlation_id)
 
@@ -158,14 +160,14 @@ class Stragglers:
         self.overtaken[exchange] = by, answered + LATE
         self.wait = True
 
-    def overdue(self, answered: int) -> Iterator[tuple[Exchange, facts.PassedOver | facts.PassedOverMany]]:
+    def overdue(self, answered: int) -> Iterator[tuple[Exchange, ValueFact]]:
         """Yield, and forget, the requests that have waited too long, each with the reason why."""
         for exchange, (_, until) in list(self.overtaken.items()):
             many = len(self.overtaken) > LATE
             if not many and until >= answered:
                 break
             del self.overtaken[exchange]
-            yield exchange, facts.PassedOverMany(LATE) if many else facts.PassedOver(LATE)
+            yield exchange, (FactKind.PASSED_OVER_MANY if many else FactKind.PASSED_OVER).of(LATE)
 
     def give_up(self) -> Iterator[Exchange]:
         """Yield, and forget, the requests that were passed over."""
@@ -191,7 +193,7 @@ class Stragglers:
         if self.may_be_answered(exchange):
             del self._silent[exchange.correlation_id]
             self.remember(
-                exchange, Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=facts.PlainFact.ANSWERED_UNASKED_LATE)
+                exchange, Finding(Kind.UNSOLICITED_RESPONSE, "response", facts=PlainFact.ANSWERED_UNASKED_LATE)
             )
 
     def pass_silent(self, answered: int) -> None:

@@ -17,7 +17,7 @@ from itertools import chain
 from ...budget import MEMORY, SMALL, Held
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings import facts as of
-from ...protocol.findings.facts import InFlightFull, PlainFact, WaitedTooMuch
+from ...protocol.findings.facts import FactKind, InFlightFull, PlainFact
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages import handshake
@@ -81,7 +81,7 @@ class Pairing:
         while self.unmatched:
             self.orphan(self.unmatched.pop(0))
         while self.in_flight:
-            self.give_up(self.in_flight.pop(0), WaitedTooMuch(MEMORY.connections))
+            self.give_up(self.in_flight.pop(0), FactKind.WAITED_TOO_MUCH.of(MEMORY.connections >> 20))
         self._hold()
 
     @property
@@ -344,7 +344,7 @@ class Pairing:
         self.deliver = _ignore  # whom it led to leads back here: now they are freed without a search
 
 
-NotAwaited = of.WaitedTooMuch | of.InFlightFull | of.PassedOver | of.PassedOverMany | of.PlainFact
+NotAwaited = of.ValueFact | of.InFlightFull | of.PlainFact
 """Why a response is waited for no longer."""
 
 
@@ -353,7 +353,7 @@ def broken_off(half: CapturedMessage) -> Finding:
     place = half.direction, "", len(half.data), half.missing
     if half.held:
         return Finding(Kind.TRUNCATED, *place, of.PlainFact.BROKEN_OFF)
-    return Finding(Kind.MEMORY_LIMIT, *place, of.NotHeld(MEMORY.connections))
+    return Finding(Kind.MEMORY_LIMIT, *place, FactKind.NOT_HELD.of(MEMORY.connections >> 20))
 
 
 def too_large(data: bytes, size: int) -> Finding | None:
@@ -375,7 +375,7 @@ def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *
     `size` is that of its body in bytes; `waiting` is how many others it was given up for, else 0; `candidates` are what
     it may be by its bytes, and `read` says that it is read as the first.
     """
-    facts: of.Answers | of.PlainFact | of.RequestUnseenSoLong
+    facts: of.Answers | of.PlainFact | of.ValueFact
     if candidates:
         named = (
             (one.api.key, one.api.name, (one.version, *(other for other in one.versions if other != one.version)))
@@ -383,5 +383,5 @@ def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *
         )
         facts = of.Answers(tuple(named), len(candidates) < 2 or candidates[1].bits - candidates[0].bits >= LIKELY, read)
     else:
-        facts = of.RequestUnseenSoLong(waiting) if waiting else of.PlainFact.REQUEST_UNSEEN
+        facts = FactKind.REQUEST_UNSEEN.of(waiting) if waiting else of.PlainFact.REQUEST_UNSEEN
     return Finding(Kind.UNSOLICITED_RESPONSE, "response", "body", 4, size, facts)

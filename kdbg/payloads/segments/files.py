@@ -20,7 +20,7 @@ from typing import Any, Final
 from ...exchanges.messages.message import Message, explain, read
 from ...exchanges.messages.score import YEARS
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import Behind, CountWrong, EndsBehind, NoLine
+from ...protocol.findings.facts import Behind, CountWrong, EndsBehind, FactKind
 from ...protocol.findings.faults import ChecksumWrong
 from ...protocol.grammars import log_files
 from ...protocol.grammars.payloads.producer_snapshot import producer_snapshot
@@ -249,7 +249,8 @@ class Text(FileKind):
 
     def message(self, piece: SegmentPiece, *, shallow: bool = False) -> Message:
         form = self._form(piece)
-        odd = [] if form is not UNKNOWN else [Finding(Kind.INVALID_VALUE, "", "", 0, piece.size, NoLine(self.title))]
+        facts = FactKind.NO_LINE.of(self.title)
+        odd = [] if form is not UNKNOWN else [Finding(Kind.INVALID_VALUE, "", "", 0, piece.size, facts)]
         body = {name: value for _, name, _, _, value in form.fields(piece.data)}
         return Message(form.api, 0, "response", None, body, form.grammar, piece.size, tuple(odd))
 

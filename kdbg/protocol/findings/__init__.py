@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import Enum, Flag, StrEnum, auto
 from typing import Any, Literal, NamedTuple, get_args
 
-from .facts import Facts
+from .facts import FactKind, Facts
+from .faults import FaultKind
 
 __all__ = ["Finding", "Kind", "Severity", "Side", "pack", "unpack"]
 
@@ -145,8 +146,8 @@ _FORMER = {kind: name for name, kind in OLD_NAMES.items()}
 
 Side = Literal["request", "response", ""]
 """The message of an exchange that a finding is of, or the direction; "" where it is of a connection or a file."""
-FACTS: dict[str, Any] = {facts.__name__: facts for facts in get_args(Facts)}
-"""The classes of facts by their names."""
+FACTS: dict[str, Any] = {facts.__name__: facts for facts in (*get_args(Facts), FactKind, FaultKind)}
+"""The classes of facts, and of what they hold, by their names."""
 
 
 class Finding(NamedTuple):

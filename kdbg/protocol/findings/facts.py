@@ -30,13 +30,34 @@ class PlainFact(Enum):
     NO_LOG_ENTRY = "{length:byte} skipped: not a record batch or message"
 
 
+class FactKind(Enum):
+    """A fact with one number or name: what text.py takes words from, in which that is `value`."""
+
+    BYTES_MISSING = "the capture lacks {length:byte} from the {sender}, before packet {value}"
+    FOREIGN_ANSWER = "{value} from the {sender} ({length:byte}), not Kafka"
+    FOREIGN = "{value}; not decoded"
+    NOT_HELD = "end of the message dropped: over {value:,} MiB of incomplete messages; raise --max-memory"
+    WAITED_TOO_MUCH = "no response before memory ran out: over {value:,} MiB of pending data; raise --max-memory"
+    REQUEST_UNSEEN = "no request in the capture (limit: {value:waiting response}); {length:body byte} not decoded"
+    PASSED_OVER = "no response, although {value:later request} got theirs"
+    PASSED_OVER_MANY = "no response: more than {value:request} overtaken by responses to later requests"
+    ANSWERED_AFTER = "the response to a later request (correlation id {value}) arrived before this one"
+    NO_LINE = "not a valid line of a {value}"
+    FAULT_DONE = "kdbg proxy applied the fault rule: {value}"
+
+    def of(self, value: int | str) -> ValueFact:
+        """Return the fact with its number or name; sizes of memory are MiB."""
+        return ValueFact(self, value)
+
+
+class ValueFact(NamedTuple):
+    """A fact with one number or name."""
+
+    kind: FactKind
+    value: int | str
+
+
 # Of a connection: what is missing, or belongs to nobody
-
-
-class BytesMissing(NamedTuple):
-    """Bytes of one direction are not in the capture; `packet` is the number of the first one after them."""
-
-    packet: int
 
 
 class TurnedDown(NamedTuple):
@@ -53,24 +74,6 @@ class NobodyThere(NamedTuple):
     tries: int
     time: int
     until: int
-
-
-class ForeignAnswer(NamedTuple):
-    """What one side says from its first byte on is another protocol."""
-
-    protocol: str
-
-
-class NotHeld(NamedTuple):
-    """The end of a message was not kept: all connections together may hold `most` bytes until they are complete."""
-
-    most: int
-
-
-class WaitedTooMuch(NamedTuple):
-    """A response is waited for no longer: all connections together may hold `most` bytes."""
-
-    most: int
 
 
 class RequestTooLarge(NamedTuple):
@@ -94,41 +97,11 @@ class Answers(NamedTuple):
     read: bool
 
 
-class RequestUnseenSoLong(NamedTuple):
-    """The request of a response is not in the capture, and `responses` of that sort were waiting for theirs."""
-
-    responses: int
-
-
 class InFlightFull(NamedTuple):
     """A response is waited for no longer: so many requests, or bytes of them, may be in flight on a connection."""
 
     requests: int
     bytes: int
-
-
-class PassedOver(NamedTuple):
-    """A response is waited for no longer: so many came that answer later requests."""
-
-    responses: int
-
-
-class PassedOverMany(NamedTuple):
-    """A response is waited for no longer: more requests than so many were passed over by responses to later ones."""
-
-    requests: int
-
-
-class AnsweredAfter(NamedTuple):
-    """A response came after the one to a later request, with this correlation id."""
-
-    correlation_id: int
-
-
-class Foreign(NamedTuple):
-    """A connection speaks another protocol."""
-
-    protocol: str
 
 
 class Encrypted(NamedTuple):
@@ -230,12 +203,6 @@ class CountWrong(NamedTuple):
     follow: int
 
 
-class NoLine(NamedTuple):
-    """A line is none of a file of this kind."""
-
-    title: str
-
-
 class Behind(NamedTuple):
     """A number in a file is not greater than the one before it; `growing` are what only grows."""
 
@@ -252,15 +219,6 @@ class EndsBehind(NamedTuple):
     before: int
 
 
-# Of the proxy
-
-
-class FaultDone(NamedTuple):
-    """The proxy applied a rule to an exchange: the rule as it was written."""
-
-    rule: str
-
-
 # Of a capture
 
 
@@ -272,8 +230,7 @@ class CaptureTrouble(NamedTuple):
 
 
 Facts: TypeAlias = (
-    PlainFact | Fault | BytesMissing | TurnedDown | NobodyThere | ForeignAnswer | NotHeld | WaitedTooMuch
-    | RequestTooLarge | Answers | RequestUnseenSoLong | InFlightFull | PassedOver | PassedOverMany | AnsweredAfter
-    | Foreign | Encrypted | SizeWrong | KnownForm | KnownQuirk | MessageMistake | SearchLimit | Stopped | InPayload
-    | EntryCut | CountWrong | NoLine | Behind | EndsBehind | FaultDone | CaptureTrouble
+    PlainFact | ValueFact | Fault | TurnedDown | NobodyThere | RequestTooLarge | Answers | InFlightFull | Encrypted
+    | SizeWrong | KnownForm | KnownQuirk | MessageMistake | SearchLimit | Stopped | InPayload | EntryCut | CountWrong
+    | Behind | EndsBehind | CaptureTrouble
 )  # fmt: skip

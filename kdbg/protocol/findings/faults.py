@@ -25,6 +25,36 @@ class PlainFault(Enum):
     NO_METRICS = "not OpenTelemetry metrics"
 
 
+class FaultKind(Enum):
+    """A fault with one number or name: what text.py takes words from, in which that is `value`."""
+
+    NULL_FORBIDDEN = "{value} must not be null"
+    NOT_UTF8 = "{value} is not valid UTF-8"
+    MARK_MISSING = "expected {value!r} here"
+    LONG_LENGTH_OF_LENGTH = "the DER length field has {value:byte}, too many"
+    NEGATIVE_FIELD_LENGTH = "an optional field has the invalid length {value}"
+    NESTED_TOO_DEEP = "compressed messages nested more than {value} deep"
+    UNKNOWN_CODEC = "unknown compression codec {value}"
+    STREAM_TOO_SHORT = "{value:trailing byte} after the end of the compressed stream"
+    NO_FRAME = "expected a zstd frame at byte {value}"
+    LIBRARY_REFUSED = "{value}"
+    NO_TELEMETRY = "not OpenTelemetry protobuf: {value}"
+    NO_TOKEN = "not a valid {value} token"
+    UNKNOWN_CONTROL = "unknown control record type {value}"
+    MEMORY_SPENT = "not decoded further: over {value:,} MiB of decoded data in one message; raise --max-memory"
+
+    def of(self, value: int | str) -> ValueFault:
+        """Return the fault with its number or name; sizes of memory are MiB."""
+        return ValueFault(self, value)
+
+
+class ValueFault(NamedTuple):
+    """A fault with one number or name."""
+
+    kind: FaultKind
+    value: int | str
+
+
 # Of a whole message
 
 
@@ -109,18 +139,6 @@ class NegativeLength(NamedTuple):
     length: int
 
 
-class NullForbidden(NamedTuple):
-    """A type that may not be null is."""
-
-    type: str
-
-
-class NotUtf8(NamedTuple):
-    """The bytes of a string are not UTF-8."""
-
-    type: str
-
-
 class NoMarker(NamedTuple):
     """A nullable structure begins with neither `null` nor 1."""
 
@@ -132,18 +150,6 @@ class LengthUnfilled(NamedTuple):
     """A length that the item after it does not fill."""
 
     length: int
-
-
-class MarkMissing(NamedTuple):
-    """A mark that a text begins with is not there."""
-
-    mark: str
-
-
-class LongLengthOfLength(NamedTuple):
-    """A DER length takes more bytes than any is written in."""
-
-    size: int
 
 
 # Of tagged fields
@@ -171,12 +177,6 @@ class TagUnfilled(NamedTuple):
     taken: int
 
 
-class NegativeFieldLength(NamedTuple):
-    """The length of an optional field is below 0."""
-
-    length: int
-
-
 # Of record sets
 
 
@@ -189,19 +189,7 @@ class ChecksumWrong(NamedTuple):
     gives: int
 
 
-class NestedTooDeep(NamedTuple):
-    """Compressed messages stand inside one another more than `most` deep."""
-
-    most: int
-
-
 # Of compression
-
-
-class UnknownCodec(NamedTuple):
-    """No codec has this number."""
-
-    number: int
 
 
 class CodecFault(NamedTuple):
@@ -209,12 +197,6 @@ class CodecFault(NamedTuple):
 
     codec: str
     fault: Fault
-
-
-class StreamTooShort(NamedTuple):
-    """The compressed stream ends so many bytes before the data."""
-
-    left: int
 
 
 class TooMuchInside(NamedTuple):
@@ -244,37 +226,7 @@ class BlockImplausible(NamedTuple):
     claims: int
 
 
-class NoFrame(NamedTuple):
-    """No frame of zstd begins at this byte."""
-
-    at: int
-
-
-class Lz4Refused(NamedTuple):
-    """The library of lz4 gives this code."""
-
-    code: str
-
-
-class LibraryRefused(NamedTuple):
-    """A library says what is wrong, in its own words."""
-
-    reason: str
-
-
 # Of payloads
-
-
-class NoTelemetry(NamedTuple):
-    """Bytes are no protobuf of OpenTelemetry, for this reason of the library's."""
-
-    reason: str
-
-
-class NoToken(NamedTuple):
-    """No token of this SASL mechanism looks like this."""
-
-    mechanism: str
 
 
 class UnknownRecord(NamedTuple):
@@ -283,12 +235,6 @@ class UnknownRecord(NamedTuple):
     what: str
     number: int
     topic: str
-
-
-class UnknownControl(NamedTuple):
-    """The type of a control record is not known."""
-
-    number: int
 
 
 class UnknownPayloadVersion(NamedTuple):
@@ -313,20 +259,9 @@ class NothingNear(NamedTuple):
     names: tuple[str, ...]
 
 
-# Of what kdbg may take
-
-
-class MemorySpent(NamedTuple):
-    """What stands here would take more memory than is left of the `most` bytes that one message may take."""
-
-    most: int
-
-
 Fault: TypeAlias = (
-    PlainFault | NoApi | NoVersion | NoSide | Leftover | TooFewBytes | NoBoolean | BitsSet | LongVarint
-    | EndlessVarint | WideVarint | NegativeLength | NullForbidden | NotUtf8 | NoMarker | LengthUnfilled | MarkMissing
-    | LongLengthOfLength | TagBehind | TagUnknown | TagUnfilled | NegativeFieldLength | ChecksumWrong | NestedTooDeep
-    | UnknownCodec | CodecFault | StreamTooShort | TooMuchInside | BlockCut | BlockTooLarge | BlockImplausible
-    | NoFrame | Lz4Refused | LibraryRefused | NoTelemetry | NoToken | UnknownRecord | UnknownControl
-    | UnknownPayloadVersion | UnknownRequest | NothingNear | MemorySpent
+    PlainFault | ValueFault | NoApi | NoVersion | NoSide | Leftover | TooFewBytes | NoBoolean | BitsSet | LongVarint
+    | EndlessVarint | WideVarint | NegativeLength | NoMarker | LengthUnfilled | TagBehind | TagUnknown | TagUnfilled
+    | ChecksumWrong | CodecFault | TooMuchInside | BlockCut | BlockTooLarge | BlockImplausible | UnknownRecord
+    | UnknownPayloadVersion | UnknownRequest | NothingNear
 )  # fmt: skip

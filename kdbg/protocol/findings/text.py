@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from . import facts as of
 from . import faults
 from .amounts import Amounts, count, times
-from .facts import Facts, InPayload, MessageMistake, PlainFact, Stopped
-from .faults import PlainFault
+from .facts import Facts, InPayload, MessageMistake, PlainFact, Stopped, ValueFact
+from .faults import PlainFault, ValueFault
 from .quirks import QUIRKS, FindingSubject, Sure, mistake_sentence
 
 if TYPE_CHECKING:
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
 
 BY: dict[str, str] = {Sure.CERTAIN: "by", Sure.LIKELY: "probably by", Sure.GUESS: "possibly by"}
 AMOUNTS = Amounts()
-
-LZ4_WORDS = {
-    "frameType_unknown": "expected an LZ4 frame here",
-    "headerChecksum_invalid": "the frame header's checksum is wrong",
-    "contentChecksum_invalid": "the content's checksum is wrong",
-    "decompressionFailed": "a block does not decompress",
-}
 
 
 def _size_wrong(facts: of.SizeWrong) -> str:
@@ -39,10 +32,6 @@ def _bits_set(facts: faults.BitsSet) -> str:
     if not others:
         return f"reserved bit {last} is set"
     return f"reserved bits {', '.join(others)} and {last} are set"
-
-
-def _more(what: str, most: int) -> str:
-    return f"over {most >> 20:,} MiB of {what}; raise --max-memory"
 
 
 def _answers(facts: of.Answers) -> str:
@@ -93,22 +82,11 @@ def _encrypted(facts: of.Encrypted) -> str:
 
 
 SENTENCES: dict[type, str | Callable[[Any], str]] = {
-    of.BytesMissing: "the capture lacks {length:byte} from the {sender}, before packet {packet}",
     of.TurnedDown: lambda facts: "connection refused: nothing listens on that address and port",
     of.NobodyThere: lambda facts: f"no reply to {count(facts.tries, 'connection attempt')} (SYN)",
-    of.ForeignAnswer: "{protocol} from the {sender} ({length:byte}), not Kafka",
-    of.NotHeld: lambda facts: f"end of the message dropped: {_more('incomplete messages', facts.most)}",
-    of.WaitedTooMuch: lambda facts: f"no response before memory ran out: {_more('pending data', facts.most)}",
     of.RequestTooLarge: "{api} v{version} of {size:byte} exceeds socket.request.max.bytes (default {most:,})",
     of.Answers: _answers,
-    of.RequestUnseenSoLong: (
-        "no request in the capture (limit: {responses:waiting response}); {length:body byte} not decoded"
-    ),
     of.InFlightFull: "no response before the in-flight limit ({requests:request} or {bytes:byte})",
-    of.PassedOver: "no response, although {responses:later request} got theirs",
-    of.PassedOverMany: "no response: more than {requests:request} overtaken by responses to later requests",
-    of.AnsweredAfter: "the response to a later request (correlation id {correlation_id}) arrived before this one",
-    of.Foreign: "{protocol}; not decoded",
     of.Encrypted: _encrypted,
     of.SizeWrong: _size_wrong,
     faults.NoApi: "unknown API key {key}; {left:body byte} not decoded",
@@ -123,10 +101,8 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     faults.Leftover: "{length:trailing byte} after the last field",
     of.EntryCut: "the file ends in the middle of {what}: {left:,} of {size:byte} present",
     of.CountWrong: "the file has {follow:line}, but declares {says}",
-    of.NoLine: "not a valid line of a {title}",
     of.Behind: "{name} {number} follows {before}, but {growing} must increase",
     of.EndsBehind: "last_offset {offset} follows {before}, but transactions must end in offset order",
-    of.FaultDone: "kdbg proxy applied the fault rule: {rule}",
     of.CaptureTrouble: lambda facts: facts.problem + (f" ({times(facts.times)})" if facts.times > 1 else ""),
     faults.TooFewBytes: "{type} needs {wanted:byte}, only {left:,} left",
     faults.NoBoolean: "BOOLEAN must be 0 or 1, found {value}",
@@ -135,35 +111,20 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     faults.EndlessVarint: "{type} does not end within {size:byte}",
     faults.WideVarint: "{type} has more than {bits} bits",
     faults.NegativeLength: "{type} has the invalid length {length}",
-    faults.NullForbidden: "{type} must not be null",
-    faults.NotUtf8: "{type} is not valid UTF-8",
     faults.NoMarker: "a nullable structure must start with {null} (null) or 1, found {value}",
     faults.LengthUnfilled: "the length is {length}, but the content is shorter",
-    faults.MarkMissing: "expected {mark!r} here",
-    faults.LongLengthOfLength: "the DER length field has {size:byte}, too many",
     faults.TagBehind: "tag {tag} follows tag {last}; tags must be unique and ascending",
     faults.TagUnknown: "unknown tag {tag}, {size:byte}",
     faults.TagUnfilled: "tag {tag} declares {size:byte}, but its value has {taken:,}",
-    faults.NegativeFieldLength: "an optional field has the invalid length {length}",
     faults.ChecksumWrong: "{of}: stored {algorithm} 0x{says:08x}, computed 0x{gives:08x}",
-    faults.NestedTooDeep: "compressed messages nested more than {most} deep",
-    faults.UnknownCodec: "unknown compression codec {number}",
     faults.CodecFault: lambda facts: f"{facts.codec}: {sentence(facts.fault)}",
-    faults.StreamTooShort: "{left:trailing byte} after the end of the compressed stream",
     faults.TooMuchInside: "decompresses to more than {most:byte}",
     faults.BlockCut: "a block declares {size:byte}, only {left:,} left",
     faults.BlockTooLarge: "a block declares {claims:decompressed byte} (limit {most:,})",
     faults.BlockImplausible: "a block of {size:byte} cannot decompress to {claims:,}",
-    faults.NoFrame: "expected a zstd frame at byte {at}",
-    faults.Lz4Refused: lambda facts: LZ4_WORDS.get(facts.code, facts.code),
-    faults.LibraryRefused: "{reason}",
-    faults.NoTelemetry: "not OpenTelemetry protobuf: {reason}",
-    faults.NoToken: "not a valid {mechanism} token",
     faults.UnknownRecord: "unknown {what} {number} of topic {topic}",
-    faults.UnknownControl: "unknown control record type {number}",
     faults.UnknownPayloadVersion: "unsupported version {version} of {name} (kdbg supports {lowest} to {highest})",
     faults.UnknownRequest: "unknown version {version} of API key {key}",
-    faults.MemorySpent: lambda facts: f"not decoded further: {_more('decoded data in one message', facts.most)}",
     faults.NothingNear: lambda facts: f"unknown format: no {' or '.join(facts.names)} field nearby",
 }
 """By the facts: a pattern over their values, or a function of them.
@@ -176,6 +137,8 @@ def sentence(facts: Any, **place: object) -> str:
     """Return the sentence for facts; `place` gives `length`, `side` and `sender` where facts of a finding need them."""
     if isinstance(facts, (PlainFact, PlainFault)):
         return AMOUNTS.format(facts.value, **place)
+    if isinstance(facts, (ValueFact, ValueFault)):
+        return AMOUNTS.format(facts.kind.value, value=facts.value, **place)
     words = SENTENCES[type(facts)]
     return words(facts) if callable(words) else AMOUNTS.format(words, **{**place, **facts._asdict()})
 

@@ -11,11 +11,7 @@ request: Final = Struct(
     "voter_id" / VoterId * "node id of the controller that becomes a voter",
     "voter_directory_id" / VoterDirectoryId
         * "id of that controller's metadata directory; a replaced disk has another one",
-    "listeners" / Array(
-        "name" / ListenerName,
-        "host" / Host,
-        "port" / UnsignedPort,
-    ) * "where the other controllers reach the new voter",
+    "listeners" / ListenerEndpoints * "where the other controllers reach the new voter",
     "ack_when_committed" / Since(1, Default(Boolean, True))
         * "true: the response follows the commit of the new voters; false: their write by the leader",
 )

@@ -19,11 +19,7 @@ request: Final = Struct(
             "leader_epoch" / LeaderEpoch * "epoch that leader was elected for; voters in a later one refuse it",
         ) * "in practice partition 0 alone",
     ) * "in practice __cluster_metadata alone",
-    "leader_endpoints" / Since(1, Ignorable(Array(
-        "name" / ListenerName,
-        "host" / Host,
-        "port" / UnsignedPort,
-    ))) * "where the new leader is reached",
+    "leader_endpoints" / Since(1, Ignorable(ListenerEndpoints)) * "where the new leader is reached",
 )
 response: Final = Struct(
     "error_code" / RequestError,
@@ -36,10 +32,6 @@ response: Final = Struct(
             "leader_epoch" / LeaderEpoch * "newest epoch that the voter knows of",
         ) * "in practice partition 0 alone",
     ) * "in practice __cluster_metadata alone",
-    "node_endpoints" / Since(1, Tag(0, Array(
-        "node_id" / NodeId,
-        "host" / Host,
-        "port" / UnsignedPort,
-    ))) * "where the leader named above is reached",
+    "node_endpoints" / Since(1, Tag(0, NodeEndpoints)) * "where the leader named above is reached",
 )
 api: Final = Api(53, "BeginQuorumEpoch", request, response, versions=range(2), flexible=1)

@@ -10,17 +10,8 @@ request: Final = Struct(
     "incarnation_id" / IncarnationId * "random id of this run of the process; a restart has another one",
     "zk_migration_ready" / Boolean
         * "whether the controller can take over from ZooKeeper; the migration waits until all can",
-    "listeners" / Array(
-        "name" / ListenerName,
-        "host" / Host,
-        "port" / UnsignedPort,
-        "security_protocol" / SecurityProtocol,
-    ) * "where brokers and other controllers reach this one",
-    "features" / Array(
-        "name" / FeatureName,
-        "min_supported_version" / MinSupportedVersion,
-        "max_supported_version" / MaxSupportedVersion,
-    ) * "cluster features that the controller's software is able to run",
+    "listeners" / SecuredEndpoints * "where brokers and other controllers reach this one",
+    "features" / SupportedFeatures * "cluster features that the controller's software is able to run",
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,

@@ -48,11 +48,7 @@ response: Final = Struct(
     ) * "in practice __cluster_metadata alone",
     "nodes" / Since(2, Array(
         "node_id" / NodeId,
-        "listeners" / Array(
-            "name" / ListenerName,
-            "host" / Host,
-            "port" / UnsignedPort,
-        ) * "addresses of that node",
+        "listeners" / ListenerEndpoints * "addresses of that node",
     )) * "addresses of the voters",
 )
 api: Final = Api(55, "DescribeQuorum", request, response, versions=range(3), flexible=0)

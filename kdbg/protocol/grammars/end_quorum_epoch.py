@@ -22,11 +22,7 @@ request: Final = Struct(
                 * "node ids of the candidates for the election, best first; later ones wait longer",
         ) * "in practice partition 0 alone",
     ) * "in practice __cluster_metadata alone",
-    "leader_endpoints" / Since(1, Ignorable(Array(
-        "name" / ListenerName,
-        "host" / Host,
-        "port" / UnsignedPort,
-    ))) * "where the leader that resigns is reached",
+    "leader_endpoints" / Since(1, Ignorable(ListenerEndpoints)) * "where the leader that resigns is reached",
 )
 response: Final = Struct(
     "error_code" / RequestError,
@@ -39,11 +35,7 @@ response: Final = Struct(
             "leader_epoch" / LeaderEpoch * "newest epoch that the voter knows of",
         ) * "in practice partition 0 alone",
     ) * "in practice __cluster_metadata alone",
-    "node_endpoints" / Since(1, Tag(0, Array(
-        "node_id" / NodeId,
-        "host" / Host,
-        "port" / UnsignedPort,
-    ))) * "where the leader named above is reached",
+    "node_endpoints" / Since(1, Tag(0, NodeEndpoints)) * "where the leader named above is reached",
 )
 kafka_2_7: Final = Dialect(
     "request", range(1), "v0 as written by Kafka 2.7, with replica_id", request, release=(2, 7)

@@ -94,11 +94,6 @@ response: Final = Struct(
             ))) * "only when the follower must load a snapshot first, for the log no longer has its offset",
         ) * "what was read from each partition",
     ) * "what was read, by topic; within a session only partitions with news",
-    "node_endpoints" / Since(16, Tag(0, Array(
-        "node_id" / NodeId,
-        "host" / Host,
-        "port" / Port,
-        "rack" / Default(Nullable(Rack), None),
-    ))) * "addresses of the leaders that current_leader names",
+    "node_endpoints" / Since(16, Tag(0, RackedEndpoints)) * "addresses of the leaders that current_leader names",
 )
 api: Final = Api(1, "Fetch", request, response, versions=range(19), flexible=12)

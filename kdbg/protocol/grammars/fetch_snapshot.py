@@ -47,10 +47,6 @@ response: Final = Struct(
             )) * "only when another node leads: who does",
         ) * "in practice partition 0 alone",
     ) * "in practice __cluster_metadata alone",
-    "node_endpoints" / Since(1, Tag(0, Array(
-        "node_id" / NodeId,
-        "host" / Host,
-        "port" / UnsignedPort,
-    ))) * "addresses of the leaders that current_leader names",
+    "node_endpoints" / Since(1, Tag(0, NodeEndpoints)) * "addresses of the leaders that current_leader names",
 )
 api: Final = Api(59, "FetchSnapshot", request, response, versions=range(2), flexible=0)

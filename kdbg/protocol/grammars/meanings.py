@@ -1,4 +1,4 @@
-"""Types with a meaning: what many messages share, then enumerations and bit sets by the names Kafka gives them.
+"""Types with a meaning: what many messages share, enumerations and bit sets by the names Kafka gives them, structures.
 
 The text after a type is that of every field of the type which has none of its own: a plain phrase with its unit.
 Grammar files take all their words from here, those of `wire` included.
@@ -208,3 +208,23 @@ TopologyDescriptionStatus: Final = Enum(Int8, {
 ZkMigrationState: Final = Enum(Int8, {
     0: "NONE", 1: "MIGRATION", 2: "PRE_MIGRATION", 3: "POST_MIGRATION", 4: "ZK",
 }) * "how far the migration from ZooKeeper to KRaft is"
+
+ListenerEndpoints: Final = Array("name" / ListenerName, "host" / Host, "port" / UnsignedPort)
+SecuredEndpoints: Final = Array(
+    "name" / ListenerName,
+    "host" / Host,
+    "port" / UnsignedPort,
+    "security_protocol" / SecurityProtocol,
+)
+NodeEndpoints: Final = Array("node_id" / NodeId, "host" / Host, "port" / UnsignedPort)
+RackedEndpoints: Final = Array(
+    "node_id" / NodeId,
+    "host" / Host,
+    "port" / Port,
+    "rack" / Default(Nullable(Rack), None),
+)
+SupportedFeatures: Final = Array(
+    "name" / FeatureName,
+    "min_supported_version" / MinSupportedVersion,
+    "max_supported_version" / MaxSupportedVersion,
+)

@@ -48,11 +48,7 @@ response: Final = Struct(
         ) * "results, one per partition",
     ) * "results, by topic",
     "throttle_time_ms" / Since(1, Ignorable(ThrottleTime)),
-    "node_endpoints" / Since(10, Tag(0, Array(
-        "node_id" / NodeId,
-        "host" / Host,
-        "port" / Port,
-        "rack" / Default(Nullable(Rack), None),
-    ))) * "addresses of the leaders named above, which saves a Metadata request",
+    "node_endpoints" / Since(10, Tag(0, RackedEndpoints))
+        * "addresses of the leaders named above, which saves a Metadata request",
 )
 api: Final = Api(0, "Produce", request, response, versions=range(14), flexible=9)

@@ -42,11 +42,6 @@ response: Final = Struct(
             ) * "the partition's leader now; meaningful only with NOT_LEADER_OR_FOLLOWER and the like",
         ) * "results, one per partition",
     ) * "results, by topic",
-    "node_endpoints" / Array(
-        "node_id" / NodeId,
-        "host" / Host,
-        "port" / Port,
-        "rack" / Default(Nullable(Rack), None),
-    ) * "addresses of the leaders named above, which saves a Metadata request",
+    "node_endpoints" / RackedEndpoints * "addresses of the leaders named above, which saves a Metadata request",
 )
 api: Final = Api(79, "ShareAcknowledge", request, response, versions=range(3), flexible=0)

@@ -63,11 +63,6 @@ response: Final = Struct(
             ) * "ranges of offsets locked for this member",
         ) * "records and results, by partition",
     ) * "records and results, by topic",
-    "node_endpoints" / Array(
-        "node_id" / NodeId,
-        "host" / Host,
-        "port" / Port,
-        "rack" / Default(Nullable(Rack), None),
-    ) * "addresses of the leaders named above, which saves a Metadata request",
+    "node_endpoints" / RackedEndpoints * "addresses of the leaders named above, which saves a Metadata request",
 )
 api: Final = Api(78, "ShareFetch", request, response, versions=range(3), flexible=0)

@@ -4,21 +4,8 @@ KIP-1071. v1, of Kafka 4.4, brings the topology as the clients describe it (KIP-
 """
 
 from .meanings import *
-from .topology import topology
+from .topology import internal_topics, tasks, topology
 
-internal_topics: Final = Array(
-    "name" / TopicName,
-    "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
-    "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
-    "topic_configs" / Array(
-        "key" / ConfigName,
-        "value" / String * "value of the setting",
-    ) * "settings the topic is created with",
-)
-tasks: Final = Array(
-    "subtopology_id" / SubtopologyId,
-    "partitions" / Partitions * "partitions of the input topics; each makes one task",
-)
 task_offsets: Final = Array(
     "subtopology_id" / SubtopologyId,
     "partition" / Partition * "partition of the task: the part of a task id after the underscore",

@@ -5,20 +5,8 @@ Kafka 4.4, asks for the topology description (KIP-1331) and makes the lag a larg
 """
 
 from .meanings import *
+from .topology import subtopologies, tasks
 
-internal_topics: Final = Array(
-    "name" / TopicName,
-    "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
-    "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
-    "topic_configs" / Array(
-        "key" / ConfigName,
-        "value" / String * "value of the setting",
-    ) * "settings the topic is created with",
-)
-tasks: Final = Array(
-    "subtopology_id" / SubtopologyId,
-    "partitions" / Partitions * "partitions of the input topics; each makes one task",
-)
 task_sums: Final = Array(
     "subtopology_id" / SubtopologyId,
     "partition" / Partition * "partition of the task: the part of a task id after the underscore",
@@ -38,19 +26,7 @@ request: Final = Struct(
         * "how long the member may take to give up tasks, in ms; -1 means unchanged",
     "topology" / Default(Nullable(Struct(
         "epoch" / Int32 * "version of the topology, compared with the one the group runs",
-        "subtopologies" / Array(
-            "subtopology_id" / SubtopologyId,
-            "source_topics" / Array(TopicName) * "topics it reads",
-            "source_topic_regex" / Array(String) * "regular expressions for further topics it reads",
-            "state_changelog_topics" / internal_topics * "topics its state stores are restored from",
-            "repartition_sink_topics" / Array(TopicName) * "repartition topics it produces to",
-            "repartition_source_topics" / internal_topics * "repartition topics it reads",
-            "copartition_groups" / Array(
-                "source_topics" / Array(Int16) * "positions in source_topics, from 0",
-                "source_topic_regex" / Array(Int16) * "positions in source_topic_regex, from 0",
-                "repartition_source_topics" / Array(Int16) * "positions in repartition_source_topics, from 0",
-            ) * "sets of topics that need the same number of partitions because they are joined",
-        ) * "parts of the topology that run independently",
+        "subtopologies" / subtopologies * "parts of the topology that run independently",
     )), None) * "topology of the application, sent when joining; null in later heartbeats",
     "active_tasks" / Default(Nullable(tasks), None) * "tasks the member processes records for; null means unchanged",
     "standby_tasks" / Default(Nullable(tasks), None)

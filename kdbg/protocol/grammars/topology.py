@@ -1,7 +1,33 @@
-"""A Kafka Streams topology as clients describe it to the group coordinator (KIP-1331): shared by keys 89 and 93."""
+"""Structures of Kafka Streams groups: internal topics, tasks, and topologies as clients describe them (KIP-1331)."""
 
 from .meanings import *
 
+internal_topics: Final = Array(
+    "name" / TopicName,
+    "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
+    "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
+    "topic_configs" / Array(
+        "key" / ConfigName,
+        "value" / String * "value of the setting",
+    ) * "settings the topic is created with",
+)
+tasks: Final = Array(
+    "subtopology_id" / SubtopologyId,
+    "partitions" / Partitions * "partitions of the input topics; each makes one task",
+)
+subtopologies: Final = Array(
+    "subtopology_id" / SubtopologyId,
+    "source_topics" / Array(TopicName) * "topics it reads",
+    "source_topic_regex" / Array(String) * "regular expressions for further topics it reads",
+    "state_changelog_topics" / internal_topics * "topics its state stores are restored from",
+    "repartition_sink_topics" / Array(TopicName) * "repartition topics it produces to",
+    "repartition_source_topics" / internal_topics * "repartition topics it reads",
+    "copartition_groups" / Array(
+        "source_topics" / Array(Int16) * "positions in source_topics, from 0",
+        "source_topic_regex" / Array(Int16) * "positions in source_topic_regex, from 0",
+        "repartition_source_topics" / Array(Int16) * "positions in repartition_source_topics, from 0",
+    ) * "sets of topics that need the same number of partitions because they are joined",
+)
 NodeType: Final = Enum(Int8, {1: "SOURCE", 2: "PROCESSOR", 3: "SINK"})
 node: Final = Struct(
     "name" / String * "name of the node, such as KSTREAM-SOURCE-0000000000",

@@ -10,11 +10,7 @@ request: Final = Struct(
     "current_leader_epoch" / Int32 * "leader epoch of the quorum that the voter knows; -1 means unknown",
     "voter_id" / VoterId * "node id of the voter that sends this",
     "voter_directory_id" / VoterDirectoryId,
-    "listeners" / Array(
-        "name" / ListenerName,
-        "host" / Host,
-        "port" / UnsignedPort,
-    ) * "addresses the voter can now be reached at",
+    "listeners" / ListenerEndpoints * "addresses the voter can now be reached at",
     "kraft_version_feature" / Struct(
         "min_supported_version" / MinSupportedVersion,
         "max_supported_version" / MaxSupportedVersion,

@@ -35,10 +35,6 @@ response: Final = Struct(
             "vote_granted" / Boolean * "true if the candidate gets the vote",
         ) * "its only partition",
     ) * "the log whose leader is elected: __cluster_metadata",
-    "node_endpoints" / Since(1, Tag(0, Array(
-        "node_id" / NodeId,
-        "host" / Host,
-        "port" / UnsignedPort,
-    ))) * "address of the leader named above",
+    "node_endpoints" / Since(1, Tag(0, NodeEndpoints)) * "address of the leader named above",
 )
 api: Final = Api(52, "Vote", request, response, versions=range(3), flexible=0)

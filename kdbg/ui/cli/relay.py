@@ -25,7 +25,7 @@ from ...live.listeners import Listening
 from ...live.proxy import PipeTap, Proxy, SavingTap
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.amounts import count
-from ...protocol.findings.facts import FaultDone
+from ...protocol.findings.facts import FactKind
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED
 
@@ -273,7 +273,7 @@ class FaultMarks:
                 self._done[key] = later
             for time, rule in done:
                 if (request is None or time >= request.first_time) and (response is None or time <= response.last_time):
-                    exchange.findings.append(Finding(Kind.INJECTED_FAULT, facts=FaultDone(rule)))
+                    exchange.findings.append(Finding(Kind.INJECTED_FAULT, facts=FactKind.FAULT_DONE.of(rule)))
 
     def take(self) -> None:
         """Take what the pipe holds."""

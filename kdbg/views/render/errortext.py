@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ...protocol.grammars.error_history import Change, changes
-from ...protocol.grammars.errors import ERRORS, Error
+from ...protocol.grammars.errors import CHANGES, ERRORS, Change, Error
 from .columns import aligned, wrap
 from .style import Look
 
@@ -24,7 +23,7 @@ def one(error: Error, look: Look) -> str:
         rows.append(("formerly", ", ".join(error.former_names)))
     if error.since:
         rows.append(("since", error.since + (" or earlier" if error.since == OLDEST else "")))
-    rows += [(f"before {change.release}", before(change)) for change in changes(error.code)]
+    rows += [(f"before {change.release}", before(change)) for change in CHANGES.get(error.code, ())]
     return "\n".join([*lines, *aligned(rows, look, ("name",), indent=2)]) + "\n"
 
 
@@ -56,7 +55,7 @@ def error_object(error: Error) -> dict[str, Any]:
         "former_names": list(error.former_names), "since": error.since or None,
         "changes": [
             {"before": it.release, "name": it.name or None, "retriable": it.retriable, "meaning": it.meaning or None}
-            for it in changes(error.code)
+            for it in CHANGES.get(error.code, ())
         ],
     }  # fmt: skip
 

@@ -45,9 +45,3 @@ def sides(text: str) -> Versions:
     """Return the versions of requests and of responses that `0-2/1-2` stands for; without `/` they are the same."""
     request, slash, response = text.partition("/")
     return dict(zip(DIRECTIONS, map(numbers, (request, response if slash else request)), strict=True))
-
-
-def both(versions: Mapping[Direction, Iterable[int]]) -> str:
-    """Return versions of requests and of responses as a text that `sides` reads: `0-2/1-2`, or `0-2` if they agree."""
-    request, response = (spans(versions[direction]) for direction in DIRECTIONS)
-    return request if request == response else f"{request}/{response}"

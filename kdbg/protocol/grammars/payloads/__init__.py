@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from ....errors import BadValue, UnknownPayload, WireError
-from ...findings.faults import NothingNear, UnknownControl, UnknownRecord
+from ...findings.faults import FaultKind, NothingNear, UnknownRecord
 from ...wire.language.payload import Around, Payload, PayloadRefused, Readable, RecordPayloads
 from ...wire.nodes import INT16, UVARINT
 from .. import plain
@@ -254,7 +254,7 @@ def control_value(data: bytes, around: Around) -> list[Readable]:
         INT16._parse(key, None, "version")
         number = INT16._parse(key, None, "type")
         if number not in CONTROL_VALUES:
-            raise BadValue("type", 2, UnknownControl(number))
+            raise BadValue("type", 2, FaultKind.UNKNOWN_CONTROL.of(number))
     except WireError as error:
         return [PayloadRefused(error)]
     return [payload(CONTROL_VALUES[number])]

@@ -41,17 +41,6 @@ acl: Final = (
     "operation" / AclOperation,
     "permission_type" / AclPermissionType * "allow or deny; deny takes precedence",
 )
-endpoints: Final = Array(
-    "name" / ListenerName,
-    "host" / Host,
-    "port" / UnsignedPort,
-    "security_protocol" / SecurityProtocol,
-)
-features: Final = Array(
-    "name" / FeatureName,
-    "min_supported_version" / MinSupportedVersion,
-    "max_supported_version" / MaxSupportedVersion,
-)
 replicas: Final = Array(Int32)
 scram_credentials: Final = Array(
     "mechanism" / ScramMechanism,
@@ -73,8 +62,8 @@ RECORDS = {
             * "true for a broker that still uses ZooKeeper, during a migration",
         "incarnation_id" / IncarnationId,
         "broker_epoch" / BrokerEpoch * "number of this registration; requests with an older one are refused",
-        "end_points" / endpoints * "addresses of the node, one per listener",
-        "features" / features * "feature levels the node supports",
+        "end_points" / SecuredEndpoints * "addresses of the node, one per listener",
+        "features" / SupportedFeatures * "feature levels the node supports",
         "rack" / Nullable(Rack),
         "fenced" / SinceRelease((3, 0), Default(Boolean, True))
             * "true until the broker has caught up; a fenced broker leads nothing and clients do not see it",
@@ -242,8 +231,8 @@ RECORDS = {
         "controller_id" / ControllerId,
         "incarnation_id" / IncarnationId * "id of this run of the controller's process, new with each start",
         "zk_migration_ready" / Boolean * "true if the controller is configured for a migration from ZooKeeper",
-        "end_points" / endpoints * "addresses of the node, one per listener",
-        "features" / features * "feature levels the node supports",
+        "end_points" / SecuredEndpoints * "addresses of the node, one per listener",
+        "features" / SupportedFeatures * "feature levels the node supports",
     ),
     28: record("ClearElrRecord",
         "topic_name" / TopicName * "topic whose eligible leader replicas are cleared; empty means all topics",

@@ -40,11 +40,7 @@ voters: Final = Payload("VotersRecord", Struct(
     "voters" / Array(
         "voter_id" / VoterId,
         "voter_directory_id" / VoterDirectoryId,
-        "endpoints" / Array(
-            "name" / ListenerName,
-            "host" / Host,
-            "port" / UnsignedPort,
-        ) * "addresses of the voter, one per listener",
+        "endpoints" / ListenerEndpoints * "addresses of the voter, one per listener",
         "kraft_version_feature" / Struct(
             "min_supported_version" / MinSupportedVersion,
             "max_supported_version" / MaxSupportedVersion,

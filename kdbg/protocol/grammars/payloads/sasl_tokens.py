@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ....errors import BadValue
-from ...findings.faults import NoToken
+from ...findings.faults import FaultKind
 from ...wire import Bits, Enum, Int8, Int64, SecretRemainder, Struct, UInt16
 from ...wire.language.payload import Payload, PayloadForm
 from ...wire.nodes.leaves import Fixed
@@ -139,7 +139,7 @@ class MechanismMessages:
         for pattern, payload in self.kinds.items():
             if re.fullmatch(pattern, data, re.DOTALL):
                 return payload.choose(data)
-        raise BadValue("", 0, NoToken(self.mechanism))
+        raise BadValue("", 0, FaultKind.NO_TOKEN.of(self.mechanism))
 
 
 GS2 = rb"(?:n|y|p=[^,]+),(?:a=[^,]+)?"

@@ -6,6 +6,7 @@ last knew of its topology and configuration; 4.4 which description of the topolo
 
 from ...wire.language.payload import Payload
 from ..meanings import *
+from ..topology import subtopologies, tasks
 from .consumer_group_records import group, member, target
 
 metadata_key: Final = Payload("StreamsGroupMetadataKey", group, versions=range(17, 18))
@@ -42,17 +43,13 @@ member_metadata_value: Final = Payload("StreamsGroupMemberMetadataValue", Struct
 ), flexible=0)
 target_metadata_key: Final = Payload("StreamsGroupTargetAssignmentMetadataKey", group, versions=range(20, 21))
 target_metadata_value: Final = Payload("StreamsGroupTargetAssignmentMetadataValue", target, flexible=0)
-target_tasks: Final = Array(
-    "subtopology_id" / SubtopologyId,
-    "partitions" / Partitions * "partitions of the input topics; each makes one task",
-)
 target_member_key: Final = Payload("StreamsGroupTargetAssignmentMemberKey", member, versions=range(21, 22))
 target_member_value: Final = Payload("StreamsGroupTargetAssignmentMemberValue", Struct(
-    "active_tasks" / target_tasks * "tasks the member is meant to process records for",
-    "standby_tasks" / target_tasks * "tasks whose state the member is meant to keep a copy of",
-    "warmup_tasks" / target_tasks * "tasks whose state the member is meant to restore",
+    "active_tasks" / tasks * "tasks the member is meant to process records for",
+    "standby_tasks" / tasks * "tasks whose state the member is meant to keep a copy of",
+    "warmup_tasks" / tasks * "tasks whose state the member is meant to restore",
 ), flexible=0)
-tasks: Final = Array(
+current_tasks: Final = Array(
     "subtopology_id" / SubtopologyId,
     "partitions" / Partitions * "partitions of the input topics; each makes one task",
     "assignment_epochs" / SinceRelease((4, 2), Tag(0, Nullable(Array(Int32))))
@@ -63,36 +60,15 @@ current_value: Final = Payload("StreamsGroupCurrentMemberAssignmentValue", Struc
     "member_epoch" / ReachedEpoch,
     "previous_member_epoch" / Int32 * "epoch before it, which the member may still send if it missed the last response",
     "state" / StreamsMemberState,
-    "active_tasks" / tasks * "tasks the member processes records for",
-    "standby_tasks" / tasks * "tasks whose state the member keeps a copy of",
-    "warmup_tasks" / tasks * "tasks whose state the member restores to take them over",
-    "active_tasks_pending_revocation" / tasks * "active tasks the member must give up first",
-    "standby_tasks_pending_revocation" / tasks * "standby tasks the member must give up first",
-    "warmup_tasks_pending_revocation" / tasks * "warm-up tasks the member must give up first",
+    "active_tasks" / current_tasks * "tasks the member processes records for",
+    "standby_tasks" / current_tasks * "tasks whose state the member keeps a copy of",
+    "warmup_tasks" / current_tasks * "tasks whose state the member restores to take them over",
+    "active_tasks_pending_revocation" / current_tasks * "active tasks the member must give up first",
+    "standby_tasks_pending_revocation" / current_tasks * "standby tasks the member must give up first",
+    "warmup_tasks_pending_revocation" / current_tasks * "warm-up tasks the member must give up first",
 ), flexible=0)
-internal_topics: Final = Array(
-    "name" / TopicName,
-    "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
-    "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
-    "topic_configs" / Array(
-        "key" / ConfigName,
-        "value" / String * "value of the setting",
-    ) * "settings the topic is created with",
-)
 topology_key: Final = Payload("StreamsGroupTopologyKey", group, versions=range(23, 24))
 topology_value: Final = Payload("StreamsGroupTopologyValue", Struct(
     "epoch" / Int32 * "version of the topology, raised by the application when it changes",
-    "subtopologies" / Array(
-        "subtopology_id" / SubtopologyId,
-        "source_topics" / Array(TopicName) * "topics it reads",
-        "source_topic_regex" / Array(String) * "regular expressions for further topics it reads",
-        "state_changelog_topics" / internal_topics * "topics its state stores are restored from",
-        "repartition_sink_topics" / Array(TopicName) * "repartition topics it produces to",
-        "repartition_source_topics" / internal_topics * "repartition topics it reads",
-        "copartition_groups" / Array(
-            "source_topics" / Array(Int16) * "positions in source_topics, from 0",
-            "source_topic_regex" / Array(Int16) * "positions in source_topic_regex, from 0",
-            "repartition_source_topics" / Array(Int16) * "positions in repartition_source_topics, from 0",
-        ) * "sets of topics that need the same number of partitions because they are joined",
-    ) * "parts of the topology that run independently",
+    "subtopologies" / subtopologies * "parts of the topology that run independently",
 ), flexible=0)

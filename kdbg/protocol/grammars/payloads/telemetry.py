@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ....errors import BadValue
-from ...findings.faults import UnknownCodec
+from ...findings.faults import FaultKind
 from ...wire.language.payload import Around, PayloadForm, Readable
 from ...wire.nodes import Field, RemainingBytes, WireStruct
 from ...wire.nodes.otlp import ResourceMetrics, installed
@@ -43,7 +43,7 @@ class Pushed:
 
     def choose(self, data: bytes) -> PayloadForm:
         if self.codec not in CODECS:
-            raise BadValue("", 0, UnknownCodec(self.codec))
+            raise BadValue("", 0, FaultKind.UNKNOWN_CODEC.of(self.codec))
         return metrics_data(self.codec) if installed() else UNREAD
 
 

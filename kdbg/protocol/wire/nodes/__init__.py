@@ -24,7 +24,7 @@ from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from ....errors import BadLength, BadValue, BuildError
-from ...findings.faults import LengthUnfilled, NegativeFieldLength, NoMarker, NullForbidden, TagBehind, TagUnfilled
+from ...findings.faults import FaultKind, LengthUnfilled, NoMarker, TagBehind, TagUnfilled
 from .leaves import (
     BOOLEAN,
     COMPACT_LENGTH,
@@ -75,7 +75,7 @@ class WireArray(Node):
         start = stream.tell()
         count = self.length.parse(stream, path, self.bnf)
         if count < 0 and not self.nullable:
-            raise BadLength(path, start, NullForbidden(self.bnf), self.bnf)
+            raise BadLength(path, start, FaultKind.NULL_FORBIDDEN.of(self.bnf), self.bnf)
         if count < 0:
             return None
         return [self.item._parse(stream, context, f"{path}[{i}]") for i in range(count)]
@@ -306,7 +306,7 @@ def read_tags(stream: Stream, path: str, *, front: bool) -> Iterator[tuple[int, 
 def front_size(size: int, path: str, start: int) -> int:
     """Return the length in bytes of an optional field, read at `start`; raise `BadLength` for one below 0."""
     if size < 0:
-        raise BadLength(path, start, NegativeFieldLength(size), VARINT.bnf)
+        raise BadLength(path, start, FaultKind.NEGATIVE_FIELD_LENGTH.of(size), VARINT.bnf)
     return size
 
 

@@ -16,7 +16,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from ....errors import BadLength, BadValue, BuildError, Truncated
-from ...findings.faults import EndlessVarint, NegativeLength, NoBoolean, NullForbidden, WideVarint
+from ...findings.faults import EndlessVarint, FaultKind, NegativeLength, NoBoolean, WideVarint
 
 if TYPE_CHECKING:
     from ..language.payload import Holding
@@ -330,7 +330,7 @@ class Sized(Node):
         length = self.length.parse(stream, path, self.bnf)
         if length < 0:
             if not self.nullable:
-                raise BadLength(path, start, NullForbidden(self.bnf), self.bnf)
+                raise BadLength(path, start, FaultKind.NULL_FORBIDDEN.of(self.bnf), self.bnf)
             return None
         data = take(stream, length, path, self.bnf)
         return data.decode("utf-8", "surrogateescape") if self.text else data

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ....errors import BadValue, BuildError
-from ...findings.faults import NoTelemetry, PlainFault
+from ...findings.faults import FaultKind, PlainFault
 from ..records.compression import compress, decompress
 from .leaves import Node, Stream
 
@@ -47,7 +47,7 @@ class ResourceMetrics(Node):
             message = metrics_pb2.MetricsData.FromString(plain)
             value: dict[str, Any] = MessageToDict(message, preserving_proto_field_name=True)
         except (DecodeError, Error, RecursionError) as error:
-            raise BadValue(path, start, NoTelemetry(str(error)), self.bnf) from None
+            raise BadValue(path, start, FaultKind.NO_TELEMETRY.of(str(error)), self.bnf) from None
         if len(UnknownFieldSet(message)) or not value:
             raise BadValue(path, start, PlainFault.NO_METRICS, self.bnf)
         return list(value["resource_metrics"])

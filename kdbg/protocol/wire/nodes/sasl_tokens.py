@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....errors import BadLength, BadValue, BuildError
-from ...findings.faults import LongLengthOfLength, LongVarint, MarkMissing, PlainFault
+from ...findings.faults import FaultKind, LongVarint, PlainFault
 from ..language.types import At, Declaration, Struct
 from . import WireArray
 from .leaves import Length, Node, Sized, Stream, take, to_bytes
@@ -29,7 +29,7 @@ class Mark(Node):
         if stream.read(len(self.mark)) != self.mark:
             stream.seek(start)
             if self.absent is None or stream.read(len(self.absent)) != self.absent:
-                raise BadValue(path, start, MarkMissing(self.mark.decode()), "TEXT")
+                raise BadValue(path, start, FaultKind.MARK_MISSING.of(self.mark.decode()), "TEXT")
             return -1
         start = stream.tell()
         while piece := stream.read(STEP):  # up to the stop, which is one byte, or to the end
@@ -110,7 +110,7 @@ class DerLength(Node):
         if first < 0x80:
             return first
         if not 0x80 < first <= 0x80 + LONGEST:
-            raise BadLength(path, start, LongLengthOfLength(first & 0x7F), self.bnf)
+            raise BadLength(path, start, FaultKind.LONG_LENGTH_OF_LENGTH.of(first & 0x7F), self.bnf)
         length = int.from_bytes(take(stream, first & 0x7F, path, self.bnf), "big")
         if length < 0x80 or length >> 8 * ((first & 0x7F) - 1) == 0:
             raise BadLength(path, start, LongVarint(length, first & 0x7F), self.bnf)

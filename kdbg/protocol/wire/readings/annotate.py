@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from ....budget import MEMORY
 from ....errors import BadLength, Truncated, WireError
 from ...findings import Kind, Side, faults
+from ...findings.faults import FaultKind
 from ..nodes import TAGGED, ByClass, LengthPrefixed, NullableStruct, WireArray, WireStruct, front_size, join
 from ..nodes.leaves import INT8, UINT16, UVARINT, VARINT, Fixed, Length, Node, Sized, Stream, Varint
 from ..records import RecordsNode
@@ -141,7 +142,7 @@ class Walker(Claims):
             if number < -1:
                 raise BadLength(path, start, faults.NegativeLength(node.bnf, number), node.bnf)
             if not nullable:
-                self.finding(Kind.UNEXPECTED_NULL, faults.NullForbidden(node.bnf), path, start, self.pos - start)
+                self.finding(Kind.UNEXPECTED_NULL, FaultKind.NULL_FORBIDDEN.of(node.bnf), path, start, self.pos - start)
         return number
 
     def sized(self, node: Sized, path: str, holder: Any, key: Any) -> None:
@@ -164,7 +165,7 @@ class Walker(Claims):
         try:
             return data.decode()
         except UnicodeDecodeError:
-            self.finding(Kind.INVALID_UTF8, faults.NotUtf8(node.bnf), path, self.pos - len(data), len(data))
+            self.finding(Kind.INVALID_UTF8, FaultKind.NOT_UTF8.of(node.bnf), path, self.pos - len(data), len(data))
             return data.decode("utf-8", "surrogateescape")
 
     def array(self, node: WireArray, path: str, holder: Any, key: Any) -> None:

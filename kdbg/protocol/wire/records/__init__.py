@@ -13,7 +13,7 @@ from typing import Any
 
 from ....budget import MEMORY
 from ....errors import BadLength, BuildError, WireError
-from ...findings.faults import NullForbidden
+from ...findings.faults import FaultKind
 from ..language.types import At, Declaration
 from ..nodes import COMPACT_LENGTH, INT32, INT64, Length, Node, Sized, build, take, to_bytes
 from .sets import CODEC_MASK, INTERPRETED, PREAMBLE, RecordFormat, crc32, crc32c, decode, inner_messages, unwrap
@@ -201,7 +201,7 @@ class RecordsNode(Node):
         length = self.length.parse(stream, path, self.bnf)
         if length < 0:
             if not self.nullable:
-                raise BadLength(path, start, NullForbidden(self.bnf), self.bnf)
+                raise BadLength(path, start, FaultKind.NULL_FORBIDDEN.of(self.bnf), self.bnf)
             return None
         MEMORY.begin()
         return decode(take(stream, length, path, self.bnf), self.format, INTERPRETED, cut=self.cut)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from ....budget import MEMORY
 from ....errors import BadValue, BuildError
 from ...findings import faults
+from ...findings.faults import FaultKind
 
 CODECS: dict[int, str] = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 """The codec number in a batch's or message's attributes, and the codec's name."""
@@ -32,6 +33,13 @@ TooMuch = faults.TooMuchInside | faults.BlockTooLarge
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte of 50 to 5f
 ZSTD_RLE = 1
+LZ4_WORDS = {
+    "frameType_unknown": "expected an LZ4 frame here",
+    "headerChecksum_invalid": "the frame header's checksum is wrong",
+    "contentChecksum_invalid": "the content's checksum is wrong",
+    "decompressionFailed": "a block does not decompress",
+}
+"""What the library's codes say."""
 
 
 def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: int = LIMIT) -> bytes:
@@ -41,7 +49,7 @@ def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: i
     more than the message at hand may still take.
     """
     if codec not in CODECS:
-        raise BadValue("", 0, faults.UnknownCodec(codec))
+        raise BadValue("", 0, FaultKind.UNKNOWN_CODEC.of(codec))
     data, parts, length, most = bytes(data), [], 0, min(limit, MEMORY.left)
     if not data and codec:
         raise _bad(codec, faults.PlainFault.STREAM_EMPTY)
@@ -88,13 +96,13 @@ def _read_gzip(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
             try:
                 part = member.decompress(piece, BLOCK)
             except zlib.error as error:
-                raise _bad(1, faults.LibraryRefused(str(error).rpartition(": ")[2])) from None
+                raise _bad(1, FaultKind.LIBRARY_REFUSED.of(str(error).rpartition(": ")[2])) from None
             if not (part or piece or member.eof):
                 raise _bad(1, faults.PlainFault.STREAM_CUT)
             start += len(piece) - len(member.unconsumed_tail) - len(member.unused_data)
             yield part
     if data[start:].strip(b"\x00"):
-        raise _bad(1, faults.StreamTooShort(len(data) - start))
+        raise _bad(1, FaultKind.STREAM_TOO_SHORT.of(len(data) - start))
 
 
 def _write_gzip(data: bytes, magic: int, level: int | None) -> bytes:
@@ -116,7 +124,7 @@ def _read_snappy(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
                 raise _bad(2, faults.BlockImplausible(len(block), length))
             plain = bytes(snappy.decompress_raw(block))
         except DecompressionError as error:
-            raise _bad(2, faults.LibraryRefused(str(error).removeprefix("snappy: "))) from None
+            raise _bad(2, FaultKind.LIBRARY_REFUSED.of(str(error).removeprefix("snappy: "))) from None
         limit -= len(plain)
         yield plain
 
@@ -165,7 +173,8 @@ def _read_lz4(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
             try:
                 part = frame.decompress(piece, max_length=BLOCK)
             except (RuntimeError, MemoryError) as error:
-                raise _bad(3, faults.Lz4Refused(str(error).rpartition("ERROR_")[2])) from None
+                code = str(error).rpartition("ERROR_")[2]
+                raise _bad(3, FaultKind.LIBRARY_REFUSED.of(LZ4_WORDS.get(code, code))) from None
             yield part
             if frame.eof:
                 break
@@ -203,7 +212,7 @@ def _read_zstd(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
             while part := reader.read(BLOCK):
                 yield part
     except (ZstdError, MemoryError) as error:
-        raise _bad(4, faults.LibraryRefused(str(error).rpartition(": ")[2])) from None
+        raise _bad(4, FaultKind.LIBRARY_REFUSED.of(str(error).rpartition(": ")[2])) from None
 
 
 def _check_zstd_frames(data: bytes) -> None:
@@ -218,7 +227,7 @@ def _check_zstd_frames(data: bytes) -> None:
         if data[start + 1 : start + 4] == ZSTD_SKIPPABLE and data[start] >> 4 == 5:
             start += 8 + int.from_bytes(data[start + 4 : start + 8], "little")
         elif not data.startswith(ZSTD_MAGIC, start):
-            raise _bad(4, faults.NoFrame(start))
+            raise _bad(4, FaultKind.NO_FRAME.of(start))
         elif start + 5 > len(data):
             start += 5
         else:  # where it ends, its block headers say (RFC 8878, 3.1.1)

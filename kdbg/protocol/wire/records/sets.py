@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ....budget import MEMORY
 from ....errors import BadLength, BadValue
-from ...findings.faults import ChecksumWrong, NestedTooDeep, PlainFault
+from ...findings.faults import ChecksumWrong, FaultKind, PlainFault
 from ..language.types import Array, At, Struct
 from ..nodes import INT32, Field, Node, WireArray, WireStruct
 
@@ -250,7 +250,7 @@ def inner_messages(
 def unwrap(message: Mapping[str, Any], depth: int) -> bytes:
     """Return the decompressed message set of a compressed message; raise `BadValue` where it is nested too deep."""
     if depth >= MAX_NESTING:
-        raise BadValue("value", 0, NestedTooDeep(MAX_NESTING))
+        raise BadValue("value", 0, FaultKind.NESTED_TOO_DEEP.of(MAX_NESTING))
     from .compression import decompress
 
     data = decompress(message["attributes"] & CODEC_MASK, message["value"], magic=message["magic"])

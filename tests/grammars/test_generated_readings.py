@@ -20,8 +20,8 @@ from kdbg.protocol.wire.nodes import UnreadStruct
 from kdbg.protocol.wire.readings.compiled import UNREADABLE
 from kdbg.protocol.wire.readings.outline import ALWAYS, outline
 from kdbg.protocol.wire.readings.outline_codegen import facts_reader
-from kdbg.views.render.hex.blocks import Texts as DumpTexts
 from kdbg.views.render.hex.hexdump import hexdump
+from kdbg.views.render.hex.rows import Texts as DumpTexts
 from kdbg.views.render.hex.source import dumping
 from kdbg.views.render.json_source import json_writer
 from kdbg.views.render.jsonlines import as_json, json_body, plain

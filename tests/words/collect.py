@@ -13,7 +13,7 @@ from .texts import Hole, Kind, Text
 
 TOP = Path(__file__).resolve().parents[2]
 CODE_WRITERS = tuple(
-    f"kdbg/views/render/{name}.py" for name in ("text_source", "tree/lines", "tree/source", "hex/rows", "hex/source")
+    f"kdbg/views/render/{name}.py" for name in ("text_source", "tree/lines", "tree/source", "hex/source")
 )
 """Their texts are source code, which is compiled."""
 PAGES_LEFT = {"changelog.md"}

@@ -5,10 +5,9 @@
     annotations.py  what stands beside the bytes of a field
     view.py         exchanges
 
-Clean messages in bulk are dumped straight from their bytes, by generated source. It asks a `Grid` and a `Describer` how
-a line looks and what a value means:
+Clean messages in bulk are dumped straight from their bytes, by generated source. It asks a `Describer` what a value
+means:
 
-    blocks.py       what stands beside the bytes of values, remembered; rows that are one template
-    rows.py         rows while they are gathered
+    rows.py         texts of values, remembered; rows as lines
     source.py       the rows of messages and of record sets; `dumping` makes the function of a layout
 """

@@ -1,18 +1,15 @@
 """How the lines of a hexdump are laid out: a place, bytes in hex and as text, and what stands beside them.
 
-The first line of a field is made by a template, which the row of one field fills as well as the rows of a whole block
-(blocks.py). The lines below it, of which a long value has hundreds, are made many at a time: columns of a buffer are
-filled by strided copies, eight bytes in one go.
+The lines below the first one of a field, of which a long value has hundreds, are made many at a time: columns of a
+buffer are filled by strided copies, eight bytes in one go.
 """
 
 from __future__ import annotations
 
 from binascii import hexlify
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
-from ....protocol.wire.readings.runtime import Unreadable
 from ..style import Look
 
 WIDE, WIDER = 110, 130
@@ -31,10 +28,6 @@ HUGE, PIECE = 1 << 22, 1 << 16
 """Bytes of a field from which on not all of its lines are held at once, and bytes of which they are made then."""
 
 
-PLACE = b"%04x"
-"""The template of a place."""
-
-
 class Grid:
     """The columns of lines in a look; `text` shows bytes as text too, even where that leaves little room beside them.
 
@@ -49,23 +42,6 @@ class Grid:
         self.room: int = max(look.width - names_at, 32)  # come what may
         self.fits: bool = names_at + self.room <= look.width
         self._template: bytes = f"%04x  %-{3 * self.per_line - 1}b  %b\n".encode()
-        self.any_cell: str = f"%-{3 * self.per_line - 1}s  %-{self.per_line}s"
-        """The template of any number of bytes with their text, without colours."""
-
-    def cell(self, size: int, style: str) -> str:
-        """Return the template of so many bytes: of their hex digits and, where that is shown, their text."""
-        hexed, text = (self.look.paint(style, "%s") for _ in range(2))
-        cell = hexed + " " * (3 * self.per_line - max(3 * size, 1))
-        return f"{cell}  {text}{' ' * (self.per_line - size)}" if self.text else cell
-
-    def line(self, cell: str, beside: str) -> str:
-        """Return the template of a line: `%s` stands for its place, and for what `cell` and `beside` leave open."""
-        return "  ".join([self.look.paint("dim", "%s"), cell, beside])
-
-    def beside(self, name: str, cells: int, meaning: str, type: str, width: int) -> str:
-        """Return what stands beside the bytes: the name, of so many columns, in `width` columns, meaning and type."""
-        both = f"{self.look.paint('name', name)}{' ' * (width - cells)}  {meaning}"
-        return f"{both}  {self.look.paint('dim', type)}" if type else both
 
     def left(self, name: int, names: int, meaning: int, meanings: int) -> int:
         """Return how many columns a type has beside a name and a meaning of such lengths in columns of such widths."""
@@ -83,28 +59,13 @@ class Grid:
 
     def whole_line(self, place: int, data: bytes, beside: str, style: str, *, hidden: bool) -> str:
         """Return the line of some bytes, with what stands beside them."""
-        pairs = " ".join(["**"] * len(data)) if hidden else data.hex(" ")
-        texts = ["*" * len(data) if hidden else printable(data)] if self.text else []
-        line = self.line(self.cell(len(data), style), beside.replace("%", "%%"))
-        return (line % (f"{place:04x}", pairs, *texts)).rstrip()
-
-    def parts(self, data: bytes, start: int, stop: int, place: int) -> Parts:
-        """Return the hex digits and the text of the first of these bytes of `data`, and the lines below.
-
-        Many lines are made when they are filled into a template: so those of a message need not be kept while its other
-        rows are gathered, nor are its bytes copied meanwhile.
-        """
-        size = self.per_line
-        if stop - start > HUGE:
-            raise Unreadable  # an inspection's lines are made piece by piece
-        few = stop - start <= FEW * size
-        raw = data[start : stop if few else start + size]
-        hexed, text = hexlify(raw, b" "), raw.translate(PRINTABLE)
-        if not few:
-            return hexed, text, LazyBytes(partial(self.rest, place + size), data, start + size, stop)
-        if stop - start <= size:
-            return hexed, text, b""
-        return hexed[: 3 * size - 1], text[:size], self._few(place + size, hexed[3 * size :], text[size:])
+        gap = " " * (3 * self.per_line - max(3 * len(data), 1))
+        pairs = self.look.paint(style, " ".join(["**"] * len(data)) if hidden else data.hex(" "))
+        parts = [self.look.paint("dim", f"{place:04x}"), pairs + gap, beside]
+        if self.text:
+            text = self.look.paint(style, "*" * len(data) if hidden else printable(data))
+            parts.insert(2, text + " " * (self.per_line - len(data)))
+        return "  ".join(parts).rstrip()
 
     def lines(self, place: int, hexed: bytes, text: bytes) -> bytes | bytearray:
         """Return lines of bytes that are given in hex, with a space between them, and as text."""
@@ -185,24 +146,10 @@ def spread(lines: Iterable[str | Block]) -> Iterator[str]:
             yield line
 
 
-class LazyBytes:
-    """What `show` makes of the bytes of `data` from `start` to `stop`, made when it is asked for."""
-
-    __slots__ = ("data", "show", "start", "stop")
-
-    def __init__(self, show: Callable[[bytes], bytes | bytearray], data: bytes, start: int, stop: int) -> None:
-        self.show, self.data, self.start, self.stop = show, data, start, stop
-
-    def __bytes__(self) -> bytes:
-        return bytes(self.show(self.data[self.start : self.stop]))
-
-
-Parts: TypeAlias = tuple[bytes, bytes, bytes | LazyBytes]
-
-
-def widest(lengths: Iterable[int], most: int) -> int:
+def widest(lengths: Sequence[int], most: int) -> int:
     """Return how wide a column is for texts of these lengths: those of more than `most` stand out of line."""
-    return max((length for length in lengths if length <= most), default=0)
+    found = max(lengths, default=0)  # nearly always within the limit
+    return found if found <= most else max((length for length in lengths if length <= most), default=0)
 
 
 def printable(data: bytes) -> str:

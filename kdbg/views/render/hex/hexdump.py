@@ -248,7 +248,7 @@ class Dump:
         bytes, and meanings get theirs first, up to `WIDEST_ESSENCE` columns.
         """
         if self.look.full:
-            names, meanings = (len(row.name) for row in rows), (len(row.meaning) for row in rows)
+            names, meanings = [len(row.name) for row in rows], [len(row.meaning) for row in rows]
             return widest(names, WIDEST_NAME), widest(meanings, WIDEST_MEANING)
         meaning = 0
         for row in rows:  # of text and ids the beginning is enough, and an error can do without its retry
@@ -293,8 +293,8 @@ class Dump:
         type, _, more = row.type.partition(":")
         if more and len(row.type) <= left:
             type = row.type
-        meaning = f"{meaning:<{meanings}}"
-        return self.grid.beside(name, len(name), meaning, type if len(type) <= left or look.full else "", names)
+        both = f"{look.paint('name', name)}{' ' * (names - len(name))}  {meaning:<{meanings}}"
+        return f"{both}  {look.paint('dim', type)}" if type and (len(type) <= left or look.full) else both
 
     def _insert(self, lines: list[PlacedLine], finding: Finding, row: ByteLine, above: int) -> None:
         """Put a finding below the line of `row` that shows its byte, or the place of the first byte that is missing."""

@@ -1,149 +1,136 @@
-"""Source that gathers rows: what is filled into the templates of blocks, and where all of it stands."""
+"""What is said of values in a hexdump straight from bytes, and rows as lines."""
 
 from __future__ import annotations
 
-import struct
 from binascii import hexlify
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import Any, NamedTuple
 
-from ....protocol.wire.readings.codegen import Inside
-from ..text_source import TextSource
-from .blocks import Block, HexRow, Texts
-from .grid import PLACE, PRINTABLE
+from ....protocol.findings.amounts import count
+from ....protocol.wire.nodes import Fixed, Node, Sized
+from ....protocol.wire.readings.outline import Topics
+from ..style import Look
+from ..text_source import Encoded, ValueTexts, encoded
+from ..values import Memo
+from .annotations import Describer, note_on_length, size_text
+from .grid import PRINTABLE, Grid, widest
+from .hexdump import WIDEST_MEANING, WIDEST_NAME, heading
 
-SMALL = 4
-"""Bytes of a field that stands alone, up to which its cell is looked for among those that were made before."""
+LONGEST = 64
+"""Bytes of a value that is put in quotes before it is written."""
+PLAINLY = PRINTABLE.replace(b"\\", b".")
+"""Changes whatever does not stand in quotes as it is, for `translate`."""
+NOTED = 28 + 20
+"""Columns in which the shortest type with a note on a length may have room, and what stands before it."""
+SIZE = 4
+"""Bytes of the size in front of a message."""
 
 
-class Rows(TextSource):
-    """Writes a function that adds blocks of rows by `add`, and meanings that blocks do not tell of to `meanings`.
+class Quoted:
+    """A long value in quotes, copied out of `data` when it is written."""
 
-    `shift` is added to the places of bytes in `data`. `path` is the variable with the path of the item at hand, "" for
-    none, `inner` the path of the field inside it.
+    __slots__ = ("data", "start", "stop")
+
+    def __init__(self, data: bytes, start: int, stop: int) -> None:
+        self.data, self.start, self.stop = data, start, stop
+
+    def __len__(self) -> int:
+        return self.stop - self.start + 2
+
+    def __bytes__(self) -> bytes:
+        return b'"%b"' % self.data[self.start : self.stop]
+
+
+class Texts(ValueTexts):
+    """What is said of values in a look that shows all and has no colours; what is remembered serves all layouts."""
+
+    def __init__(self, look: Look, topics: Topics) -> None:
+        self.grid: Grid = Grid(look, text=True)
+        self.describe: Describer = Describer(look, topics, self.grid.room)
+        super().__init__(self.describe.text, lambda node: partial(self.describe.value, node), topics)
+        self.counts: Memo[bytes] = Memo(encoded(lambda size: count(size, "byte")))
+        """What is said of bytes that are not told but by their number."""
+
+    def number(self, node: Node) -> Memo[bytes] | Encoded | None:
+        """Return the texts of numbers by value, or what makes them; None for those that are shown as digits."""
+        show = self.describe.number(node)
+        if show is None:
+            return encoded(str) if isinstance(node, Fixed) and node.code == "d" else None
+        return self.numbers(node, show)
+
+    def size(self, node: Node) -> Memo[bytes]:
+        """Return the texts of lengths and counts by their number; -1 is null."""
+        return self.memo(("size", type(node)), lambda size: size_text(node, None if size < 0 else size))
+
+    def type_and_note(self, node: Sized) -> Memo[bytes]:
+        """Return the type of a string or bytes with its note on the length, by that; -1 is null."""
+
+        def text(size: int) -> str:
+            return node.bnf + note_on_length(node, None if size < 0 else size)
+
+        return self.memo(("note", node.bnf, node.length.bias), text)
+
+    def octets(self, node: Sized) -> Callable[[bytes, int, int], bytes | Quoted]:
+        """Return what says the meaning of bytes, given the data and where they begin and end in it."""
+        describe, plain = self.describe, node.kind != "address"
+
+        def octets(data: bytes, start: int, stop: int) -> bytes | Quoted:
+            value = data[start:stop]
+            if plain and value.translate(PLAINLY) == value != b"":
+                return Quoted(data, start, stop) if stop - start > LONGEST else b'"%b"' % value
+            return describe.value(node, value).encode()
+
+        return octets
+
+
+class Buffer(NamedTuple):
+    """The rows of a message, or of bytes that were decompressed out of it: those have a name.
+
+    `rows` has four values for each, one after the other: where it begins, its name, meaning and type. A row ends where
+    the next one begins.
     """
 
-    factor = 3.0
+    data: bytes
+    name: str
+    rows: list[Any]
 
-    def __init__(self, texts: Texts, *, records: bool, **rest: Any) -> None:
-        super().__init__(texts, records=records, **rest)
-        self.texts, self.grid = texts, texts.grid
-        self.path = self.inner = ""
-        self.names |= {
-            "PLACE": PLACE, "PRINTABLE": PRINTABLE, "hexlify": hexlify,
-            "cells": texts.cells, "parts": texts.parts, "parts_of_string": texts.parts_of_string,
-        }  # fmt: skip
-        self.held: list[HexRow] = []
-        self._place = ""
-        self._places: list[tuple[str, int]] = []
+    def lines(self, grid: Grid) -> Iterator[bytes]:
+        """Yield the lines, in pieces."""
+        data, rows, per_line = self.data, self.rows, grid.per_line
+        starts, names, meanings, types = rows[::4], rows[1::4], rows[2::4], rows[3::4]
+        lengths = [*map(len, meanings)]
+        ascii = b"".join([meaning for meaning in meanings if type(meaning) is bytes]).isascii()
+        if not ascii:  # what is padded is counted by letters
+            lengths = [len(bytes(meaning).decode()) for meaning in meanings]
+        wide = widest([*map(len, names)], WIDEST_NAME), widest(lengths, WIDEST_MEANING)
+        if not ascii:
+            meanings = [
+                meaning + b" " * (wide[1] - length) if type(meaning) is bytes else meaning
+                for meaning, length in zip(meanings, lengths, strict=True)
+            ]
+        if grid.room >= NOTED:
+            left = (grid.left(len(name), wide[0], length, wide[1]) for name, length in zip(names, lengths, strict=True))
+            pairs = zip(types, left, strict=True)
+            types = [type if len(type) <= room else type.partition(b":")[0] for type, room in pairs]
+        template, shift = line_template(per_line, *wide), 0 if self.name else SIZE
+        found = zip(starts, [*starts[1:], len(data)], names, meanings, types, strict=True)
+        if self.name:
+            yield f"\n{heading(grid.look, self.name, len(data))}\n".encode()
+        else:
+            size = len(data).to_bytes(SIZE, "big")
+            yield template % (0, hexlify(size, b" "), size.translate(PRINTABLE), *next(found)[2:])
+        for start, stop, name, meaning, type_ in found:
+            if stop - start <= per_line:
+                raw = data[start:stop]
+                yield template % (start + shift, hexlify(raw, b" "), raw.translate(PRINTABLE), name, meaning, type_)
+                continue
+            raw = data[start : start + per_line]
+            yield template % (start + shift, hexlify(raw, b" "), raw.translate(PRINTABLE), name, meaning, type_)
+            yield bytes(grid.rest(start + shift + per_line, data[start + per_line : stop]))
 
-    # Rows
 
-    def fixed(self, type: str, code: str, value: str, meaning: str, check: str = "") -> None:
-        """Add the row of a value of fixed width to the run: `value` is what its variable will be called."""
-        run, (_, place) = self.run_length(), self.place_in_run()
-        self.take(code, value, check)
-        self.held.append(HexRow(self.inner, type, struct.calcsize(">" + code), place, "", meaning, run=run))
-
-    def varying(
-        self, type: str, place: str, cell: str, meaning: str, rest: str = "", note: str = "", *, said: bool = True
-    ) -> None:
-        """Add the row of bytes whose number varies, or that do not fit on a line, given all that is filled in."""
-        self.held.append(HexRow(self.inner, type, None, place, cell, meaning, rest, note, said))
-
-    def run_length(self) -> int:
-        """Return the bytes of the run of fields at hand."""
-        return struct.calcsize(">" + "".join(code for code, _ in self._run))
-
-    def place_in_run(self) -> tuple[str, str]:
-        """Return the expressions of the place after the run at hand, and of its text, good once that is flushed."""
-        if not self._place:
-            self._place = self.fresh("p")
-        behind, text = self.run_length(), self.fresh("q")
-        self._places.append((text, behind))
-        return f"{self._place} + {behind}" if behind else self._place, text
-
-    def place_now(self, depth: int) -> tuple[str, str]:
-        """Write what keeps the place at `pos`, after a flushed run; return the variable, and its text's expression."""
-        place = self.fresh("p")
-        self.line(depth, f"{place} = pos + shift")
-        return place, f"PLACE % {place}"
-
-    def flush(self, depth: int) -> None:
-        """Write what reads the run, and what cuts the cells of its rows."""
-        place, self._place = self._place, ""
-        texts, self._places = self._places, []
-        if place:
-            self.line(depth, f"{place} = pos + shift")
-        for text, behind in texts:
-            self.line(depth, f"{text} = PLACE % ({place} + {behind})")
-        shown = [row for row in self.held if row.run >= 0]
-        if len(shown) == 1 and (shown[0].size or 0) <= SMALL:
-            only = shown[0]
-            only.cell = f"{self.fresh('h')}, {self.fresh('t')}"
-            self.line(depth, f"{only.cell} = cells[data[pos + {only.run}:pos + {only.run + (only.size or 0)}]]")
-            only.size = None
-        elif shown:
-            self._cut(shown, depth)
-        for row in shown:
-            row.run = -1
-        super().flush(depth)
-
-    def _cut(self, shown: list[HexRow], depth: int) -> None:
-        """Write what makes the hex digits and the text of all bytes of the run at once, and cuts them."""
-        first, end, hexed, text = shown[0].run, shown[0].run, "", ""
-        for row in shown:
-            size, gap = row.size or 0, row.run - end
-            hexed += f"{3 * gap}x{3 * size - 1}sx"
-            text += f"{gap}x{size}s"
-            end = row.run + size
-        raw, names = self.fresh("r"), [(self.fresh("h"), self.fresh("t")) for _ in shown]
-        self.line(depth, f"{raw} = data[pos + {first}:pos + {end}]")
-        cut = self.named("cut", struct.Struct(hexed[:-1] + text).unpack)
-        both = [name for names in zip(*names, strict=True) for name in names]
-        self.line(depth, f"{', '.join(both)}, = {cut}(hexlify({raw}, b' ') + {raw}.translate(PRINTABLE))")
-        for row, (hexed, text) in zip(shown, names, strict=True):
-            row.cell = f"{hexed}, {text}"
-
-    def emit(self, depth: int) -> None:
-        """Write what adds the block of the rows at hand."""
-        self.flush(depth)
-        rows, self.held = self.held, []
-        if rows:
-            block = self.named("B", Block(self.grid, rows, inside=bool(self.path)))
-            filled = ", ".join(part for one in rows for part in one.filled(self.path))
-            self.line(depth, f"add(({block}[{f'len({self.path})' if self.path else '0'}], ({filled},)))")
-
-    # Paths
-
-    @contextmanager
-    def at(self, name: str) -> Iterator[None]:
-        """Write rows at the path of a field inside the one at hand, after that of the item."""
-        outer, self.inner = self.inner, f"{self.inner}.{name}" if self.path or self.inner else name
-        yield
-        self.inner = outer
-
-    def keep_path(self, depth: int, index: str = "") -> str:
-        """Write what keeps the path at hand in a variable, with the expression of an index after it; return that."""
-        path, index = self.fresh("f"), f"b'[%d]' % {index}" if index else ""
-        parts = filter(None, (self.path, repr(self.inner.encode()) if self.inner else "", index))
-        self.line(depth, f"{path} = {' + '.join(parts)}")
-        return path
-
-    def only(self, depth: int, write: Inside) -> None:
-        outer, self.inner = self.inner, f"{self.inner}[0]"
-        write(depth)
-        self.inner = outer
-
-    def loop_numbered(self, count: str, depth: int, write: Inside) -> None:
-        self.emit(depth)
-        index, array, path = self.fresh("i"), self.keep_path(depth), self.fresh("f")
-        self.line(depth, f"if {count} > len(data): raise Unreadable")
-        self.line(depth, f"for {index} in range({count}):")
-        self.line(depth + 1, f"{path} = {array} + b'[%d]' % {index}")
-        outer = self.path, self.inner
-        self.path, self.inner = path, ""
-        write(depth + 1)
-        self.emit(depth + 1)
-        self.path, self.inner = outer
+@cache
+def line_template(per_line: int, names: int, meanings: int) -> bytes:
+    """Return the template of a line: its place, its bytes in hex and as text, name, meaning and type."""
+    return f"%04x  %-{3 * per_line - 1}b  %-{per_line}b  %-{names}b  %-{meanings}b  %b\n".encode()

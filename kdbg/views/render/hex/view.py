@@ -18,9 +18,9 @@ from ....protocol.wire.readings.runtime import Odd
 from ..exchange_header import Headings, encode, remarks
 from ..style import Look
 from ..text_source import layout_of
-from .blocks import Texts
 from .grid import BYTES_AT
 from .hexdump import note, pieces
+from .rows import Texts
 from .source import Dumping, dumping
 
 NO_BYTES = "      log files contain no bytes: use --format tree"

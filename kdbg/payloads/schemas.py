@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, Protocol
@@ -23,8 +24,7 @@ import orjson
 
 from ..errors import InputError
 from ..extras import install
-from .values.framing import Reference, Schema, SchemaId, SchemaType
-from .values.value import Part, Unread
+from .values.value import Part, Reference, Schema, SchemaId, SchemaType, Unread
 
 TYPES: dict[str, SchemaType] = {
     ".avsc": "AVRO", ".json": "JSON", ".jsonschema": "JSON", ".proto": "PROTOBUF",
@@ -58,8 +58,9 @@ def file_in(schema: Schema) -> Any:
 
 
 def _add(own: Any, schema: Schema, files: dict[str, Any]) -> None:
-    """Add a file after those that it uses."""
-    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+    """Add a file after those that it uses; raise `Unread` where one is missing."""
+    from google.protobuf import descriptor_pool
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
     for name, used in schema.references:
         found = file_in(used)
@@ -69,25 +70,14 @@ def _add(own: Any, schema: Schema, files: dict[str, Any]) -> None:
         found.name = name
         _add(found, used, files)
     for name in own.dependency:
-        if name not in files:
-            files[name] = _known(name)
+        if name not in files:  # it must come with Protobuf
+            module = name.removesuffix(".proto").replace("/", ".") + "_pb2"
+            if not name.startswith(KNOWN) or find_spec(module) is None:
+                raise Unread(f"the schema uses {name} without a reference to it")
+            import_module(module)
+            files[name] = FileDescriptorProto()
+            descriptor_pool.Default().FindFileByName(name).CopyToProto(files[name])
     files[own.name] = own
-
-
-def _known(name: str) -> Any:
-    """Return one of the files that come with Protobuf; raise `Unread` for any other."""
-    from google.protobuf import descriptor_pool
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
-
-    module = name.removesuffix(".proto").replace("/", ".") + "_pb2"
-    if name.startswith(KNOWN) and find_spec(module) is not None:
-        from importlib import import_module
-
-        import_module(module)
-        found = FileDescriptorProto()
-        descriptor_pool.Default().FindFileByName(name).CopyToProto(found)
-        return found
-    raise Unread(f"the schema uses {name} without a reference to it")
 
 
 @lru_cache(maxsize=256)

@@ -18,7 +18,8 @@ from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.message import explain
-from kdbg.streams.tcp import Connection, ConnectionTable
+from kdbg.streams.tcp.connection import Connection
+from kdbg.streams.tcp.table import ConnectionTable
 
 from ..cases import for_each
 

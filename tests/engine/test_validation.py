@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kdbg.exchanges.engine.requests import CLOSE_LOOK, excess, extent, fits, may_fit
-from kdbg.exchanges.messages.message import opaque_api
+from kdbg.exchanges.engine.requests import CLOSE_LOOK, excess_of, extent, fits, may_fit
+from kdbg.exchanges.messages.message import opaque_api, read
 from kdbg.protocol.grammars import by_key
 from kdbg.protocol.wire import Api, Dialect, Int16, Int32, Int64, Struct
 
@@ -60,7 +60,5 @@ def test_may_fit() -> None:
 
 
 def test_excess() -> None:
-    assert excess(METADATA, 1, "request", MESSAGE) == 0
-    assert excess(METADATA, 1, "request", MESSAGE + b"x" * 7) == 7
-    assert excess(METADATA, 1, "request", MESSAGE[:-1]) == 0
-    assert excess(METADATA, 99, "request", MESSAGE) == 0
+    for version, data, left in ((1, MESSAGE, 0), (1, MESSAGE + b"x" * 7, 7), (1, MESSAGE[:-1], 0), (99, MESSAGE, 0)):
+        assert excess_of(read(METADATA, version, "request", data, shallow=True)) == left

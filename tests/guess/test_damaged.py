@@ -7,7 +7,7 @@ import random
 import pytest
 
 import kdbg
-from kdbg.exchanges.guess.hints import Guess, Hints, Sure, sureness
+from kdbg.exchanges.guess.candidates import Guess, Hints, Sure, sureness
 from kdbg.exchanges.guess.infer import infer
 from kdbg.exchanges.guess.pieces import pieces
 

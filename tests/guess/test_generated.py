@@ -13,7 +13,7 @@ from functools import cache
 import pytest
 
 from kdbg.analysis.pasted.search import takes_of
-from kdbg.exchanges.guess.hints import Guess, Hints, Sure, sureness
+from kdbg.exchanges.guess.candidates import Guess, Hints, Sure, sureness
 from kdbg.exchanges.guess.pieces import pieces
 
 from ..cases import by_day

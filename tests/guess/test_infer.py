@@ -6,7 +6,7 @@ import pytest
 
 import kdbg
 from kdbg.exchanges.engine.foreign import looks_like, number
-from kdbg.exchanges.guess.hints import Guess, Hints
+from kdbg.exchanges.guess.candidates import Guess, Hints
 from kdbg.exchanges.guess.infer import infer
 from kdbg.exchanges.guess.pieces import pieces
 from kdbg.exchanges.guess.structures import Reason

@@ -16,8 +16,7 @@ from google.protobuf.type_pb2 import Type
 
 from kdbg.payloads.schemas import TopicSchemas
 from kdbg.payloads.values.chosen import ReaderChoice
-from kdbg.payloads.values.framing import Reference, Schema
-from kdbg.payloads.values.value import Unread, ValueContext
+from kdbg.payloads.values.value import Reference, Schema, Unread, ValueContext
 
 VALUE = ValueContext("value", "orders")
 FRAME = b"\0\0\0\0\x07\0"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.payloads.segments import KINDS, SUFFIXES, SegmentPiece, place_of, recognise
+from kdbg.payloads.segments import KINDS, SUFFIXES, SegmentPiece, open_file
 from kdbg.protocol.wire.records.sets import crc32c
 
 from ..cases import for_each
@@ -56,8 +56,8 @@ def test_its_content_wins_over_a_wrong_name_if_that_does_not_fit(what: str) -> N
 @for_each("data", [b"", bytes(8), bytes(4096)], ids=["empty", "8 zeros", "4096 zeros"])
 def test_nothing_and_zeros_are_what_their_name_says(suffix: str, data: bytes) -> None:
     name = suffix if not suffix.startswith(".") else f"{0:020}{suffix}"
-    assert recognise(data, place_of(name)) is SUFFIXES[suffix]
-    assert recognise(data, place_of("x")) is None
+    assert opened(data, name).kind.name == SUFFIXES[suffix].name
+    assert open_file("x", data, lambda size: b"") is None
 
 
 @every_file

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdbg.capture.packet import ACK, PSH, SYN, reverse
-from kdbg.streams.tcp import Connection, ConnectionTable, Receiver
+from kdbg.streams.tcp.connection import Connection
+from kdbg.streams.tcp.stream import Receiver
+from kdbg.streams.tcp.table import ConnectionTable
 
 CLIENT, BROKER = ("10.0.0.1", 51514), ("10.0.0.2", 9092)
 FLOW = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + (51514).to_bytes(2, "big") + (9092).to_bytes(2, "big")

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from kdbg.capture import Packet
 from kdbg.capture.packet import ACK, FIN, RST, SYN, reverse
-from kdbg.streams.tcp import Connection, ConnectionTable, Receiver
-from kdbg.streams.tcp.stream import MASK
+from kdbg.streams.tcp.connection import Connection
+from kdbg.streams.tcp.stream import MASK, Receiver
+from kdbg.streams.tcp.table import ConnectionTable
 
 from .desk import BACK, DATA, FLOW, Desk, Side, ports
 

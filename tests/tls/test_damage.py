@@ -13,8 +13,8 @@ import kdbg
 from kdbg.capture import open_capture
 from kdbg.capture.keylog import KeyLog
 from kdbg.exchanges.engine.engine import Engine
-from kdbg.streams.tls import TlsConnection as Decrypting
 from kdbg.streams.tls.cutter import LARGEST
+from kdbg.streams.tls.session import TlsConnection as Decrypting
 from kdbg.streams.tls.side import TlsDirection
 
 from ..cases import by_day

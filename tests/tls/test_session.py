@@ -6,10 +6,9 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from kdbg.streams.tls import TlsConnection, TlsFacts, Why
 from kdbg.streams.tls.hello import RETRY
 from kdbg.streams.tls.openers import expand_label
-from kdbg.streams.tls.session import ALERTS
+from kdbg.streams.tls.session import ALERTS, TlsConnection, TlsFacts, Why
 
 from . import records
 from .records import (

@@ -13,9 +13,8 @@ import pytest
 
 from kdbg.payloads.schemas import ForTopic, TopicSchemas
 from kdbg.payloads.values.chosen import Choice, ReaderChoice
-from kdbg.payloads.values.framing import Reference, Schema
 from kdbg.payloads.values.readers import READERS
-from kdbg.payloads.values.value import Value, ValueContext
+from kdbg.payloads.values.value import Reference, Schema, Value, ValueContext
 
 from ..cases import for_each
 

@@ -16,7 +16,7 @@ from ...protocol.findings.facts import FactKind, PlainFact
 from ...streams.tcp.stream import Event, Receiver, replay
 from ..messages.peers import Via
 from . import identify, requests
-from .foreign import LONGEST, LONGEST_BEGINNING, OTHER, PreambleEnd, ProxyRefused, Read, begins, is_tls, looks_like
+from .foreign import LONGEST, LONGEST_BEGINNING, PreambleEnd, ProxyRefused, Read, begins, is_tls, looks_like
 from .search import Buffer, Search, size_at
 
 PATIENCE_WHOLE, PATIENCE_MIDSTREAM = 1 << 16, 16 << 20
@@ -236,7 +236,7 @@ class Classifier:
         found = read(bytes(sent.run), bytes(answered.run))
         self.whole = sent.gapless and answered.gapless
         longest = max(sent.held, answered.held)
-        if not self.whole or self._ends == 2 or found is OTHER or longest > LONGEST or self.budget.left < 0:
+        if not self.whole or self._ends == 2 or longest > LONGEST or self.budget.left < 0:
             self._seeks_preamble = False
         if self.whole and isinstance(found, PreambleEnd):
             self._seeks_preamble, self.via = False, found.via

@@ -8,8 +8,9 @@ from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import FactKind, PlainFact
 from ...protocol.wire.language import Direction
 from ..messages.exchange import CapturedMessage, Exchange, GivenUp
+from ..messages.message import read
 from .pairing import Pairing
-from .requests import Misframed, excess, excess_of, extent
+from .requests import Misframed, excess_of, extent
 from .search import Buffer, Seeker
 
 HOLD = 50_000_000
@@ -58,7 +59,7 @@ class FramedDirection(Seeker):
         half = self.last
         if half.api is None or half.missing or time - half.last_time > HOLD:
             return b""
-        length = excess(half.api, half.version, half.direction, half.data)
+        length = excess_of(read(half.api, half.version, half.direction, half.data, shallow=True))
         return half.data[len(half.data) - length :]
 
     def shorten(self, length: int, time: int, number: int) -> None:

@@ -167,7 +167,7 @@ class Tls:
         opens: Callable[[Tls], None],
         closes: Callable[[Tls, Finding], None],
     ) -> None:
-        from ...streams.tls import TlsConnection  # which plain traffic does without
+        from ...streams.tls.session import TlsConnection  # which plain traffic does without
 
         self.tcp, self.number, self.first_packet = tcp, tcp.number, tcp.first_packet
         self.initiator, self.acceptor = tcp.initiator, tcp.acceptor
@@ -343,7 +343,7 @@ class Engine:
         streams[1 - client].attach(conversation.responses)
         # requests first, since responses are told by them
         for side, framer in ((sides[client], conversation.requests), (sides[1 - client], conversation.responses)):
-            framer.pass_over(side.passed)
+            framer.passed = side.passed
             side.hand_over(framer, side.lost)
 
     def _speaks_tls(self, connection: Connection, classifier: Classifier) -> None:

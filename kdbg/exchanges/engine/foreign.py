@@ -131,11 +131,11 @@ def number(value: int) -> ForeignProtocol | None:
 
 
 class PreambleEnd(NamedTuple):
-    """The preamble took so many bytes of the initiator and of the acceptor; `via` says what it told."""
+    """The preamble took so many bytes of the initiator and of the acceptor; `via` says what it told, None for none."""
 
     sent: int
     answered: int
-    via: Via
+    via: Via | None
 
 
 class ProxyRefused(NamedTuple):
@@ -144,12 +144,9 @@ class ProxyRefused(NamedTuple):
     what: str
 
 
-class Other(NamedTuple):
-    """The bytes are no such preamble after all."""
-
-
-OTHER = Other()
-Step: TypeAlias = "PreambleEnd | ProxyRefused | Other | None"
+OTHER = PreambleEnd(0, 0, None)
+"""The bytes are no such preamble after all."""
+Step: TypeAlias = "PreambleEnd | ProxyRefused | None"
 Read: TypeAlias = Callable[[bytes, bytes], Step]
 SOCKS5, CONNECT, PROXY = b"\x05", b"CONNECT ", b"PROXY "
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"

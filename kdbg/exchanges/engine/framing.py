@@ -39,13 +39,16 @@ _SYNCED = Framing.SYNCED
 
 
 class Framer:
-    """A tcp.Receiver that cuts one direction into frames. `synced`: the next byte begins a frame."""
+    """A tcp.Receiver that cuts one direction into frames. `synced`: the next byte begins a frame.
+
+    `passed` counts the bytes that belong to no frame, and were not told of yet.
+    """
 
     owner: FramedDirection
 
     __slots__ = (
-        "_beginning", "_cut", "_data", "_fresh", "_held", "_holds", "_ignored", "_needed", "_now", "_passed",
-        "_resumed", "_search", "_times", "owner", "state",
+        "_beginning", "_cut", "_data", "_fresh", "_held", "_holds", "_ignored", "_needed", "_now", "_resumed",
+        "_search", "_times", "owner", "passed", "state",
     )  # fmt: skip
 
     def __init__(self, owner: FramedDirection, *, synced: bool, held: Held | None = None) -> None:
@@ -57,7 +60,7 @@ class Framer:
         self._times = Times()
         self._now = 0
         self._needed = 4
-        self._passed = 0
+        self.passed: int = 0
         self._beginning = b""
         self._ignored = 0
         self._resumed: tuple[int, ...] = ()
@@ -66,7 +69,7 @@ class Framer:
     @property
     def quiescent(self) -> bool:
         """Whether the next byte begins a frame, and nothing is due or left to be said of those before."""
-        return self.state is Framing.SYNCED and not (self._data or self._passed) and self.owner.pairing.quiescent
+        return self.state is Framing.SYNCED and not (self._data or self.passed) and self.owner.pairing.quiescent
 
     def data(self, payload: bytes, time: int, number: int) -> None:
         """Take the next bytes of the stream."""
@@ -142,10 +145,6 @@ class Framer:
             self._search.again(self._data)
         self._advance()
 
-    def pass_over(self, length: int) -> None:
-        """Count bytes that came before all others, and were given up."""
-        self._passed += length
-
     def _ignore(self, length: int) -> int:
         """Pass over the rest of a frame that was handed over broken; return how many of `length` bytes that takes."""
         covered = min(self._ignored, length)
@@ -167,16 +166,16 @@ class Framer:
     def _pass(self, length: int) -> None:
         """Give up bytes that belong to no frame."""
         if length:
-            self._beginning = self._beginning if self._passed else bytes(self._data[:LONGEST_BEGINNING])
-            self._passed += length
+            self._beginning = self._beginning if self.passed else bytes(self._data[:LONGEST_BEGINNING])
+            self.passed += length
             self._drop(length)
             self._search.dropped(length)
             self._fresh = False
 
     def _report(self) -> None:
-        if self._passed:
-            self.owner.skipped(self._passed, self._beginning)
-            self._passed = 0
+        if self.passed:
+            self.owner.skipped(self.passed, self._beginning)
+            self.passed = 0
 
     def _advance(self, *, final: bool = False) -> None:
         """Hand over every complete frame; search where there is none. `final`: no more bytes follow these."""

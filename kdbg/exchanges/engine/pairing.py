@@ -95,7 +95,11 @@ class Pairing:
     def request(self, header: RequestHeader | None, half: CapturedMessage) -> Exchange:
         """Register a request and return its exchange; None as header: a raw SASL token."""
         if header is None:
-            return self._register(self._token(half), half)
+            if not self.tokens and "mechanism" not in self.known.facts:  # of a client of 0.9
+                self.known = self.known.and_more("mechanism", "GSSAPI")  # what brokers take such tokens for
+            self.tokens = (self.tokens or handshake.ROUNDS) - 1
+            half.api = SASL_TOKEN
+            return self._register(Exchange(self.peers, SASL_TOKEN, 0, 0, None), half)
         api, version, correlation_id, client_id, *_ = header
         exchange = Exchange(self.peers, api, version, correlation_id, client_id)
         half.api, half.version = api, version
@@ -159,14 +163,6 @@ class Pairing:
     def _is_new(self, correlation_id: int) -> bool:
         """Return whether a response of this correlation id that came before is the next request's."""
         return correlation_id != self.latest if self.latest is not None else self.whole
-
-    def _token(self, half: CapturedMessage) -> Exchange:
-        """Return the exchange of a raw token; one without a handshake before it is from a client of 0.9."""
-        if not self.tokens and "mechanism" not in self.known.facts:
-            self.known = self.known.and_more("mechanism", "GSSAPI")  # what brokers take tokens without a handshake for
-        self.tokens = (self.tokens or handshake.ROUNDS) - 1
-        half.api = SASL_TOKEN
-        return Exchange(self.peers, SASL_TOKEN, 0, 0, None)
 
     def give_up(self, exchange: Exchange, why: NotAwaited | None = None) -> None:
         """Hand over a request without a response, with a finding that says `why`; a login's last token has none."""

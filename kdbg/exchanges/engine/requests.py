@@ -26,7 +26,7 @@ from ...protocol.wire.language import Direction
 from ...protocol.wire.nodes import WireStruct
 from ...protocol.wire.readings.compiled import UNREADABLE, Reader, reader
 from ..messages.exchange import Exchange
-from ..messages.message import Message, forms, header_grammar, opaque_api, read, read_slowly, readings
+from ..messages.message import Message, forms, header_grammar, opaque_api, read_slowly, readings
 from .search import HEADER, MAX_FRAME, WEAK_FRAME, Buffer, size_at
 
 CLOSE_LOOK = 1 << 18
@@ -60,11 +60,6 @@ def may_fit(api: Api, version: int, direction: Direction, data: bytes) -> bool:
     found = read_slowly(api, version, direction, data).findings
     left = sum(finding.length for finding in found if finding.kind is Kind.TRAILING_BYTES)
     return left <= MOST_LEFT and not any(finding.kind.breaks for finding in found)
-
-
-def excess(api: Api, version: int, direction: Direction, data: bytes) -> int:
-    """Return how many bytes at the end of a message its grammar has no use for; 0 where it is unreadable."""
-    return excess_of(read(api, version, direction, data, shallow=True))
 
 
 def excess_of(message: Message) -> int:

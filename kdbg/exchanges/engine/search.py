@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 from typing import Any, Final, Protocol, TypeAlias
 
 NO_STARTS: Final = list[int]()
@@ -125,9 +124,11 @@ class Search:
                 self._pending.append((place, end))
             elif self._proved(data, place, final):
                 return place
-        for place in self._places(data):
-            if self._proved(data, place, final):
-                return place
+        while (found := self.seeker.search(data, self.looked)) is not None:
+            self.looked = found + 1
+            if self._proved(data, found, final):
+                return found
+        self.looked = max(self.looked, len(data) - HEADER)
         return None
 
     @property
@@ -143,12 +144,6 @@ class Search:
         """Take note that the first `length` bytes were dropped: places are counted from the next one."""
         self.looked = max(self.looked - length, 0)
         self._pending = [(place - length, end - length) for place, end in self._pending if place >= length]
-
-    def _places(self, data: Buffer) -> Iterator[int]:
-        while (place := self.seeker.search(data, self.looked)) is not None:
-            self.looked = place + 1
-            yield place
-        self.looked = max(self.looked, len(data) - HEADER)
 
     def _proved(self, data: Buffer, place: int, final: bool) -> bool:
         """Return whether the frame at this place proves itself now; it becomes pending where that may come later."""

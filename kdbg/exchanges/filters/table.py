@@ -51,11 +51,6 @@ def partitions_of(exchange: Exchange, asked: CheckContext) -> Iterator[int]:
                 yield partition
 
 
-def groups_of(exchange: Exchange, asked: CheckContext) -> Iterator[str]:
-    for _, groups, _ in exchange.outlines():
-        yield from groups
-
-
 def errors_of(exchange: Exchange, asked: CheckContext) -> Iterator[str]:
     """Yield the names of the error codes that are not 0."""
     from ...protocol.grammars.errors import error_name
@@ -69,11 +64,6 @@ def packets_of(exchange: Exchange, asked: CheckContext) -> Iterator[int]:
     for half in (exchange.request, exchange.response):
         if half is not None:
             yield from (one for one in asked.given["packet"] if half.first_packet <= one <= half.last_packet)
-
-
-def is_named(topic: str) -> bool:
-    """Return whether a topic is called by its name, and not by its id."""
-    return len(topic) != len(str(UUID(int=0))) or topic.count("-") != 4
 
 
 def is_address(host: str) -> bool:
@@ -169,10 +159,6 @@ def parsed(text: str) -> Expression:
     return expression(text)
 
 
-def where(text: str, asked: CheckContext) -> Check:
-    return parsed(text).check(asked.topics)
-
-
 def nanoseconds_of(seconds: float) -> int:
     """Return nanoseconds since the epoch, to the microsecond: more a float of our days does not hold."""
     return round(seconds * 1e6) * 1000
@@ -181,144 +167,87 @@ def nanoseconds_of(seconds: float) -> int:
 class Plain(TypedDict, total=False):
     """The filters by their names, each with the type of its value; `Options` adds the expression."""
 
-    api: Annotated[
-        Texts,
-        Filter(
-            ValueForm.TEXTS, ("Only this API (name, alias or key); 'offset*' matches a pattern, '!fetch' excludes. "
-                         "Repeatable, "
-                        "like the filters below."), Reads.HEADERS, pattern=api_pattern,
-            of=lambda exchange, asked: (exchange.api.name,) if exchange.api is not None else (),
-        ),
-    ]  # fmt: skip
-    client_id: Annotated[
-        Texts,
-        Filter(
-            ValueForm.TEXTS, "Only requests with this client id.", Reads.HEADERS,
-            of=lambda exchange, asked: (exchange.client_id,) if exchange.client_id is not None else (),
-        ),
-    ]  # fmt: skip
-    host: Annotated[
-        Texts,
-        Filter(
-            ValueForm.TEXTS, "Only connections with this address, or address:port, at either end.", Reads.HEADERS,
-            of=hosts_of, pattern=host_pattern, offers=is_address,
-        ),
-    ]  # fmt: skip
-    topic: Annotated[
-        Texts,
-        Filter(
-            ValueForm.TEXTS, "Only exchanges that name this topic, or its id; 'ord*', '!orders'.", Reads.BODIES,
-            of=topics_of, offers=is_named, pieces=True,
-        ),
-    ]  # fmt: skip
-    partition: Annotated[
-        Numbers,
-        Filter(
-            ValueForm.NUMBERS, "Only exchanges that name this partition (of --topic, if given).", Reads.BODIES,
-            of=partitions_of, metavar="N",
-        ),
-    ]  # fmt: skip
-    group: Annotated[
-        Texts,
-        Filter(ValueForm.TEXTS, "Only exchanges that name this consumer group.", Reads.BODIES, of=groups_of),
-    ]
-    error: Annotated[
-        Texts,
-        Filter(
-            ValueForm.TEXTS, "Only exchanges with this error, by name or code.", Reads.BODIES,
-            of=errors_of, pattern=error_pattern, metavar="CODE|NAME",
-        ),
-    ]  # fmt: skip
-    errors: Annotated[
-        bool | Literal["all"],
-        Filter(
-            ValueForm.FLAG, ("Only exchanges with an error code or a finding. --errors=all includes expected "
-                        "protocol errors and notes."),
-            Reads.BODIES, by_errors, pieces=True, words=("all",),
-        ),
-    ]  # fmt: skip
-    slower_than: Annotated[
-        float,
-        Filter(
-            ValueForm.MILLISECONDS, "Only exchanges with a higher latency: 100 (ms), 250us, 1.5s.", Reads.HEADERS,
-            slower_than, metavar="MS",
-        ),
-    ]  # fmt: skip
-    since: Annotated[
-        Moment,
-        Filter(
-            ValueForm.MOMENT,
-            f"Only exchanges from this time (UTC): {MOMENTS}.",
-            Reads.HEADERS,
-            since,
-            pieces=True,
-            metavar="TIME",
-        ),
-    ]
-    until: Annotated[
-        Moment,
-        Filter(
-            ValueForm.MOMENT, "Only exchanges up to this time (UTC).", Reads.HEADERS, until, pieces=True, metavar="TIME"
-        ),
-    ]
-    correlation_id: Annotated[
-        Numbers,
-        Filter(
-            ValueForm.NUMBERS, "Only requests with this correlation id, and their responses.", Reads.HEADERS,
-            of=lambda exchange, asked: (exchange.correlation_id,), metavar="N", within=INT32,
-        ),
-    ]  # fmt: skip
-    port: Annotated[
-        Numbers,
-        Filter(
-            ValueForm.NUMBERS, "Only connections with this port.", Reads.NOTHING, metavar="PORT", within=range(1, 65536)
-        ),
-    ]
-    connection: Annotated[
-        Numbers,
-        Filter(
-            ValueForm.NUMBERS, "Only connection number N (c1 in summaries).", Reads.HEADERS,
-            of=lambda exchange, asked: (exchange.peers.number,), archives=False, metavar="N",
-        ),
-    ]  # fmt: skip
-    exchange: Annotated[
-        Ranges,
-        Filter(
-            ValueForm.RANGES, "Only exchange number N, or N to M; FILE#N means the same.", Reads.HEADERS,
-            of=lambda exchange, asked: (exchange.number,), archives=False, metavar="N[-M]",
-        ),
-    ]  # fmt: skip
-    packet: Annotated[
-        Numbers,
-        Filter(
-            ValueForm.NUMBERS, "Only exchanges with data in packet N of the capture.", Reads.HEADERS,
-            of=packets_of, archives=False, metavar="N",
-        ),
-    ]  # fmt: skip
-    tls_keys: Annotated[
-        Paths,
-        Filter(
-            ValueForm.FILES, ("Decrypt TLS with this key log file (SSLKEYLOGFILE is also used). See kdbg guide "
-                         "tls."), Reads.NOTHING, pieces=True, metavar="FILE",
-        ),
-    ]  # fmt: skip
-    limit: Annotated[
-        int,
-        Filter(ValueForm.COUNT, "Stop after N exchanges.", Reads.NOTHING, archives=False, pieces=True, metavar="N"),
-    ]
+    api: Annotated[Texts, Filter(
+        ValueForm.TEXTS, "Only this API (name, alias or key); 'offset*' matches a pattern, '!fetch' excludes. "
+        "Repeatable, like the filters below.", Reads.HEADERS, pattern=api_pattern,
+        of=lambda exchange, asked: (exchange.api.name,) if exchange.api is not None else (),
+    )]  # fmt: skip
+    client_id: Annotated[Texts, Filter(
+        ValueForm.TEXTS, "Only requests with this client id.", Reads.HEADERS,
+        of=lambda exchange, asked: (exchange.client_id,) if exchange.client_id is not None else (),
+    )]  # fmt: skip
+    host: Annotated[Texts, Filter(
+        ValueForm.TEXTS, "Only connections with this address, or address:port, at either end.", Reads.HEADERS,
+        of=hosts_of, pattern=host_pattern, offers=is_address,
+    )]  # fmt: skip
+    topic: Annotated[Texts, Filter(
+        ValueForm.TEXTS, "Only exchanges that name this topic, or its id; 'ord*', '!orders'.", Reads.BODIES,
+        of=topics_of, pieces=True,
+        offers=lambda topic: len(topic) != len(str(UUID(int=0))) or topic.count("-") != 4,  # names, not ids
+    )]  # fmt: skip
+    partition: Annotated[Numbers, Filter(
+        ValueForm.NUMBERS, "Only exchanges that name this partition (of --topic, if given).", Reads.BODIES,
+        of=partitions_of, metavar="N",
+    )]  # fmt: skip
+    group: Annotated[Texts, Filter(
+        ValueForm.TEXTS, "Only exchanges that name this consumer group.", Reads.BODIES,
+        of=lambda exchange, asked: (group for _, groups, _ in exchange.outlines() for group in groups),
+    )]  # fmt: skip
+    error: Annotated[Texts, Filter(
+        ValueForm.TEXTS, "Only exchanges with this error, by name or code.", Reads.BODIES,
+        of=errors_of, pattern=error_pattern, metavar="CODE|NAME",
+    )]  # fmt: skip
+    errors: Annotated[bool | Literal["all"], Filter(
+        ValueForm.FLAG, "Only exchanges with an error code or a finding. --errors=all includes expected "
+        "protocol errors and notes.", Reads.BODIES, by_errors, pieces=True, words=("all",),
+    )]  # fmt: skip
+    slower_than: Annotated[float, Filter(
+        ValueForm.MILLISECONDS, "Only exchanges with a higher latency: 100 (ms), 250us, 1.5s.", Reads.HEADERS,
+        slower_than, metavar="MS",
+    )]  # fmt: skip
+    since: Annotated[Moment, Filter(
+        ValueForm.MOMENT, f"Only exchanges from this time (UTC): {MOMENTS}.", Reads.HEADERS, since, pieces=True,
+        metavar="TIME",
+    )]  # fmt: skip
+    until: Annotated[Moment, Filter(
+        ValueForm.MOMENT, "Only exchanges up to this time (UTC).", Reads.HEADERS, until, pieces=True, metavar="TIME",
+    )]  # fmt: skip
+    correlation_id: Annotated[Numbers, Filter(
+        ValueForm.NUMBERS, "Only requests with this correlation id, and their responses.", Reads.HEADERS,
+        of=lambda exchange, asked: (exchange.correlation_id,), metavar="N", within=INT32,
+    )]  # fmt: skip
+    port: Annotated[Numbers, Filter(
+        ValueForm.NUMBERS, "Only connections with this port.", Reads.NOTHING, metavar="PORT", within=range(1, 65536),
+    )]  # fmt: skip
+    connection: Annotated[Numbers, Filter(
+        ValueForm.NUMBERS, "Only connection number N (c1 in summaries).", Reads.HEADERS,
+        of=lambda exchange, asked: (exchange.peers.number,), archives=False, metavar="N",
+    )]  # fmt: skip
+    exchange: Annotated[Ranges, Filter(
+        ValueForm.RANGES, "Only exchange number N, or N to M; FILE#N means the same.", Reads.HEADERS,
+        of=lambda exchange, asked: (exchange.number,), archives=False, metavar="N[-M]",
+    )]  # fmt: skip
+    packet: Annotated[Numbers, Filter(
+        ValueForm.NUMBERS, "Only exchanges with data in packet N of the capture.", Reads.HEADERS,
+        of=packets_of, archives=False, metavar="N",
+    )]  # fmt: skip
+    tls_keys: Annotated[Paths, Filter(
+        ValueForm.FILES, "Decrypt TLS with this key log file (SSLKEYLOGFILE is also used). See kdbg guide tls.",
+        Reads.NOTHING, pieces=True, metavar="FILE",
+    )]  # fmt: skip
+    limit: Annotated[int, Filter(
+        ValueForm.COUNT, "Stop after N exchanges.", Reads.NOTHING, archives=False, pieces=True, metavar="N",
+    )]  # fmt: skip
 
 
 class Options(Plain, total=False):
     """All filters by their names. `kdbg.read` takes functions for `where` as well, and names that by itself."""
 
-    where: Annotated[
-        str,
-        Filter(
-            ValueForm.EXPRESSION, ("Only exchanges matching this expression, such as 'latency_ms > 100'. See kdbg "
-                              "guide where."),
-            Reads.BODIES, where, expression=parsed, metavar="EXPR",
-        ),
-    ]  # fmt: skip
+    where: Annotated[str, Filter(
+        ValueForm.EXPRESSION,
+        "Only exchanges matching this expression, such as 'latency_ms > 100'. See kdbg guide where.", Reads.BODIES,
+        lambda text, asked: parsed(text).check(asked.topics), expression=parsed, metavar="EXPR",
+    )]  # fmt: skip
 
 
 FILTERS: dict[str, Filter] = {

@@ -25,8 +25,21 @@ from ..messages.message import explain, forms, grammar_of, header_grammar, read,
 from ..messages.score import number, rarity
 from ..messages.secrets import has_records
 from ..messages.weigh import weigh
-from .candidates import CUT, LARGEST, SMALLEST, UNREAD, Candidate, messages, says_cut, weigh_all, weigh_candidate
-from .hints import Extent, Guess, Hints, subject
+from .candidates import (
+    CUT,
+    LARGEST,
+    SMALLEST,
+    UNREAD,
+    Candidate,
+    Extent,
+    Guess,
+    Hints,
+    messages,
+    says_cut,
+    subject,
+    weigh_all,
+    weigh_candidate,
+)
 from .structures import Reason, known_headerless
 
 MOST_LEFT = 16
@@ -85,10 +98,14 @@ def infer(data: bytes, told: Hints = NOTHING, asked: Asked = NOBODY) -> list[Gue
             for one in found
             if (one.api, one.direction, one.start, one.header) not in same or one.reason is Reason.HEADER
         ] + more
-    if not found and told.api is not None:
-        found = _anyway(data, told)
+    if not found and told.api is not None:  # what the user asked for though none fits: the further it reads, the better
+        for here in places(data) if told.header else [Extent(0, len(data), None, 0.0)]:
+            for layout in messages(told):
+                reached = explain(*layout, data[here.start : here.end], header=told.header)[1].end
+                cost = UNREAD + 8.0 * (here.end - here.start - reached)
+                found.append(_guess(here, layout, cost, Reason.FURTHEST, header=told.header))
     found = [_proved(data, guess) if guess.reason is Reason.WHOLE else guess for guess in found]
-    return _ranked([guess for guess in found if guess.exact or told.api or not _nonsense(guess, told)], told)
+    return _ranked([guess for guess in found if guess.exact or told.api or not _is_nonsense(guess, told)], told)
 
 
 def is_fill(data: bytes) -> bool:
@@ -129,7 +146,7 @@ def _ranked(found: list[Guess], told: Hints) -> list[Guess]:
     return [replace(guess, likelihood=weight / sum(weights)) for guess, weight in zip(found, weights, strict=True)]
 
 
-def _nonsense(guess: Guess, told: Hints) -> bool:
+def _is_nonsense(guess: Guess, told: Hints) -> bool:
     """Return whether a response takes so many bits that the bare bytes would be the better explanation."""
     if guess.reason is Reason.CUT and guess.size is None and not told.cut:
         return guess.score > UNREAD + SENSE * (guess.end - guess.start)
@@ -304,17 +321,6 @@ def _joined(fits: Iterable[tuple[Guess, Any]]) -> list[Guess]:
             guess = replace(guess, versions=last.versions + guess.versions)
         groups.append((guess, value))
     return [guess for guess, _ in groups]
-
-
-def _anyway(data: bytes, told: Hints) -> list[Guess]:
-    """Return a guess for each layout that the user asked for though none fits: the further it reads, the better."""
-    found = []
-    for place in places(data) if told.header else [Extent(0, len(data), None, 0.0)]:
-        for layout in messages(told):
-            reached = explain(*layout, data[place.start : place.end], header=told.header)[1].end
-            cost = UNREAD + 8.0 * (place.end - place.start - reached)
-            found.append(_guess(place, layout, cost, Reason.FURTHEST, header=told.header))
-    return found
 
 
 def _alone(data: bytes, told: Hints) -> list[Guess]:

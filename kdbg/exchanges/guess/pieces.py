@@ -19,7 +19,7 @@ from ..messages.message import read
 from ..mistakes.connection import SASL_AUTHENTICATE, RequestOrder, find_frame_mistake, find_misframed
 from ..mistakes.finder import Examination, examine
 from ..mistakes.search import Mistake
-from .hints import Guess, Hints
+from .candidates import Guess, Hints
 from .infer import NOTHING, frame_run, infer, int32
 from .structures import Alone, Reason, Structure
 

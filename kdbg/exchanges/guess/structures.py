@@ -94,29 +94,24 @@ def repeated(name: str, item: Node) -> WireStruct:
     return WireStruct((Field(name, WireArray("ITEMS", Length(ToTheEnd(item), 0), item, nullable=False)),), None)
 
 
-def _entry(declared: Struct) -> WireStruct:
-    return declared.structure(At(0, False))
-
-
 @cache
 def files() -> tuple[Alone, ...]:
     """Return what pieces of a broker's disk and of topics may be: records, messages, entries of indexes."""
-    old, new = record_format.messages
-    front = record_format.front
+    front, layouts = record_format.front, [*enumerate(record_format.messages)]
+    indexes = (
+        ("Offset", log_files.offset_index_entry), ("Time", log_files.time_index_entry),
+        ("Transaction", log_files.aborted_transaction),
+    )  # fmt: skip
     return (
         *(
             laid(f"Message set of magic {magic}", WireStruct((*front, *layout.fields), None), name="MessageSet")
-            for magic, layout in enumerate((old, new))
+            for magic, layout in layouts
         ),
         laid("Records of a batch, without its header", repeated("records", record_format.records.item), name="Record"),
-        laid("Message of magic 0, without offset and size", old, name="Message"),
-        laid("Message of magic 1, without offset and size", new, name="Message"),
-        laid("Offset index entries", repeated("entries", _entry(log_files.offset_index_entry)), name="OffsetIndex"),
-        laid("Time index entries", repeated("entries", _entry(log_files.time_index_entry)), name="TimeIndex"),
-        laid(
-            "Transaction index entries",
-            repeated("entries", _entry(log_files.aborted_transaction)),
-            name="TransactionIndex",
+        *(laid(f"Message of magic {n}, without offset and size", layout, name="Message") for n, layout in layouts),
+        *(
+            laid(f"{name} index entries", repeated("entries", entry.structure(At(0, False))), name=f"{name}Index")
+            for name, entry in indexes
         ),
     )
 
@@ -125,7 +120,7 @@ def files() -> tuple[Alone, ...]:
 def _batch(compressed: bool) -> Alone:
     item, rest = record_format.records.item, At(0, False)
     records = Struct("records" / Remainder).structure(rest) if compressed else repeated("records", item)
-    return laid("Record batch", WireStruct((*record_format.batch.fields, *records.fields), None), name="RecordBatch")
+    return laid("Record batch", WireStruct((*record_format.batch.fields, *records.fields), None), name=BATCH)
 
 
 def batch_api(data: bytes) -> Alone:

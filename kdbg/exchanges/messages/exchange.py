@@ -170,24 +170,18 @@ class CapturedMessage:
             read = facts_of(self.api, self.version, self.direction) if self.api is not None else None
             try:
                 found = read(self.data, odd) if read is not None else False
-                self.noted = self._explained(self._findings_of(odd) if odd else ())
+                self.noted = self._explained(anomalies_of(self, odd) if odd else ())
             except UNREADABLE:
                 found = False
             self._facts = found
         return found or None
-
-    def _findings_of(self, odd: Sequence[Odd]) -> tuple[Finding, ...]:
-        """Return the findings of what a generated reading noted; raise `Unreadable` where it may not say."""
-        if self.api is None:
-            return ()
-        return anomalies_of(self.api, self.version, self.direction, self.data, odd)
 
     def prove(self, odd: Sequence[Odd]) -> tuple[Finding, ...]:
         """Take note that a generated reading read all of it, and of what it found odd, which is returned as findings.
 
         Raise `Unreadable` where it may not say.
         """
-        self.known_findings = found = self._explained(self._findings_of(odd) if odd else ())
+        self.known_findings = found = self._explained(anomalies_of(self, odd) if odd else ())
         self.sound = not found
         return found
 

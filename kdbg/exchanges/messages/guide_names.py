@@ -58,11 +58,6 @@ class GuideNames:
         return {path: _snake(name) for path in paths for _, names in self.guides
                 if (name := _renamed(names, f"{path}.0")) is not None}  # fmt: skip
 
-    @cached_property
-    def early(self) -> bool:
-        """Whether record sets may be written as the guide of 0.8 does."""
-        return any(guide is EARLY for guide, _ in self.guides)
-
     def today(self, struct: WireStruct, path: str, key: str) -> str:
         """Return today's name of a field of a structure; the key itself where nobody knows it."""
         if key in struct.keys:
@@ -110,8 +105,8 @@ class GuideNames:
             return value if value is None else self._struct(node, value, path, place)
         if not isinstance(value, list):
             return value
-        if isinstance(node, RecordsNode):
-            return [_message(entry, f"{place}[{i}]") for i, entry in enumerate(value)] if self.early else value
+        if isinstance(node, RecordsNode) and any(guide is EARLY for guide, _ in self.guides):
+            return [_message(entry, f"{place}[{i}]") for i, entry in enumerate(value)]
         if isinstance(node, WireArray):
             return [self._item(node.item, item, path, f"{place}[{i}]") for i, item in enumerate(value)]
         return value

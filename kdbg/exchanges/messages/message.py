@@ -297,9 +297,7 @@ def header_grammar(api: Api, version: int, direction: Direction) -> WireStruct:
     return grammars[api.header_version(direction, version)]
 
 
-@cache
-def carries_secrets(grammar: WireStruct) -> bool:
-    return has_secrets(grammar)
+carries_secrets = cache(has_secrets)
 
 
 @kept
@@ -320,20 +318,15 @@ def strict(message: Message) -> Message:
     """
     for finding in message.findings:
         if not finding.kind.harmless:
-            raise _error(finding)
+            path, start, facts = finding.path, finding.start or 0, finding.facts  # 0 where its place is in no message
+            fault = facts.fault if isinstance(facts, Stopped) else cast(Fault, facts)  # of what is not harmless
+            if isinstance(fault, LeftoverFault):
+                raise Leftover(start, fault.length)
+            if isinstance(fault, TooFewBytes) and finding.kind is Kind.TRUNCATED:
+                raise Truncated(path, start, *fault)
+            kind = BadLength if finding.kind in (Kind.INVALID_LENGTH, Kind.UNEXPECTED_NULL) else WireError
+            raise kind(path, start, fault, kind=finding.kind)
     return message
-
-
-def _error(finding: Finding) -> WireError:
-    """Return the error that a finding stands for, with its values; `start` is 0 where its place is in no message."""
-    path, start, facts = finding.path, finding.start or 0, finding.facts
-    fault = facts.fault if isinstance(facts, Stopped) else cast(Fault, facts)  # of a message that is not harmless
-    if isinstance(fault, LeftoverFault):
-        return Leftover(start, fault.length)
-    if isinstance(fault, TooFewBytes) and finding.kind is Kind.TRUNCATED:
-        return Truncated(path, start, *fault)
-    kind = BadLength if finding.kind in (Kind.INVALID_LENGTH, Kind.UNEXPECTED_NULL) else WireError
-    return kind(path, start, fault, kind=finding.kind)
 
 
 class ErrorFound(NamedTuple):

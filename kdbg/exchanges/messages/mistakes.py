@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import MessageMistake, SearchLimit
@@ -32,8 +32,6 @@ MISSING: Final = 8
 MOST_PADDING: Final = 4
 INDEX: Final = re.compile(r"\[\d+\]")
 OF_SEARCHES: Final = frozenset({Kind.ENCODING_MISTAKE, Kind.SEARCH_LIMIT})
-Sort: TypeAlias = tuple[int, int, Direction, str, int]
-"""API key, version, direction, what is wrong, and in which `SECONDS`."""
 
 
 class Half(Protocol):
@@ -56,7 +54,7 @@ class Searches:
     """The searches of one run: counted by sort, and the last results, for a client that tries again with the same."""
 
     def __init__(self) -> None:
-        self._counts: OrderedDict[Sort, int] = OrderedDict()
+        self._counts: OrderedDict[tuple[int, int, Direction, str, int], int] = OrderedDict()
         self._found: OrderedDict[tuple[object, ...], tuple[Finding, ...]] = OrderedDict()
 
     def mistakes(self, half: Half, findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -120,13 +118,14 @@ def explained(message: Message, data: bytes) -> tuple[Finding, ...]:
     return message.findings + found
 
 
-def anomalies_of(api: Api, version: int, direction: Direction, data: bytes, odd: Sequence[Odd]) -> tuple[Finding, ...]:
+def anomalies_of(half: Half, odd: Sequence[Odd]) -> tuple[Finding, ...]:
     """Return the findings of a message that was read but for what is odd in it.
 
     Raise `Unreadable` where only the explaining reading can tell: the message may be of another form, in which nothing
     is odd, or may show a secret at the wrong place.
     """
-    if not odd:
+    api, version, direction, data = half.api, half.version, half.direction, half.data
+    if api is None:
         return ()
     from ...protocol.grammars.records import record_format  # which what is clean does without
 

@@ -43,22 +43,16 @@ def open_records(opener: Opener, entries: Any, place: ValuePath) -> Any:
     kinds = TOPICS.get(topic)
     unsure = topic is None or (kinds is None and may_be_secretive(topic))
     for i, entry in enumerate(entries or ()):
-        chosen = recognised(entry) if unsure else kinds
+        chosen = kinds
+        if unsure:  # records that no topic tells may be those of the KRaft log, and so may compressed ones left unread
+            unread = entry.get("raw_records") or entry.get("raw") or entry.get("partial") or b""
+            lost = "compressed_records" in entry and "records" not in entry
+            chosen = METADATA if lost or is_metadata(unread) or tells_metadata(entry) else None
         if entry.get("magic") == 2 and entry["attributes"] & CONTROL:  # one bit of it may be wrong
             chosen = CONTROL_RECORDS._replace(secret=chosen is not None and chosen.secret)
         if chosen is not None:
             _open_entry(opener, chosen, entry, f"{path_of(place)}[{i}]")
     return entries
-
-
-def recognised(entry: dict[str, Any]) -> RecordPayloads | None:
-    """Return what the records of an entry are that no topic tells: those of the KRaft log, if any looks so.
-
-    Of compressed ones that nobody can read they may be.
-    """
-    unread = entry.get("raw_records") or entry.get("raw") or entry.get("partial") or b""
-    lost = "compressed_records" in entry and "records" not in entry
-    return METADATA if lost or is_metadata(unread) or tells_metadata(entry) else None
 
 
 def tells_metadata(entry: dict[str, Any]) -> bool:

@@ -118,15 +118,7 @@ def _forget(place: Any, step: str | int) -> None:
             place.pop("value", None)
 
 
-NO_BYTES = (
-    WireStruct,
-    WireArray,
-    NullableStruct,
-    Fixed,
-    Varint,
-    UuidNode,
-    Sized,
-)
+NO_BYTES = (WireStruct, WireArray, NullableStruct, Fixed, Varint, UuidNode, Sized)
 KEYS = {"base64", "payload", "value"}
 
 
@@ -209,19 +201,13 @@ FOLDED: Final[Mapping[tuple[str, Direction], Folded]] = {
     ("OffsetFetch", "response"): Folded(8, "groups", {"topics": "topics", "error_code": "error_code"}),
     ("LeaveGroup", "request"): Folded(3, "members", {"member_id": "member_id"}),
     ("AddPartitionsToTxn", "request"): Folded(
-        4,
-        "transactions",
-        {
-            "v3_and_below_transactional_id": "transactional_id",
-            "v3_and_below_producer_id": "producer_id",
-            "v3_and_below_producer_epoch": "producer_epoch",
-            "v3_and_below_topics": "topics",
-        },
+        4, "transactions",
+        {f"v3_and_below_{name}": name for name in ("transactional_id", "producer_id", "producer_epoch", "topics")},
     ),
     ("AddPartitionsToTxn", "response"): Folded(
         4, "results_by_transaction", {"results_by_topic_v3_and_below": "topic_results"}
     ),
-}
+}  # fmt: skip
 
 
 class Reshaper:
@@ -267,7 +253,9 @@ class Reshaper:
         for name, field in old.items():
             kind = field.node.kind
             if name in value and name not in made and not moved and kind not in ("topic", "topic_id"):
-                self._lose(value[name], field.default, nodes.join(path, name))
+                lost = value[name]
+                if lost != field.default and lost not in (None, "", 0, -1, False) and lost != []:  # it says something
+                    self.lost.append(nodes.join(path, name))
         return made
 
     def _value(self, value: Any, before: Node | None, node: Node, path: str) -> Any:
@@ -282,11 +270,6 @@ class Reshaper:
             item = before.item if isinstance(before, WireArray) else None
             return [self._value(each, item, node.item, f"{path}[{i}]") for i, each in enumerate(value)]
         return value
-
-    def _lose(self, value: Any, default: Any, path: str) -> None:
-        """Note a value that has no place, unless it says nothing."""
-        if value != default and value not in (None, "", 0, -1, False) and value != []:
-            self.lost.append(path)
 
     def _with_topics(self, value: Mapping[str, Any], node: WireStruct, path: str) -> Mapping[str, Any]:
         """Return a structure with the topic's name or its id, whichever this version wants and the structure lacks."""

@@ -180,7 +180,7 @@ class Weigher:
             return raw - (1 << node.bits) * (raw >> (node.bits - 1))
         return (raw >> 1) ^ -(raw & 1)
 
-    def parsed(self, node: nodes.Node) -> Any:
+    def parsed(self, node: nodes.Node, path: Path = ROOT) -> Any:
         stream = io.BytesIO(self.data)
         stream.seek(self.at)
         try:
@@ -190,9 +190,6 @@ class Weigher:
         self.bits += 8.0 * (stream.tell() - self.at)
         self.at = stream.tell()
         return value
-
-    def leaf(self, node: nodes.Node, path: Path) -> None:
-        self.parsed(node)
 
     def length(self, length: nodes.Length, nullable: bool) -> int:
         size = self.number(length.number) - length.bias
@@ -370,7 +367,7 @@ def _least(node: nodes.Node) -> int:
 
 
 _READS = nodes.ByClass[Callable[[Any, Any, Path], None]]({
-    nodes.Node: Weigher.leaf, nodes.Fixed: Weigher.fixed, nodes.Varint: Weigher.varint, nodes.Sized: Weigher.sized,
+    nodes.Node: Weigher.parsed, nodes.Fixed: Weigher.fixed, nodes.Varint: Weigher.varint, nodes.Sized: Weigher.sized,
     nodes.WireStruct: Weigher.struct, nodes.WireArray: Weigher.array, nodes.NullableStruct: Weigher.nullable_struct,
     nodes.LengthPrefixed: Weigher.prefixed, nodes.UuidNode: Weigher.uuid, nodes.RemainingBytes: Weigher.rest,
     RecordsNode: Weigher.records,

@@ -64,11 +64,6 @@ def with_crc(batch: bytes) -> bytes:
     return batch[:LENGTH_AT] + length + batch[LENGTH_AT + 4 : CRC_AT] + checksum + batch[ATTRIBUTES_AT:]
 
 
-def with_int32(batch: bytes, at: int, value: int) -> bytes:
-    """Return a batch with another INT32 at a place, and its checksum."""
-    return with_crc(batch[:at] + value.to_bytes(4, "big", signed=True) + batch[at + 4 :])
-
-
 class Records(NamedTuple):
     """Records that were read: where they start and end, the lengths that are wrong, and all varints."""
 
@@ -83,12 +78,12 @@ class Records(NamedTuple):
 class Varints(Weigher):
     """Notes the varints that it reads."""
 
+    noted: list[tuple[int, int, int]]
+
     def base128(self, node: Varint) -> int:
         start, value = self.at, super().base128(node)
         self.noted.append((start, self.at, value))
         return value
-
-    noted: list[tuple[int, int, int]]
 
 
 def zigzagged(batch: bytes, found: Records) -> bytes:
@@ -165,11 +160,11 @@ class Contents:
             while at < len(records) and (one := self.read(records, at, 1)) is not None:
                 at, found = one.end, found + 1
             if found and found != count and at == len(records):
-                corrected = with_int32(batch, COUNT_AT, found)
+                corrected = with_crc(batch[:COUNT_AT] + found.to_bytes(4) + batch[RECORDS_AT:])
                 return BatchMistake("wrong-record-count", COUNT_AT, 4, str(count), str(found), corrected)
             return self._in_records(batch, count) if not codec else None
         if produced and last != count - 1:
-            corrected = with_int32(batch, LAST_AT, count - 1)
+            corrected = with_crc(batch[:LAST_AT] + (count - 1).to_bytes(4, signed=True) + batch[LAST_AT + 4 :])
             return BatchMistake("wrong-last-offset-delta", LAST_AT, 4, str(last), str(count - 1), corrected)
         if produced and any(batch[:8]) and not attributes & (APPEND_TIME | CONTROL):
             base = str(int.from_bytes(batch[:8], "big", signed=True))

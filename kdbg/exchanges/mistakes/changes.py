@@ -6,6 +6,7 @@ A change is tried where the field is; search.py then reads on and sees whether t
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +16,8 @@ from ..messages.score import YEARS
 
 LENGTHS = (Sized, WireArray, RecordsNode)
 """Nodes that begin with a length or count."""
-LONGEST_NAME = 255
+PRINTABLE: Final = re.compile(rb"[ -~]{1,255}")
+"""As far as a name may go."""
 MOST_COUNT = 8
 """The largest count that is tried in place of any other."""
 LARGEST: Final = {2: (1 << 15) - 1, 4: (1 << 28) - 2}
@@ -28,6 +30,7 @@ INTEGERS: Final = frozenset({
 """Fields with small values, in which a little-endian one is recognised."""
 
 
+WRONG = ("wrong-length", "wrong-count")
 ANY = 18.0
 """Bits that a length costs which is far from the one that is meant: damage is as likely as a mistake."""
 
@@ -112,10 +115,6 @@ def uvarint(data: bytes, at: int) -> tuple[int, int]:
     return -1, at
 
 
-def _wrong(node: Node) -> str:
-    return "wrong-count" if isinstance(node, WireArray) else "wrong-length"
-
-
 def _compact(data: bytes, at: int, node: Any) -> Iterator[Change]:
     """Yield the lengths that may be meant where a compact one is expected."""
     raw, end = uvarint(data, at)
@@ -123,7 +122,7 @@ def _compact(data: bytes, at: int, node: Any) -> Iterator[Change]:
     if raw > 0:
         yield Change("compact-length-without-one", 4.0, str(raw), str(raw + 1), end, raw)
     if raw > 1:
-        yield Change(_wrong(node), 6.0, str(size), str(size - 1), end, size - 1)
+        yield Change(WRONG[isinstance(node, WireArray)], 6.0, str(size), str(size - 1), end, size - 1)
     if raw == 0 and not node.nullable:
         yield Change("null-not-allowed", 2.0, "null", "not null", end, 0)
     for kind, width in (("int16-length", 2), ("int32-length", 4)):
@@ -145,7 +144,7 @@ def _plain(data: bytes, at: int, node: Any, number: Fixed) -> Iterator[Change]:
     little = int.from_bytes(data[at : at + width], "little", signed=True)
     for other in (size - 1, size + 1):
         if size >= 0 and other >= 0:
-            yield Change(_wrong(node), 6.0, str(size), str(other), end, other)
+            yield Change(WRONG[isinstance(node, WireArray)], 6.0, str(size), str(other), end, other)
     if size == -1 and not node.nullable:
         yield Change("null-not-allowed", 2.0, "null", "not null", end, 0)
     if little > 0 and little != size:
@@ -162,17 +161,10 @@ def _any_size(data: bytes, end: int, node: Any, size: int) -> Iterator[Change]:
     if isinstance(node, WireArray):
         tries = set(range(MOST_COUNT + 1))
     elif isinstance(node, Sized) and node.text:
-        run = _run(data, end)
+        name = PRINTABLE.match(data, end)
+        run = len(name[0]) if name is not None else 0
         tries = {run, run - 1, run - 2}
     else:
         return
     for other in sorted(tries - {size - 1, size, size + 1, -1, -2}):
-        yield Change(_wrong(node), ANY, str(size), str(other), end, other)
-
-
-def _run(data: bytes, at: int) -> int:
-    """Return how many bytes from a place on are printable ASCII, as far as a name may go."""
-    end = at
-    while end < min(len(data), at + LONGEST_NAME) and 32 <= data[end] < 127:
-        end += 1
-    return end - at
+        yield Change(WRONG[isinstance(node, WireArray)], ANY, str(size), str(other), end, other)

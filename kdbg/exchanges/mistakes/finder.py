@@ -144,10 +144,12 @@ def _mistake(subject: Subject, search: Search, size: int | None) -> Mistake | No
 
 def _best(subject: Subject, search: Search) -> Mistake | None:
     """Return the mistake of the best change, as sure as it is better than the next one."""
-    found = candidates(subject, search)
-    if not found:
+    results = dict[bytes, Candidate]()  # of several with the same result the best
+    for one in sorted(candidates(subject, search), key=lambda one: one.cost):
+        results.setdefault(one.corrected or one.kind.encode(), one)
+    if not results:
         return _header_alone(subject)
-    best, *others = found
+    best, *others = results.values()
     rivals = [one.cost for one in others if best.rivals(one)]
     rivals += [search.strict.bits] if search.valid else []
     margin = min(rivals, default=best.cost + 1000.0) - best.cost
@@ -173,14 +175,8 @@ def _header_alone(subject: Subject) -> Mistake | None:
     if not name or subject.frame[at] != len(name) + 1 or not name.isascii() or not name.decode().isprintable():
         return None
     corrected = subject.frame[:CLIENT_ID_AT] + len(name).to_bytes(2, "big") + name + b"\0"
-    length = len(subject.frame) - CLIENT_ID_AT
-    return subject.mistake(
-        "compact-client-id-without-body",
-        path="client_id",
-        start=CLIENT_ID_AT,
-        length=length,
-        corrected=sized(corrected),
-    )
+    place = {"path": "client_id", "start": CLIENT_ID_AT, "length": len(subject.frame) - CLIENT_ID_AT}
+    return subject.mistake("compact-client-id-without-body", **place, corrected=sized(corrected))
 
 
 HABIT, VERSION, DISTANCE = 3.0, 3.0, 0.5
@@ -291,16 +287,8 @@ class Candidate(NamedTuple):
         )  # fmt: skip
 
 
-def candidates(subject: Subject, search: Search) -> list[Candidate]:
-    """Return what makes the message valid, the best first; of several with the same result the best."""
-    found = sorted(_candidates(subject, search), key=lambda one: one.cost)
-    results = dict[bytes, Candidate]()
-    for one in found:
-        results.setdefault(one.corrected or one.kind.encode(), one)
-    return list(results.values())
-
-
-def _candidates(subject: Subject, search: Search) -> Iterator[Candidate]:
+def candidates(subject: Subject, search: Search) -> Iterator[Candidate]:
+    """Yield what makes the message valid."""
     for found in search.singles():
         yield Candidate.of(subject, found)
     for habit in habits(subject.version >= subject.api.flexible):

@@ -8,8 +8,7 @@ from typing import Any
 
 from ...errors import InputError
 from ...extras import install
-from ...payloads.values.framing import Reference, Schema, SchemaId
-from ...payloads.values.value import Unread
+from ...payloads.values.value import Reference, Schema, SchemaId, Unread
 
 SECONDS = 10
 NEEDED = ("confluent_kafka", "authlib", "cachetools", "attrs")

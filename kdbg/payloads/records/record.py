@@ -128,42 +128,37 @@ def records_in(
             continue
         here = f"{path}[{i}]"
         sound = not any(each == here or each.startswith((f"{here}.", f"{here}[")) for each in wrong)
-        base = CapturedRecord(origin, name, topic_id, partition, None, None, None, None, (), "", sound=sound)
+        codec = codec_of(entry)
+        base = CapturedRecord(origin, name, topic_id, partition, None, None, None, None, (), codec, sound=sound)
+        first, start, control = -1, 0, 0
         if entry["magic"] == 2:
-            yield from _of_batch(entry, base, shown)
-        else:
-            yield from _of_message(entry, base._replace(codec=codec_of(entry)), shown)
+            first, start, control = entry["base_sequence"], entry["base_offset"], entry["attributes"] & CONTROL
+            transactional = bool(entry["attributes"] & TRANSACTIONAL)
+            producer = Producer(entry["producer_id"], entry["producer_epoch"], transactional)
+            base = base._replace(producer=producer if producer.id >= 0 else None)
+        for record in _leaves(entry):
+            if "offset" not in record:  # the last may have broken off
+                continue
+            offset = record["offset"]
+            yield base._replace(
+                offset=offset, timestamp=_time(record.get("timestamp")), key=_shown(record.get("key"), shown),
+                value=_shown(record.get("value"), shown),
+                headers=tuple((each.get("key"), each.get("value")) for each in record.get("headers") or ()),
+                sequence=first + offset - start & SEQUENCES if first >= 0 else None,
+                control=record.get("control") if control else None,
+            )  # fmt: skip
 
 
-def _of_batch(batch: dict[str, Any], base: CapturedRecord, shown: Shown) -> Iterator[CapturedRecord]:
-    first, start, control = batch["base_sequence"], batch["base_offset"], batch["attributes"] & CONTROL
-    transactional = bool(batch["attributes"] & TRANSACTIONAL)
-    producer = Producer(batch["producer_id"], batch["producer_epoch"], transactional)
-    base = base._replace(codec=codec_of(batch), producer=producer if producer.id >= 0 else None)
-    for record in batch.get("records") or ():
-        if "offset" not in record:  # the last may have broken off
-            continue
-        offset = record["offset"]
-        yield base._replace(
-            offset=offset, timestamp=_time(record.get("timestamp")), key=_shown(record.get("key"), shown),
-            value=_shown(record.get("value"), shown),
-            headers=tuple((each.get("key"), each.get("value")) for each in record.get("headers") or ()),
-            sequence=first + offset - start & SEQUENCES if first >= 0 else None,
-            control=record.get("control") if control else None,
-        )  # fmt: skip
-
-
-def _of_message(message: dict[str, Any], base: CapturedRecord, shown: Shown) -> Iterator[CapturedRecord]:
-    """Yield a message of magic 0 or 1, or those that it wraps."""
-    if "records" in message:
-        for inner in message["records"]:
+def _leaves(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the records of a batch; a message of magic 0 or 1, or those that it wraps."""
+    if entry["magic"] == 2:
+        yield from entry.get("records") or ()
+    elif "records" not in entry:
+        yield entry
+    else:
+        for inner in entry["records"]:
             if "magic" in inner:
-                yield from _of_message(inner, base, shown)
-        return
-    yield base._replace(
-        offset=message["offset"], timestamp=_time(message.get("timestamp")), key=_shown(message.get("key"), shown),
-        value=_shown(message.get("value"), shown),
-    )  # fmt: skip
+                yield from _leaves(inner)
 
 
 def _shown(data: bytes | None, shown: Shown) -> bytes | None:

@@ -1,7 +1,7 @@
 """Files of a broker's disk: bytes in, the pieces they are made of out, one after the other and in bounded memory.
 
 A log segment is a record set without an end; beside it lie its indexes, a snapshot of its producers, checkpoints. A
-file is recognised by what it holds (`recognise`); its name says whose it is (piece.py) and decides where the content
+file is recognised by what it holds; its name says whose it is (piece.py) and decides where the content
 leaves a doubt, as zeros do. `open_file` puts the two together.
 """
 
@@ -59,9 +59,13 @@ class File:
 
 
 def open_file(name: str, head: bytes, read: Read) -> File | None:
-    """Recognise a file by its first bytes; return None if it is no broker's. `read` gives the file from its start."""
+    """Recognise a file by its first bytes, by its name where these leave a doubt; return None if it is no broker's.
+
+    `read` gives the file from its start.
+    """
     place = place_of(name)
-    kind = recognise(head, place)
+    named = SUFFIXES.get(place.suffix)
+    kind = next((kind for kind in filter(None, (named, *KINDS)) if kind.begins(head)), named)
     return None if kind is None else File(Log(place.topic, head) if kind is log_kind else kind, place, read)
 
 
@@ -74,11 +78,3 @@ def named_kind(name: str, head: bytes) -> FileKind | None:
     """Return a file's kind if both its name and its first bytes say so, else None."""
     named = SUFFIXES.get(place_of(name).suffix)
     return named if named is not None and named.begins(head[:HEAD]) else None
-
-
-def recognise(head: bytes, place: LogLocation) -> FileKind | None:
-    """Return a file's kind by its first bytes, by its name where these leave a doubt; None for neither."""
-    named = SUFFIXES.get(place.suffix)
-    likely = (named, *KINDS) if named else KINDS
-    found = next((kind for kind in likely if kind.begins(head)), None)
-    return found or named

@@ -58,8 +58,13 @@ def entry_size(data: bytes | bytearray, at: int) -> int | None:
     offset, length, _, magic, attributes = MESSAGE.unpack_from(data, at)
     if offset < 0 or not 14 <= length <= LARGEST - PREAMBLE.size:
         return None
-    if magic != 2:
-        sound = _is_message(data, at, length, magic, attributes)
+    if magic != 2:  # the lengths of key and value, as far as they can be seen, add up to that of the message
+        sound = magic in (0, 1) and 0 <= attributes < 0x10 and attributes & CODEC_MASK <= 3
+        key, end = at + (18 if magic == 0 else 26), at + PREAMBLE.size + length
+        sound = sound and len(data) >= key + 4 and _int32(data, key) >= -1
+        value = key + 4 + max(_int32(data, key), 0)
+        left = end - value - 4
+        sound = sound and left >= 0 and (len(data) < value + 4 or max(_int32(data, value), 0) == left)
     elif length < HEADER - PREAMBLE.size or len(data) - at < HEADER:
         sound = False
     else:
@@ -67,18 +72,6 @@ def entry_size(data: bytes | bytearray, at: int) -> int | None:
         count = _int32(data, at + HEADER - 4)
         sound = 0 <= attributes < 0x80 and attributes & CODEC_MASK <= 4 and 0 <= count <= last_delta + 1
     return PREAMBLE.size + length if sound else None
-
-
-def _is_message(data: bytes | bytearray, at: int, length: int, magic: int, attributes: int) -> bool:
-    """Whether the lengths of key and value, as far as they can be seen, add up to that of the message."""
-    if magic not in (0, 1) or not 0 <= attributes < 0x10 or attributes & CODEC_MASK > 3:
-        return False
-    key, end = at + (18 if magic == 0 else 26), at + PREAMBLE.size + length
-    if len(data) < key + 4 or _int32(data, key) < -1:
-        return False
-    value = key + 4 + max(_int32(data, key), 0)
-    left = end - value - 4
-    return left >= 0 and (len(data) < value + 4 or max(_int32(data, value), 0) == left)
 
 
 def _int32(data: bytes | bytearray, at: int) -> int:

@@ -8,9 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.readings.secrets import Hidden
-from .framing import Framed, Schema, Schemas, framed, likely
 from .readers import BY_TYPE, needed
-from .value import NULL, Part, Unread, Value, ValueContext
+from .value import NULL, Framed, Part, Schema, Schemas, Unread, Value, ValueContext, framed, likely
 
 INTERNAL = "__"
 """How the names of Kafka's own topics begin; their records have no schema ids."""

@@ -26,8 +26,7 @@ import orjson
 
 from ...extras import install
 from ...protocol.findings.amounts import count
-from .framing import Framed, Schema, Schemas, SchemaType
-from .value import Unread, Value, key_text, plain
+from .value import Framed, Schema, Schemas, SchemaType, Unread, Value, key_text, plain
 
 ReadData = Callable[[bytes], Value]
 BySchema = Callable[[bytes, Schema, Schemas, Framed | None], Value]
@@ -221,17 +220,17 @@ def _message_class(descriptors: bytes, message: str, indexes: tuple[int, ...]) -
 def json_schema(data: bytes, schema: Schema, *_: object) -> Value:
     """Read JSON; where it does not follow the schema, what is wrong with it is told beside."""
     name, validator = _json_validator(schema)
-    value = json(data)
+    value = json(data)._replace(about=name)
     try:
         from jsonschema.exceptions import best_match
 
         wrong = best_match(validator.iter_errors(value.data))
     except Exception as error:  # a reference that leads nowhere, a pattern that is none
-        return value._replace(about=name, problem=f"the schema cannot be applied: {str(error)[:LONGEST_PROBLEM]}")
+        return value._replace(problem=f"the schema cannot be applied: {str(error)[:LONGEST_PROBLEM]}")
     if wrong is None:
-        return value._replace(about=name)
+        return value
     said = wrong.message if len(wrong.message) <= LONGEST_PROBLEM else f"{wrong.message[:LONGEST_PROBLEM]}…"
-    return value._replace(about=name, problem=f"does not match the schema: {wrong.json_path}: {said}")
+    return value._replace(problem=f"does not match the schema: {wrong.json_path}: {said}")
 
 
 @lru_cache(maxsize=256)

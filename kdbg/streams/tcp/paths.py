@@ -262,7 +262,10 @@ class Paths:
         flow, flags = packet[2], packet[5]
         if entry is not None:
             path, side = entry
-            if flags & ACK or _same(path, side, packet[3]):
+            same = path.ways[side].next in (-1, packet[3] + 1 & MASK)  # a SYN that was sent again
+            if path.ended:  # or a late copy of the one that began what is over
+                same = path.syns > 0 and path.refused is None and packet[3] == path.begun > MADE_UP and side == 0
+            if flags & ACK or same:
                 return entry
         if entry is None and not flags & SYN and (not packet[7] or flags & RST):
             return None
@@ -287,13 +290,6 @@ class Paths:
         for path in silent:
             del self._paths[path.first_packet]
         self._by_flow = {flow: entry for flow, entry in self._by_flow.items() if id(entry[0]) not in gone}
-
-
-def _same(path: Path, side: Side, seq: int) -> bool:
-    """Whether a SYN belongs to this path: sent again, or a late copy of the one that began what is over."""
-    if path.ended:
-        return path.syns > 0 and path.refused is None and seq == path.begun > MADE_UP and side == 0
-    return path.ways[side].next in (-1, seq + 1 & MASK)
 
 
 def _marked(path: Path, side: Side, packet: Packet) -> None:

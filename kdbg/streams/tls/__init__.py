@@ -3,7 +3,3 @@
 What stands in the clear (names, versions, ciphers, alerts) is told in any case. No I/O; primitives are those of
 `cryptography`, which is imported when there is something to decrypt.
 """
-
-from kdbg.streams.tls.session import TlsConnection, TlsFacts, Why
-
-__all__ = ["TlsConnection", "TlsFacts", "Why"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...analysis.pasted.literals import Take
     from ...analysis.pasted.search import Bare
-    from ...exchanges.guess.hints import Hints
+    from ...exchanges.guess.candidates import Hints
     from ...exchanges.guess.structures import Structure
     from ...protocol.findings import Kind
     from ...views.render.phrases import Statement
@@ -104,7 +104,7 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
     xxd message.bin | kdbg explain
     kdbg explain 369295616
     """
-    from ...exchanges.guess.hints import Hints
+    from ...exchanges.guess.candidates import Hints
     from ...exchanges.guess.structures import api_or_structure
     from ...protocol import grammars
     from ...protocol.findings import Kind
@@ -271,7 +271,7 @@ def _takes(
     writer: Writer,
 ) -> bool:  # fmt: skip
     """Explain bytes that were taken from a text, one piece after the other; return whether all of them could be."""
-    from ...exchanges.guess.hints import words_of
+    from ...exchanges.guess.candidates import words_of
     from ...exchanges.guess.pieces import pieces_of
     from ...views.render.explanation import alone, input_line
 

@@ -10,7 +10,7 @@ import orjson
 from ...analysis.pasted.literals import Take
 from ...analysis.pasted.search import takes_of
 from ...errors import InputError
-from ...exchanges.guess.hints import Guess, Hints, words_of
+from ...exchanges.guess.candidates import Guess, Hints, words_of
 from ...exchanges.guess.pieces import GuessedSpan, pieces_of
 from ...exchanges.guess.structures import api_or_structure
 from ...exchanges.messages.message import Message

@@ -12,8 +12,7 @@ from typing import Any
 from ...analysis.pasted.literals import Take
 from ...analysis.pasted.search import Bare
 from ...exchanges.engine.foreign import recognise
-from ...exchanges.guess.candidates import LARGEST
-from ...exchanges.guess.hints import Guess, Sure, sureness
+from ...exchanges.guess.candidates import LARGEST, Guess, Sure, sureness
 from ...exchanges.guess.infer import is_fill
 from ...exchanges.guess.pieces import GuessedSpan
 from ...exchanges.guess.structures import Alone, Reason

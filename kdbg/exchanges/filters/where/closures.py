@@ -100,8 +100,6 @@ def reads_bodies(node: Node) -> bool:
 
 
 class _Writer:
-    deep: bool
-
     def __init__(self, deep: bool) -> None:
         self.deep = deep
 
@@ -109,8 +107,12 @@ class _Writer:
         match node:
             case Constant(value=value):
                 return lambda asking: value
+            case Name(name=name) if name in scope:
+                place = scope[name]
+                return lambda asking: asking.variables[place]
             case Name(name=name):
-                return self.name(name, scope)
+                read = TERMS[name].read
+                return lambda asking: read(asking.exchange, asking.topics)
             case Items(items=items):
                 asks = [self.write(item, scope) for item in items]
                 return lambda asking: [ask(asking) for ask in asks]
@@ -121,13 +123,6 @@ class _Writer:
             case Call():
                 return self.call(node, scope)
         raise AssertionError(node)
-
-    def name(self, name: str, scope: Scope) -> Ask:
-        if name in scope:
-            place = scope[name]
-            return lambda asking: asking.variables[place]
-        read = TERMS[name].read
-        return lambda asking: read(asking.exchange, asking.topics)
 
     def select(self, node: Select, scope: Scope) -> Ask:
         name, operand = node.field, node.operand
@@ -181,12 +176,14 @@ class _Writer:
         name = node.function
         if name in ("_&&_", "_||_"):
             sides = sorted(_sides(node, name), key=reads_bodies)
-            return (_all if name == "_&&_" else _any)([self.write(side, scope) for side in sides])
+            asks = [self.write(side, scope) for side in sides]
+            return _all(asks) if name == "_&&_" else _not(_all(list(map(_not, asks))))
         if (side := null_test(node)) is not None and side not in scope:
             return lambda asking: (getattr(asking.exchange, side) is None) is (name == "_==_")
         asks = [self.write(arg, scope) for arg in node.args]
         if name == "_?_:_":
-            return _either(*asks)
+            condition, this, that = asks
+            return lambda asking: this(asking) if truth(condition(asking)) else that(asking)
         if name == "!_":
             return lambda asking: not truth(asks[0](asking))
         if name in BINARY:
@@ -247,17 +244,8 @@ def _all(sides: list[Ask]) -> Ask:
     return ask
 
 
-def _any(sides: list[Ask]) -> Ask:
-    """Return what is true if any side is, and false if none is."""
-    return _not(_all([_not(side) for side in sides]))
-
-
 def _not(side: Ask) -> Ask:
     return lambda asking: not truth(side(asking))
-
-
-def _either(condition: Ask, one: Ask, other: Ask) -> Ask:
-    return lambda asking: one(asking) if truth(condition(asking)) else other(asking)
 
 
 def _exists(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:

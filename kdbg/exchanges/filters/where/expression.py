@@ -265,7 +265,4 @@ class Expression:
         return fits
 
 
-@lru_cache(64)
-def expression(text: str) -> Expression:
-    """Return the expression of a text; raise `InputError` for one that is none."""
-    return Expression(text)
+expression = lru_cache(64)(Expression)

@@ -8,19 +8,8 @@ import re
 
 import pytest
 
-from kdbg.streams.tls.openers import (
-    NAMES,
-    Chained12,
-    Sealed12,
-    Sealed13,
-    Suite,
-    expand_label,
-    openers_12,
-    prf,
-    suite,
-    suite_name,
-    version_name,
-)
+from kdbg.streams.tls.hello import NAMES, Suite, suite, suite_name, version_name
+from kdbg.streams.tls.openers import Chained12, Sealed12, Sealed13, expand_label, openers_12, prf
 
 from .records import DATA, seal
 

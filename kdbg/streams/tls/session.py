@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kdbg.streams.tls import hello as shake
-from kdbg.streams.tls.side import Budget, TlsDirection, Tries
+from kdbg.streams.tls.side import Budget, TlsDirection
 
-from .openers import TLS_1_2, TLS_1_3, suite, suite_name, version_name
+from .hello import TLS_1_2, TLS_1_3, suite, suite_name, version_name
 
 if TYPE_CHECKING:
     from kdbg.streams.tls.hello import Hello
@@ -25,6 +25,8 @@ MOST_SEEN = 1 << 20
 """Bytes that are looked at before a first record opens."""
 MOST_FAILURES = 16
 """Records that may be encrypted by other keys than those in the log, before a first one opens."""
+MOST_TRIES = 1 << 18
+"""Numbers of records that are tried: what a hostile capture could make of each gap is bounded by it."""
 MOST_ALERTS = 4
 ALERTS = {
     0: "close_notify", 10: "unexpected_message", 20: "bad_record_mac", 22: "record_overflow", 40: "handshake_failure",
@@ -95,7 +97,7 @@ class TlsConnection:
     ) -> None:
         self.keys: Keys | None = keys
         self.budget: Budget = budget
-        self.tries: Tries = Tries()
+        self.tries: int = MOST_TRIES
         self._opens, self._closes = opens, closes
         self.sides: tuple[TlsDirection, TlsDirection] = TlsDirection(self), TlsDirection(self)
         self.client: TlsDirection | None = None

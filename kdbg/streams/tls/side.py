@@ -1,13 +1,12 @@
 """One direction of a TLS connection: records in, the plain bytes that they hold out, with their packets and times.
 
 Records are counted, for each opens under its own number. Where some are missing, the number is searched for: as many
-as could have been lost are tried, and no more than `Tries` has left for the whole connection.
+as could have been lost are tried, and no more than the session allows for the whole connection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kdbg.streams.tcp.stream import NOBODY, Event, Receiver, replay
@@ -28,13 +27,6 @@ Found: TypeAlias = "tuple[int, Opener, int]"
 """The place of a key after the one in use, the key, and a record's number under it."""
 
 
-@dataclass(slots=True)
-class Tries:
-    """How many more numbers may be tried: what a hostile capture could make of each gap is bounded by it."""
-
-    left: int = 1 << 18
-
-
 class Budget(Protocol):
     """How many bytes all that waits may still take."""
 
@@ -44,7 +36,7 @@ class Budget(Protocol):
 class SideOwner(Protocol):
     """The session that a side belongs to (`TlsConnection`)."""
 
-    tries: Tries
+    tries: int
     budget: Budget
     decided: bool
 
@@ -87,22 +79,17 @@ class TlsDirection:
         self.receiver, self.over = NOBODY, True
 
     def data(self, payload: bytes, time: int, number: int) -> None:
-        if self._waiting is None:
+        if not self._wait((payload, time, number), len(payload)):
             if not self._session.decided:
                 self._session.seen(len(payload))
             self._cutter.data(payload, time, number)
-        else:
-            self._wait((payload, time, number), len(payload))
 
     def gap(self, length: int, time: int, number: int) -> None:
-        if self._waiting is not None:
-            self._wait((length, time, number), 0)
-            return
-        self._cutter.gap(length, time, number)
+        if not self._wait((length, time, number), 0):
+            self._cutter.gap(length, time, number)
 
     def end(self, time: int, number: int) -> None:
-        if self._waiting is not None:
-            self._wait((None, time, number), 0)
+        if self._wait((None, time, number), 0):
             return
         self._cutter.end(time, number)
         self.over = True
@@ -264,13 +251,12 @@ class TlsDirection:
 
         Up to `most` records may be missing before it.
         """
-        tries = self._session.tries
         for place, opener in enumerate(self._following()):
             first = self._number if self._sound and not place else 0
             for number in range(first, first + most + 1):
-                if tries.left <= 0:
+                if self._session.tries <= 0:
                     return None
-                tries.left -= 1
+                self._session.tries -= 1
                 if opener.open(number, record.kind, record.version, record.body) is not None:
                     return place, opener, number
         return None
@@ -284,12 +270,15 @@ class TlsDirection:
             if opener is not None:
                 yield opener
 
-    def _wait(self, event: Event, length: int) -> None:
-        if self._waiting is not None:
-            self._waiting.append(event)
-            self.held += length
-            self._session.budget.left -= length
-            self._session.waits()
+    def _wait(self, event: Event, length: int) -> bool:
+        """Let something wait after what does; return False where nothing waits."""
+        if self._waiting is None:
+            return False
+        self._waiting.append(event)
+        self.held += length
+        self._session.budget.left -= length
+        self._session.waits()
+        return True
 
     def _release(self) -> list[Event]:
         """Return what waited; nothing does any more."""

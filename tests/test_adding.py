@@ -35,7 +35,6 @@ EVERY_VERSION = ("tests/grammars/test_every_version.py", "tests/grammars/test_di
 """Those that try every version; of these, the ones of one API are run."""
 
 NEW_FIELD = '    "new_field" / Since(14, Int32) * "what this test made up",\n'
-LINE = '    Entry(200, "Beacon", ("Lighthouse",)),\n'
 
 
 def block(heading: str, number: int = 0) -> str:
@@ -110,9 +109,11 @@ def add_version(checkout: Checkout) -> None:
 
 
 def add_api(checkout: Checkout) -> None:
-    """A grammar file, and its line in the registry."""
+    """A grammar file, its name in the registry, and another name."""
     (checkout.folder / "kdbg" / "protocol" / "grammars" / "beacon.py").write_text(block("An API"))
-    checkout.change("kdbg/protocol/grammars/__init__.py", ("))\nKEYS", f"{LINE}))\nKEYS"))
+    last, other = '94: "UnregisterController",\n', '74: ("ListClientMetricsResources",),\n'
+    name, alias = block("An API", 1).splitlines()
+    checkout.change("kdbg/protocol/grammars/__init__.py", (last, f"{last}{name}\n"), (other, f"{other}{alias}\n"))
 
 
 def add_command(checkout: Checkout) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, Flag, StrEnum, auto
+from enum import Enum, StrEnum
 from typing import Any, Literal, NamedTuple, get_args
 
 from .facts import FactKind, Facts
@@ -19,24 +19,6 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-class Trait(Flag):
-    """What a kind of finding says beside its severity."""
-
-    NONE = 0
-    SHIFTS = auto()
-    """No field after it can be trusted to hold what its name says: a wrong length moves all that follow."""
-    BREAKS = auto()
-    """The bytes are not what they were taken for."""
-    HARMLESS = auto()
-    """The message still means what it says: `kdbg.decode` does not raise for it."""
-    UNREAD = auto()
-    """Its bytes are kept, but not understood."""
-    CUT = auto()
-    """It follows from a message's end not being in the capture."""
-
-
-_SHIFTS, _BREAKS = Trait.SHIFTS, Trait.BREAKS
-_HARMLESS, _UNREAD, _CUT = Trait.HARMLESS, Trait.UNREAD, Trait.CUT
 _ERROR, _WARNING, _NOTE = Severity
 
 
@@ -46,33 +28,42 @@ class Kind(StrEnum):
     severity: Severity
     explanation: str
     """What every finding of this kind means, in at most 60 characters."""
-    traits: Trait
+    shifts: bool
+    """No field after it can be trusted to hold what its name says: a wrong length moves all that follow."""
+    breaks: bool
+    """The bytes are not what they were taken for."""
+    harmless: bool
+    """The message still means what it says: `kdbg.decode` does not raise for it."""
+    unread: bool
+    """Its bytes are kept, but not understood."""
+    cut: bool
+    """It follows from a message's end not being in the capture."""
 
     TCP_GAP = "tcp-gap", "the capture lacks bytes of the TCP stream"
     UNDECODED_BYTES = "undecoded-bytes", "bytes skipped until the next decodable frame"
-    TRUNCATED = "truncated", "the message ends in the middle of a field", _ERROR, _SHIFTS | _BREAKS | _CUT
-    TRAILING_BYTES = "trailing-bytes", "the message has bytes after its last field", _ERROR, _SHIFTS
-    INVALID_LENGTH = "invalid-length", "a length or count is impossible", _ERROR, _SHIFTS | _BREAKS
-    INVALID_VALUE = "invalid-value", "a value is not valid for its type", _ERROR, _SHIFTS | _BREAKS
-    UNEXPECTED_NULL = "unexpected-null", "a non-nullable field is null", _ERROR, _SHIFTS
-    INVALID_UTF8 = "invalid-utf8", "a string is not valid UTF-8", _ERROR, _HARMLESS
-    NON_MINIMAL_VARINT = "non-minimal-varint", "a varint uses more bytes than necessary", _WARNING, _HARMLESS
-    RESERVED_BITS = "reserved-bits", "reserved bits are set", _WARNING, _HARMLESS
-    UNKNOWN_API = "unknown-api", "kdbg does not know this API key", _ERROR, _UNREAD
-    UNKNOWN_VERSION = "unknown-version", "kdbg does not know this version of the API", _ERROR, _UNREAD
-    UNKNOWN_TAG = "unknown-tag", "kdbg does not know this tagged field", _NOTE, _HARMLESS | _UNREAD
-    TAG_ORDER = "tag-order", "tagged fields are out of order or duplicated", _ERROR, _SHIFTS
+    TRUNCATED = "truncated", "the message ends in the middle of a field", _ERROR, "shifts breaks cut"
+    TRAILING_BYTES = "trailing-bytes", "the message has bytes after its last field", _ERROR, "shifts"
+    INVALID_LENGTH = "invalid-length", "a length or count is impossible", _ERROR, "shifts breaks"
+    INVALID_VALUE = "invalid-value", "a value is not valid for its type", _ERROR, "shifts breaks"
+    UNEXPECTED_NULL = "unexpected-null", "a non-nullable field is null", _ERROR, "shifts"
+    INVALID_UTF8 = "invalid-utf8", "a string is not valid UTF-8", _ERROR, "harmless"
+    NON_MINIMAL_VARINT = "non-minimal-varint", "a varint uses more bytes than necessary", _WARNING, "harmless"
+    RESERVED_BITS = "reserved-bits", "reserved bits are set", _WARNING, "harmless"
+    UNKNOWN_API = "unknown-api", "kdbg does not know this API key", _ERROR, "unread"
+    UNKNOWN_VERSION = "unknown-version", "kdbg does not know this version of the API", _ERROR, "unread"
+    UNKNOWN_TAG = "unknown-tag", "kdbg does not know this tagged field", _NOTE, "harmless unread"
+    TAG_ORDER = "tag-order", "tagged fields are out of order or duplicated", _ERROR, "shifts"
     CRC_MISMATCH = "crc-mismatch", "the checksum of a record batch or message does not match"
     DECOMPRESSION_FAILED = "decompression-failed", "a compressed batch cannot be decompressed"
     OUT_OF_ORDER = "out-of-order", "responses, or entries of a file, are out of order"
     MALFORMED_RECORD_SET = (
-        "malformed-record-set", "a record set has bytes that are not a batch or message", _ERROR, _CUT
+        "malformed-record-set", "a record set has bytes that are not a batch or message", _ERROR, "cut"
     )  # fmt: skip
-    MALFORMED_PAYLOAD = "malformed-payload", "a payload in a field or record is malformed", _ERROR, _HARMLESS
-    KNOWN_VARIANT = "known-variant", "the message uses a known variant of the version's layout", _NOTE, _HARMLESS
-    KNOWN_QUIRK = "known-quirk", "a known client or broker deviation that peers tolerate", _NOTE, _HARMLESS
-    ENCODING_MISTAKE = "encoding-mistake", "a program encoded the message incorrectly", _ERROR, _HARMLESS
-    SEARCH_LIMIT = "search-limit", "kdbg does not search this message for mistakes", _NOTE, _HARMLESS
+    MALFORMED_PAYLOAD = "malformed-payload", "a payload in a field or record is malformed", _ERROR, "harmless"
+    KNOWN_VARIANT = "known-variant", "the message uses a known variant of the version's layout", _NOTE, "harmless"
+    KNOWN_QUIRK = "known-quirk", "a known client or broker deviation that peers tolerate", _NOTE, "harmless"
+    ENCODING_MISTAKE = "encoding-mistake", "a program encoded the message incorrectly", _ERROR, "harmless"
+    SEARCH_LIMIT = "search-limit", "kdbg does not search this message for mistakes", _NOTE, "harmless"
     MIDSTREAM = "midstream", "the connection was established before the capture started", _NOTE
     REQUEST_TOO_LARGE = "request-too-large", "the request exceeds the default socket.request.max.bytes"
     NO_RESPONSE = "no-response", "the capture contains no response to this request", _WARNING
@@ -85,24 +76,16 @@ class Kind(StrEnum):
     CONNECTION_TIMEOUT = "connection-timeout", "repeated connection attempts got no reply", _WARNING
     NOT_DECRYPTED = "not-decrypted", "the connection uses TLS and was not decrypted"
     DAMAGED_CAPTURE = "damaged-capture", "the capture file is damaged"
-    MEMORY_LIMIT = "memory-limit", "data was dropped to stay within --max-memory", _ERROR, _UNREAD
+    MEMORY_LIMIT = "memory-limit", "data was dropped to stay within --max-memory", _ERROR, "unread"
 
-    def __new__(
-        cls, name: str, explanation: str = "", severity: Severity = Severity.ERROR, traits: Trait = Trait.NONE
-    ) -> Kind:
-        """Make a member of its line in the table."""
+    def __new__(cls, name: str, explanation: str = "", severity: Severity = Severity.ERROR, traits: str = "") -> Kind:
+        """Make a member of its line in the table; `traits` are the words that are true of it."""
         kind = str.__new__(cls, name)
         kind._value_ = name
-        kind.severity, kind.traits, kind.explanation = severity, traits, explanation
-        kind.shifts, kind.breaks = Trait.SHIFTS in traits, Trait.BREAKS in traits
-        kind.harmless, kind.unread, kind.cut = Trait.HARMLESS in traits, Trait.UNREAD in traits, Trait.CUT in traits
+        kind.severity, kind.explanation = severity, explanation
+        for trait in ("shifts", "breaks", "harmless", "unread", "cut"):
+            setattr(kind, trait, trait in traits.split())
         return kind
-
-    shifts: bool
-    breaks: bool
-    harmless: bool
-    unread: bool
-    cut: bool
 
     @classmethod
     def _missing_(cls, value: object) -> Kind | None:

@@ -10,13 +10,12 @@ from . import faults
 from .amounts import Amounts, count, times
 from .facts import Facts, InPayload, MessageMistake, PlainFact, Stopped, ValueFact
 from .faults import PlainFault, ValueFault
-from .quirks import QUIRKS, FindingSubject, Sure, mistake_sentence
+from .quirks import PREFIXES, QUIRKS, FindingSubject, Sure, mistake_sentence
 
 if TYPE_CHECKING:
     from .faults import Fault
 
 
-BY: dict[str, str] = {Sure.CERTAIN: "by", Sure.LIKELY: "probably by", Sure.GUESS: "possibly by"}
 AMOUNTS = Amounts()
 
 
@@ -49,7 +48,7 @@ def _quirk(facts: of.KnownQuirk) -> str:
     *others, last = facts.senders or ("",)
     names = f"{', '.join(others)} or {last}" if others else last
     says = QUIRKS[facts.code].says if facts.code in QUIRKS else facts.code
-    return says + (f"; {BY.get(facts.sure, BY[Sure.GUESS])} {names}" if names else "")
+    return says + (f"; {PREFIXES.get(facts.sure, PREFIXES[Sure.GUESS])}by {names}" if names else "")
 
 
 NOT_DECRYPTED = {

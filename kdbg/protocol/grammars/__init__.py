@@ -4,8 +4,8 @@
 `serving(apis)` it serves those as well, instead of its own of the same key: APIs that were defined elsewhere.
 
 The grammar of an API stands in the module of its name: ApiVersions in api_versions.py. To add an API, write its file
-and add a line to `ENTRIES`; keys need not follow each other. The lines are checked against each other on import, and
-against the grammar files when those are read.
+and add it to `NAMES`. The names are checked against each other on import, and against the grammar files when those are
+read.
 """
 
 from __future__ import annotations
@@ -21,15 +21,9 @@ from ...errors import UnknownApi
 from ..wire.language import Api, snake_case
 from ..wire.nodes import leaves
 
-HIGHEST_KEY = (1 << 15) - 1
-"""API keys are INT16."""
-
 
 class Entry(NamedTuple):
-    """An API in the registry.
-
-    `aliases` are those of the 0.8 guide and the 0.10.1 protocol, of older releases of Kafka, and a few short ones.
-    """
+    """An API in the registry."""
 
     key: int
     name: str
@@ -61,132 +55,50 @@ def plain(name: str) -> str:
     return word.removesuffix("request").removesuffix("response") or word
 
 
-def entries_by_key(entries: Iterable[Entry]) -> dict[int, Entry]:
-    """Return key -> entry, in the order of the keys.
-
-    Raise `ValueError` for a key outside 0 to 32767, and for one that two entries claim.
-    """
-    found: dict[int, Entry] = {}
-    for entry in entries:
-        if not 0 <= entry.key <= HIGHEST_KEY:
-            raise ValueError(f"{entry.name} cannot have API key {entry.key}: keys are 0 to {HIGHEST_KEY}")
-        other = found.setdefault(entry.key, entry)
-        if other is not entry:
-            raise ValueError(f"{other.name} and {entry.name} both have API key {entry.key}")
-    return dict(sorted(found.items()))
-
-
 def by_name(entries: Iterable[Entry]) -> dict[str, int]:
     """Return plain name -> key for every name and alias; raise `ValueError` naming two APIs that share one."""
     found: dict[str, Entry] = {}
-    for word, entry in _names(entries):
-        other = found.setdefault(word, entry)
-        if other is not entry:
-            raise ValueError(f"{other.name} and {entry.name} both go by the name {word!r}")
+    for entry in entries:
+        for word in map(plain, (entry.name, *entry.aliases)):
+            other = found.setdefault(word, entry)
+            if other is not entry:
+                raise ValueError(f"{other.name} and {entry.name} both go by the name {word!r}")
     return {word: entry.key for word, entry in found.items()}
 
 
-def _names(entries: Iterable[Entry]) -> Iterator[tuple[str, Entry]]:
-    return ((plain(name), entry) for entry in entries for name in (entry.name, *entry.aliases))
-
-
-ENTRIES: Mapping[int, Entry] = entries_by_key((
-    Entry(0, "Produce", ("Send",)),
-    Entry(1, "Fetch"),
-    Entry(2, "ListOffsets", ("Offsets", "Offset", "ListOffset")),
-    Entry(3, "Metadata", ("TopicMetadata",)),
-    Entry(4, "LeaderAndIsr"),
-    Entry(5, "StopReplica"),
-    Entry(6, "UpdateMetadata"),
-    Entry(7, "ControlledShutdown"),
-    Entry(8, "OffsetCommit"),
-    Entry(9, "OffsetFetch"),
-    Entry(10, "FindCoordinator", ("ConsumerMetadata", "GroupCoordinator", "Coordinator")),
-    Entry(11, "JoinGroup", ("Join",)),
-    Entry(12, "Heartbeat"),
-    Entry(13, "LeaveGroup", ("Leave",)),
-    Entry(14, "SyncGroup", ("Sync",)),
-    Entry(15, "DescribeGroups"),
-    Entry(16, "ListGroups"),
-    Entry(17, "SaslHandshake"),
-    Entry(18, "ApiVersions", ("Versions",)),
-    Entry(19, "CreateTopics"),
-    Entry(20, "DeleteTopics"),
-    Entry(21, "DeleteRecords"),
-    Entry(22, "InitProducerId"),
-    Entry(23, "OffsetForLeaderEpoch", ("OffsetsForLeaderEpoch",)),
-    Entry(24, "AddPartitionsToTxn"),
-    Entry(25, "AddOffsetsToTxn"),
-    Entry(26, "EndTxn"),
-    Entry(27, "WriteTxnMarkers"),
-    Entry(28, "TxnOffsetCommit"),
-    Entry(29, "DescribeAcls"),
-    Entry(30, "CreateAcls"),
-    Entry(31, "DeleteAcls"),
-    Entry(32, "DescribeConfigs"),
-    Entry(33, "AlterConfigs"),
-    Entry(34, "AlterReplicaLogDirs"),
-    Entry(35, "DescribeLogDirs"),
-    Entry(36, "SaslAuthenticate"),
-    Entry(37, "CreatePartitions"),
-    Entry(38, "CreateDelegationToken"),
-    Entry(39, "RenewDelegationToken"),
-    Entry(40, "ExpireDelegationToken"),
-    Entry(41, "DescribeDelegationToken"),
-    Entry(42, "DeleteGroups"),
-    Entry(43, "ElectLeaders"),
-    Entry(44, "IncrementalAlterConfigs"),
-    Entry(45, "AlterPartitionReassignments"),
-    Entry(46, "ListPartitionReassignments"),
-    Entry(47, "OffsetDelete"),
-    Entry(48, "DescribeClientQuotas"),
-    Entry(49, "AlterClientQuotas"),
-    Entry(50, "DescribeUserScramCredentials"),
-    Entry(51, "AlterUserScramCredentials"),
-    Entry(52, "Vote"),
-    Entry(53, "BeginQuorumEpoch"),
-    Entry(54, "EndQuorumEpoch"),
-    Entry(55, "DescribeQuorum"),
-    Entry(56, "AlterPartition", ("AlterIsr",)),
-    Entry(57, "UpdateFeatures"),
-    Entry(58, "Envelope"),
-    Entry(59, "FetchSnapshot"),
-    Entry(60, "DescribeCluster"),
-    Entry(61, "DescribeProducers"),
-    Entry(62, "BrokerRegistration"),
-    Entry(63, "BrokerHeartbeat"),
-    Entry(64, "UnregisterBroker", ("DecommissionBroker",)),
-    Entry(65, "DescribeTransactions"),
-    Entry(66, "ListTransactions"),
-    Entry(67, "AllocateProducerIds"),
-    Entry(68, "ConsumerGroupHeartbeat"),
-    Entry(69, "ConsumerGroupDescribe"),
-    Entry(70, "ControllerRegistration"),
-    Entry(71, "GetTelemetrySubscriptions"),
-    Entry(72, "PushTelemetry"),
-    Entry(73, "AssignReplicasToDirs"),
-    Entry(74, "ListConfigResources", ("ListClientMetricsResources",)),
-    Entry(75, "DescribeTopicPartitions"),
-    Entry(76, "ShareGroupHeartbeat"),
-    Entry(77, "ShareGroupDescribe"),
-    Entry(78, "ShareFetch"),
-    Entry(79, "ShareAcknowledge"),
-    Entry(80, "AddRaftVoter"),
-    Entry(81, "RemoveRaftVoter"),
-    Entry(82, "UpdateRaftVoter"),
-    Entry(83, "InitializeShareGroupState"),
-    Entry(84, "ReadShareGroupState"),
-    Entry(85, "WriteShareGroupState"),
-    Entry(86, "DeleteShareGroupState"),
-    Entry(87, "ReadShareGroupStateSummary"),
-    Entry(88, "StreamsGroupHeartbeat"),
-    Entry(89, "StreamsGroupDescribe"),
-    Entry(90, "DescribeShareGroupOffsets"),
-    Entry(91, "AlterShareGroupOffsets"),
-    Entry(92, "DeleteShareGroupOffsets"),
-    Entry(93, "StreamsGroupTopologyDescriptionUpdate"),
-    Entry(94, "UnregisterController"),
-))
+NAMES: Mapping[int, str] = {
+    0: "Produce", 1: "Fetch", 2: "ListOffsets", 3: "Metadata", 4: "LeaderAndIsr", 5: "StopReplica",
+    6: "UpdateMetadata", 7: "ControlledShutdown", 8: "OffsetCommit", 9: "OffsetFetch", 10: "FindCoordinator",
+    11: "JoinGroup", 12: "Heartbeat", 13: "LeaveGroup", 14: "SyncGroup", 15: "DescribeGroups", 16: "ListGroups",
+    17: "SaslHandshake", 18: "ApiVersions", 19: "CreateTopics", 20: "DeleteTopics", 21: "DeleteRecords",
+    22: "InitProducerId", 23: "OffsetForLeaderEpoch", 24: "AddPartitionsToTxn", 25: "AddOffsetsToTxn", 26: "EndTxn",
+    27: "WriteTxnMarkers", 28: "TxnOffsetCommit", 29: "DescribeAcls", 30: "CreateAcls", 31: "DeleteAcls",
+    32: "DescribeConfigs", 33: "AlterConfigs", 34: "AlterReplicaLogDirs", 35: "DescribeLogDirs",
+    36: "SaslAuthenticate", 37: "CreatePartitions", 38: "CreateDelegationToken", 39: "RenewDelegationToken",
+    40: "ExpireDelegationToken", 41: "DescribeDelegationToken", 42: "DeleteGroups", 43: "ElectLeaders",
+    44: "IncrementalAlterConfigs", 45: "AlterPartitionReassignments", 46: "ListPartitionReassignments",
+    47: "OffsetDelete", 48: "DescribeClientQuotas", 49: "AlterClientQuotas", 50: "DescribeUserScramCredentials",
+    51: "AlterUserScramCredentials", 52: "Vote", 53: "BeginQuorumEpoch", 54: "EndQuorumEpoch", 55: "DescribeQuorum",
+    56: "AlterPartition", 57: "UpdateFeatures", 58: "Envelope", 59: "FetchSnapshot", 60: "DescribeCluster",
+    61: "DescribeProducers", 62: "BrokerRegistration", 63: "BrokerHeartbeat", 64: "UnregisterBroker",
+    65: "DescribeTransactions", 66: "ListTransactions", 67: "AllocateProducerIds", 68: "ConsumerGroupHeartbeat",
+    69: "ConsumerGroupDescribe", 70: "ControllerRegistration", 71: "GetTelemetrySubscriptions", 72: "PushTelemetry",
+    73: "AssignReplicasToDirs", 74: "ListConfigResources", 75: "DescribeTopicPartitions", 76: "ShareGroupHeartbeat",
+    77: "ShareGroupDescribe", 78: "ShareFetch", 79: "ShareAcknowledge", 80: "AddRaftVoter", 81: "RemoveRaftVoter",
+    82: "UpdateRaftVoter", 83: "InitializeShareGroupState", 84: "ReadShareGroupState", 85: "WriteShareGroupState",
+    86: "DeleteShareGroupState", 87: "ReadShareGroupStateSummary", 88: "StreamsGroupHeartbeat",
+    89: "StreamsGroupDescribe", 90: "DescribeShareGroupOffsets", 91: "AlterShareGroupOffsets",
+    92: "DeleteShareGroupOffsets", 93: "StreamsGroupTopologyDescriptionUpdate", 94: "UnregisterController",
+}
+"""API key -> name; the keys need not follow each other."""
+ALIASES: Mapping[int, tuple[str, ...]] = {
+    0: ("Send",), 2: ("Offsets", "Offset", "ListOffset"), 3: ("TopicMetadata",),
+    10: ("ConsumerMetadata", "GroupCoordinator", "Coordinator"), 11: ("Join",), 13: ("Leave",), 14: ("Sync",),
+    18: ("Versions",), 23: ("OffsetsForLeaderEpoch",), 56: ("AlterIsr",), 64: ("DecommissionBroker",),
+    74: ("ListClientMetricsResources",),
+}
+"""API key -> other names: those of the 0.8 guide, the 0.10.1 protocol and older releases, and a few short ones."""
+ENTRIES: Mapping[int, Entry] = {key: Entry(key, NAMES[key], ALIASES.get(key, ())) for key in sorted(NAMES)}
 KEYS: Mapping[str, int] = by_name(ENTRIES.values())
 
 

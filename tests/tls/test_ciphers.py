@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.streams.tls.openers import NAMES
+from kdbg.streams.tls.hello import NAMES
 
 from ..traffic import Talk, pcap
 from .talks import TlsTalk, ends

@@ -52,13 +52,12 @@ class Overflow:
     """
 
     size: int = 0
-    full: bool
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.limit = 0
         with suppress(OSError):  # there is no folder for temporary files
             self.limit = min(limit, shutil.disk_usage(tempfile.gettempdir()).free // 4) if limit else 0
-        self.full = not self.limit
+        self.full: bool = not self.limit
         self._segments: deque[_Segment] = deque()
         self._newest: list[bytes] = []
         self._newest_size = 0
@@ -103,11 +102,6 @@ class Overflow:
             self.full = not self.limit
         return data
 
-    def clear(self) -> None:
-        """Forget everything."""
-        while self.take():
-            pass
-
 
 MOST = 64 << 20
 """Bytes that wait in memory, at most."""
@@ -130,12 +124,11 @@ class Outflow:
     unread: int = 0
     dropped: int = 0
     closed: bool = False
-    pipe: int
-    most: int
     size: int = 0
 
     def __init__(self, pipe: int, most: int = MOST, disk: int = 0) -> None:
-        self.pipe, self.most = pipe, most
+        self.pipe = pipe
+        self.most = most
         self._overflow = Overflow(disk)
         self._waiting: deque[Buffer] = deque()
         self._full = False
@@ -240,7 +233,8 @@ class Outflow:
         """Keep nothing, from now on: nobody reads."""
         self.closed = self._full = True
         self._waiting.clear()
-        self._overflow.clear()
+        while self._overflow.take():
+            pass
         self.size = 0
 
 
@@ -265,10 +259,10 @@ class Files:
 
     names: deque[Path]
     """The files that are there."""
-    rotation: Rotation | None
 
     def __init__(self, path: str, rotation: Rotation | None = None) -> None:
-        self.path, self.rotation = Path(path), rotation
+        self.rotation = rotation
+        self.path = Path(path)
         self.names = deque()
         self._head = b""
         self._size = self._flushed = 0

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from ..capture import frames
 from ..capture.pcapng import Counted
@@ -85,16 +85,15 @@ class PacketOutput:
     `now` is the time of the latest packet.
     """
 
-    outflow: Outflow
-    files: Files | None
-    control: int
     now: int = 0
     problem: str = ""
     dropped: int | None = None
     """Packets that the kernel dropped; None if unknown."""
 
     def __init__(self, outflow: Outflow, files: Files | None, control: int) -> None:
-        self.outflow, self.files, self.control = outflow, files, control
+        self.outflow = outflow
+        self.files = files
+        self.control = control
         self._numbers: dict[int, int] = {}
         if files is not None:
             files.head(frames.section())
@@ -151,15 +150,13 @@ class PacketOutput:
 class Capturing(PacketOutput):
     """Takes packets out of a ring, and hands them on."""
 
-    name: str
-    opened: OpenSocket
-    ring: Ring
-
     def __init__(
         self, name: str, opened: OpenSocket, ring: Ring, outflow: Outflow, files: Files | None, control: int
     ) -> None:
         super().__init__(outflow, files, control)
-        self.name, self.opened, self.ring = name, opened, ring
+        self.name = name
+        self.opened = opened
+        self.ring = ring
         self.now, self.dropped = time.time_ns(), 0
         self._counted = 0.0
         if name != ANY:
@@ -236,20 +233,28 @@ class CaptureProcess:
     """
 
     stream: BinaryIO
-    name: str
-    work: Work
 
     def __init__(self, name: str, work: Work) -> None:
-        self.name, self.work = name, work
+        self.name = name
+        self.work = work
         self._control: int | None = None
 
     def __enter__(self) -> CaptureProcess:
         packets, control, report = os.pipe(), os.pipe(), os.pipe()
         self._process = os.fork()
-        if not self._process:
-            for mine in (packets[0], control[1], report[0]):
-                os.close(mine)
-            self._work(packets[1], control[0], report[1])
+        if not self._process:  # it hears no signal that is meant for who shows
+            status = 1
+            try:
+                for mine in (packets[0], control[1], report[0]):
+                    os.close(mine)
+                for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+                    signal.signal(each, signal.SIG_IGN)
+                self.work(packets[1], control[0], report[1])
+                status = 0
+            except BaseException:  # nothing else would show it
+                sys.excepthook(*sys.exc_info())
+            finally:
+                os._exit(status)
         for other in (packets[1], control[0], report[1]):
             os.close(other)
         self._control = control[1]
@@ -263,19 +268,6 @@ class CaptureProcess:
             self.__exit__()
             raise
         return self
-
-    def _work(self, packets: int, control: int, report: int) -> NoReturn:
-        """Capture in this process, which ends after it, and hears no signal that is meant for who shows."""
-        status = 1
-        try:
-            for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
-                signal.signal(each, signal.SIG_IGN)
-            self.work(packets, control, report)
-            status = 0
-        except BaseException:  # nothing else would show it
-            sys.excepthook(*sys.exc_info())
-        finally:
-            os._exit(status)
 
     def stop(self) -> None:
         """Capture no more. May be called more than once, also while a signal is handled."""

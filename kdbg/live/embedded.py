@@ -107,10 +107,8 @@ class RunningServer(ABC):
     `address` is what clients take as bootstrap.servers.
     """
 
-    address: str
-
     def __init__(self, name: str, listen: Address) -> None:
-        self.address = ""
+        self.address: str = ""
         self._recorded, self._thread = Recorded(), LoopThread(name)
         self._listening = Listening(*listen)
         self._server: Proxy | Mock | None = None
@@ -175,13 +173,11 @@ class RunningProxy(RunningServer):
     their chances the same again. `said` are lines that a person would be shown.
     """
 
-    applied: list[Applied]
-    said: list[str]
-
     def __init__(
         self, brokers: list[Address], faults: Iterable[str], seed: int | None, *, listen: Address, change: bool
     ) -> None:
-        self.applied, self.said = [], []
+        self.applied: list[Applied] = []
+        self.said: list[str] = []
         self._rules = Faults(list(faults), seed=seed, tell=self.applied.append)
         super().__init__("kdbg proxy", listen)  # makes an event loop, which a wrong rule would leave open
         self._brokers, self._change = brokers, change
@@ -237,12 +233,10 @@ class RunningMock(RunningServer):
     `unanswered` is its former name. `answered` counts the requests that got a response.
     """
 
-    problems: list[str]
-    not_recorded: list[str]
-
     def __init__(self, recording: Recording, brokers: list[Address], listen: Address) -> None:
         super().__init__("kdbg mock", listen)
-        self.problems, self.not_recorded = [], []
+        self.problems: list[str] = []
+        self.not_recorded: list[str] = []
         self._recording, self._brokers = recording, brokers
         self._answers: Answers | None = None
 

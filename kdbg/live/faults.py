@@ -119,13 +119,11 @@ def _filters(words: list[str]) -> Filters:
 class Faults:
     """The rules of a run. `tell` is told of each fault that is done; `seed` makes chances the same again."""
 
-    seed: int
-
     def __init__(
         self, rules: Sequence[str], *, seed: int | None = None, tell: Callable[[Applied], None] = lambda applied: None
     ) -> None:
         self.rules = [Rule(text) for text in rules]
-        self.seed = random.SystemRandom().randrange(1 << 32) if seed is None else seed
+        self.seed: int = random.SystemRandom().randrange(1 << 32) if seed is None else seed
         self.topics = dict[UUID, str]()
         self._tell = tell
         self._random = random.Random(self.seed)

@@ -185,9 +185,6 @@ class PendingRequest:
     False where none is wanted (acks=0). `own`: kdbg sent it, and the client sees nothing of its answer.
     """
 
-    answered: bool
-    endpoints: EndpointsReader | None
-
     __slots__ = ("answer", "answered", "api", "correlation_id", "data", "endpoints", "own", "version")
     data: bytes | None
     answer: bytes | None
@@ -196,7 +193,8 @@ class PendingRequest:
         self.api: Api | None = header.api if header is not None else None
         self.version: int | None = header.version if header is not None else None
         self.correlation_id: int | None = header.correlation_id if header is not None else None
-        self.answered, self.endpoints = answered, endpoints
+        self.answered = answered
+        self.endpoints = endpoints
         self.data = self.answer = None
         self.own = False
 
@@ -235,12 +233,11 @@ class Load:
     """
 
     lost: int = 0
-    most: int
     total: int = 0
 
     def __init__(self, most: int | None = None, short: Callable[[int], None] = lambda lost: None) -> None:
         """Make an empty one; `short` gets the number of messages so far that passed without their faults and holds."""
-        self.most = MEMORY.connections if most is None else most
+        self.most: int = MEMORY.connections if most is None else most
         self._short = short
         self._kept = Counter[Connection]()
         self._queued = Counter[Connection]()

@@ -27,7 +27,6 @@ from ..protocol.wire.language import Direction
 from .actions import Turn, put
 from .faults import Applied, exchange_of
 from .frames import Hold, PendingRequest
-from .listeners import Address
 from .relay import Relay
 
 BOTH: frozenset[Direction] = frozenset({"request", "response"})
@@ -65,19 +64,16 @@ class Desk:
     `filters` say which messages are held, None for none, `sides` of which kind.
     """
 
-    filters: Filters | None
-    sides: frozenset[Direction]
-    held: dict[int, tuple[ConnectionHolds, Hold]]
-    holders: dict[tuple[str, int], ConnectionHolds]
-
-    def __init__(self, tell: Office, topics: dict[UUID, str] | None = None) -> None:
+    def __init__(self, tell: Office) -> None:
         self.tell = tell
-        self.topics: dict[UUID, str] = {} if topics is None else topics
-        self.filters, self.sides = None, BOTH
+        self.topics: dict[UUID, str] = {}
+        self.filters: Filters | None = None
+        self.sides: frozenset[Direction] = BOTH
         self._check: Callable[[Exchange], bool] | None = None
         self.learner = Learner(self.topics)
         self.numbers = itertools.count(1)
-        self.held, self.holders = {}, {}
+        self.held: dict[int, tuple[ConnectionHolds, Hold]] = {}
+        self.holders: dict[tuple[str, int], ConnectionHolds] = {}
 
     def want(self, filters: Filters | None, sides: frozenset[Direction] = BOTH) -> None:
         """Hold what fits from now on; what is held already stays so."""
@@ -89,7 +85,7 @@ class Desk:
         return self._check is not None and direction in self.sides and self._check(exchange)
 
     def resume(self, number: int, data: bytes | None = None) -> None:
-        """Pass a message on, with `data` in place of its bytes; do nothing for one that is not held."""
+        """Pass a message on, with other bytes if any are given; do nothing for one that is not held."""
         if number in self.held:
             holder, hold = self.held.pop(number)
             holder.release(hold, hold.data if data is None else data)
@@ -290,21 +286,11 @@ class Hand:
         self._thread = threading.Thread(target=self._take, args=(hear,), daemon=True)
         self._thread.start()
 
-    def want(self, filters: Filters | None, sides: frozenset[Direction] = BOTH) -> None:
-        """Have messages held that fit; None for no more."""
-        self._ask("want", filters, sides)
-
-    def resume(self, number: int, data: bytes | None = None) -> None:
-        """Have a message passed on, with other bytes if any are given."""
-        self._ask("resume", number, data)
-
-    def drop(self, number: int) -> None:
-        """Have a message dropped."""
-        self._ask("drop", number)
-
-    def repeat(self, client: Address, data: bytes) -> None:
-        """Have a request sent once more."""
-        self._ask("repeat", client, data)
+    def ask(self, *what: Any) -> None:
+        """Have something done by the relay's desk: the name of its method, `want` or `resume`, and what that takes."""
+        data = pickle.dumps(what)
+        with suppress(OSError):  # the relay has ended, which the screen is told otherwise
+            self._end.sendall(SIZE.pack(len(data)) + data)
 
     def close(self) -> None:
         """Let go of the channel: what is held goes on."""
@@ -313,11 +299,6 @@ class Hand:
         if self._thread is not None:
             self._thread.join()
         self._end.close()
-
-    def _ask(self, *what: Any) -> None:
-        data = pickle.dumps(what)
-        with suppress(OSError):  # the relay has ended, which the screen is told otherwise
-            self._end.sendall(SIZE.pack(len(data)) + data)
 
     def _take(self, hear: Callable[[Held | int | str], None]) -> None:
         with suppress(OSError), self._end.makefile("rb") as file:

@@ -56,10 +56,10 @@ class Ring:
     """
 
     dropped: int = 0
-    ethernet: bool
 
     def __init__(self, sock: socket.socket, buffer: int, *, ethernet: bool) -> None:
-        self.socket, self.ethernet = sock, ethernet
+        self.ethernet = ethernet
+        self.socket = sock
         self.blocks: int = max(buffer // BLOCK, 4)
         size = self.blocks * BLOCK
         sock.setsockopt(SOL_PACKET, VERSION, TPACKET_V3)
@@ -117,21 +117,17 @@ class OpenSocket(NamedTuple):
     link: int
 
 
-class InterfaceRefused(CaptureRefused):
-    """An interface that cannot be captured on."""
-
-
 def open_interface(name: str, expression: str, snaplen: int) -> OpenSocket:
-    """Open an interface, or `ANY`; raise `InterfaceRefused` where that is not possible, with what to do.
+    """Open an interface, or `ANY`; raise `CaptureRefused` where that is not possible, with what to do.
 
     `expression` is a filter as tcpdump has them, `snaplen` how many bytes of a packet are wanted.
     """
     if not hasattr(socket, "AF_PACKET"):
         remedy = "on other systems use tcpdump -U -w - … | kdbg decode -"
-        raise InterfaceRefused(name, "kdbg watch requires Linux", remedy)
+        raise CaptureRefused(name, "kdbg watch requires Linux", remedy)
     names = [each for _, each in socket.if_nameindex()]
     if name != ANY and name not in names:
-        raise InterfaceRefused(name, "no such interface", f"use one of {', '.join([*names, ANY])}")
+        raise CaptureRefused(name, "no such interface", f"use one of {', '.join([*names, ANY])}")
     logging.getLogger("scapy").setLevel(logging.CRITICAL)  # what matters is raised
     try:
         hardware = _hardware(name) if name != ANY else None
@@ -140,11 +136,11 @@ def open_interface(name: str, expression: str, snaplen: int) -> OpenSocket:
     except PermissionError:
         python = os.path.realpath(sys.executable)
         remedy = f"use sudo kdbg watch …, or once sudo setcap cap_net_raw+ep {python}; kdbg proxy needs no privileges"
-        raise InterfaceRefused(name, "no permission to capture packets", remedy) from None
-    except InterfaceRefused:
+        raise CaptureRefused(name, "no permission to capture packets", remedy) from None
+    except CaptureRefused:
         raise
     except OSError as error:
-        raise InterfaceRefused(name, f"capturing failed: {error.strerror or error}") from None
+        raise CaptureRefused(name, f"capturing failed: {error.strerror or error}") from None
 
 
 def _hardware(name: str) -> int:
@@ -175,7 +171,7 @@ def _open(name: str, hardware: int | None, link: int, expression: str, snaplen: 
 
 
 def _program(expression: str, link: int, snaplen: int) -> bytes:
-    """Return the instructions of a filter; raise `InterfaceRefused` where it makes no sense, or nothing compiles it."""
+    """Return the instructions of a filter; raise `CaptureRefused` where it makes no sense, or nothing compiles it."""
     from scapy.arch.common import compile_filter
     from scapy.error import Scapy_Exception
 
@@ -183,9 +179,9 @@ def _program(expression: str, link: int, snaplen: int) -> bytes:
         compiled = compile_filter(expression, linktype=ETHERNET if link == ETHERNET else DLT_RAW)
     except ImportError:
         problem = "not installed; kdbg needs it to compile filters"
-        raise InterfaceRefused("libpcap", problem, "apt install libpcap0.8") from None
+        raise CaptureRefused("libpcap", problem, "apt install libpcap0.8") from None
     except Scapy_Exception as error:
-        raise InterfaceRefused("--bpf", str(error)) from None
+        raise CaptureRefused("--bpf", str(error)) from None
     code = b""
     for number in range(compiled.bf_len):
         one = compiled.bf_insns[number]

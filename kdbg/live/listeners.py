@@ -14,7 +14,7 @@ import socket
 import ssl
 import struct
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
@@ -64,20 +64,16 @@ class Addresses:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self._open, self._close, self._most, self._full, self._clock = open, close, most, full, clock
-        self._stand_ins: dict[Address, Address] = {}
+        self.stand_ins: dict[Address, Address] = {}
+        """Each broker, with the address that clients get in its place."""
         self._ours: set[Address] = set()
         self._advertised: dict[Address, dict[Address, float]] = {}
         """For each broker that the user named, the brokers of its cluster, and when they were advertised last."""
 
-    @property
-    def stand_ins(self) -> Mapping[Address, Address]:
-        """Each broker, with the address that clients get in its place."""
-        return self._stand_ins
-
     def add(self, broker: Address, stand_in: Address) -> None:
         """Take note of a listener for a broker that the user named; it stays."""
         self._advertised.setdefault(broker, {})
-        self._stand_ins[broker] = stand_in
+        self.stand_ins[broker] = stand_in
         self._ours.add(stand_in)
 
     def change(self, host: str, port: int, via: Address | None = None) -> Address:
@@ -88,15 +84,15 @@ class Addresses:
         address = (host, port)
         if not host or port <= 0 or address in self._ours:
             return address
-        stand_in = self._stand_ins.get(address)
+        stand_in = self.stand_ins.get(address)
         if stand_in is None:
-            if len(self._stand_ins) >= self._most:
+            if len(self.stand_ins) >= self._most:
                 self._full(address)
                 return address
             stand_in = self._open(address)
             if stand_in is None:
                 return address
-            self._stand_ins[address] = stand_in
+            self.stand_ins[address] = stand_in
             self._ours.add(stand_in)
         for brokers in self._clusters(via):
             brokers[address] = self._clock()
@@ -109,8 +105,8 @@ class Addresses:
             for gone in [one for one, last in known.items() if one not in brokers and last <= latest]:
                 del known[gone]
         kept = set(self._advertised).union(*self._advertised.values())
-        for broker in [broker for broker in self._stand_ins if broker not in kept]:
-            self._ours.discard(self._stand_ins.pop(broker))
+        for broker in [broker for broker in self.stand_ins if broker not in kept]:
+            self._ours.discard(self.stand_ins.pop(broker))
             self._close(broker)
 
     def _clusters(self, via: Address | None) -> list[dict[Address, float]]:

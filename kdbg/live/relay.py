@@ -36,8 +36,6 @@ class Relay:
     `holder` may be set as long as no bytes came.
     """
 
-    to_client: Out
-    to_broker: Out
     unread: int
     """Responses whose addresses could not be rewritten."""
     singly: bool
@@ -48,7 +46,9 @@ class Relay:
         own: Callable[[bytes], None] = lambda frame: None,
         listed: Callable[[Set[Address]], None] = lambda brokers: None,
     ) -> None:  # fmt: skip
-        self.to_client, self.to_broker, self.unread = deque(), deque(), 0
+        self.to_client: Out = deque()
+        self.to_broker: Out = deque()
+        self.unread = 0
         self._change, self._faults = change, faults
         self._own, self._listed = own, listed
         self._repeats: deque[bytes] = deque()

@@ -77,9 +77,6 @@ def hear() -> None:
 class Relaying(PacketOutput):
     """Takes packets out of what a process writes, and hands them on."""
 
-    name: str
-    process: subprocess.Popen[bytes]
-
     def __init__(
         self, name: str, process: subprocess.Popen[bytes], outflow: Outflow, files: Files | None, control: int
     ) -> None:
@@ -88,7 +85,8 @@ class Relaying(PacketOutput):
         self.stdout: IO[bytes] = process.stdout
         self.stdin: IO[bytes] = process.stdin
         super().__init__(outflow, files, control)
-        self.name, self.process = name, process
+        self.name = name
+        self.process = process
 
     def outcome(self) -> CaptureOutcome:
         status = self.process.wait()

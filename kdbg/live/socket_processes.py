@@ -46,10 +46,9 @@ class Owners:
     back where it would take too much of the time.
     """
 
-    proc: Path
-
     def __init__(self, pids: Iterable[int] = (), containers: Iterable[str] = (), proc: Path = PROC) -> None:
-        self.proc, self.pids, self.containers = proc, frozenset(pids), tuple(containers)
+        self.proc = proc
+        self.pids, self.containers = frozenset(pids), tuple(containers)
         self._inodes: dict[tuple[str, str], int] = {}
         self._owners: dict[int, Process] = {}
         self._next = 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from pathlib import Path
 
 import kdbg
@@ -12,7 +11,8 @@ from kdbg.ui.cli.exchange_output import ExchangeOutput, depth_of
 from kdbg.ui.cli.live_stream import LiveStream
 from kdbg.ui.cli.output import Writer
 from kdbg.ui.cli.runner import Runner
-from kdbg.ui.tui.app import COPIES, ClipboardContext, hex_of
+from kdbg.ui.tui.app import COPIES, hex_of
+from kdbg.ui.tui.contents import Looked
 from kdbg.ui.tui.fields import ByteRange, opened
 from kdbg.ui.tui.panes import ExchangeDump
 from kdbg.views.render.style import Look
@@ -40,7 +40,7 @@ def browsed(path: Path, look: Look) -> str:
                 found += [" ".join(cell.digits for cell in cells), "".join(cell.letter for cell in cells)]
             places = [ByteRange(number, 0, len(buffer.data)) for number, buffer in enumerate(seen.buffers)]
             places += [one.place for part in seen.parts for one in part.fields]
-            take = partial(ClipboardContext, str(path), exchange, seen, topics=exchange._topics, look=look)
-            found += [hex_of(take([place])) or "" for place in places]
-            found += [copied(take(places[:1])) or "" for _, copied in COPIES.values()]
+            looked = Looked(0, exchange, seen, exchange._topics, str(path))
+            found += [hex_of(looked, [place], look) or "" for place in places]
+            found += [copied(looked, places[:1], look) or "" for _, copied in COPIES.values()]
     return "\n".join(found)

@@ -10,7 +10,7 @@ from confluent_kafka import Message, Producer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdbg.live.client.forms import PARTITIONERS, murmur2
+from kdbg.live.client.forms import murmur2, partitioner
 from kdbg.live.client.mock import mock_cluster
 
 from ..cases import for_each
@@ -33,7 +33,7 @@ def test_murmur2_as_java_computes_it(key: bytes, hashed: int) -> None:
 def test_murmur2_as_kafka_python_computes_it(key: bytes, count: int) -> None:
     hashed = pytest.importorskip("kafka.partitioner.default").murmur2(key)
     assert murmur2(key) == hashed & 0xFFFFFFFF
-    assert PARTITIONERS["murmur2"]()(key, range(count)) == (hashed & 0x7FFFFFFF) % count
+    assert partitioner("murmur2")(key, range(count)) == (hashed & 0x7FFFFFFF) % count
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [("murmur2", "murmur2_random"), ("crc32", "consistent_random")])
@@ -50,7 +50,7 @@ def test_keys_land_where_librdkafka_puts_them(ours: str, theirs: str) -> None:
         for key in filter(None, KEYS):
             producer.produce("orders", key=key, value=b"v", on_delivery=delivered)
         assert producer.flush(20) == 0
-    choose = PARTITIONERS[ours]()
+    choose = partitioner(ours)
     assert landed == {key: choose(key, partitions) for key in filter(None, KEYS)}
     assert len(set(landed.values())) == len(partitions) > 1
 
@@ -58,16 +58,16 @@ def test_keys_land_where_librdkafka_puts_them(ours: str, theirs: str) -> None:
 @pytest.mark.parametrize("name", ["murmur2", "crc32", "random"])
 def test_without_a_key_any_will_do(name: str) -> None:
     random.seed(5)
-    counted = Counter(PARTITIONERS[name]()(None, [3, 5, 8]) for _ in range(300))
+    counted = Counter(partitioner(name)(None, [3, 5, 8]) for _ in range(300))
     assert set(counted) == {3, 5, 8}
     assert min(counted.values()) > 60
 
 
 def test_an_empty_key_is_a_key_for_java_and_none_for_librdkafka() -> None:
-    assert len({PARTITIONERS["murmur2"]()(b"", range(9)) for _ in range(50)}) == 1
-    assert len({PARTITIONERS["crc32"]()(b"", range(9)) for _ in range(50)}) > 1
+    assert len({partitioner("murmur2")(b"", range(9)) for _ in range(50)}) == 1
+    assert len({partitioner("crc32")(b"", range(9)) for _ in range(50)}) > 1
 
 
 def test_round_robin_takes_turns_whatever_the_key() -> None:
-    choose = PARTITIONERS["round-robin"]()
+    choose = partitioner("round-robin")
     assert [choose(b"k", [0, 1, 2]) for _ in range(7)] == [0, 1, 2, 0, 1, 2, 0]

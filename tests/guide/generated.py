@@ -99,7 +99,8 @@ def extras() -> str:
 
 def options(name: str) -> str:
     """Return the table of a command's options, without filters and without those that many commands share."""
-    command = commands.commands[name]
+    command = commands.get_command(None, name)
+    assert command is not None
     rows = []
     with click.Context(command, info_name=name) as context:
         for option in command.params:

@@ -74,7 +74,7 @@ def run(work: Callable[[Desk], Any]) -> Desk:
 
 def test_what_a_screen_asks_for_is_done() -> None:
     async def work(desk: Desk) -> None:
-        desk.hand.want(Filters(api=["produce"]), frozenset({"request"}))
+        desk.hand.ask("want", Filters(api=["produce"]), frozenset({"request"}))
         await desk.until(lambda: desk.office.desk.filters is not None)
         assert desk.office.desk.sides == {"request"}
         for number in (1, 2, 3):
@@ -82,24 +82,24 @@ def test_what_a_screen_asks_for_is_done() -> None:
             assert await desk.hears() == Held(number, PEERS, "request", produce(number)[4:], None)
         holds = list(desk.relay.to_broker)
         assert all(isinstance(one, Hold) for one in holds)
-        desk.hand.resume(1, b"other bytes")
-        desk.hand.resume(2)
-        desk.hand.drop(3)
+        desk.hand.ask("resume", 1, b"other bytes")
+        desk.hand.ask("resume", 2)
+        desk.hand.ask("drop", 3)
         await desk.until(lambda: len(desk.done) == 3)
         sent = [[effect.data for effect in one.then or ()] for one in holds]  # type: ignore[union-attr]
         assert sent == [[struct.pack(">i", 11) + b"other bytes"], [produce(2)], []]
         assert [one.fault.rpartition(" for ")[0] for one in desk.done] == [
             "request changed, held", "request held", "request dropped, held"]  # fmt: skip
-        desk.hand.want(None)
+        desk.hand.ask("want", None)
         await desk.until(lambda: desk.office.desk.filters is None)
-        desk.hand.repeat(PEERS.client, METADATA[4:])
+        desk.hand.ask("repeat", PEERS.client, METADATA[4:])
         await desk.until(lambda: len(desk.done) == 4)
         assert (desk.done[3].client, desk.done[3].api, desk.done[3].fault) == (
             PEERS.client,
             "Metadata",
             "sent manually",
         )
-        desk.hand.repeat(("10.9.9.9", 1), METADATA[4:])
+        desk.hand.ask("repeat", ("10.9.9.9", 1), METADATA[4:])
         line = "the connection of this exchange is closed; press u to copy a command that sends the request again"
         assert await desk.hears() == line
 
@@ -108,7 +108,7 @@ def test_what_a_screen_asks_for_is_done() -> None:
 
 def test_a_connection_that_ends_and_a_screen_that_ends() -> None:
     async def work(desk: Desk) -> None:
-        desk.hand.want(Filters())
+        desk.hand.ask("want", Filters())
         await desk.until(lambda: desk.office.desk.filters is not None)
         desk.relay.from_client(produce(1))
         assert (await desk.hears()).number == 1

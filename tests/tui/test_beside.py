@@ -16,7 +16,7 @@ from typing import Any
 import kdbg
 from kdbg.errors import InputError
 from kdbg.ui.tui import feed as feeding
-from kdbg.ui.tui.app import COPIES, ClipboardContext, json_of, send_command
+from kdbg.ui.tui.app import COPIES, json_of, send_command
 from kdbg.ui.tui.contents import MORE, Beside, Looked, Original, TableRows
 from kdbg.ui.tui.feed import BEHIND, Causes, ExchangeFeed, JobDone, Note, Progress
 from kdbg.ui.tui.fields import LONGEST, ByteRange, MessageFields, OpenedExchange, opened
@@ -232,17 +232,13 @@ def test_what_is_too_long_to_be_looked_at_has_a_size_alone() -> None:
     assert [part.missing for part in opened(one, {}, Look()).parts] == ["not in the capture", "none expected (acks=0)"]
     one.answered = True
     assert [part.missing for part in opened(one, {}, Look()).parts] == ["not in the capture"] * 2
-    assert (
-        send_command(ClipboardContext("a", one, OpenedExchange([MessageFields("request")], []), [], {}, Look())) is None
-    )
+    assert send_command(Looked(0, one, OpenedExchange([MessageFields("request")], []), {}, "a"), [], Look()) is None
 
 
 def test_an_exchange_is_copied_as_json_with_what_is_shown() -> None:
     (one,) = kdbg.read(ERRORS, exchange=6)
     looked = Looked(5, one, opened(one, {}, Look()), {})
-    texts = [
-        json_of(ClipboardContext("a", one, looked.opened, [], {}, Look(hide_values=hide))) for hide in (False, True)
-    ]
+    texts = [json_of(looked, [], Look(hide_values=hide)) for hide in (False, True)]
     assert texts[0] != texts[1]
     assert [(text or "")[-1] for text in texts] == ["}", "}"]
     assert {name: made.__name__ for name, (_, made) in COPIES.items()} \

@@ -9,50 +9,33 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from kdbg.errors import InputError
-from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.live.holds import BOTH, Held
 from kdbg.ui.tui.fields import ByteRange
-from kdbg.ui.tui.intercept import HOLDS, Heard, HeldMessage, Intercepting
+from kdbg.ui.tui.intercept import HOLDS, Intercepting
 
 from .driving import CAPTURES, drive, handled, lines, press, strike, until
-from .test_panes import held
+from .test_panes import held as held_message
 
 NOTHING = "information: no message is held: press i to set what to hold"
 
 
 class Holder:
-    """Holds messages, and keeps what it is asked to do; `refuses` is why it does not."""
+    """The hand by which the screen asks for messages to be held: keeps what it is asked for."""
 
     def __init__(self) -> None:
         self.done: list[tuple[Any, ...]] = []
-        self.refuses = ""
-        self.hear: Callable[[Heard], None] = lambda what: None
+        self.hear: Callable[[Held | int | str], None] = lambda what: None
 
-    def listen(self, hear: Callable[[Heard], None]) -> None:
+    def listen(self, hear: Callable[[Held | int | str], None]) -> None:
         self.hear = hear
 
-    def _do(self, *what: Any) -> None:
-        if self.refuses:
-            raise InputError(self.refuses)
+    def ask(self, *what: Any) -> None:
         self.done.append(what)
 
-    def want(self, text: str) -> None:
-        self._do("want", text)
 
-    def resume(self, message: HeldMessage) -> None:
-        self._do("resume", message.number)
-
-    def drop(self, message: HeldMessage) -> None:
-        self._do("drop", message.number)
-
-    def repeat(self, exchange: Exchange) -> None:
-        self._do("repeat", exchange.number)
-
-    def put(self, message: HeldMessage, text: str) -> None:
-        self._do("put", message.number, text)
-
-    def overwrite(self, message: HeldMessage, start: int, end: int, text: str) -> None:
-        self._do("overwrite", message.number, start, end, text)
+def held(number: int, direction: Any) -> Held:
+    return held_message(number, direction).held
 
 
 class Holding:
@@ -77,7 +60,7 @@ class Holding:
         self.line.value = text
         return await self.press("enter")
 
-    async def hear(self, *what: Heard) -> None:
+    async def hear(self, *what: Held | int | str) -> None:
         for each in what:
             self.holder.hear(each)
         await handled(self.app)
@@ -103,7 +86,7 @@ def on_screen(steps: Callable[[Holding], Any]) -> None:
     async def run(app: Any, pilot: Pilot[None]) -> None:
         await steps(Holding(app, pilot, holder))
 
-    drive(run, CAPTURES / "errors.pcap", size=(100, 30), make=partial(Intercepting, intercept=holder))
+    drive(run, CAPTURES / "errors.pcap", size=(100, 30), make=partial(Intercepting, hand=holder))
 
 
 def test_where_nothing_is_held_each_key_says_so() -> None:
@@ -112,7 +95,8 @@ def test_where_nothing_is_held_each_key_says_so() -> None:
         assert await it.press("F") == ["information: no message is held"]
         assert await it.press("A") == []
         assert await it.press("R") == ["information: resent: ApiVersions"]
-        assert it.holder.done == [("repeat", 1)]
+        first = it.app.looked.exchange
+        assert it.holder.done == [("repeat", first.peers.client, first.request.data)]
         it.app.looked.exchange.request.missing = 1
         assert await it.press("R") == ["error: the selected exchange has no complete request"]
         for change in ({"api": None}, {"request": None}):
@@ -124,7 +108,8 @@ def test_where_nothing_is_held_each_key_says_so() -> None:
         it.app.looked = None
         it.app._opening.want = lambda position: None
         assert await it.press("down", "R") == ["information: resent: ApiVersions"]
-        assert it.holder.done[1:] == [("repeat", 2)], "however fast keys are"
+        second = it.app.looked.exchange
+        assert (second.number, it.holder.done[1:]) == (2, [("repeat", second.peers.client, second.request.data)])
         it.app.order.choose(filtered=True)
         it.app.looked = None
         assert await it.press("R") == ["error: the selected exchange has no complete request"]
@@ -137,17 +122,24 @@ def test_what_is_to_be_held_is_asked_for() -> None:
     async def steps(it: Holding) -> None:
         await it.press("i")
         assert (it.open, it.line.placeholder, it.line.value) == (True, HOLDS, "")
-        it.holder.refuses = "no filter"
-        assert await it.type("api =") == ["error: no filter"]
-        assert (it.open, it.app.holding) == (True, "")
-        it.holder.refuses = ""
+        assert await it.type("api =") == ["error: --where: column 5: unexpected '='; compare with =="]
+        assert (it.open, it.app.holding, it.holder.done) == (True, "", [])
         assert await it.type(" api == 'Produce' ") == []
-        assert (it.open, it.app.holding, it.holder.done) == (False, "api == 'Produce'", [("want", "api == 'Produce'")])
+        assert (it.open, it.app.holding) == (False, "api == 'Produce'")
+        assert it.holder.done == [("want", Filters(where="api == 'Produce'"), BOTH)]
         it.app.tick()
         await handled(it.app)
         assert "0 held: api == 'Produce'" in lines(it.app)[0]
-        await it.press("i")
-        assert it.line.value == "api == 'Produce'"
+        asked = {
+            "*": (Filters(), BOTH), "responses: --errors": (Filters(errors=True), {"response"}),
+            "request: *": (Filters(), {"request"}), "request:": (Filters(), {"request"}), "": (None, BOTH),
+        }  # fmt: skip
+        for text, filters in asked.items():
+            before = it.app.holding
+            await it.press("i")
+            assert it.line.value == before
+            assert await it.type(text) == []
+            assert it.holder.done[-1] == ("want", *filters)
 
     on_screen(steps)
 
@@ -156,13 +148,13 @@ def test_held_messages_are_looked_at_and_let_go() -> None:
     async def steps(it: Holding) -> None:
         app, done = it.app, it.holder.done
         await it.hear(held(7, "request"), held(8, "response"), held(9, "request"), "a line")
-        assert (it.said, app.held.count, app.shown.held, it.looked) == (["error: a line"], 3, 3, 0)
+        assert (it.said, app.held.count, app.held_count, it.looked) == (["error: a line"], 3, 3, 0)
         assert [pane.id for pane in app.panes] == ["exchanges", "held", "fields", "bytes"]
         it.said.clear()
         assert await it.press("D") == []
         assert (app.pane.id, it.looked, done) == ("held", -7, []), "the first press goes there"
         await it.press("down")
-        assert (it.looked, app.looked.exchange.number) == (-8, 6)
+        assert (it.looked, app.looked.exchange.response is not None) == (-8, True)
         app.exchanges.go(5)
         await handled(it.app)
         assert it.looked == -8, "exchanges move on below"
@@ -173,12 +165,12 @@ def test_held_messages_are_looked_at_and_let_go() -> None:
         await it.press("escape")
         await until(it.pilot, lambda: it.looked == 5)
         await it.press("F")
-        assert (done[1:], it.looked) == ([("resume", 9)], 5)
+        assert (done[1:], it.looked) == ([("resume", 9, None)], 5)
         await it.press("H")
         await it.hear(held(10, "request"), held(11, "response"), 99, 11)
         assert [one.number for one in app.held.messages] == [7, 10]
         await it.press("A")
-        assert (done[2:], app.held.count, app.pane) == ([("resume", 7), ("resume", 10)], 0, app.exchanges)
+        assert (done[2:], app.held.count, app.pane) == ([("resume", 7, None), ("resume", 10, None)], 0, app.exchanges)
         await until(it.pilot, lambda: it.looked == 5)
 
     on_screen(steps)
@@ -193,23 +185,22 @@ def test_fields_and_bytes_of_a_held_message_are_changed() -> None:
         await it.at("acks")
         await it.press("V")
         assert (it.line.placeholder, it.line.value) == ("PATH=VALUE", "acks=-1")
-        it.holder.refuses = "no number"
-        assert await it.type("acks=x") == ["error: no number"]
-        assert it.open
-        it.holder.refuses = ""
+        assert await it.type("acks=x") == ["error: 'acks=x' does not fit this message: unknown field, or wrong type"]
+        assert (it.open, app.held.message.changed) == (True, False)
         await it.type("acks=1")
-        assert (it.open, app.pane.id, it.looked, it.holder.done) == (False, "held", -7, [("put", 7, "acks=1")])
+        assert (it.open, app.pane.id, it.looked, app.held.message.changed) == (False, "held", -7, True)
+        assert app.looked.exchange.request.message().body["acks"] == 1
         await it.at("correlation_id")
         await it.press("B")
         data = app.held.message.data
         assert (it.line.placeholder, it.line.value) == ("bytes in hex", data[4:8].hex(" "))
+        assert await it.type("zz") == ["error: invalid hex 'zz'; use two digits per byte"]
         await it.type("00 00 00 63")
-        assert it.holder.done[1:] == [("overwrite", 7, 4, 8, "00 00 00 63")]
+        data = data[:4] + b"\0\0\0\x63" + data[8:]
+        assert (app.held.message.data, app.looked.exchange.correlation_id) == (data, 99)
         await it.at("size")
         size = "information: select bytes after the size field of the request; the size is computed"
         assert await it.press("B") == [size]
-        await it.at("correlation_id", 1)
-        assert await it.press("V", "B") == ["information: go to a field of the request first", size]
         app.bytes.lit = [ByteRange(0, 2, 6)]
         await it.press("B")
         assert it.line.value == data[:2].hex(" ")
@@ -218,9 +209,14 @@ def test_fields_and_bytes_of_a_held_message_are_changed() -> None:
         await it.press("B")
         assert it.line.value == data[:1].hex()
         await it.press("escape", "H", "down")
+        await it.at("correlation_id")
+        size = "information: select bytes after the size field of the response; the size is computed"
+        assert await it.press("V", "B") == ["information: go to a field of the response first", size]
         await it.at("correlation_id", 1)
         await it.press("B")
         assert it.line.value == app.held.message.data[:4].hex(" ")
+        await it.press("escape", "H", "up", "F", "F")
+        assert it.holder.done == [("resume", 7, data), ("resume", 8, None)], "what was changed goes as it is now"
 
     on_screen(steps)
 
@@ -248,7 +244,7 @@ def test_a_message_that_goes_away_moves_no_other_under_a_key() -> None:
 def test_the_field_under_the_cursor_stays_from_message_to_message() -> None:
     async def steps(it: Holding) -> None:
         await press(it.app, it.pilot, "down")
-        await it.hear(held(7, "request"), held(8, "request"))
+        await it.hear(held(7, "response"), held(8, "response"))
         await it.press("H")
         await it.at("correlation_id", 1)
         await it.press("down")

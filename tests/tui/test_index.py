@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from kdbg.errors import InputError
-from kdbg.ui.tui.app import JUMPS, found
+from kdbg.ui.tui.app import OF_NAMES, OF_WHO, found
 from kdbg.ui.tui.index import BY_WHO, COLUMNS, HALF, SORTS, WRONG, Batch, Index, Order, Parcel, Start, Who
 
 SHOP = Who(0, 1, "c:1", "b:1", "Produce", 9, "shop")
@@ -205,7 +205,7 @@ def test_jumps() -> None:
     assert [jump("group", 3), jump("group", 5), jump("group", 5, -1), jump("group", 0)] == [5, None, 3, None]
     assert [jump("error", 1), jump("error", 1, -1), jump("mark", 6, -1)] == [3, 0, 5]
     assert found(order, 0, "mark", 1) is None
-    assert {*JUMPS} == {*walks, "producer", "group"}
+    assert {"error", "mark", *OF_WHO, *OF_NAMES} == {*walks, "producer", "group"}
     order.sort("", descending=True)
     assert [jump("error", 0), jump("error", 3), jump("error", 6, -1)] == [3, 6, 3]
     order.choose(filtered=True)

@@ -9,6 +9,7 @@ from textual.geometry import Size
 import kdbg
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 from kdbg.exchanges.messages.peers import Peers
+from kdbg.live.holds import Held
 from kdbg.protocol.findings import Severity
 from kdbg.ui.tui.causes import CauseLine, CausePane
 from kdbg.ui.tui.feed import Causes
@@ -153,9 +154,17 @@ def test_captured_text_of_causes_is_escaped() -> None:
 
 def held(number: int, direction: Any, **other: Any) -> HeldMessage:
     exchange = next(each for each in kdbg.read(CAPTURES / "errors.pcap") if each.number == 6)
-    half = exchange.request if direction == "request" else exchange.response
-    assert half is not None
-    return HeldMessage(number, direction, half.data, exchange, **other)
+    assert exchange.request is not None
+    assert exchange.response is not None
+    response = exchange.response.data if direction == "response" else None
+    one = Held(number, exchange.peers, direction, exchange.request.data, response)
+    return HeldMessage(one, one.data, exchange, **other)
+
+
+def nothing() -> HeldMessage:
+    """A held message that is not of Kafka."""
+    peers = Peers(1, ("c", 1), ("b", 2))
+    return HeldMessage(Held(9, peers, "request", b"", None), b"", Exchange(peers, None, 0, 0, None))
 
 
 def test_held_messages_are_listed() -> None:
@@ -174,7 +183,7 @@ def test_held_messages_are_listed() -> None:
     assert found.message is found.messages[0]
     found.cursor = 2
     assert found.message is None
-    unknown = HeldMessage(9, "request", b"", Exchange(Peers(1, ("c", 1), ("b", 2)), None, 0, 0, None))
+    unknown = nothing()
     found.messages.append(unknown)
     assert found.pieces(2, 80)[0].text == " request  ?  c:1  "
     assert unknown.half is None
@@ -197,4 +206,4 @@ def test_the_value_at_a_path_of_a_held_message() -> None:
         assert _value(one, "topic_data[0].name") == written
     message.body["acks"] = b"raw"
     assert _value(one, "acks") == "b'raw'"
-    assert _value(HeldMessage(9, "request", b"", Exchange(Peers(1, ("c", 1), ("b", 2)), None, 0, 0, None)), "a") == ""
+    assert _value(nothing(), "a") == ""

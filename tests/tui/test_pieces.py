@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unicodedata import lookup
 
@@ -14,8 +15,9 @@ from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 
 import kdbg
 from kdbg.exchanges.messages.exchange import Exchange
-from kdbg.ui.tui.app import COPIES, JUMPS, Browser, ClipboardContext, help_text, hex_of, send_command
-from kdbg.ui.tui.contents import cell_text
+from kdbg.ui.tui.app import COPIES, OF_NAMES, OF_WHO, Browser, help_text, hex_of, send_command
+from kdbg.ui.tui.contents import Looked, cell_text
+from kdbg.ui.tui.feed import Progress
 from kdbg.ui.tui.fields import (
     MANY,
     Branch,
@@ -32,7 +34,7 @@ from kdbg.ui.tui.keys import HOLD_KEYS, KEYS, SHORT
 from kdbg.ui.tui.pane import StyledText
 from kdbg.ui.tui.panes import WIDE, DumpCell, DumpLine, ExchangeDump, Fields, per_line
 from kdbg.ui.tui.panes import Bytes as BytesPane
-from kdbg.ui.tui.status_bar import Shown, field_text, keys_text, title
+from kdbg.ui.tui.status_bar import field_text, keys_text, title
 from kdbg.ui.tui.table import Column, columns, fitted
 from kdbg.ui.tui.views import VIEWS
 from kdbg.views.render.style import Look
@@ -277,11 +279,41 @@ def test_values_of_tables_as_text() -> None:
 
 def shown(**other: Any) -> str:
     """The first line in many columns, without what stands in front of it."""
+    return titled(400, **other).plain
+
+
+def titled(width: int, **other: Any) -> Text:
+    """The first line of a screen that shows 5 of 1,234 exchanges, but for what is given."""
     given: dict[str, Any] = {
         "files": ["a.pcap"], "whole": 1234, "shown": 5, "filter": "", "filtering": False, "marked": 0, "by": "",
         "descending": False, "following": False, "over": True, "read": 0, "size": None, "notes": False,
+        "forgotten": 0, "lost": 0, "live": False, "holding": "", "held": 0,
     } | other  # fmt: skip
-    return title(Shown(**given), 400).plain
+    it = SimpleNamespace(**given)
+    index = Counted(it.whole)
+    index.first = it.forgotten
+    feed = SimpleNamespace(
+        index=index, progress=Progress(it.read, it.size, it.lost), most=5 if it.live else None, over=it.over,
+        notes=["a note"] * it.notes,
+    )  # fmt: skip
+    order = Counted(it.shown)
+    order.by, order.descending = it.by, it.descending
+    shell: Any = SimpleNamespace(
+        feed=feed, order=order, files=it.files, filter=it.filter, filtering=it.filtering, following=it.following,
+        marked=set(range(it.marked)), holding=it.holding, held_count=it.held,
+    )  # fmt: skip
+    return title(shell, width)
+
+
+class Counted(SimpleNamespace):
+    """Something that has a length."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
 
 
 def test_the_first_line_says_what_is_shown() -> None:
@@ -305,9 +337,8 @@ def test_the_first_line_says_what_is_shown() -> None:
     assert [shown(live=True), shown(live=True, over=False)] == [
         " kdbg a.pcap · 1,234 exchanges · ended", " kdbg a.pcap · 1,234 exchanges · live",
     ]  # fmt: skip
-    long = Shown(["x" * 90], 1, 1, "", False, 0, "", False, False, True, 0, None, False)
-    assert title(long, 80).plain == f" kdbg browse {'x' * 52}… · 1 exchange"
-    assert title(long, 20).plain == f" kdbg browse {'x' * 11}… · 1 exchange"
+    assert titled(80, files=["x" * 90], whole=1).plain == f" kdbg browse {'x' * 52}… · 1 exchange"
+    assert titled(20, files=["x" * 90], whole=1).plain == f" kdbg browse {'x' * 11}… · 1 exchange"
 
 
 def test_below_stands_which_field_it_is() -> None:
@@ -337,7 +368,7 @@ def looks(text: Text) -> tuple[str, list[tuple[str, str]], bool | None, str | No
 def test_names_stand_out() -> None:
     root = Branch("request", None, note="20 bytes")
     leaf = Branch("a", root, leaf=field("a", 0, 4, says="5"))
-    first = title(Shown(["a"], 1, 1, "", False, 0, "", False, False, True, 0, None, False), 80)
+    first = titled(80, files=["a"], whole=1)
     assert looks(first) == ("bold", [("a · 1 exchange", "not bold")], True, "ellipsis")
     assert looks(field_text(root, 80)) == ("", [("request", "bold")], True, "ellipsis")
     assert looks(field_text(leaf, 80)) == ("", [("a", "bold")], True, "ellipsis")
@@ -361,7 +392,7 @@ def test_bytes_of_a_field_are_copied() -> None:
     exchange = next(iter(kdbg.read(CAPTURES / "errors.pcap")))
 
     def copied(*places: ByteRange) -> str | None:
-        return hex_of(ClipboardContext("a.pcap", exchange, dumped(), [*places], {}, Look()))
+        return hex_of(Looked(0, exchange, dumped(), {}, "a.pcap"), [*places], Look())
 
     assert [copied(), copied(ByteRange(0, 0, 4)), copied(ByteRange(0, 8, 12)), copied(ByteRange(1, 0, 2))] == [
         None, "3c 3d 3e 3f", "44 45 46 47", "00 41",
@@ -379,7 +410,7 @@ def test_the_command_that_sends_a_request_again() -> None:
     looked = opened(exchange, {}, Look())
 
     def sent(file: str, exchange: Exchange = exchange, found: OpenedExchange = looked) -> str | None:
-        return send_command(ClipboardContext(file, exchange, found, [], {}, Look()))
+        return send_command(Looked(0, exchange, found, {}, file), [], Look())
 
     assert sent("a b.pcap") == f"kdbg send --from 'a b.pcap#1' --broker {host}:{port}"
     raw = (len(exchange.request.data).to_bytes(4, "big") + exchange.request.data).hex()
@@ -411,7 +442,11 @@ def test_the_keys_of_holding_are_explained() -> None:
 
 def test_keys_are_those_of_a_keyboard_and_have_an_action() -> None:
     names = {*Keys, *KEY_NAME_REPLACEMENTS.values()}
-    known: dict[str, Any] = {"find": JUMPS, "below": [view.name for view in VIEWS], "copy": COPIES}
+    known: dict[str, Any] = {
+        "find": ["error", "mark", *OF_WHO, *OF_NAMES],
+        "below": [view.name for view in VIEWS],
+        "copy": COPIES,
+    }
     for key in (*KEYS, *HOLD_KEYS):
         for name in key.keys.split(","):
             named = name.partition("+")[2] or name

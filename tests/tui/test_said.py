@@ -137,7 +137,7 @@ def test_evidence_that_a_filter_hides_is_gone_to() -> None:
         app.take_filter("--api Fetch")
         await until(pilot, lambda: not app.filtering)
         app.following = True
-        app.show_below("diagnosis")
+        app.action_below("diagnosis")
         app.jump(0, 8)
         assert said[1:] == ["information: removed the filter, which excluded #8: --api Fetch"]
         assert (app.filter, app.exchanges.position, app.following, app.below.name) == ("", 7, False, "exchange")
@@ -148,8 +148,10 @@ def test_evidence_that_a_filter_hides_is_gone_to() -> None:
     drive(steps, ERRORS)
 
 
-@pytest.mark.parametrize("last", [lambda app: app.exchanges.go(5), lambda app: app.fields.go(5),
-                                  lambda app: app.bytes.focus(), lambda app: app.show_below("diagnosis")])  # fmt: skip
+@pytest.mark.parametrize("last", [
+    lambda app: app.exchanges.go(5), lambda app: app.fields.go(5), lambda app: app.bytes.focus(),
+    lambda app: app.action_below("diagnosis"),
+])  # fmt: skip
 def test_a_screen_may_end_while_it_does_something(last: Callable[[Browser], None]) -> None:
     """What it does comes when its panes are gone."""
 

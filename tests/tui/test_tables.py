@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @contextmanager
 def feed(folder: Path) -> Iterator[ExchangeFeed]:
-    found = ExchangeFeed(browse_tables.TableFiles(str(folder)), browse_tables.jobs(str(folder), hide=False))
+    found = ExchangeFeed(partial(browse_tables.read_tables, str(folder)), browse_tables.jobs(str(folder), hide=False))
     try:
         yield found
     finally:
@@ -348,7 +349,7 @@ def test_tables_that_are_damaged_end_with_a_note(moved: tuple[Path, Path]) -> No
 @pytest.mark.parametrize("hide", [False, True])
 def test_values_of_records_are_hidden_where_that_is_asked_for(tmp_path: Path, hide: bool) -> None:
     folder = written(tmp_path / "tables", CAPTURES / "errors.pcap", values=True)
-    found = ExchangeFeed(browse_tables.TableFiles(str(folder)), browse_tables.jobs(str(folder), hide=hide))
+    found = ExchangeFeed(partial(browse_tables.read_tables, str(folder)), browse_tables.jobs(str(folder), hide=hide))
     try:
         contents = browse_tables.screen(found, str(folder), Look(hide_values=hide), browse_tables.Condition()).contents
         found.listen()

@@ -98,14 +98,14 @@ def test_what_happens_brings_those_up_to_date_that_say_so(monkeypatch: pytest.Mo
 
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         for shown in noted:
-            app.show_below(shown.name)
+            app.action_below(shown.name)
             for what in get_args(When):
                 called.clear()
                 app.happened(what)
                 wanted = [one.name for one in noted if what in one.when and (one.hidden or one is shown)]
                 assert called == wanted, (shown.name, what)
         called.clear()
-        app.show_below(VIEWS[0].name)
+        app.action_below(VIEWS[0].name)
         await press(app, pilot, "2")
         assert "numbers" in called
         called.clear()

@@ -60,11 +60,6 @@ class Cluster:
     `topic_ids` is what metadata told of topics by name, `topics` the name of every id that any message told.
     """
 
-    bootstrap: list[Address]
-    settings: Settings
-    direct: bool
-    trace: Trace
-    note: Trace
     pool: Pool
 
     def __init__(
@@ -72,8 +67,11 @@ class Cluster:
         trace: Trace = lambda text: None, note: Trace = lambda text: None, seen: Seen | None = None,
         tap: Tap | None = None,
     ) -> None:  # fmt: skip
-        self.bootstrap, self.settings, self.direct = addresses(bootstrap), settings, direct
-        self.trace, self.note = trace, note
+        self.bootstrap: list[Address] = addresses(bootstrap)
+        self.settings = settings
+        self.direct = direct
+        self.trace = trace
+        self.note = note
         self.brokers: dict[int, Address] = {}
         self.leaders: dict[tuple[Any, int], int] = {}
         self.partitions: dict[Any, list[int]] = {}
@@ -139,7 +137,7 @@ class Cluster:
         address = await self.address_for(api, body, version, offered=version is None)
         if version is not None:
             written = await self.fit(api, version, body)
-            return await self._answer(await self.connect(address), api, version, written, timeout)
+            return await self._answer(await self.pool.connect(address), api, version, written, timeout)
         connection = await self.pool.asked(address)
         told = connection.versions or {}
         version = choose(api, told, versions)
@@ -259,7 +257,7 @@ class Cluster:
         known = [] if self.direct else list(self.brokers.values())
         for address in dict.fromkeys(self.bootstrap + known):
             try:
-                await self.connect(address)
+                await self.pool.connect(address)
                 if len(self.bootstrap) > 1 and not self.direct:
                     await self.pool.asked(address, must_answer=True)  # to be connected is no answer yet
             except (CannotConnect, TimedOut, Closed, WrongAnswer) as error:
@@ -276,10 +274,6 @@ class Cluster:
             raise failed[0]
         problem = f"no broker is reachable (last error: {failed[-1].problem})"
         raise CannotConnect(", ".join(map(show, self.bootstrap)), problem, failed[-1].remedy)
-
-    async def connect(self, address: Address) -> Connection:
-        """Return the connection to a broker: the one there is, or a new one, authenticated."""
-        return await self.pool.connect(address)
 
     async def versions(self, address: Address) -> Versions:
         """Return what a broker understands: API key -> (lowest, highest). Empty for brokers before 0.10."""

@@ -283,30 +283,26 @@ def murmur2(data: bytes) -> int:
     return hashed ^ hashed >> 15
 
 
-def by_murmur2(key: bytes | None, partitions: Sequence[int]) -> int:
-    """Choose as Java's client does: toPositive(murmur2(key)) % partitions; any where there is no key."""
-    return anywhere(key, partitions) if key is None else partitions[(murmur2(key) & 0x7FFFFFFF) % len(partitions)]
+def partitioner(name: str) -> Partitioner:
+    """Make a partitioner of PARTITIONERS.
 
-
-def by_crc32(key: bytes | None, partitions: Sequence[int]) -> int:
-    """Choose as librdkafka's consistent_random does: crc32(key) % partitions; any for no key or an empty one."""
-    return partitions[zlib.crc32(key) % len(partitions)] if key else anywhere(key, partitions)
-
-
-def anywhere(key: bytes | None, partitions: Sequence[int]) -> int:
-    """Choose any partition at random."""
-    return random.choice(partitions)
-
-
-def round_robin() -> Partitioner:
-    """Make a partitioner that takes one partition after the other, from the first on."""
+    Java's client takes toPositive(murmur2(key)) % partitions, librdkafka's consistent_random crc32(key) % partitions,
+    where there is a key (crc32: one that is not empty), else any; round-robin takes one partition after the other.
+    """
     turns = itertools.count()
-    return lambda key, partitions: partitions[next(turns) % len(partitions)]
+
+    def choose(key: bytes | None, partitions: Sequence[int]) -> int:
+        if name == "murmur2" and key is not None:
+            place = murmur2(key) & 0x7FFFFFFF
+        elif name == "crc32" and key:
+            place = zlib.crc32(key)
+        elif name == "round-robin":
+            place = next(turns)
+        else:
+            return random.choice(partitions)
+        return partitions[place % len(partitions)]
+
+    return choose
 
 
-PARTITIONERS: dict[str, Callable[[], Partitioner]] = {
-    "murmur2": lambda: by_murmur2,
-    "crc32": lambda: by_crc32,
-    "round-robin": round_robin,
-    "random": lambda: anywhere,
-}
+PARTITIONERS = ("murmur2", "crc32", "round-robin", "random")

@@ -118,16 +118,14 @@ class Outgoing:
     `layers` are the transports that bytes pass through, the one to write to first: TLS if it is spoken, then TCP.
     """
 
-    empty: asyncio.Event
-    lost: bool
-
     def __init__(self, sock: TimedSocket, *layers: asyncio.Transport) -> None:
         self.layers = layers
         self._socket = sock
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Sending] = deque()
         self._seen = sock.sent
-        self.empty, self.lost = asyncio.Event(), False
+        self.empty: asyncio.Event = asyncio.Event()
+        self.lost: bool = False
         self.empty.set()
         sock.on_sent = self._left
 

@@ -31,19 +31,17 @@ class Pool:
     `trace` is told of every step, `note` of what everybody should know, `seen` of every exchange, `tap` of all bytes.
     """
 
-    settings: Settings
-    named: Collection[Address]
-    topics: dict[UUID, str]
-    fallback: bool
-    trace: Trace
-    note: Trace
-
     def __init__(
         self, settings: Settings, named: Collection[Address], topics: dict[UUID, str], *, trace: Trace, note: Trace,
         seen: Seen | None, tap: Tap | None, fallback: bool,
     ) -> None:  # fmt: skip
-        self.settings, self.named, self.topics, self.fallback = settings, named, topics, fallback
-        self.trace, self.note, self._seen, self._tap = trace, note, seen, tap
+        self.settings = settings
+        self.named = named
+        self.topics = topics
+        self.fallback = fallback
+        self.trace = trace
+        self.note = note
+        self._seen, self._tap = seen, tap
         self.connections: dict[Address, Connection] = {}
         self._opening: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._asking: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)

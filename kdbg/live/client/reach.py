@@ -198,12 +198,6 @@ def refused(address: Address, error: Exception) -> CannotConnect:
     return CannotConnect(where, f"TLS failed: {reason}", _about_ours(reason))
 
 
-def broken(address: Address, error: ssl.SSLError) -> Closed:
-    """Make the error for TLS that fails on an open connection; in TLS 1.3 clients are refused only then."""
-    reason = _reason(error)
-    return Closed(show(address), f"TLS failed: {reason}", _about_ours(reason))
-
-
 def _about_ours(reason: str) -> str:
     if any(name in reason for name in ABOUT_OURS):
         return "check the client certificate (--cert, --cert-key)"
@@ -241,8 +235,8 @@ def lost(address: Address, error: Exception | None, received: int, waits: int) -
         why = f"{sizes} (socket.request.max.bytes)"
     elif waits:
         why = WHY_HANG_UP
-    if isinstance(error, ssl.SSLError):
-        return broken(address, error)
+    if isinstance(error, ssl.SSLError):  # in TLS 1.3 clients are refused only now
+        return Closed(where, f"TLS failed: {_reason(error)}", _about_ours(_reason(error)))
     if isinstance(error, ConnectionError):
         return Closed(where, "the broker reset the connection", why)
     if error is not None:

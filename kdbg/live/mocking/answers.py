@@ -190,21 +190,20 @@ class Answers:
 
     def _place(self, body: dict[str, Any], recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
         """Put the earliest and the latest offsets into a ListOffsets response where the recorded request had others."""
-        before, wanted = self._timestamps(recorded), self._timestamps(asked)
+        before, wanted = (
+            {
+                (topic["name"], part["partition_index"]): part["timestamp"]
+                for topic in request.get("topics") or ()
+                for part in topic["partitions"]
+            }
+            for request in (recorded, asked)
+        )
         for topic in body["topics"]:
             for part in topic["partitions"]:
                 place = topic["name"], part["partition_index"]
                 timestamp = wanted.get(place)
                 if timestamp in (EARLIEST, LATEST) and before.get(place) != timestamp and not part["error_code"]:
                     part["offset"] = self.recording.fetches.span(*place)[timestamp == LATEST]
-
-    @staticmethod
-    def _timestamps(asked: Mapping[str, Any]) -> dict[tuple[Any, int], int]:
-        return {
-            (topic["name"], part["partition_index"]): part["timestamp"]
-            for topic in asked.get("topics") or ()
-            for part in topic["partitions"]
-        }
 
     def _fill(self, api: Api, struct: WireStruct, item: dict[str, Any], topic: Any) -> None:
         """Fill a topic or a partition that no recorded answer has: with one error where it is unknown.

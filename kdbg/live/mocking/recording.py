@@ -195,14 +195,13 @@ class Series:
 class Recording:
     """All that captures can answer; of more than `most` bytes they are refused."""
 
-    names: dict[UUID, str]
-    fetches: FetchLog
     passed_over: int
     """Exchanges that answer nothing: without an answer, or not to be read."""
 
     def __init__(self, most: int) -> None:
-        self.names, self.passed_over = {}, 0
-        self.fetches = FetchLog()
+        self.names: dict[UUID, str] = {}
+        self.passed_over = 0
+        self.fetches: FetchLog = FetchLog()
         self._left = most
         self._series: dict[int, dict[Features, Series]] = {}
         self._versions: dict[int, set[int]] = {}

@@ -28,7 +28,6 @@ MOST_WAITING = 1000
 class Mock(BrokerServer["Talk"]):
     """Answers clients until it is closed. `tell` is told what is wrong in requests."""
 
-    answers: Answers
     connections: int = 0
     each = 1
 
@@ -38,7 +37,7 @@ class Mock(BrokerServer["Talk"]):
     ) -> None:  # fmt: skip
         super().__init__(listening, say)
         self.addresses = Addresses(self._open)
-        self.answers = Answers(recording, self.addresses.change, say, tell)
+        self.answers: Answers = Answers(recording, self.addresses.change, say, tell)
         self.tap = tap
 
     async def close(self) -> None:

@@ -68,10 +68,9 @@ class ReplayStep:
 class Plan:
     """The steps of a run: `add` exchanges, then `order` them. Those of more than `most` bytes are refused."""
 
-    steps: list[ReplayStep]
-
     def __init__(self, most: int) -> None:
-        self.steps, self.held, self.most = [], 0, most
+        self.steps: list[ReplayStep] = []
+        self.held, self.most = 0, most
         self._answers = list[ReplayStep]()
         self._reached = 0
         self._done = set[int]()

@@ -158,15 +158,13 @@ class IndexReader:
 class Files:
     """Reads files; refuses at once what cannot be read."""
 
-    files: list[str]
-
     def __init__(self, files: Sequence[str], filters: Filters, *, follow: bool = False) -> None:
         self.filters = filters
         self.live: bool = follow or any(is_live(file) for file in files)
         found = InputFiles(files)
         for error in found.refused:
             raise error
-        self.files = [file for file in found.files if is_live(file) or self._opens(found, file)]
+        self.files: list[str] = [file for file in found.files if is_live(file) or self._opens(found, file)]
         self.followed = self.files[-1] if follow and self.files and not is_live(self.files[-1]) else None
 
     def _opens(self, found: InputFiles, file: str) -> bool:

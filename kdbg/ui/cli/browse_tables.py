@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -25,6 +25,7 @@ from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import endpoint as ends
 from ...exchanges.messages.serialization import Packed
 from ...protocol.findings.amounts import count
+from ...scale.query.database import Bounds, Database, check
 from ...views.reading import engine_of, open_any
 from ...views.render.answers import table
 from ...views.render.style import Look
@@ -59,48 +60,24 @@ FROM exchanges WHERE ({condition}
 """The statistics of what is shown."""
 
 
-def check_tables(folder: str) -> None:
-    """Raise `InputError` where a folder holds no tables that are whole."""
-    from ...scale.query.database import check
+def read_tables(folder: str, spool: int, tell: Tell) -> None:
+    """Read the table of exchanges of a folder to its end."""
+    from ...scale.query.sources import show
 
-    check()
-    path = Path(folder)
-    try:
-        state = json.loads((path / STATE).read_bytes())
-        runs = [str(run["run"]) for run in state["runs"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{folder}: {STATE} cannot be read; create the tables again with kdbg pipeline") from error
-    if not runs:
-        raise InputError(f"{folder}: no tables; create them with kdbg pipeline")
-    if not (path / "exchanges").is_dir():
-        raise InputError(f"{folder}: no exchanges table; create it with kdbg pipeline")
-
-
-class TableFiles:
-    """Reads the table of exchanges of a folder."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-
-    def __call__(self, spool: int, tell: Tell) -> None:
-        """Read it to its end."""
-        from ...scale.query.database import Database
-        from ...scale.query.sources import show
-
-        rows, names = IndexRows(), list(TABLES["exchanges"])
-        with closing(SpoolWriter(spool)) as writer, closing(Database()) as database:
-            show(database, self.folder, {"exchanges"})
-            ((whole,),) = database.answer("SELECT count(*) FROM exchanges").rows
-            waiting: list[tuple[Any, ...]] = []
-            for row in database.answer(f"SELECT {listed(names)} FROM exchanges").rows:
-                waiting.append(row)
-                if len(waiting) >= (LATER if rows.count else FIRST):
-                    tell(rows.batch(names, waiting, writer))
-                    tell(Progress(rows.count, whole))
-                    waiting = []
-            if waiting:
+    rows, names = IndexRows(), list(TABLES["exchanges"])
+    with closing(SpoolWriter(spool)) as writer, closing(Database()) as database:
+        show(database, folder, {"exchanges"})
+        ((whole,),) = database.answer("SELECT count(*) FROM exchanges").rows
+        waiting: list[tuple[Any, ...]] = []
+        for row in database.answer(f"SELECT {listed(names)} FROM exchanges").rows:
+            waiting.append(row)
+            if len(waiting) >= (LATER if rows.count else FIRST):
                 tell(rows.batch(names, waiting, writer))
-            tell(Progress(whole, whole))
+                tell(Progress(rows.count, whole))
+                waiting = []
+        if waiting:
+            tell(rows.batch(names, waiting, writer))
+        tell(Progress(whole, whole))
 
 
 class IndexRows(BatchBuilder):
@@ -156,8 +133,6 @@ class Condition:
 
     def __call__(self, text: str) -> str:
         """Return it; raise `InputError` where it is none."""
-        from ...scale.query.database import Bounds, Database
-
         if text.startswith("-"):
             raise InputError("a filter for tables is an SQL condition, such as latency_us > 100000 AND api = 'Fetch'")
         if text:
@@ -176,20 +151,32 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
     """Return the questions that can be asked of tables; with `hide` what records hold is not told."""
 
     def more(spool: int, start: Start, row: Mapping[str, Any]) -> Iterator[Beside | Original]:
-        from ...scale.query.database import Database
-
         with closing(Database(hide=hide)) as database:
             beside = beside_of(database, folder, row)
             yield beside
             yield original(files_of(database, row), row, beside.rows.get("partitions", ()))
 
     def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[int]]) -> Iterator[str]:
-        return export_rows(
-            folder, rows_of(spool, start, {number - 1 for one in wanted.values() for number in one}), target
-        )
+        """Write the exchanges of rows, out of their captures, as a capture; yield what to say of it."""
+        from ...scale.query.sources import show
+
+        missing: list[str] = []
+        found: dict[tuple[str, int], list[Exchange]] = {}
+        with closing(Database()) as database:
+            show(database, folder, {"files"})
+            for row in rows_of(spool, start, {number - 1 for one in wanted.values() for number in one}):
+                one = original(files_of(database, row), row)
+                exchange = one.exchange()
+                if exchange is None:
+                    missing.append(one.missing)
+                else:
+                    found.setdefault((row["capture"], exchange.peers.number), []).append(exchange)
+        ordered = enumerate(sorted(found.values(), key=lambda some: some[0].time))
+        numbered = ((exchange, connection) for connection, exchanges in ordered for exchange in exchanges)
+        said = [write_exchanges(target, numbered)] if found else []
+        yield "; ".join([*said, *dict.fromkeys(missing)])
 
     def numbers(spool: int, start: Start, condition: str, look: Look) -> Iterator[str]:
-        from ...scale.query.database import Bounds, Database
         from ...scale.query.sources import show
 
         with closing(Database(bounds=Bounds(SECONDS))) as database:
@@ -202,8 +189,6 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
 
 def fitting(spool: int, start: Start, condition: str) -> Iterator[bytes]:
     """Yield the positions of rows that a condition lets through, as `tui.jobs.fitting` does."""
-    from ...scale.query.database import Bounds, Database
-
     with closing(Database(bounds=Bounds(SECONDS))) as database:
         for first, columns in walked(spool, start):
             places = database.fitting("exchanges", columns, condition)
@@ -311,44 +296,29 @@ def _found(path: str, row: Mapping[str, Any]) -> Exchange | None:
 
             blocks = ([packet for packet in packets if fits(packet[2])] for packets in capture.blocks())
             drive = Drive(engine_of(capture, Filters(), None), blocks, lambda: None)
-            return next((one for chunk in drive.chunks() for one in chunk if _is(one, row)), None)
-
-
-def _is(exchange: Exchange, row: Mapping[str, Any]) -> bool:
-    """Return whether an exchange is that of a row."""
-    for name, half in (("request", exchange.request), ("response", exchange.response)):
-        found = (None, None) if half is None else (half.first_packet, half.size)
-        if found != (row[f"{name}_packet"], row[f"{name}_bytes"]):
-            return False
-    return True
-
-
-def export_rows(folder: str, rows: Sequence[Mapping[str, Any]], target: str) -> Iterator[str]:
-    """Write the exchanges of rows, out of their captures, as a capture; yield what to say of it."""
-    from ...scale.query.database import Database
-    from ...scale.query.sources import show
-
-    missing: list[str] = []
-    found: dict[tuple[str, int], list[Exchange]] = {}
-    with closing(Database()) as database:
-        show(database, folder, {"files"})
-        for row in rows:
-            one = original(files_of(database, row), row)
-            exchange = one.exchange()
-            if exchange is None:
-                missing.append(one.missing)
-            else:
-                found.setdefault((row["capture"], exchange.peers.number), []).append(exchange)
-    ordered = enumerate(sorted(found.values(), key=lambda some: some[0].time))
-    numbered = ((exchange, connection) for connection, exchanges in ordered for exchange in exchanges)
-    said = [write_exchanges(target, numbered)] if found else []
-    yield "; ".join([*said, *dict.fromkeys(missing)])
+            for exchange in (one for chunk in drive.chunks() for one in chunk):
+                halves = {"request": exchange.request, "response": exchange.response}
+                places = {
+                    name: (half.first_packet, half.size) if half is not None else (None, None)
+                    for name, half in halves.items()
+                }
+                if all(place == (row[f"{name}_packet"], row[f"{name}_bytes"]) for name, place in places.items()):
+                    return exchange
+    return None
 
 
 def browse(folder: str, look: Look, *, hide: bool, light: bool) -> None:
-    """Show the screen over a folder of tables until the user ends it."""
-    check_tables(folder)
-    feed = ExchangeFeed(TableFiles(folder), jobs(folder, hide=hide))  # before anything has DuckDB's threads
+    """Show the screen over a folder of tables until the user ends it; raise `InputError` where they are not whole."""
+    check()
+    try:
+        runs = [str(run["run"]) for run in json.loads((Path(folder) / STATE).read_bytes())["runs"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{folder}: {STATE} cannot be read; create the tables again with kdbg pipeline") from error
+    if not runs:
+        raise InputError(f"{folder}: no tables; create them with kdbg pipeline")
+    if not (Path(folder) / "exchanges").is_dir():
+        raise InputError(f"{folder}: no exchanges table; create it with kdbg pipeline")
+    feed = ExchangeFeed(partial(read_tables, folder), jobs(folder, hide=hide))  # before anything has DuckDB's threads
     with closing(Condition()) as condition:
         show_screen(feed, lambda: screen(feed, folder, look, condition, light=light))
 

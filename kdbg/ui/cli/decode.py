@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,11 +79,22 @@ def command(
     shape, wanted = take_look(options, format, read), take_filters(options)
     timed = latency or (wanted.timed and format != "summary")
     with ExitStack() as stack:
-        joined = stack.enter_context(open_logs(log)) if log else ()
+        joins: list[Join] = []
+        for name in log:
+            from ...analysis.logs import join
+            from ...analysis.logs.log import ApplicationLog, has_lines
+            from ...capture.source import open_source
+            from ...errors import CaptureError
+
+            source = open_source(name)
+            stack.callback(source.close)
+            if not has_lines(source):
+                raise CaptureError(name, "no protocol lines of a client or broker", "see kdbg guide logs")
+            joins.append(join.Join(name if len(log) > 1 else "", ApplicationLog(source).blocks()))
         live = any(is_live(file) for file in files)
         writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs == 1))
         runner = Runner(wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format))
-        write_files(files, runner, ExchangeOutput(runner, format, shape, jobs), joined)
+        write_files(files, runner, ExchangeOutput(runner, format, shape, jobs), joins)
     return runner.status
 
 
@@ -136,22 +147,3 @@ def write_files(files: Sequence[str], runner: Runner, output: ExchangeOutput, jo
         names = " ".join(shlex.quote(file) for file in files[:FEW]) + " …" * (len(files) > FEW)
         same = "" if output.view is VIEWS["tree"] else " --format summary"
         runner.writer.say(f"{count(wrong, 'exchange')} with errors: kdbg decode {escape(names)} --errors{same}")
-
-
-@contextmanager
-def open_logs(names: Sequence[str]) -> Iterator[list[Join]]:
-    """Make a context with the logs of these names, open; raise `CaptureError` for one without protocol lines."""
-    from ...analysis.logs.join import Join
-    from ...analysis.logs.log import ApplicationLog, has_lines
-    from ...capture.source import open_source
-    from ...errors import CaptureError
-
-    with ExitStack() as opened:
-        found = []
-        for name in names:
-            source = open_source(name)
-            opened.callback(source.close)
-            if not has_lines(source):
-                raise CaptureError(name, "no protocol lines of a client or broker", "see kdbg guide logs")
-            found.append(Join(name if len(names) > 1 else "", ApplicationLog(source).blocks()))
-        yield found

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 class ExchangeOutput:
     """Writes the exchanges that a runner reads; `before` is called with exchanges before they are shown."""
 
-    look: Look
-    view: View
-    jobs: int
     headed: bool = False
     """Whether the line above the first exchange stands there already."""
 
@@ -36,7 +33,10 @@ class ExchangeOutput:
         self, runner: Runner, format: str, look: Look, jobs: int = 1,
         before: Callable[[Sequence[Exchange]], None] = ignore,
     ) -> None:  # fmt: skip
-        self.runner, self.view, self.look, self.jobs, self.before = runner, view(format), look, jobs, before
+        self.view: View = view(format)
+        self.look = look
+        self.jobs = jobs
+        self.runner, self.before = runner, before
         self.writer: Writer = runner.writer
         self._counts_errors: bool = jobs == 1 and sys.stdout.isatty() and not (look.only_errors or runner.given.errors)
 

@@ -18,7 +18,6 @@ from .output import Writer, look, without_values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...analysis.pasted.literals import Take
     from ...analysis.pasted.search import Bare
     from ...exchanges.guess.candidates import Hints
     from ...exchanges.guess.structures import Structure
@@ -137,9 +136,9 @@ def command(ctx: click.Context, bytes_given: tuple[str, ...], api: str | None, v
 
 def _finding(kind: Kind, format: str, color: str) -> int:
     """Show the manual's section on a kind of finding, with `json` as an object."""
-    from .guide import of_finding, show
+    from .guide import show, wanted
 
-    text = of_finding(kind)
+    text = wanted("findings", kind)
     if format == "json":
         from ...views.render.jsonlines import dump
 
@@ -240,7 +239,9 @@ def _bytes(
     """Explain the exchanges, the bytes and the phrases in what was given; raise `InputError` where there are none."""
     from ...analysis.pasted.hex_text import NoBytes
     from ...analysis.pasted.search import takes_of
-    from ...views.render.explanation import alone
+    from ...exchanges.guess.candidates import words_of
+    from ...exchanges.guess.pieces import pieces_of
+    from ...views.render.explanation import alone, input_line
     from ...views.render.phrases import statements, unrecognised
 
     shown, told_lines = False, ""
@@ -258,35 +259,22 @@ def _bytes(
         return _statements(said, format, look, writer)
     if not takes[0].data:
         raise InputError("no bytes to explain; give hex, base64, @FILE, or - for stdin")
-    clean = _takes(takes, bare, told, named, format, look, writer)
-    beside = [] if bare is None or alone(takes, bare) else statements(bare.text)
-    if beside := [one for one in beside if one.format != "any"]:
-        writer.write("\n" * (format != "json"))
-        clean = _statements(beside, format, look, writer) and clean
-    return clean
-
-
-def _takes(
-    takes: Sequence[Take], bare: Bare | None, told: Hints, named: Structure | None, format: str, look: Look,
-    writer: Writer,
-) -> bool:  # fmt: skip
-    """Explain bytes that were taken from a text, one piece after the other; return whether all of them could be."""
-    from ...exchanges.guess.candidates import words_of
-    from ...exchanges.guess.pieces import pieces_of
-    from ...views.render.explanation import alone, input_line
-
-    shown, plainly, clean = view(format), alone(takes, bare), True
-    assert shown.explained is not None, "--format offers no other"
+    form, plainly, clean = view(format), alone(takes, bare), True
+    assert form.explained is not None, "--format offers no other"
     told = told._replace(named=words_of(bare.text if bare is not None else None))
     pieces = pieces_of([(take.data, take.cut) for take in takes], told, named)
     for number, (take, found) in enumerate(zip(takes, pieces, strict=True)):
-        writer.write("\n" if number and not shown.data else "")
-        if not plainly and not shown.data and bare is not None:
+        writer.write("\n" if number and not form.data else "")
+        if not plainly and not form.data and bare is not None:
             writer.write(input_line(take, bare, look))
         for place, piece in enumerate(found):
-            text, whole = shown.explained(take.data, piece, look)
+            text, whole = form.explained(take.data, piece, look)
             clean = clean and whole
-            writer.write("\n" if place and not shown.data else "")
+            writer.write("\n" if place and not form.data else "")
             writer.write(text)
         clean = clean and take.odd < 0
+    beside = [one for one in statements(bare.text) if one.format != "any"] if bare is not None and not plainly else []
+    if beside:
+        writer.write("\n" * (format != "json"))
+        clean = _statements(beside, format, look, writer) and clean
     return clean

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -112,7 +112,16 @@ def texts(api: str | None, asked: SchemaRequest) -> Iterator[str | bytes]:
         yield from payload_listing(look)
         yield "\n`kdbg grammar NAME` describes one of them.\n"
     elif special := special_sheets(api):
-        yield from special_texts(api, special, asked)
+
+        def sheets(version: int | None) -> list[Sheet]:
+            side = asked.direction
+            found = [one for one in special if version in (None, one.version) and side in (None, one.direction or side)]
+            if not found:
+                versions = ", ".join(dict.fromkeys(str(sheet.version) for sheet in special))
+                raise InputError(f"no {api} of version {version}; known versions: {versions}")
+            return found
+
+        yield from printed(sheets, asked)
     elif found is not None or word in NOTATION or word in TYPES:
         if asked.version is not None or asked.diff or asked.direction:
             raise click.UsageError(f"{api} has neither versions nor directions")
@@ -158,13 +167,13 @@ def grammar_texts(thing: Api | Payload | Declared, asked: SchemaRequest) -> Iter
     from ...views.render.jsonlines import dump
 
     look, json, direction = asked.look, asked.json, asked.direction
-    if asked.diff:
-        old, new = ([sheet for sheet in sheets_of(thing, v, direction) if not sheet.guide] for v in asked.diff)
-        yield from compared(old, new, asked)
-    elif asked.version is not None:
-        yield from printed(sheets_of(thing, asked.version, direction), asked)
-    elif isinstance(thing, Declared):
-        yield from printed([one for number in thing.versions for one in sheets_of(thing, number, direction)], asked)
+
+    def sheets(version: int | None) -> list[Sheet]:
+        numbers = thing.versions if version is None else [version]
+        return [sheet for number in numbers for sheet in sheets_of(thing, number, direction)]
+
+    if asked.diff or asked.version is not None or isinstance(thing, Declared):
+        yield from printed(sheets, asked)
     elif isinstance(thing, Payload):
         yield dump(versions.payload_overview_object(thing)) if json else versions.payload_overview(thing, look)
     else:
@@ -187,43 +196,26 @@ def sheets_of(thing: Api | Payload | Declared, version: int, direction: str | No
     return [sheet for sheet in message_sheets(thing, version) if direction in (None, sheet.direction)]
 
 
-def printed(sheets: list[Sheet], asked: SchemaRequest) -> Iterator[str | bytes]:
-    """Yield whole grammars, with a blank line between them."""
+def printed(sheets: Callable[[int | None], list[Sheet]], asked: SchemaRequest) -> Iterator[str | bytes]:
+    """Yield the grammars of one version, or the differences of two, side by side, with a blank line between them.
+
+    `sheets` returns those of a version, None for all. Raise `UsageError` for two that have no side in common.
+    """
     from ...views.render.grammar import sheet_object, sheet_text
-    from ...views.render.jsonlines import dump
-
-    for i, sheet in enumerate(sheets):
-        yield dump(sheet_object(sheet)) if asked.json else "\n" * (i > 0) + sheet_text(sheet, asked.look)
-
-
-def compared(old: list[Sheet], new: list[Sheet], asked: SchemaRequest) -> Iterator[str | bytes]:
-    """Yield the differences of two versions, side by side; raise `UsageError` where they have no side in common."""
     from ...views.render.grammar_versions import diff_object, diff_text
     from ...views.render.jsonlines import dump
 
+    look = asked.look
+    if not asked.diff:
+        for i, sheet in enumerate(sheets(asked.version)):
+            yield dump(sheet_object(sheet)) if asked.json else "\n" * (i > 0) + sheet_text(sheet, look)
+        return
+    old, new = ([sheet for sheet in sheets(version) if not sheet.guide] for version in asked.diff)
     pairs = [(one, other) for one in old for other in new if one.direction == other.direction]
     if not pairs:
         raise click.UsageError("the two have no field in common")
     for i, pair in enumerate(pairs):
-        yield dump(diff_object(*pair)) if asked.json else "\n" * (i > 0) + diff_text(*pair, asked.look)
-
-
-def special_texts(name: str, sheets: list[Sheet], asked: SchemaRequest) -> Iterator[str | bytes]:
-    """Yield headers or record sets: one version, all, or two compared; raise `InputError` where there is none."""
-
-    def of(version: int | None) -> list[Sheet]:
-        side = asked.direction
-        found = [s for s in sheets if version in (None, s.version) and side in (None, s.direction or side)]
-        if not found:
-            known = ", ".join(dict.fromkeys(str(sheet.version) for sheet in sheets))
-            raise InputError(f"no {name} of version {version}; known versions: {known}")
-        return found
-
-    if asked.diff:
-        old, new = map(of, asked.diff)
-        yield from compared(old, new, asked)
-    else:
-        yield from printed(of(asked.version), asked)
+        yield dump(diff_object(*pair)) if asked.json else "\n" * (i > 0) + diff_text(*pair, look)
 
 
 def check_compatible(files: tuple[str, ...], asked: SchemaRequest) -> int:

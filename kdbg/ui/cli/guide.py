@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import shutil
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +12,6 @@ from ...errors import InputError
 from .completion import guide_sections, guide_topics
 from .options import color_option
 from .output import look, write_out
-
-if TYPE_CHECKING:
-    from ...protocol.findings import Kind
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -55,7 +51,7 @@ def wanted(topic: str, heading: str | None) -> str:
     name = guide.FORMER.get(topic.casefold(), topic.casefold())
     kind = Kind.named(heading if name == "findings" and heading else name)
     if kind is not None and (heading is None or name == "findings"):
-        return of_finding(kind)
+        name, heading = "findings", kind
     if name not in names:
         raise InputError(f"unknown topic {topic!r}; {meant(name, [*names, *Kind], 'list all with kdbg guide')}")
     if heading is None:
@@ -66,15 +62,6 @@ def wanted(topic: str, heading: str | None) -> str:
         raise InputError(
             f"no section {heading!r} in {name!r}; {meant(heading, known, 'sections: ' + ', '.join(known))}"
         )
-    return found
-
-
-def of_finding(kind: Kind) -> str:
-    """Return the manual's section on a kind of finding."""
-    from ..guide import section
-
-    found = section("findings", kind)
-    assert found is not None, kind
     return found
 
 

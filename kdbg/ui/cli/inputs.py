@@ -12,7 +12,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
 
@@ -44,11 +44,9 @@ class InputFiles:
     A file that nobody named, but a folder or a glob brought, may be none that can be read: it is passed over.
     """
 
-    files: list[str]
-    refused: list[CaptureError]
-
     def __init__(self, names: Sequence[str]) -> None:
-        self.files, self.refused = [], []
+        self.files: list[str] = []
+        self.refused: list[CaptureError] = []
         self._brought: set[str] = set()
         self.skipped: list[str] = []
         for name in names:
@@ -179,8 +177,10 @@ class Progress:
         if now < self._next or self._source is None:
             return
         self._next = now + EVERY
-        text = self._text(now - self._start, self._done + self._source.extent()[0])
-        self._draw(f"{ERASE}{text[: _columns() - 1]}\r")
+        text, columns = self._text(now - self._start, self._done + self._source.extent()[0]), 0
+        with suppress(OSError):
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns
+        self._draw(f"{ERASE}{text[: (columns or 80) - 1]}\r")
         self._shown = True
 
     def clear(self) -> None:
@@ -245,13 +245,6 @@ def _size(file: str) -> int | None:
     except OSError:
         return 0 if file != "-" else None
     return found.st_size if stat.S_ISREG(found.st_mode) else None
-
-
-def _columns() -> int:
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
-    except OSError:
-        return 80
 
 
 def until_interrupted(blocks: Iterator[Any], interrupt: Callable[[], None]) -> Iterator[Any]:

@@ -96,14 +96,14 @@ def show(source: Live, look: Look, light: bool, hand: Hand | None = None) -> Non
 def screen(feed: ExchangeFeed, name: str, look: Look, *, light: bool = False, hand: Hand | None = None) -> Any:
     """Return the screen over a feed of something live: a proxy where there is a hand, else what is watched."""
     from ..tui.app import Browser
-    from ..tui.intercept import Intercepting, Interception
+    from ..tui.intercept import Intercepting
 
     look = Look(
         width=WIDEST, full=False, show_secrets=look.show_secrets, local=look.local, hide_values=look.hide_values
     )
     if hand is None:
         return Browser(feed, look, [f"watch {name}"], parsed, light=light, follow=True)
-    return Intercepting(feed, look, [name], parsed, light=light, follow=True, intercept=Interception(hand, parsed))
+    return Intercepting(feed, look, [name], parsed, light=light, follow=True, hand=hand)
 
 
 def jobs() -> dict[str, Job]:

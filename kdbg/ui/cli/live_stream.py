@@ -174,11 +174,9 @@ class ProcessFilter:
     A connection is looked up when it proves to be Kafka, by which time its broker has accepted it.
     """
 
-    owners: Owners
-    say: Callable[[str], None]
-
     def __init__(self, owners: Owners, say: Callable[[str], None]) -> None:
-        self.owners, self.say = owners, say
+        self.owners = owners
+        self.say = say
         self._found: dict[int, tuple[Process | None, Process | None] | None] = {}
         self._waiting: list[tuple[Connection, int, int]] = []
 

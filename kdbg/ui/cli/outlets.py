@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -118,7 +118,7 @@ def sink(where: str, *, live: bool = False) -> Iterator[Sink]:
         collector = Collector(where, resource)
         yield Behind(collector, say) if live else CollectorSink(collector)
         return
-    from ...atomic import AtomicFile
+    from ...atomic import AtomicFile, private
     from ...scale.signals.sinks import FileSink
 
     if where == STDOUT:
@@ -126,53 +126,40 @@ def sink(where: str, *, live: bool = False) -> Iterator[Sink]:
             raise InputError("--otlp -: stdout is already used for the output; give a file")
         yield FileSink("stdout", sys.stdout.buffer, resource)
         return
-    with _open_output(where) if live else AtomicFile(where, private=True) as file:
-        yield FileSink(where, file, resource)
-
-
-def _open_output(where: str) -> BinaryIO:
-    """Open a file that is written as long as the command runs."""
-    from ...atomic import private
-
-    try:
-        return open(where, "wb", opener=private)
+    try:  # what is live is written as long as the command runs
+        opened: Any = open(where, "wb", opener=private) if live else AtomicFile(where, private=True)  # noqa: SIM115
     except OSError as error:
         raise WriteError(where, error.strerror or str(error)) from None
-
-
-@contextmanager
-def served(where: str) -> Iterator[Metrics]:
-    """Make a context with what counts exchanges, and serves the numbers over HTTP; say where, and who may ask."""
-    from ...live.client.settings import is_local
-    from ...scale.signals.metrics import Metrics, place, serve
-
-    host, wanted = place(where)
-    counted = Metrics()
-    server = serve(counted, host, wanted)
-    try:
-        port = server.server_port
-        say(f"metrics: http://{f'[{host}]' if ':' in host else host}:{port}/metrics")
-        if not is_local(host):
-            say(
-                f"warning: any host that can reach {host} can read the metrics; use --metrics {port} for local use only"
-            )
-        yield counted
-    finally:
-        server.shutdown()
-        server.server_close()
+    with opened as file:
+        yield FileSink(where, file, resource)
 
 
 @contextmanager
 def live_outlet(otlp: str | None, metrics: str | None, *, links: bool) -> Iterator[Outlet | None]:
     """Make a context with the outlet that the two options ask for, of something live; None where neither is given.
 
-    `links`: records are looked at for the traces that they carry.
+    It is said where the metrics are served, and who may read them. `links`: records are looked at for the traces that
+    they carry.
     """
     if otlp is None and metrics is None:
         yield None
         return
     with ExitStack() as stack:
-        counted = stack.enter_context(served(metrics)) if metrics is not None else None
+        counted: Metrics | None = None
+        if metrics is not None:
+            from ...live.client.settings import is_local
+            from ...scale.signals.metrics import Metrics, place, serve
+
+            host, wanted = place(metrics)
+            counted = Metrics()
+            server = serve(counted, host, wanted)
+            stack.callback(server.server_close)
+            stack.callback(server.shutdown)
+            port = server.server_port
+            say(f"metrics: http://{f'[{host}]' if ':' in host else host}:{port}/metrics")
+            if not is_local(host):
+                hint = f"use --metrics {port} for local use only"
+                say(f"warning: any host that can reach {host} can read the metrics; {hint}")
         spans: Spans | None = None
         if otlp is not None:
             from ...scale.signals.sinks import Spans

@@ -99,12 +99,11 @@ class Writer:
     `before` is called before anything is written, `giving_away` before the terminal is left to another program.
     """
 
-    raw: BinaryIO
     before: Callable[[], None] | None = None
     giving_away: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, *, live: bool = False) -> None:
-        self.raw = sys.stdout.buffer
+        self.raw: BinaryIO = sys.stdout.buffer
         self.live: bool | Any = live or sys.stdout.isatty()
         self._parts: list[bytes] = []
         self._size = 0
@@ -208,12 +207,10 @@ def writing(*, live: bool, pager: bool) -> Iterator[Writer]:
 class PagedWriter(Writer):
     """Writes to stdout what is shorter than `lines`, and all else to the pager; what is said on stderr comes after."""
 
-    command: str
-    lines: int
-
     def __init__(self, command: str, lines: int) -> None:
         super().__init__()
-        self.command, self.lines = command, lines
+        self.command = command
+        self.lines = lines
         self._said: list[str] = []
         self._pager: subprocess.Popen[bytes] | None = None
 
@@ -224,8 +221,16 @@ class PagedWriter(Writer):
         data = encoded(piece)
         self._parts.append(data)
         self.lines -= data.count(b"\n")
-        if self.lines <= 0:
-            self._start()
+        if self.lines > 0:
+            return
+        import subprocess
+
+        self.giving_away()
+        environment = {"LESS": "FRX", "LESSCHARSET": "utf-8"} | os.environ
+        self._pager = subprocess.Popen(self.command, shell=True, stdin=subprocess.PIPE, env=environment)  # the user's
+        assert self._pager.stdin is not None
+        self.raw = self._pager.stdin  # type: ignore[assignment]  # a BinaryIO all the same
+        super().flush()
 
     def write_all(self, pieces: Sequence[str | bytes]) -> None:
         for piece in pieces:
@@ -238,16 +243,6 @@ class PagedWriter(Writer):
 
     def say(self, text: str) -> None:
         self._said.append(text)
-
-    def _start(self) -> None:
-        import subprocess
-
-        self.giving_away()
-        environment = {"LESS": "FRX", "LESSCHARSET": "utf-8"} | os.environ
-        self._pager = subprocess.Popen(self.command, shell=True, stdin=subprocess.PIPE, env=environment)  # the user's
-        assert self._pager.stdin is not None
-        self.raw = self._pager.stdin  # type: ignore[assignment]  # a BinaryIO all the same
-        super().flush()
 
     def finish(self) -> None:
         """Write what was held back, wait for the pager, and say what was to be said."""

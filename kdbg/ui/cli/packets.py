@@ -108,35 +108,12 @@ def write_exchanges(target: str, exchanges: Iterable[tuple[Exchange, int]]) -> s
     return f"wrote {count(written, 'exchange')} to {target}"
 
 
-class PacketChoice:
-    """Chooses what is written of one capture: every packet of the connections in which a wanted exchange is.
+class PacketExport:
+    """Writes what is wanted of captures to a file: every packet of the connections in which a wanted exchange is.
 
     Or, not `whole`, the packets that hold the messages, those sent again in between too, and their connections'
-    handshakes: these tell who the client is, and where the sequence numbers begin.
+    handshakes: these tell who the client is, and where the sequence numbers begin. `written` counts packets.
     """
-
-    def __init__(self, *, whole: bool) -> None:
-        self._whole = whole
-        self._packets: dict[Direction, set[int]] = defaultdict(set)
-        self._connections: set[int] = set()
-
-    def want(self, exchange: Exchange, ends: Ends) -> None:
-        """Take note of a wanted exchange."""
-        for direction, half in ends.halves(exchange):
-            self._connections.add(direction[0])
-            if not self._whole:
-                first, last = sorted((half.first_packet, half.last_packet))
-                self._packets[direction].update(range(first, last + 1))
-
-    def takes(self, packet: Packet, direction: Direction) -> bool:
-        """Return whether a packet of a connection is to be written."""
-        if self._whole or packet[5] & SYN:
-            return direction[0] in self._connections
-        return bool(packet[7]) and packet[0] in self._packets.get(direction, ())
-
-
-class PacketExport:
-    """Writes what is wanted of captures to a file; `written` counts packets."""
 
     out: FrameWriter
     written: int = 0
@@ -165,17 +142,29 @@ class PacketExport:
             raise CaptureError(capture.name, "a pipe, which export cannot read twice", "save it to a file first")
         refuse_same(capture.name, self._target)
         assert isinstance(capture, Capture), "logs are refused"
-        choice, ends, encrypted = PacketChoice(whole=self._whole), Ends(), set[int]()
+        ends, connections, encrypted = Ends(), set[int](), set[int]()
+        numbers: dict[Direction, set[int]] = defaultdict(set)
+
+        def takes(packet: Packet, direction: Direction) -> bool:
+            """Return whether a packet of a connection is to be written."""
+            if self._whole or packet[5] & SYN:
+                return direction[0] in connections
+            return bool(packet[7]) and packet[0] in numbers.get(direction, ())
+
         with runner.drive(file) as drive:
             assert isinstance(drive.engine, Engine), "logs are refused"
             drive.engine.watch = ends.watch
             for exchange in drive:
-                choice.want(exchange, ends)
+                for direction, half in ends.halves(exchange):
+                    connections.add(direction[0])
+                    if not self._whole:
+                        first, last = sorted((half.first_packet, half.last_packet))
+                        numbers[direction].update(range(first, last + 1))
                 if exchange.peers.tls is not None:
                     encrypted.add(ends.first_packet(exchange))
         if encrypted and not self._tls_plain:
             runner.say(f"{count(len(encrypted), 'TLS connection')} exported encrypted; use --tls-plain for plaintext")
-        plain = Decrypting(encrypted if self._tls_plain else (), capture.keys, choice.takes, self._add)
+        plain = Decrypting(encrypted if self._tls_plain else (), capture.keys, takes, self._add)
         table, dissectors = ConnectionTable(plain.accept), Dissectors()
         with Frames(capture.name) as frames:
             for frame, packet in packets(frames, dissectors):
@@ -185,7 +174,7 @@ class PacketExport:
                 found = table.place(packet)
                 if found is None or found[0].first_packet in plain.first_packets:
                     continue
-                if choice.takes(packet, (found[0].first_packet, found[1] is found[0].sent)):
+                if takes(packet, (found[0].first_packet, found[1] is found[0].sent)):
                     for each in [piece.frame for piece in dissectors.pieces] or [frame]:
                         self._add(each)
             table.close()
@@ -256,11 +245,10 @@ class PlainTalk:
 class PlainSide:
     """A tcp.Receiver of the plain bytes of one direction."""
 
-    end_of: int
-    sent: bool
-
     def __init__(self, talk: PlainTalk, end_of: int, *, sent: bool) -> None:
-        self._talk, self.end_of, self.sent = talk, end_of, sent
+        self.end_of = end_of
+        self.sent = sent
+        self._talk = talk
 
     def data(self, payload: bytes, time: int, number: int) -> None:
         self._talk.data(self, payload, time, number)

@@ -88,11 +88,14 @@ def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: b
             header = ""
             if file.several and not (view.data or count):
                 runner.writer.write(heading(style, file.path))
-            if segment is None:
-                write_captured(runner, file, output)
-            else:
+            if segment is not None:
                 runner.disk_files += 1
-                write_stored(segment, output)
+                if segment.selection.topic and not output.done:
+                    output.write(stored_records(segment, secrets=style.show_secrets))
+                if not output.done:
+                    segment.tell_trouble()
+            else:
+                write_captured(runner, file, output)
             if output.done:
                 runner.left = 0
     if runner.has_read:
@@ -176,16 +179,10 @@ def write_captured(runner: Runner, file: OpenFile, output: RecordOutput) -> None
                 break
 
 
-def write_stored(segment: Segment, output: RecordOutput) -> None:
-    """Write the records of a log segment that are in pieces which pass the filters."""
+def stored_records(segment: Segment, *, secrets: bool) -> Iterator[CapturedRecord]:
+    """Yield the records of a log segment that are in pieces which pass the filters."""
     from ...payloads.records.sources import records_of_piece
 
-    def records() -> Iterator[CapturedRecord]:
-        for piece, message in segment.pieces():
-            if message is not None and segment.selection.passes(piece, message):
-                yield from records_of_piece(segment.file, message, secrets=output.look.show_secrets)
-
-    if segment.selection.topic and not output.done:
-        output.write(records())
-    if not output.done:
-        segment.tell_trouble()
+    for piece, message in segment.pieces():
+        if message is not None and segment.selection.passes(piece, message):
+            yield from records_of_piece(segment.file, message, secrets=secrets)

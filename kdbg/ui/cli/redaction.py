@@ -45,7 +45,6 @@ SPOOLED = 64 << 20
 class Redaction:
     """Redacts one capture."""
 
-    made: Substitutes
     exchanges: int = 0
     messages: int = 0
     lost: int = 0

@@ -42,12 +42,11 @@ MOST = 100_000
 
 
 class Pipes(NamedTuple):
-    """Where the process that relays writes: packets, and first that it listens, then the faults that were done."""
+    """Where the process that relays writes packets, that it listens, and faults; where a screen holds messages."""
 
     packets: int
     marks: int
     control: End | None = None
-    """Where a screen holds messages."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +111,9 @@ def end(child: int) -> None:
 
 
 def end_of(child: int) -> int:
-    """Have the relaying process end; return its exit status where a file could not be written, else 0."""
+    """Have the relaying process end; return REFUSED where a file could not be written, else 0."""
     end(child)
-    _, code = os.waitpid(child, 0)
-    return REFUSED if os.waitstatus_to_exitcode(code) == REFUSED else 0
+    return REFUSED if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == REFUSED else 0
 
 
 def relay(options: ProxyOptions, pipes: Pipes | None) -> int:
@@ -128,7 +126,7 @@ def relay(options: ProxyOptions, pipes: Pipes | None) -> int:
         stack.enter_context(saved or nullcontext())
         faults = Faults(options.rules, seed=options.seed, tell=log.tell) if options.rules else None
         if faults is not None:
-            log.begin(faults)
+            log.write({"seed": faults.seed, "rules": [rule.text for rule in faults.rules]})  # which make the run again
             if options.seed is None and any(rule.chance < 1 for rule in faults.rules):
                 say(f"random seed {faults.seed}: repeat with --seed {faults.seed}")
         status = asyncio.run(serve(options, brokers, saved, faults, log, pipes))
@@ -212,15 +210,10 @@ class FaultLog:
         if self._file is not None:
             self._file.close()
 
-    def begin(self, faults: Faults) -> None:
-        """Write the rules of the run and its seed, which make it again."""
-        self._write(_line({"seed": faults.seed, "rules": [rule.text for rule in faults.rules]}))
-
     def tell(self, applied: Applied) -> None:
         """Write a fault that was done."""
-        line = _line(applied._asdict())
-        self._write(line)
-        self._hand_on(line)
+        self.write(applied._asdict())
+        self._hand_on(applied._asdict())
 
     def ready(self) -> None:
         """Write into the pipe that the proxy listens, which stands before all else in it."""
@@ -233,25 +226,25 @@ class FaultLog:
     def say(self, text: str) -> None:
         """Write a line about the proxy itself into the pipe, as soon as it listens."""
         if self._is_ready:
-            self._hand_on(_line({"said": text}))
+            self._hand_on({"said": text})
         else:
             self._early.append(text)
 
-    def _write(self, line: bytes) -> None:
+    def write(self, value: Any) -> None:
         """Write a line into the file, or none of it."""
         if self._file is None or self.failed:
             return
         try:
-            self._file.add(line)
+            self._file.add(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
             self._file.flush()
         except CaptureError as error:
             self.failed = True
             self.warn(f"{error}; kdbg does not log later faults")
 
-    def _hand_on(self, line: bytes) -> None:
+    def _hand_on(self, value: Any) -> None:
         if self._pipe is not None:
             with suppress(OSError):  # nobody looks, or not for long: what is shown then lacks a mark
-                os.write(self._pipe, line)
+                os.write(self._pipe, orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
 
 
 class FaultMarks:
@@ -289,7 +282,3 @@ class FaultMarks:
                     done.append((said["time"], said["fault"]))
         while len(self._done) > MOST:
             del self._done[next(iter(self._done))]
-
-
-def _line(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)

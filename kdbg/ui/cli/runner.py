@@ -229,15 +229,36 @@ class Runner:
         depth: Depth = "shallow" if self.filters.asks else self._depth
         reads = depth if self.left is not None or self.writer.live else None
         engine = engine_of(capture, self.filters, reads, met, timed=self.timed)
-        packets = self._blocks(capture) if blocks is None else blocks(engine)
+        if blocks is not None:
+            packets = blocks(engine)
+        elif self.writer.live:  # up to Ctrl-C, after which all that is known is shown
+            packets = capture.blocks(pause=PAUSE, singly=self.left is not None)
+            packets = until_interrupted(packets, partial(setattr, self, "status", INTERRUPTED))
+        else:
+            packets = capture.blocks(singly=self.left is not None)
+
+        def choose() -> Fits | None:
+            """Return the filters as one, once the capture's first day is known."""
+            fits = self.filters.dated(capture.first_time).check(engine.names_then, self.seen)
+            if wants is None or fits is None:
+                return fits or wants
+            return lambda exchange: wants(exchange) and fits(exchange)
+
+        def heard(exchange: Exchange, shown: bool) -> None:
+            """Hear of every exchange; count what is odd in those that are not shown."""
+            if hear is not None:
+                hear(exchange)
+            if not shown:
+                self.findings.take((exchange,))
+
         before, self._tried = self.counts["exchanges"], Tried()
         self.progress.exchanges = lambda: before + engine.count
         drive = Drive(
             engine,
             packets if through is None else through(engine, packets),
-            partial(self._choose, capture, engine, wants),
+            choose,
             left=self.left,
-            hear=self._hears(hear),
+            hear=heard if hear is not None or self.filters.asks else None,
             done=ignore if counted else self.findings.take,
             last=self.filters.last,
         )
@@ -249,7 +270,12 @@ class Runner:
                 self.outlet.finish()
         finally:
             self.left = drive.left
-            self._count(capture, drive)
+            lines = 0 if isinstance(capture, Capture) else capture.lines
+            self.counts.update(
+                packets=capture.packets, lines=lines, exchanges=drive.seen, shown=drive.wanted,
+                connections=engine.connections, others=engine.other_connections,
+                **capture.lost._asdict() if capture.lost is not None else {},
+            )  # fmt: skip
             self.tell(engine, file.name)
             if attempts is not None and self._tried.found:
                 attempts(self._tried.found)
@@ -261,37 +287,6 @@ class Runner:
             for problem in capture.problems:
                 self.findings.note(problem)
                 self.say(f"{file.name}: {escape(problem.text)}")
-
-    def _count(self, capture: Capture | ApplicationLog, drive: Drive) -> None:
-        engine = drive.engine
-        self.counts["packets"] += capture.packets
-        self.counts["lines"] += 0 if isinstance(capture, Capture) else capture.lines
-        self.counts["exchanges"] += drive.seen
-        self.counts["shown"] += drive.wanted
-        self.counts["connections"] += engine.connections
-        self.counts["others"] += engine.other_connections
-        if capture.lost is not None:
-            self.counts.update(capture.lost._asdict())
-
-    def _choose(self, capture: Capture | ApplicationLog, engine: Pairing, wants: Fits | None) -> Fits | None:
-        """Return the filters as one, once the capture's first day is known."""
-        fits = self.filters.dated(capture.first_time).check(engine.names_then, self.seen)
-        if wants is None or fits is None:
-            return fits or wants
-        return lambda exchange: wants(exchange) and fits(exchange)
-
-    def _hears(self, hear: Callable[[Exchange], None] | None) -> Callable[[Exchange, bool], None] | None:
-        """Return what hears of every exchange: it counts what is odd in those that are not shown."""
-        if hear is None and not self.filters.asks:
-            return None
-
-        def heard(exchange: Exchange, shown: bool) -> None:
-            if hear is not None:
-                hear(exchange)
-            if not shown:
-                self.findings.take((exchange,))
-
-        return heard
 
     def chunks(self, file: OpenFile, drive: Drive) -> Iterator[list[Exchange]]:
         """Yield the wanted exchanges as `Drive.chunks` does; say in between what is odd about connections."""
@@ -311,12 +306,6 @@ class Runner:
         """Give wanted exchanges to the outlet, where there is one."""
         if self.outlet is not None:
             self.outlet.take(exchanges)
-
-    def _blocks(self, capture: Capture | ApplicationLog) -> Blocks:
-        """Return the packets, one by one with a limit; in a live view up to Ctrl-C, after which all known is shown."""
-        pause = PAUSE if self.writer.live else None
-        blocks = capture.blocks(pause=pause, singly=self.left is not None)
-        return until_interrupted(blocks, partial(setattr, self, "status", INTERRUPTED)) if self.writer.live else blocks
 
     def tell(self, engine: Pairing, name: str) -> None:
         """Say what is odd about connections, as far as it is known by now: once for all of a broker's it is true of.

@@ -138,11 +138,8 @@ def rows_of(table: StatsTable, sort: str | None, top: int | None) -> Rows:
     return rows
 
 
-class Counted(NamedTuple):
-    """What came of a chunk: the rows of each table, and what is odd in it."""
-
-    tables: list[tuple[dict[Key, Tally], Tally | None]]
-    findings: Counter[str]
+Counted: TypeAlias = tuple[list[tuple[dict[Key, Tally], Tally | None]], Counter[str]]
+"""What came of a chunk: the rows of each table, and what is odd in it."""
 
 
 class PoolCounter(ExchangePool):
@@ -168,11 +165,12 @@ class PoolCounter(ExchangePool):
         self._findings.clear()
         self.do(self._parcels.unpack(parcel), show)
         self._statistics.finish()
-        return Counted([(table.rows, table.others) for table in self._statistics.tables], Counter(self._findings))
+        return [(table.rows, table.others) for table in self._statistics.tables], Counter(self._findings)
 
     def take(self, counted: Counted | None) -> None:
         """Add what a copy counted."""
         if counted is not None:
-            for mine, (rows, others) in zip(self._statistics.tables, counted.tables, strict=True):
+            tables, findings = counted
+            for mine, (rows, others) in zip(self._statistics.tables, tables, strict=True):
                 mine.merge(rows, others)
-            self._findings.update(counted.findings)
+            self._findings.update(findings)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
-from uuid import UUID
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -16,7 +14,6 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from ...errors import KdbgError
-from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import endpoint
 from ...protocol.findings.amounts import count
 from ...views.render.jsonlines import json_line
@@ -24,7 +21,7 @@ from ...views.render.style import Look
 from ...views.render.values import cut, escape
 from .causes import CausePane
 from .contents import Looked
-from .fields import ByteRange, OpenedExchange
+from .fields import ByteRange
 from .index import HALF, SORTS, WRONG, Order, Who
 from .keys import KEYS, Key
 from .pane import Pane
@@ -37,8 +34,7 @@ OF_WHO: dict[str, Callable[[Who], object]] = {
     "client": lambda who: who.client_id,
 }
 OF_NAMES = {"topic": "topics", "group": "groups", "producer": "producers"}
-JUMPS = ("error", "mark", *OF_WHO, *OF_NAMES)
-"""What can be jumped to: an exchange that went wrong, or is marked; one of the same connection, client, topic …"""
+"""What of an exchange can be jumped to, beside one that went wrong, or is marked."""
 
 
 def found(order: Order, row: int, kind: str, direction: int, marked: Collection[int] = ()) -> int | None:
@@ -64,52 +60,41 @@ MOST = 1 << 20
 """Bytes that are copied: terminals take no more of OSC 52, and many less."""
 
 
-@dataclass(frozen=True)
-class ClipboardContext:
-    """What is at hand when the user copies: `places` are the bytes that are lit; `file` is "" for a live stream."""
-
-    file: str
-    exchange: Exchange
-    opened: OpenedExchange
-    places: list[ByteRange]
-    topics: Mapping[UUID, str]
-    look: Look
-
-
-def hex_of(taken: ClipboardContext) -> str | None:
-    """Return the bytes of the field in hex; None where it has none, or they hold what is hidden."""
-    if not taken.places:
+def hex_of(looked: Looked, places: list[ByteRange], look: Look) -> str | None:
+    """Return the bytes of the field, which are lit, in hex; None where it has none, or they hold what is hidden."""
+    if not places:
         return None
-    place = taken.places[0]
-    buffer = taken.opened.buffers[place.buffer]
+    place = places[0]
+    buffer = looked.opened.buffers[place.buffer]
     for one in buffer.fields:
         if one.hidden and one.place is not None and one.place.start < place.end and place.start < one.place.end:
             return None
     return buffer.data[place.start : place.end].hex(" ")
 
 
-def json_of(taken: ClipboardContext) -> str | None:
+def json_of(looked: Looked, places: list[ByteRange], look: Look) -> str | None:
     """Return the exchange as `kdbg decode -f json` prints it."""
-    look = Look(show_secrets=taken.look.show_secrets, hide_values=taken.look.hide_values)
-    return json_line(taken.exchange, dict(taken.topics), look).decode().rstrip("\n")
+    assert looked.exchange is not None
+    look = Look(show_secrets=look.show_secrets, hide_values=look.hide_values)
+    return json_line(looked.exchange, dict(looked.topics), look).decode().rstrip("\n")
 
 
-def send_command(taken: ClipboardContext) -> str | None:
+def send_command(looked: Looked, places: list[ByteRange], look: Look) -> str | None:
     """Return the command that sends the request again; None without one, or where what no file has is hidden."""
-    exchange, request = taken.exchange, taken.exchange.request
-    if request is None or exchange.api is None or exchange.api.headerless:
+    exchange, request = looked.exchange, looked.exchange.request if looked.exchange is not None else None
+    if exchange is None or request is None or exchange.api is None or exchange.api.headerless:
         return None
     broker = endpoint(exchange.peers.broker)
-    if taken.file:
-        return escape(f"kdbg send --from {shlex.quote(f'{taken.file}#{exchange.number}')} --broker {broker}")
-    hidden = any(one.hidden for part in taken.opened.parts if part.name == "request" for one in part.fields)
+    if looked.file:
+        return escape(f"kdbg send --from {shlex.quote(f'{looked.file}#{exchange.number}')} --broker {broker}")
+    hidden = any(one.hidden for part in looked.opened.parts if part.name == "request" for one in part.fields)
     if request.missing or hidden:
         return None
     data = len(request.data).to_bytes(4, "big") + request.data
     return f"kdbg send --raw {data.hex()} --broker {broker}"
 
 
-COPIES: dict[str, tuple[str, Callable[[ClipboardContext], str | None]]] = {
+COPIES: dict[str, tuple[str, Callable[[Looked, list[ByteRange], Look], str | None]]] = {
     "hex": ("the bytes of the field", hex_of),
     "json": ("the exchange as JSON", json_of),
     "send": ("the command that sends the request again", send_command),
@@ -202,7 +187,7 @@ class Browser(Shell):
         elif self.pane is not self.exchanges:
             self.exchanges.focus()
         elif self.below is not VIEWS[0]:
-            self.show_below(VIEWS[0].name)
+            self.action_below(VIEWS[0].name)
         elif self.filter:
             self.take_filter("")
 
@@ -227,11 +212,7 @@ class Browser(Shell):
 
     def action_view(self) -> None:
         """Show the next view below the exchanges."""
-        self.show_below(VIEWS[(VIEWS.index(self.below) + 1) % len(VIEWS)].name)
-
-    def action_below(self, name: str) -> None:
-        """Show a view below the exchanges."""
-        self.show_below(name)
+        self.action_below(VIEWS[(VIEWS.index(self.below) + 1) % len(VIEWS)].name)
 
     def action_fold_all(self) -> None:
         """Fold or unfold all fields."""
@@ -309,9 +290,8 @@ class Browser(Shell):
         if looked.exchange is None:
             self.say("tables contain no messages to copy; open the capture", bad=True)
             return
-        taken = ClipboardContext(looked.file, looked.exchange, looked.opened, self.bytes.lit, looked.topics, self.look)
         name, make = COPIES[what]
-        text = make(taken)
+        text = make(looked, self.bytes.lit, self.look)
         if text is None:
             self.say(f"cannot copy {name}: it is missing or redacted", bad=True)
         elif len(text) > MOST:
@@ -338,4 +318,4 @@ class Browser(Shell):
         if row is not None:
             self.following = False
             self.exchanges.go(row)
-            self.show_below("exchange")
+            self.action_below("exchange")

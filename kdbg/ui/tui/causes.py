@@ -103,7 +103,8 @@ class CausePane(Pane):
             return
         loud = [cause for cause in self.causes if cause.case["severity"] != Severity.NOTE]
         if self._so_far:
-            yield CauseLine(None, [StyledText(cut(f"{self._so_far}; {_many(len(loud))} so far", width), "note")])
+            found = count(len(loud), "cause") if loud else "no root cause found"
+            yield CauseLine(None, [StyledText(cut(f"{self._so_far}; {found} so far", width), "note")])
         elif not loud:
             yield CauseLine(None, [StyledText("no root cause found", "good")])
         several, file = len({cause.file for cause in self.causes}) > 1, -1
@@ -180,10 +181,6 @@ class CausePane(Pane):
 def _places(lines: list[CauseLine], key: tuple[Any, ...]) -> list[int]:
     """Return where the lines of a cause are."""
     return [at for at, one in enumerate(lines) if one.cause is not None and one.cause.key == key]
-
-
-def _many(causes: int) -> str:
-    return count(causes, "cause") if causes else "no root cause found"
 
 
 def _text(cause: Cause, label: str, text: str, style: str, width: int) -> Iterator[CauseLine]:

@@ -141,7 +141,13 @@ class TableRows(ExchangeContents):
 
     def fuller(self, looked: Looked, told: Any) -> Looked:
         if isinstance(told, Beside):
-            parts = [*looked.opened.parts, *(self._part(table, told) for table in told.rows)]
+            parts = [*looked.opened.parts]
+            for table, rows in told.rows.items():
+                whole = len(rows) + told.more.get(table, 0)
+                fields = [one for at, row in enumerate(rows) for one in self._fields(table, row, f"[{at}].")]
+                parts.append(MessageFields(table, fields, missing=count(whole, "row")))
+                if whole > len(rows):
+                    parts[-1].notes.append(f"the first {len(rows):,} of {whole:,}; use kdbg query for all")
             return looked._replace(opened=OpenedExchange(parts, []))
         first, *others = looked.opened.parts
         known = [replace(first, missing=""), *others]
@@ -153,14 +159,6 @@ class TableRows(ExchangeContents):
         return looked._replace(
             exchange=exchange, topics=told.topics, opened=OpenedExchange([*known, *found.parts], found.buffers)
         )
-
-    def _part(self, table: str, beside: Beside) -> MessageFields:
-        rows, more = beside.rows[table], beside.more.get(table, 0)
-        fields = [one for at, row in enumerate(rows) for one in self._fields(table, row, f"[{at}].")]
-        part = MessageFields(table, fields, missing=count(len(rows) + more, "row"))
-        if more:
-            part.notes.append(f"the first {len(rows):,} of {len(rows) + more:,}; use kdbg query for all")
-        return part
 
     def _fields(self, table: str, row: Mapping[str, Any], front: str = "") -> list[OpenedField]:
         """Return the columns of a row that say something."""

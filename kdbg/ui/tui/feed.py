@@ -181,13 +181,11 @@ class ExchangeFeed:
     does, reading stops before memory is full.
     """
 
-    index: Index
     over: bool = False
-    most: int | None
     updates: int = 0
 
     def __init__(self, read: Read, jobs: Mapping[str, Job], *, most: int | None = None) -> None:
-        self.index = Index()
+        self.index: Index = Index()
         self.most = most
         self.notes: list[str] = []
         self.progress: Progress = Progress(0, None)
@@ -271,22 +269,21 @@ class ExchangeFeed:
     def _take_rows(self) -> None:
         while head := exactly(self._rows, SIZE.size):
             data = exactly(self._rows, *SIZE.unpack(head))
-            if len(data) == SIZE.unpack(head)[0]:
-                self._take(pickle.loads(data))  # what a copy of this process wrote
+            if len(data) != SIZE.unpack(head)[0]:
+                break
+            what: Batch | Note | Progress | Causes = pickle.loads(data)  # what a copy of this process wrote
+            if isinstance(what, Batch):
+                with self._forgot:
+                    self._forgot.wait_for(self._has_room)
+                self.index.add(what)
+            elif isinstance(what, Progress):
+                self.progress = what
+            elif isinstance(what, Causes):
+                self.causes[what.file] = what
+                self.updates += 1
+            elif len(self.notes) < MOST_NOTES:
+                self.notes.append(what.text)
         self.over = True
-
-    def _take(self, what: Batch | Note | Progress | Causes) -> None:
-        if isinstance(what, Batch):
-            with self._forgot:
-                self._forgot.wait_for(self._has_room)
-            self.index.add(what)
-        elif isinstance(what, Progress):
-            self.progress = what
-        elif isinstance(what, Causes):
-            self.causes[what.file] = what
-            self.updates += 1
-        elif len(self.notes) < MOST_NOTES:
-            self.notes.append(what.text)
 
     def _has_room(self) -> bool:
         """Whether more may come: the last parcel is never forgotten, however much it holds."""

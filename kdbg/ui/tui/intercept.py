@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import orjson
 from textual.binding import Binding
@@ -15,7 +15,6 @@ from textual.message import Message
 from textual.widget import Widget
 
 from ...errors import KdbgError
-from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.peers import endpoint
 from ...live.actions import value_at
@@ -28,7 +27,6 @@ from .contents import Looked
 from .fields import SIZE, opened
 from .keys import HOLD_KEYS, KEYS, Key
 from .pane import Pane, StyledText
-from .status_bar import Shown
 from .table import Exchanges
 
 SIDED = re.compile(r"(request|response)s?\s*:\s*(.*)", re.DOTALL)
@@ -36,78 +34,25 @@ SIDED = re.compile(r"(request|response)s?\s*:\s*(.*)", re.DOTALL)
 
 @dataclass
 class HeldMessage:
-    """A message that is `held`: its number, the bytes that it has by now, and the exchange that these make."""
+    """A message that is `held`: the bytes that it has by now, and the exchange that these make."""
 
-    number: int
-    direction: Direction
+    held: Held
     data: bytes
     exchange: Exchange
     changed: bool = False
-    held: Held | None = None
+
+    @property
+    def number(self) -> int:
+        return self.held.number
+
+    @property
+    def direction(self) -> Direction:
+        return self.held.direction
 
     @property
     def half(self) -> CapturedMessage | None:
         """The message itself."""
         return self.exchange.request if self.direction == "request" else self.exchange.response
-
-
-Heard: TypeAlias = "HeldMessage | int | str"
-"""What is told of messages: one that is held, the number of one that is gone, a line to show."""
-
-
-class Interception:
-    """Holds messages of the proxy, and does with them what the screen says; what cannot be raises `KdbgError`."""
-
-    def __init__(self, hand: Hand, parse: Callable[[str], Filters]) -> None:
-        self._hand, self._parse = hand, parse
-
-    def listen(self, hear: Callable[[Heard], None]) -> None:
-        """Tell of what is held, in another thread."""
-
-        def take(what: Held | int | str) -> None:
-            if isinstance(what, Held):
-                hear(HeldMessage(what.number, what.direction, what.data, what.exchange({}), held=what))
-            else:
-                hear(what)
-
-        self._hand.listen(take)
-
-    def want(self, text: str) -> None:
-        """Hold what an expression fits from now on; "" for nothing."""
-        found = SIDED.fullmatch(text.strip())
-        expression = found[2] if found is not None else text.strip()
-        if found is None and not expression:
-            self._hand.want(None)
-            return
-        sides = BOTH if found is None else frozenset(side for side in BOTH if side == found[1])
-        self._hand.want(self._parse("" if expression == "*" else expression), sides)
-
-    def resume(self, message: HeldMessage) -> None:
-        """Pass a message on, as it is by now."""
-        self._hand.resume(message.number, message.data if message.changed else None)
-
-    def drop(self, message: HeldMessage) -> None:
-        """Let a message vanish."""
-        self._hand.drop(message.number)
-
-    def repeat(self, exchange: Exchange) -> None:
-        """Send the request of an exchange once more."""
-        assert exchange.request is not None
-        self._hand.repeat(exchange.peers.client, exchange.request.data)
-
-    def put(self, message: HeldMessage, text: str) -> None:
-        """Change a field of a message: PATH=VALUE."""
-        self._change(message, lambda held: with_field(held, message.data, text, {}))
-
-    def overwrite(self, message: HeldMessage, start: int, end: int, text: str) -> None:
-        """Change bytes of a message, counted without its size, to those in hex."""
-        self._change(message, lambda held: with_bytes(message.data, start, end, text))
-
-    def _change(self, message: HeldMessage, change: Callable[[Held], bytes]) -> None:
-        assert message.held is not None, "the relay has reported it"
-        data = change(message.held)
-        message.changed = message.changed or data != message.data
-        message.data, message.exchange = data, message.held.exchange({}, data)
 
 
 class HeldList(Pane):
@@ -177,23 +122,22 @@ PARTS = ("request", "response")
 
 
 class Intercepting(Browser):
-    """The screen over a proxy; `intercept` holds messages."""
+    """The screen over a proxy, whose messages are held by the `hand`."""
 
     BINDINGS: ClassVar[list[Any]] = [Binding(key.keys, key.action, key.help, show=False) for key in HOLD_KEYS]
     KEYS_HERE: ClassVar[tuple[Key, ...]] = (*KEYS, *HOLD_KEYS)
-    intercept: Interception
-    holding: str
 
-    def __init__(self, *given: Any, intercept: Interception, **named: Any) -> None:
+    def __init__(self, *given: Any, hand: Hand, **named: Any) -> None:
         super().__init__(*given, **named)
-        self.intercept, self.holding, self._of_held = intercept, "", False
+        self.hand = hand
+        self._of_held = False
 
     def between(self) -> list[Widget]:
         return [HeldList(id="held")]
 
     def on_mount(self) -> None:
         """Begin to hear of what is held; Textual calls that of the class above as well."""
-        self.intercept.listen(lambda what: self.later(self.take_held, what))
+        self.hand.listen(lambda what: self.later(self.take_held, what))
 
     @property
     def held(self) -> HeldList:
@@ -205,15 +149,15 @@ class Intercepting(Browser):
         return [panes[0], self.held, *panes[1:]] if self.held.count else panes
 
     @property
-    def shown(self) -> Shown:
-        return super().shown._replace(holding=self.holding, held=self.held.count)
+    def held_count(self) -> int:  # type: ignore[override]  # it is read alone
+        return self.held.count
 
-    def take_held(self, what: Heard) -> None:
+    def take_held(self, what: Held | int | str) -> None:
         """Show what is held, take away what is gone, say what there is to say."""
         if isinstance(what, str):
             self.say(what, bad=True)
-        elif isinstance(what, HeldMessage):
-            self.held.add(what)
+        elif isinstance(what, Held):
+            self.held.add(HeldMessage(what, what.data, what.exchange({})))
         else:
             self._let_go(what)
 
@@ -285,11 +229,15 @@ class Intercepting(Browser):
 
     def take_holding(self, text: str) -> None:
         """Hold what fits, and keep the line open where it is wrong."""
+        found = SIDED.fullmatch(text)
+        expression = found[2] if found is not None else text
+        sides = BOTH if found is None else frozenset(side for side in BOTH if side == found[1])
         try:
-            self.intercept.want(text)
+            wanted = self.parse("" if expression == "*" else expression) if text else None
         except KdbgError as error:
             self.say(str(error), bad=True)
             return
+        self.hand.ask("want", wanted, sides)
         self.holding = text
         self.close_line()
 
@@ -306,20 +254,22 @@ class Intercepting(Browser):
         if message is None:
             self.say("no message is held")
             return
-        self.intercept.resume(message)
-        self._let_go(message.number)
+        self._resume(message)
 
     def action_resume_all(self) -> None:
         """Pass on all."""
         for message in list(self.held.messages):
-            self.intercept.resume(message)
-            self._let_go(message.number)
+            self._resume(message)
+
+    def _resume(self, message: HeldMessage) -> None:
+        self.hand.ask("resume", message.number, message.data if message.changed else None)
+        self._let_go(message.number)
 
     def action_drop(self) -> None:
         """Drop the message that is looked at."""
         message = self._message()
         if message is not None:
-            self.intercept.drop(message)
+            self.hand.ask("drop", message.number)
             self._let_go(message.number)
 
     def action_repeat(self) -> None:
@@ -329,7 +279,7 @@ class Intercepting(Browser):
         if exchange is None or exchange.request is None or exchange.request.missing or exchange.api is None:
             self.say("the selected exchange has no complete request", bad=True)
         else:
-            self.intercept.repeat(exchange)
+            self.hand.ask("repeat", exchange.peers.client, exchange.request.data)
             self.say(f"resent: {exchange.api.name}")
 
     def action_change_field(self) -> None:
@@ -340,11 +290,9 @@ class Intercepting(Browser):
         if branch is None or branch.above is None or PARTS[branch.part] != message.direction:
             self.say(f"go to a field of the {message.direction} first")
             return
-        self.ask(
-            "PATH=VALUE",
-            f"{branch.path}={_value(message, branch.path)}",
-            partial(self._change, message, self.intercept.put),
-        )
+        self.ask("PATH=VALUE", f"{branch.path}={_value(message, branch.path)}", partial(
+            self._change, message, lambda text: with_field(message.held, message.data, text, {})
+        ))  # fmt: skip
 
     def action_change_bytes(self) -> None:
         """Ask for other bytes in place of those that are lit."""
@@ -358,22 +306,22 @@ class Intercepting(Browser):
             self.say(f"select bytes after the size field of the {message.direction}; the size is computed")
             return
         start, end = max(place.start - SIZE, 0), place.end - SIZE
+        self.ask("bytes in hex", message.data[start:end].hex(" "), partial(
+            self._change, message, lambda text: with_bytes(message.data, start, end, text)
+        ))  # fmt: skip
 
-        def overwrite(message: HeldMessage, text: str) -> None:
-            self.intercept.overwrite(message, start, end, text)
-
-        self.ask("bytes in hex", message.data[start:end].hex(" "), partial(self._change, message, overwrite))
-
-    def _change(self, message: HeldMessage, change: Callable[[HeldMessage, str], None], text: str) -> None:
+    def _change(self, message: HeldMessage, change: Callable[[str], bytes], text: str) -> None:
         """Change a message to what was typed, and keep the line open where that cannot be."""
         if message not in self.held.messages:
             self.say("the message is no longer held", bad=True)
             return
         try:
-            change(message, text)
+            data = change(text)
         except KdbgError as error:
             self.say(str(error), bad=True)
             return
+        message.changed = message.changed or data != message.data
+        message.data, message.exchange = data, message.held.exchange({}, data)
         self.close_line()
         self.held.focus()
         self.look_at_held()

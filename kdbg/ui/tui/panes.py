@@ -38,11 +38,9 @@ class DumpLine(NamedTuple):
 class ExchangeDump:
     """All lines of an exchange, `len` of them."""
 
-    opened: OpenedExchange
-    per_line: int
-
     def __init__(self, opened: OpenedExchange, per_line: int) -> None:
-        self.opened, self.per_line = opened, per_line
+        self.opened = opened
+        self.per_line = per_line
         self._firsts: list[int] = []
         self._count = 0
         for buffer in opened.buffers:
@@ -122,14 +120,11 @@ class Fields(Pane):
                 StyledText(front),
                 StyledText(cut(branch.note, max(width - len(front), 8)), "bad" if "✗" in branch.note else "note"),
             ]
-        return [StyledText(front, "dim"), *fitted(self._field(branch), max(width - len(front), 8))]
-
-    def _field(self, branch: Branch) -> list[StyledText]:
-        leaf = branch.leaf
-        if leaf is not None:
-            return [StyledText(escape(branch.name), "name"), StyledText(leaf.says, "note" if leaf.hidden else "")]
-        first = next((one.leaf.says for one in branch.below if one.leaf is not None), "")
-        return [StyledText(escape(branch.name), "name"), StyledText(first, "dim")]
+        says = StyledText(next((one.leaf.says for one in branch.below if one.leaf is not None), ""), "dim")
+        if branch.leaf is not None:
+            says = StyledText(branch.leaf.says, "note" if branch.leaf.hidden else "")
+        field = [StyledText(escape(branch.name), "name"), says]
+        return [StyledText(front, "dim"), *fitted(field, max(width - len(front), 8))]
 
     def side(self, direction: int) -> None:
         branch = self.branch

@@ -23,7 +23,7 @@ from .feed import ExchangeFeed, JobDone
 from .index import Order
 from .pane import Pane
 from .panes import Bytes, Fields
-from .status_bar import Shown, field_text, keys_text, title
+from .status_bar import field_text, keys_text, title
 from .table import Exchanges, Heading, Opening, RowTexts
 from .terminal import TerminalApp
 from .views import VIEWS, View, When, named
@@ -43,13 +43,9 @@ class Shell(TerminalApp):
     `parse` makes of the text of the filter line what the jobs `filter` and `numbers` take.
     """
 
-    feed: ExchangeFeed
-    look: Look
-    files: Sequence[str]
-    parse: Callable[[str], Any]
-    filter: str
-    filtering: bool
-    following: bool
+    holding: str = ""
+    """What a proxy is to hold."""
+    held_count: int = 0
 
     ENABLE_COMMAND_PALETTE = False
     CSS = """
@@ -79,11 +75,15 @@ class Shell(TerminalApp):
         contents: ExchangeContents | None = None,
     ) -> None:
         super().__init__()
-        self.feed, self.look, self.files, self.parse = feed, look, files, parse
+        self.feed = feed
+        self.look = look
+        self.files = files
+        self.parse = parse
         self.order: Order = Order(feed.index)
         self.marked: set[int] = set()
-        self.filter = ""
-        self.filtering, self.following = False, follow
+        self.filter: str = ""
+        self.filtering: bool = False
+        self.following = follow
         self.looked: Looked | None = None
         self.contents: ExchangeContents = contents or ExchangeContents(feed, look, files)
         self.texts: RowTexts = RowTexts(feed, look, self.contents.about)
@@ -156,7 +156,7 @@ class Shell(TerminalApp):
         """What stands below the exchanges."""
         return named(str(self.query_one("#lower", ContentSwitcher).current))
 
-    def show_below(self, name: str) -> None:
+    def action_below(self, name: str) -> None:
         """Show a view below the exchanges."""
         before, view = self.below, named(name)
         if view is not before:
@@ -186,47 +186,29 @@ class Shell(TerminalApp):
         """Show what has come."""
         with suppress(NoMatches):  # while the screen goes away
             position = self.exchanges.position
-            if self.feed.forget():
-                self._forgot(position)
+            if self.feed.forget():  # the cursor stays on its own exchange, if that is left
+                self.order.forgot()
+                self.marked -= {one for one in self.marked if one < self.feed.index.first}
+                self._seen = -1
+                self.exchanges.refit()
+                self.return_to(position)
             if len(self.order) != self._seen or self.order.unsorted:
-                self._grow()
+                first, self._seen = self._seen <= 0, len(self.order)
+                if self.order.unsorted and (monotonic() >= self._next_sort or self.feed.over):
+                    self.sort(self.order.by, descending=self.order.descending)
+                    if self._untouched:
+                        self.exchanges.go(0, notify=False)
+                        self.want()
+                self.exchanges.grew()
+                if self.following:
+                    self.exchanges.go(self._seen - 1, notify=False)
+                if self.following or (first and self._seen > 0):
+                    self.want()
             if (self.feed.updates, self.feed.over) != self._updates:
                 self._updates = self.feed.updates, self.feed.over
                 self.happened("told")
                 self.name_views()
-            self.query_one("#title", Static).update(title(self.shown, self.size.width), layout=False)
-
-    @property
-    def shown(self) -> Shown:
-        """What the first line says."""
-        order, feed = self.order, self.feed
-        return Shown(
-            self.files, len(feed.index), len(order), self.filter, self.filtering, len(self.marked), order.by,
-            order.descending, self.following, feed.over, feed.progress.read, feed.progress.whole, bool(feed.notes),
-            feed.index.first, feed.progress.lost, feed.most is not None,
-        )  # fmt: skip
-
-    def _forgot(self, position: int | None) -> None:
-        """Take note that the first exchanges are forgotten; the cursor stays on its own, if that is left."""
-        self.order.forgot()
-        self.marked -= {one for one in self.marked if one < self.feed.index.first}
-        self._seen = -1
-        self.exchanges.refit()
-        self.return_to(position)
-
-    def _grow(self) -> None:
-        first, self._seen = self._seen <= 0, len(self.order)
-        if self.order.unsorted and (monotonic() >= self._next_sort or self.feed.over):
-            self.sort(self.order.by, descending=self.order.descending)
-            if self._untouched:
-                self.exchanges.go(0, notify=False)
-                self.want()
-        self.exchanges.grew()
-        if self.following:
-            self.exchanges.go(self._seen - 1, notify=False)
-            self.want()
-        if first and self._seen > 0:
-            self.want()
+            self.query_one("#title", Static).update(title(self, self.size.width), layout=False)
 
     def on_resize(self, event: Resize) -> None:
         """Give the bytes as much room as the screen has; `self.size` is still the size before."""

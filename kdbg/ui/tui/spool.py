@@ -188,21 +188,17 @@ class SpoolWalk:
                 time.sleep(AGAIN)
                 continue
             head, numbers, common, data = sizes
-            whole = _whole(self._file, head + numbers + common + data, self._at + SIZES.size)
-            self._at += SIZES.size + len(whole)
+            self._at += SIZES.size
+            parts, left = list[bytes](), head + numbers + common + data
+            while left:  # one call may not give all
+                part = os.pread(self._file, left, self._at)
+                if not part:
+                    raise OSError("the temporary file of messages was truncated")
+                parts.append(part)
+                self._at += len(part)
+                left -= len(part)
+            whole = b"".join(parts)
             about: ParcelHeader = pickle.loads(whole[:head])  # what this program wrote
             if about.over:
                 return
             yield about, whole[head : head + numbers], whole[head + numbers :], common
-
-
-def _whole(file: int, size: int, at: int) -> bytes:
-    """Read so many bytes, which one call may not give."""
-    parts, left = list[bytes](), size
-    while left:
-        part = os.pread(file, left, at + size - left)
-        if not part:
-            raise OSError("the temporary file of messages was truncated")
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)

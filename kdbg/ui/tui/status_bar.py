@@ -2,68 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 from rich.text import Text
 
 from ...protocol.findings.amounts import count
 from ...views.render.values import cut, escape
 from .fields import Branch
 from .keys import SHORT
+from .views import Shell
 
 NAMED = 3
 """Files that are named."""
 
 
-class Shown(NamedTuple):
-    """What the first line says: the files, how many exchanges, how they are shown, how far the reading is."""
-
-    files: Sequence[str]
-    whole: int
-    shown: int
-    filter: str
-    filtering: bool
-    marked: int
-    by: str
-    descending: bool
-    following: bool
-    over: bool
-    read: int
-    size: int | None
-    notes: bool
-    forgotten: int = 0
-    lost: int = 0
-    live: bool = False
-    holding: str = ""
-    held: int = 0
-
-
-def title(it: Shown, width: int) -> Text:
-    """Return the first line."""
-    parts = [count(it.whole, "exchange")]
-    if it.forgotten:
-        parts.append(f"last {it.whole - it.forgotten:,} kept")
-    if it.lost:
-        parts.append(f"{count(it.lost, 'packet')} not shown: arriving too fast")
-    if it.filter:
-        parts.append(f"{it.shown:,} shown{' so far' * it.filtering}: {escape(it.filter)}")
-    if it.marked:
-        parts.append(f"{it.marked:,} marked")
-    if it.by:
-        parts.append(f"by {it.by} {'↓' if it.descending else '↑'}")
-    if it.following:
+def title(shell: Shell, width: int) -> Text:
+    """Return the first line: the files, how many exchanges, how they are shown, how far the reading is."""
+    feed, order, files = shell.feed, shell.order, shell.files
+    whole, first, progress, live = len(feed.index), feed.index.first, feed.progress, feed.most is not None
+    parts = [count(whole, "exchange")]
+    if first:
+        parts.append(f"last {whole - first:,} kept")
+    if progress.lost:
+        parts.append(f"{count(progress.lost, 'packet')} not shown: arriving too fast")
+    if shell.filter:
+        parts.append(f"{len(order):,} shown{' so far' * shell.filtering}: {escape(shell.filter)}")
+    if shell.marked:
+        parts.append(f"{len(shell.marked):,} marked")
+    if order.by:
+        parts.append(f"by {order.by} {'↓' if order.descending else '↑'}")
+    if shell.following:
         parts.append("following")
-    if it.holding or it.held:
-        parts.append(f"{it.held:,} held: {escape(it.holding)}")
-    if it.live:
-        parts.append("live" if not it.over else "ended")
-    elif not it.over:
-        parts.append(f"reading {it.read * 100 // it.size} %" if it.size else "reading")
-    elif it.notes:
+    if shell.holding or shell.held_count:
+        parts.append(f"{shell.held_count:,} held: {escape(shell.holding)}")
+    if live:
+        parts.append("live" if not feed.over else "ended")
+    elif not feed.over:
+        parts.append(f"reading {progress.read * 100 // progress.whole} %" if progress.whole else "reading")
+    elif feed.notes:
         parts.append("a: notes")
-    names = escape(", ".join(it.files[:NAMED])) + " …" * (len(it.files) > NAMED)
-    head, rest = " kdbg " if it.live else " kdbg browse ", " · ".join(parts)
+    names = escape(", ".join(files[:NAMED])) + " …" * (len(files) > NAMED)
+    head, rest = " kdbg " if live else " kdbg browse ", " · ".join(parts)
     text = Text(head, "bold", no_wrap=True, overflow="ellipsis")
     return text.append(f"{cut(names, max(width - len(head) - 4 - len(rest), 12))} · {rest}", "not bold")
 

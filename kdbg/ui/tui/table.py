@@ -59,11 +59,9 @@ def columns(width: int) -> list[Column]:
 class RowTexts:
     """Makes the texts of rows; exchanges are read for the last column alone: `about` says what stands there."""
 
-    feed: ExchangeFeed
-    look: Look
-
     def __init__(self, feed: ExchangeFeed, look: Look, about: Callable[[int], list[StyledText]]) -> None:
-        self.feed, self.look = feed, look
+        self.feed = feed
+        self.look = look
         self.clock: Clock = Clock(local=look.local)
         self.about: Callable[[int], list[StyledText]] = lru_cache(KEPT)(about)
 
@@ -129,16 +127,14 @@ def fitted(pieces: list[StyledText], width: int) -> list[StyledText]:
 class Exchanges(Pane):
     """The exchanges of an order; `marked` are positions."""
 
-    order: Order
-    texts: RowTexts
-    marked: set[int]
-
     class Entered(Message):
         """Somebody wants to look at the exchange under the cursor."""
 
     def __init__(self, order: Order, texts: RowTexts, marked: set[int], **options: Any) -> None:
         super().__init__(**options)
-        self.order, self.texts, self.marked = order, texts, marked
+        self.order = order
+        self.texts = texts
+        self.marked = marked
 
     @property
     def count(self) -> int:
@@ -163,8 +159,6 @@ class Exchanges(Pane):
 
 class Heading(Widget):
     """The titles of the columns; a click sorts by one."""
-
-    order: Order
 
     DEFAULT_CSS = "Heading { height: 1; color: $text-muted; background: $panel; }"
 

@@ -24,10 +24,6 @@ Shell: TypeAlias = Any
 """The screen, of tui/shell.py, which makes the views."""
 
 
-def _nothing(shell: Shell) -> None:
-    """Do nothing."""
-
-
 class View(NamedTuple):
     """A view below the exchanges: `name` is the id of its widget, `key` brings it up, `help` is the line on that.
 
@@ -45,7 +41,7 @@ class View(NamedTuple):
     refresh: Callable[[Shell], None]
     when: tuple[When, ...]
     hidden: bool = False
-    leave: Callable[[Shell], None] = _nothing
+    leave: Callable[[Shell], None] = lambda shell: None
     panes: tuple[str, ...] = ()
     takes: bool = False
     foot: Callable[[Shell], Text] | None = None

@@ -137,10 +137,10 @@ def command(ctx: click.Context, /, api: str | None, **general: Any) -> int:
         body = template(known, options.version if options.version is not None else known.versions[-1])
         write_out([orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)])
         return 0
-    from .session import Raw, once, session
+    from .session import once, raw, session
 
     if options.raw is not None:
-        return session(options, Raw(options.raw))
+        return session(options, raw(options.raw))
     wanted = request_for(api, options, said)
     if options.all_versions or options.repeat is not None:
         from .rounds import Repeat, Sweep

@@ -148,7 +148,7 @@ MORE: dict[str, tuple[Callable[[type[click.Option]], click.Option], ...]] = {
         lambda cls: cls(["--file"], multiple=True, metavar="PATH", help="Read a value from this file; - is stdin."),
         lambda cls: cls(["--tombstone"], is_flag=True, default=None, help="Produce a record with a null value."),
         lambda cls: cls(
-            ["--partitioner"], type=click.Choice(list(PARTITIONERS)), help="Set the partitioner: murmur2 (Java), "
+            ["--partitioner"], type=click.Choice(PARTITIONERS), help="Set the partitioner: murmur2 (Java), "
                                                                            "crc32 (librdkafka) … (default: murmur2 "
                                                                            "with a key, otherwise random).",
         ),

@@ -24,7 +24,7 @@ from ....exchanges.messages.guide_names import guide_names, understood
 from ....exchanges.messages.message import strict
 from ....exchanges.messages.reshape import Assignment, assign, in_order
 from ....live.client.bodies import body_bytes
-from ....live.client.forms import FORMS, PARTITIONERS, Body, Partitioner, carried_by, list_offsets
+from ....live.client.forms import FORMS, Body, Partitioner, carried_by, list_offsets, partitioner
 from ....protocol.wire import Api
 from ....views.reading import numbered
 from ..filters import option_name
@@ -45,18 +45,16 @@ class Request:
     """
 
     varies = False
-    api: Api
-    version: int | None
-    versions: range
-    sets: list[Assignment]
-    written: int
 
     def __init__(self, api: Api, version: int | None, sets: list[Assignment]) -> None:
         if version is not None and version not in api.versions:
             refusal = UnknownVersion(api.name, version, api.versions[0], api.versions[-1])
             raise InputError(f"{refusal}; use --raw to send other bytes")
-        self.api, self.version, self.versions, self.sets = api, version, api.versions, in_order(sets)
-        self.written = 0
+        self.api = api
+        self.version = version
+        self.versions: range = api.versions
+        self.sets: list[Assignment] = in_order(sets)
+        self.written: int = 0
         """The version that a body was last made for."""
 
     async def prepare(self, cluster: Cluster) -> None:
@@ -90,13 +88,11 @@ class Request:
 class FromBody(Request):
     """A body that the user wrote, or that a capture holds: sent as it is, so that no typing error is overlooked."""
 
-    given: dict[str, Any]
-
     def __init__(self, api: Api, version: int | None, sets: list[Assignment], given: Any) -> None:
         super().__init__(api, version, sets)
         if not isinstance(given, Mapping):
             raise InputError("--body: not a JSON object; print a body with --show-template")
-        self.given = dict(given)
+        self.given: dict[str, Any] = dict(given)
 
     def initial(self, version: int) -> Body:
         return deepcopy(self.given)
@@ -123,12 +119,10 @@ class FromOptions(Request):
 class Produce(FromOptions):
     """Records go to a partition that the partitioner chooses, in a format that the version carries."""
 
-    choose: Partitioner
-
     def __init__(self, api: Api, version: int | None, sets: list[Assignment], said: Mapping[str, Any]) -> None:
         super().__init__(api, version, sets, {"timestamp": time.time_ns() // 1_000_000} | dict(said))
         key, name = self.said.get("key"), self.said.pop("partitioner", None)
-        self.choose = PARTITIONERS[name or "murmur2"]()
+        self.choose: Partitioner = partitioner(name or "murmur2")
         self.varies: bool = "partition" not in self.said and (key is None or name in ("random", "round-robin"))
         about = {name: self.said[name] for name in ("record_format", "compression", "header") if name in self.said}
         if version is None:
@@ -156,16 +150,10 @@ class Fetch(FromOptions):
             place = {"topic": self.said["topic"], "partition": (self.said.get("partition", 0),)}
             exchange = await cluster.send("ListOffsets", partial(list_offsets, time=TIMES[word], **place))
             message = exchange.response.message() if exchange.response is not None else None
-            self.looked_up["offset"] = offset_in(message.body if message is not None else {})
-
-
-def offset_in(answer: Mapping[str, Any]) -> int:
-    """Return the offset that an answer to ListOffsets tells, 0 if it tells none; the fetch then shows why."""
-    for topic in answer.get("topics") or ():
-        for partition in topic.get("partitions") or ():
-            offsets: list[int] = [partition.get("offset", -1), *(partition.get("old_style_offsets") or ())]
-            return max(0, *offsets)
-    return 0
+            topics = (message.body.get("topics") or ()) if message is not None else ()
+            parts = (part for topic in topics for part in topic.get("partitions") or ())
+            first: Mapping[str, Any] = next(parts, {})  # where no offset is told, the fetch shows why
+            self.looked_up["offset"] = max(0, first.get("offset", -1), *(first.get("old_style_offsets") or ()))
 
 
 KINDS: dict[str, type[FromOptions]] = {"Produce": Produce, "Fetch": Fetch}

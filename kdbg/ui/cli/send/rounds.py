@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ....errors import BuildError, ClientError, Closed, InputError, KdbgError, TimedOut
 from ....exchanges.messages.exchange import Exchange
@@ -37,12 +37,8 @@ PAUSE, PATIENCE = 0.1, 6
 HEADINGS = ("version", "request", "response", "time", "result")
 
 
-class PlainRequest(NamedTuple):
-    """The connection that a request belongs to, its body's bytes, and how long its answer is waited for (s)."""
-
-    connection: Connection
-    data: bytes
-    timeout: float
+PlainRequest: TypeAlias = "tuple[Connection, bytes, float]"
+"""The connection that a request belongs to, its body's bytes, and how long its answer is waited for (s)."""
 
 
 async def written(cluster: Cluster, request: Request, version: int) -> PlainRequest:
@@ -54,7 +50,7 @@ async def written(cluster: Cluster, request: Request, version: int) -> PlainRequ
         data = body_bytes(request.api, version, body)
     except BuildError as error:
         raise request.refusal(error) from None
-    return PlainRequest(await cluster.connect(address), data, cluster.settings.timeout + waits(request.api, body))
+    return await cluster.pool.connect(address), data, cluster.settings.timeout + waits(request.api, body)
 
 
 class Repeat:
@@ -192,25 +188,16 @@ class VersionTried(NamedTuple):
     good: bool
     exchange: Exchange | None = None
 
-    def sizes(self) -> tuple[str, str, str]:
-        """Return the sizes of request and response, and the latency, as text."""
+    def figures(self) -> tuple[int | None, int | None, int | None]:
+        """Return the sizes of request and response in bytes, and the latency in nanoseconds."""
         exchange = self.exchange
         if exchange is None or exchange.request is None:
-            return "–", "–", "–"
-        answer = f"{exchange.response.size:,} B" if exchange.response is not None else "–"
-        return f"{exchange.request.size:,} B", answer, latency(exchange.latency)
-
-    def object(self, api: str) -> dict[str, Any]:
-        """Return it for JSON."""
-        exchange = self.exchange
-        sent, got = (exchange.request, exchange.response) if exchange is not None else (None, None)
-        took = exchange.latency if exchange is not None else None
-        return {
-            "api": api, "api_version": self.version, "result": self.result, "good": self.good,
-            "request_bytes": sent.size if sent is not None else None,
-            "response_bytes": got.size if got is not None else None,
-            "latency_ms": took / 1e6 if took is not None else None,
-        }  # fmt: skip
+            return None, None, None
+        return (
+            exchange.request.size,
+            exchange.response.size if exchange.response is not None else None,
+            exchange.latency,
+        )
 
 
 class Sweep:
@@ -220,11 +207,9 @@ class Sweep:
     0.8 does so, which looks at no version number.
     """
 
-    pauses: list[Any]
-
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.pauses = [PAUSE * 2**i for i in range(PATIENCE)]
+        self.pauses: list[Any] = [PAUSE * 2**i for i in range(PATIENCE)]
 
     async def __call__(self, cluster: Cluster, screen: Screen) -> None:
         request = self.request
@@ -237,11 +222,18 @@ class Sweep:
                 problem = f"it does not support {request.api.name} v{version}"
                 screen.writer.say(f"the broker does not report its versions; {problem}")
                 break
-        if screen.view.data:
-            for row in rows:
-                screen.writer.write(dump(row.object(request.api.name)))
-        else:
-            cells = [(str(row.version), *row.sizes(), row.result) for row in rows]
+        cells: list[tuple[str, ...]] = []
+        for row in rows:
+            sent, got, took = row.figures()
+            sizes = [f"{size:,} B" if size is not None else "–" for size in (sent, got)]
+            cells.append((str(row.version), *sizes, latency(took) if sent is not None else "–", row.result))
+            if screen.view.data:
+                screen.writer.write(dump({
+                    "api": request.api.name, "api_version": row.version, "result": row.result, "good": row.good,
+                    "request_bytes": sent, "response_bytes": got,
+                    "latency_ms": took / 1e6 if took is not None else None,
+                }))  # fmt: skip
+        if not screen.view.data:
             lines = aligned([HEADINGS, *cells], screen.look, ("name",), right=(0, 1, 2, 3))
             screen.writer.write("\n".join([screen.look.paint("heading", request.api.name), *lines]) + "\n")
         wanted = rows[:-1] or rows if offered is None else rows  # the last one was only to see where it ends

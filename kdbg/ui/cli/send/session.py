@@ -41,20 +41,17 @@ FAILED = 1
 class Screen:
     """Told of every exchange as it is completed (`seen`), and of those that were asked for (`asked`)."""
 
-    all: bool
-    traced: bool
     count: int = 0
-    look: Look
-    view: View
-    render: ExchangeView
     status: int = 0
 
     def __init__(self, options: SendOptions, writer: Writer) -> None:
-        self.look = take_look(vars(options) | {"meanings": options.explain_fields}, options.format or "tree")
+        self.look: Look = take_look(vars(options) | {"meanings": options.explain_fields}, options.format or "tree")
         self.writer = writer
-        self.view, self.all, self.traced = view(options.format or "tree"), options.show_exchanges, options.trace
+        self.view: View = view(options.format or "tree")
+        self.all: bool = options.show_exchanges
+        self.traced: bool = options.trace
         self.names: Mapping[uuid.UUID, str] = {}
-        self.render = self.view.exchange(self.look, self.names)
+        self.render: ExchangeView = self.view.exchange(self.look, self.names)
         self.unanswered: Exchange | None = None
         self._started = time.monotonic()
         self._headed = False
@@ -187,35 +184,33 @@ def once(request: Request) -> Rounds:
     return rounds
 
 
-class Raw:
-    """Sends the bytes of --raw and waits for one answer.
+def raw(option: str) -> Rounds:
+    """Return the rounds of a session that send the bytes of --raw and wait for one answer.
 
     They come in any form that `kdbg explain` takes, or from a file of such text or of the bytes. Raise `InputError`
     where there are none.
     """
+    from ....analysis.pasted.hex_text import read_bytes
+    from ..encode import text
 
-    def __init__(self, option: str) -> None:
-        from ....analysis.pasted.hex_text import read_bytes
-        from ..encode import text
+    data: bytes = read_bytes(text(option)).data
+    if not data:
+        raise InputError("--raw: no bytes to send")
 
-        self.data: bytes = read_bytes(text(option)).data
-        if not self.data:
-            raise InputError("--raw: no bytes to send")
-
-    async def __call__(self, cluster: Cluster, screen: Screen) -> None:
-        connection = await cluster.connect(await cluster.any())
+    async def rounds(cluster: Cluster, screen: Screen) -> None:
+        connection = await cluster.pool.connect(await cluster.any())
         begun = time.time_ns()
-        sending = connection.write(self.data)
+        sending = connection.write(data)
         answer = await connection.read_raw(cluster.settings.timeout)
         sent = (sending.first_time, sending.last_time) if sending is not None else (begun, begun)
         took = (connection.came[0] if answer else time.time_ns()) - sent[1]
-        header = begins(self.data)
+        header = begins(data)
         size, number = (int.from_bytes(answer[start : start + 4], "big", signed=True) for start in (0, 4))
         is_whole = len(answer) >= 8 and len(answer) == size + 4
         if header is not None and (not answer or (is_whole and number == header.correlation_id)):
-            screen.show(exchange(connection, self.data, answer, header, sent))
+            screen.show(exchange(connection, data, answer, header, sent))
         else:
-            screen.writer.write(explain("sent", self.data, screen))
+            screen.writer.write(explain("sent", data, screen))
             screen.writer.write(explain("received", answer, screen) if answer else "")
         broker, say = endpoint(connection.broker), screen.writer.say
         if answer:
@@ -224,6 +219,8 @@ class Raw:
         else:
             say(f"broker {broker} {SILENT if connection.open_ else GONE} ({latency(took)})")
         screen.status = 0 if answer else FAILED
+
+    return rounds
 
 
 def exchange(

@@ -190,10 +190,8 @@ class Meddling:
     def __init__(self, faults: Faults, peers: Callable[[], Peers]) -> None:
         self._faults, self._peers, self._known = faults, peers, Known.nothing(faults.topics)
         self._rate: float | None = None
-
-    def concerns(self, api: Api | None) -> bool:
-        """Return whether any fault may concern an API; its messages are held whole then."""
-        return self._faults.concerns(api)
+        self.concerns: Callable[[Api | None], bool] = faults.concerns
+        """Whether any fault may concern an API; its messages are held whole then."""
 
     def request(self, asked: PendingRequest, to_broker: Out) -> bool:
         """Put what becomes of a request into the queue; return whether an answer to it may still be passed on."""

@@ -164,23 +164,20 @@ class Files:
         found = InputFiles(files)
         for error in found.refused:
             raise error
-        self.files: list[str] = [file for file in found.files if is_live(file) or self._opens(found, file)]
+        self.files: list[str] = []
+        for file in found.files:
+            try:
+                if not is_live(file):
+                    opened = open_any(chosen(file, filters)[0])
+                    opened.source.close()
+                    if not isinstance(opened, Capture):
+                        kind = opened.file.kind.title if isinstance(opened, BrokerFile) else "log"
+                        raise CaptureError(file, f"a {kind}, not a capture", "use kdbg decode")
+                self.files.append(file)
+            except CaptureError as error:
+                if not found.pass_over(file, error):  # it was named
+                    raise
         self.followed = self.files[-1] if follow and self.files and not is_live(self.files[-1]) else None
-
-    def _opens(self, found: InputFiles, file: str) -> bool:
-        """Return whether a file is a capture; raise `CaptureError` for one that is none, and was named."""
-        name, _ = chosen(file, self.filters)
-        try:
-            opened = open_any(name)
-            opened.source.close()
-            if not isinstance(opened, Capture):
-                kind = opened.file.kind.title if isinstance(opened, BrokerFile) else "log"
-                raise CaptureError(file, f"a {kind}, not a capture", "use kdbg decode")
-        except CaptureError as error:
-            if not found.pass_over(file, error):
-                raise
-            return False
-        return True
 
     def __call__(self, spool: int, tell: Tell) -> None:
         """Read them all."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ...views.report.causes import ReportedCauses
     from ...views.report.queries import Ask
 
-NEEDED = ("jinja2",)
-
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("sources", nargs=-1, required=True, metavar="DIR|CAPTURE…")
@@ -50,9 +48,8 @@ def command(
     from ...errors import InputError
     from ...extras import install
 
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise InputError(f"kdbg report needs {', '.join(missing)}; {install('report')}")
+    if find_spec("jinja2") is None:
+        raise InputError(f"kdbg report needs jinja2; {install('report')}")
     if output != "-" and not force and Path(output).exists():
         from ...views.report.page import MARK
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ from .filters import filter_options, take_filters
 from .options import files_argument, input_options
 from .outlets import otlp_option
 from .output import Writer, writer_for
-
-if TYPE_CHECKING:
-    from ...exchanges.filters.filter_set import Filters
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -45,36 +42,31 @@ def export_command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: s
     kdbg export tls.pcap --tls-keys tls.keys --tls-plain plain.pcap
     kdbg export captures/errors.pcap --otlp http://127.0.0.1:4318
     """
+    from .runner import Runner
+
     filters = take_filters(options)
     if otlp is not None:
         if tls_plain or not whole:
             raise click.UsageError("--only-exchanges and --tls-plain cannot be combined with --otlp")
-        return export_spans(files, otlp, filters)
+        from ...scale.signals.sinks import Spans
+        from .outlets import Outlet, sink
+
+        if otlp in files:
+            raise click.UsageError(f"{otlp} is an input file; choose another output file")
+        with sink(otlp) as to:
+            outlet = Outlet(Spans(to))
+            runner = Runner(filters, writer_for(files), logs=True, timed=True, depth="whole", outlet=outlet)
+            runner.hand_on_all(files)
+            runner.close()
+            runner.end_unless_complete()
+        return runner.status
     from .packets import PacketExport
-    from .runner import Runner
 
     *sources, target = files
     if not sources:
         raise click.UsageError("missing argument 'OUT'")
     runner = Runner(filters, Writer(live=False), fails=False)
     PacketExport(runner, target, whole=whole, tls_plain=tls_plain).write(sources)
-    return runner.status
-
-
-def export_spans(files: tuple[str, ...], where: str, filters: Filters) -> int:
-    """Send the exchanges of captures as spans; return the exit status."""
-    from ...scale.signals.sinks import Spans
-    from .outlets import Outlet, sink
-    from .runner import Runner
-
-    if where in files:
-        raise click.UsageError(f"{where} is an input file; choose another output file")
-    with sink(where) as to:
-        outlet = Outlet(Spans(to))
-        runner = Runner(filters, writer_for(files), logs=True, timed=True, depth="whole", outlet=outlet)
-        runner.hand_on_all(files)
-        runner.close()
-        runner.end_unless_complete()
     return runner.status
 
 

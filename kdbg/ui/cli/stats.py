@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,9 +19,6 @@ from .options import (
     raw_option,
 )
 from .output import take_look, writer_for
-
-if TYPE_CHECKING:
-    from ...exchanges.filters.filter_set import Filters
 
 
 def names(value: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -76,29 +72,24 @@ def command(
     kdbg stats captures/errors.pcap --format prometheus
     """
     filters = take_filters(options)
+    from .runner import Runner
+
     if format == "prometheus":
         if by or sort is not None or top is not None:
             raise click.UsageError("--by, --sort and --top cannot be combined with --format prometheus")
-        return as_metrics(files, filters, merge)
-    from .runner import Runner
+        from ...scale.signals.metrics import Metrics, check, text
+        from .outlets import Outlet
+
+        check()
+        counted = Metrics()
+        outlet = Outlet(metrics=counted)
+        runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=True, outlet=outlet)
+        runner.hand_on_all(files)
+        if runner.has_read:
+            runner.writer.write(text(counted))
+            runner.close()
+        return runner.status
     from .stats_tables import StatsOptions, write_stats
 
     runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=latency)
     return write_stats(runner, files, StatsOptions(by, sort, top, format, raw), take_look(options), jobs)
-
-
-def as_metrics(files: Sequence[str], filters: Filters, merge: bool | None) -> int:
-    """Write the numbers of captures as Prometheus' text; return the exit status."""
-    from ...scale.signals.metrics import Metrics, check, text
-    from .outlets import Outlet
-    from .runner import Runner
-
-    check()
-    counted = Metrics()
-    outlet = Outlet(metrics=counted)
-    runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=True, outlet=outlet)
-    runner.hand_on_all(files)
-    if runner.has_read:
-        runner.writer.write(text(counted))
-        runner.close()
-    return runner.status

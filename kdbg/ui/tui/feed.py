@@ -109,8 +109,9 @@ def keep(spool: int, read: Read, jobs: Mapping[str, Job], asked: int, rows: int,
         os.close(nothing)
         children[""] = _copy(read_all, asked, answers)
         os.close(rows)
-        while head := exactly(asked, SIZE.size):
-            number, name, arguments = pickle.loads(exactly(asked, *SIZE.unpack(head)))  # what the screen wrote
+        questions = open(asked, "rb", closefd=False)  # noqa: SIM115 - as long as this process lives
+        while head := questions.read(SIZE.size):
+            number, name, arguments = pickle.loads(questions.read(*SIZE.unpack(head)))  # what the screen wrote
             _end(children.pop(name, 0))
             if arguments is not None:
                 children[name] = _copy(partial(answer, number, name, arguments), asked)
@@ -118,15 +119,6 @@ def keep(spool: int, read: Read, jobs: Mapping[str, Job], asked: int, rows: int,
         for child in children.values():
             _end(child)
         os._exit(0)
-
-
-def exactly(file: int, size: int) -> bytes:
-    """Read so many bytes from a pipe; fewer only at its end."""
-    parts = list[bytes]()
-    while size and (part := os.read(file, size)):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
 
 
 def write_all(file: int, data: bytes) -> None:
@@ -267,22 +259,23 @@ class ExchangeFeed:
             os.close(file)
 
     def _take_rows(self) -> None:
-        while head := exactly(self._rows, SIZE.size):
-            data = exactly(self._rows, *SIZE.unpack(head))
-            if len(data) != SIZE.unpack(head)[0]:
-                break
-            what: Batch | Note | Progress | Causes = pickle.loads(data)  # what a copy of this process wrote
-            if isinstance(what, Batch):
-                with self._forgot:
-                    self._forgot.wait_for(self._has_room)
-                self.index.add(what)
-            elif isinstance(what, Progress):
-                self.progress = what
-            elif isinstance(what, Causes):
-                self.causes[what.file] = what
-                self.updates += 1
-            elif len(self.notes) < MOST_NOTES:
-                self.notes.append(what.text)
+        with open(self._rows, "rb", closefd=False) as rows:
+            while len(head := rows.read(SIZE.size)) == SIZE.size:
+                data = rows.read(*SIZE.unpack(head))
+                if len(data) != SIZE.unpack(head)[0]:
+                    break
+                what: Batch | Note | Progress | Causes = pickle.loads(data)  # what a copy of this process wrote
+                if isinstance(what, Batch):
+                    with self._forgot:
+                        self._forgot.wait_for(self._has_room)
+                    self.index.add(what)
+                elif isinstance(what, Progress):
+                    self.progress = what
+                elif isinstance(what, Causes):
+                    self.causes[what.file] = what
+                    self.updates += 1
+                elif len(self.notes) < MOST_NOTES:
+                    self.notes.append(what.text)
         self.over = True
 
     def _has_room(self) -> bool:
@@ -292,13 +285,14 @@ class ExchangeFeed:
 
     def _take_answers(self) -> None:
         parts: dict[int, list[bytes]] = {}
-        while head := exactly(self._answers, PART.size):
-            number, last, size = PART.unpack(head)
-            data = exactly(self._answers, size)
-            hear = self._hear.get(number)
-            if hear is None:
-                parts.pop(number, None)
-                continue
-            parts.setdefault(number, []).append(data)
-            if last:
-                hear(pickle.loads(b"".join(parts.pop(number))))  # as above
+        with open(self._answers, "rb", closefd=False) as answers:
+            while head := answers.read(PART.size):
+                number, last, size = PART.unpack(head)
+                data = answers.read(size)
+                hear = self._hear.get(number)
+                if hear is None:
+                    parts.pop(number, None)
+                    continue
+                parts.setdefault(number, []).append(data)
+                if last:
+                    hear(pickle.loads(b"".join(parts.pop(number))))  # as above

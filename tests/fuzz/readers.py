@@ -74,7 +74,7 @@ def places(data: bytes) -> None:
     comparison.take(1, far)  # type: ignore[arg-type]
     for together in comparison.together():
         merger = Merger(together.feeds([iter([(near, far)[at]]) for at in together.captures]))  # type: ignore[list-item]
-        for chunk in PlacedEngine().placed(merger, ("a", "b")).chunks(merger.blocks()):
+        for chunk in PlacedEngine(merger, ("a", "b")).chunks(merger.blocks()):
             for exchange in chunk:
                 exchange.all_findings()
 

@@ -103,7 +103,7 @@ class RequestSide(requests.AnyRequest, FramedDirection):
 
     def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
         client_id = None if self.client_id is _NOBODY else self.client_id
-        return requests.prove_here(data, start, end, final, client_id)
+        return requests.prove(data, start, end, final, client_id, stray=True)
 
     def resumes(self, payload: bytes, count: int) -> bool:
         size = size_at(payload)[0] if len(payload) > requests.SHORTEST + 4 else 0

@@ -11,6 +11,7 @@ from uuid import UUID
 from ...protocol.findings import Finding
 from ...protocol.wire.readings.outline import NamesThen
 from ...streams.tcp.connection import Connection
+from ...streams.tcp.stream import MASK
 from ..messages.exchange import Exchange
 from ..messages.peers import Peers
 from .direction import HOLD
@@ -42,12 +43,11 @@ def quiescent_at(connection: Connection) -> tuple[int, int] | None:
     Every frame is complete, every request answered, and nothing waits to be told but exchanges that are complete;
     otherwise None.
     """
-    sent, answered = connection.sent.quiescent, connection.answered.quiescent
-    if sent is None or answered is None:
-        return None
-    if not all(isinstance(receiver, Framer) and receiver.quiescent for receiver, _ in (sent, answered)):
-        return None
-    return sent[1], answered[1]
+    sent, answered = connection.sent, connection.answered
+    for stream in (sent, answered):
+        if not (stream.regular and isinstance(stream.receiver, Framer) and stream.receiver.quiescent):
+            return None
+    return sent.due & MASK, answered.due & MASK
 
 
 PAUSE = HOLD / 1e9

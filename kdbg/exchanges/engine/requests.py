@@ -173,43 +173,29 @@ def search(data: Buffer, start: int) -> int | None:
     return found.start() if found else None
 
 
-def prove(data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
-    """Return whether these bytes are a known request whose body ends where its length says.
+def prove(
+    data: Buffer, start: int, end: int, final: bool = False, client_id: str | None = None, *, stray: bool = False
+) -> bool | None:
+    """Return whether these bytes are a known request whose body ends where its length says, its client id a text.
 
     One with something odd in it needs another one of its client after it, or nothing more if `final`; None: that is
-    not to be seen yet.
+    not to be seen yet. `stray`: nothing but the bytes speaks for a request. Then one that does not name the client
+    (`client_id`, or any if that is not known) needs another after it as well: without that, 20 MB of small numbers hold
+    a dozen requests.
     """
-    header = _known(data, start, end)
-    if header is None:
+    _, header = read_header(data, start, end - start)
+    if header is None or not header.known or not (header.client_id is None or header.client_id.isprintable()):
         return False
+    own = header.client_id
+    if stray and (not own or (client_id and own != client_id)):
+        followed = _followed(data, end, own or client_id or own, final)
+        if not followed:
+            return followed
     frame = bytes(data[start:end])
     if fits(header.api, header.version, "request", frame):
         return True
-    followed = _followed(data, end, header.client_id, final)
+    followed = _followed(data, end, own, final)
     return may_fit(header.api, header.version, "request", frame) if followed else followed
-
-
-def prove_here(data: Buffer, start: int, end: int, final: bool, client_id: str | None) -> bool | None:
-    """Return the same as `prove`, where nothing but the bytes speaks for a request.
-
-    One that does not name the client (`client_id`, or any if that is not known) needs another after it: without that,
-    20 MB of small numbers hold a dozen requests.
-    """
-    header = _known(data, start, end)
-    if header is None:
-        return False
-    if not header.client_id or not same_client(header.client_id, client_id or header.client_id):
-        followed = _followed(data, end, header.client_id or client_id or header.client_id, final)
-        if not followed:
-            return followed
-    return prove(data, start, end, final)
-
-
-def _known(data: Buffer, start: int, end: int) -> RequestHeader | None:
-    """Return the header of a known request with a client id that is text or null, None if these bytes are none."""
-    _, header = read_header(data, start, end - start)
-    text = header is not None and (header.client_id is None or header.client_id.isprintable())
-    return header if header is not None and header.known and text else None
 
 
 def _followed(data: Buffer, end: int, client_id: str | None, final: bool) -> bool | None:
@@ -221,18 +207,13 @@ def _followed(data: Buffer, end: int, client_id: str | None, final: bool) -> boo
         return True if final and len(data) == end else None
     start, size = end + 4, size_at(data, end)[0]
     accepted, header = read_header(data, start, size) if size <= MAX_FRAME else (False, None)
-    if header is None or not same_client(header.client_id, client_id):
+    if header is None or (header.client_id or "") != (client_id or ""):  # null is as good as "" to Kafka
         return None if accepted is None else False
     if client_id or size >= WEAK_FRAME:
         return bool(client_id)
     if start + size > len(data):
         return None
     return header.known and fits(header.api, header.version, "request", bytes(data[start : start + size]))
-
-
-def same_client(one: str | None, other: str | None) -> bool:
-    """Return whether two client ids are the same to Kafka: null is as good as "" (RequestHeader.clientId)."""
-    return (one or "") == (other or "")
 
 
 def begins(data: Buffer) -> RequestHeader | None:
@@ -254,7 +235,7 @@ class AnyRequest:
         return search(data, start)
 
     def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
-        return prove_here(data, start, end, final, None)
+        return prove(data, start, end, final, stray=True)
 
 
 PRODUCE = 0

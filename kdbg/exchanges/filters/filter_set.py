@@ -17,80 +17,58 @@ if TYPE_CHECKING:
     from .where.expression import Expression
 
 
-def _texts(value: Any, one: Filter) -> frozenset[str]:
-    texts = frozenset([value] if isinstance(value, (str, int)) else value)
-    return frozenset(str(text) if isinstance(text, int) else _only(str, text) for text in texts)
+def _convert(value: Any, one: Filter) -> Any:
+    """Return a value in the form of its filter; raise `TypeError` or `ValueError` for one that is not of it."""
+    match one.form:
+        case ValueForm.TEXTS:
+            texts = frozenset([value] if isinstance(value, (str, int)) else value)
+            return frozenset(str(text) if isinstance(text, int) else _only(str, text) for text in texts)
+        case ValueForm.NUMBERS:
+            numbers = frozenset(_only(int, number) for number in ([value] if isinstance(value, int) else value))
+            if not all(number in one.within for number in numbers):
+                raise ValueError
+            return numbers
+        case ValueForm.RANGES:
+            ends = isinstance(value, tuple) and all(type(end) is int for end in value)
+            single = (isinstance(value, (int, str)) or ends) and value != ()
+            return frozenset(map(_range, [value] if single else value))
+        case ValueForm.FLAG:
+            if isinstance(value, str) and value not in one.words:
+                raise ValueError
+            return value if isinstance(value, str) else bool(value)
+        case ValueForm.MILLISECONDS:
+            return float(value)
+        case ValueForm.MOMENT:  # seconds since the epoch, or a time of day
+            if isinstance(value, datetime):
+                return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+            return value if isinstance(value, time) else float(value)
+        case ValueForm.EXPRESSION:
+            if not _only(str, value).strip():
+                raise ValueError
+        case ValueForm.FILES:
+            paths = [value] if isinstance(value, (str, PathLike)) else value
+            plain = (path.__fspath__() if isinstance(path, PathLike) else path for path in paths)
+            return tuple(dict.fromkeys(_only(str, path) for path in plain))
+        case ValueForm.COUNT:
+            if _only(int, value) < 0:
+                raise ValueError
+    return value
 
 
-def _numbers(value: Any, one: Filter) -> frozenset[int]:
-    numbers = frozenset(_only(int, number) for number in ([value] if isinstance(value, int) else value))
-    if not all(number in one.within for number in numbers):
+def _range(value: Any) -> tuple[int, int]:
+    if isinstance(value, str):
+        ends = value.split("-")
+        value = (int(ends[0]), int(ends[-1])) if len(ends) <= 2 and all(map(str.isdecimal, ends)) else None
+    first, last = value if isinstance(value, tuple) else (value, value)
+    if not 0 < _only(int, first) <= _only(int, last):
         raise ValueError
-    return numbers
-
-
-def _ranges(value: Any, one: Filter) -> frozenset[tuple[int, int]]:
-    single = isinstance(value, (int, str)) or (isinstance(value, tuple) and all(type(end) is int for end in value))
-    ranges = set[tuple[int, int]]()
-    for each in [value] if single and value != () else value:
-        if isinstance(each, str):
-            ends = each.split("-")
-            each = (int(ends[0]), int(ends[-1])) if len(ends) <= 2 and all(map(str.isdecimal, ends)) else None
-        first, last = each if isinstance(each, tuple) else (each, each)
-        if not 0 < _only(int, first) <= _only(int, last):
-            raise ValueError
-        ranges.add((first, last))
-    return frozenset(ranges)
-
-
-def _flag(value: Any, one: Filter) -> bool | str:
-    if isinstance(value, str) and value not in one.words:
-        raise ValueError
-    return value if isinstance(value, str) else bool(value)
+    return first, last
 
 
 def _only(kind: type, value: Any) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
         raise TypeError
     return value
-
-
-def _moment(value: Any, one: Filter) -> float | time:
-    """Return seconds since the epoch, or a time of day."""
-    if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-    return value if isinstance(value, time) else float(value)
-
-
-def _files(value: Any, one: Filter) -> tuple[str, ...]:
-    paths = [value] if isinstance(value, (str, PathLike)) else value
-    plain = (path.__fspath__() if isinstance(path, PathLike) else path for path in paths)
-    return tuple(dict.fromkeys(_only(str, path) for path in plain))
-
-
-def _one(kind: type, accepts: Callable[[Any], bool]) -> Callable[[Any, Filter], Any]:
-    """Return what takes one value of a type, if it is acceptable."""
-
-    def take(value: Any, one: Filter) -> Any:
-        if not accepts(_only(kind, value)):
-            raise ValueError
-        return value
-
-    return take
-
-
-FORMS: dict[ValueForm, Callable[[Any, Filter], Any]] = {
-    ValueForm.TEXTS: _texts,
-    ValueForm.NUMBERS: _numbers,
-    ValueForm.RANGES: _ranges,
-    ValueForm.FLAG: _flag,
-    ValueForm.MILLISECONDS: lambda value, one: float(value),
-    ValueForm.MOMENT: _moment,
-    ValueForm.EXPRESSION: _one(str, lambda text: bool(text.strip())),
-    ValueForm.FILES: _files,
-    ValueForm.COUNT: _one(int, lambda count: count >= 0),
-}
-"""Form by form what takes a value."""
 
 
 MOST = 1000
@@ -182,7 +160,7 @@ class Filters:
                 raise InputError(f"unknown filter {name!r}; {hint}")
             one = FILTERS[name]
             try:
-                taken = None if value is None else FORMS[one.form](value, one)
+                taken = None if value is None else _convert(value, one)
             except (TypeError, ValueError):
                 wanted = " or ".join([one.form.value, *map(repr, one.words)])
                 raise InputError(f"invalid value {value!r} of {name}: expected {wanted}") from None

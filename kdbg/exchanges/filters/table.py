@@ -66,11 +66,6 @@ def packets_of(exchange: Exchange, asked: CheckContext) -> Iterator[int]:
             yield from (one for one in asked.given["packet"] if half.first_packet <= one <= half.last_packet)
 
 
-def is_address(host: str) -> bool:
-    """Return whether it is an address without a port."""
-    return host.count(":") != 1 and not host.startswith("[")
-
-
 def api_pattern(value: str) -> Pattern:
     """Return the pattern for APIs of a name, an alias, a key or a glob; raise `UnknownApi` where there is none."""
     from ...protocol import grammars
@@ -143,12 +138,12 @@ def slower_than(milliseconds: float, asked: CheckContext) -> Check:
 
 
 def since(seconds: float, asked: CheckContext) -> Check:
-    first = nanoseconds_of(seconds)
+    first = round(seconds * 1e6) * 1000  # to the microsecond: more a float of our days does not hold
     return lambda exchange: exchange.time >= first
 
 
 def until(seconds: float, asked: CheckContext) -> Check:
-    last = nanoseconds_of(seconds)
+    last = round(seconds * 1e6) * 1000
     return lambda exchange: exchange.time <= last
 
 
@@ -157,11 +152,6 @@ def parsed(text: str) -> Expression:
     from .where.expression import expression
 
     return expression(text)
-
-
-def nanoseconds_of(seconds: float) -> int:
-    """Return nanoseconds since the epoch, to the microsecond: more a float of our days does not hold."""
-    return round(seconds * 1e6) * 1000
 
 
 class Plain(TypedDict, total=False):
@@ -178,7 +168,8 @@ class Plain(TypedDict, total=False):
     )]  # fmt: skip
     host: Annotated[Texts, Filter(
         ValueForm.TEXTS, "Only connections with this address, or address:port, at either end.", Reads.HEADERS,
-        of=hosts_of, pattern=host_pattern, offers=is_address,
+        of=hosts_of, pattern=host_pattern,
+        offers=lambda host: host.count(":") != 1 and not host.startswith("["),  # addresses without a port
     )]  # fmt: skip
     topic: Annotated[Texts, Filter(
         ValueForm.TEXTS, "Only exchanges that name this topic, or its id; 'ord*', '!orders'.", Reads.BODIES,

@@ -40,7 +40,7 @@ from .candidates import (
     weigh_all,
     weigh_candidate,
 )
-from .structures import Reason, known_headerless
+from .structures import Reason, known_headerless, signed
 
 MOST_LEFT = 16
 """A layout that leaves no more bytes than this unread is worth a guess where none reads them all."""
@@ -155,7 +155,7 @@ def _is_nonsense(guess: Guess, told: Hints) -> bool:
 
 def places(data: bytes, *, cut: bool = False) -> Iterator[Extent]:
     """Yield where a message may stand: after its size, and from the first byte on; `cut`: more bytes followed."""
-    size, length = int32(data, 0), len(data) - 4
+    size, length = signed(data, 0), len(data) - 4
     if 4 <= size <= MAX_FRAME and length >= 4:
         end, count = frame_run(data)
         chained = count > 1 and end == len(data)
@@ -169,8 +169,8 @@ def places(data: bytes, *, cut: bool = False) -> Iterator[Extent]:
 def frame_run(data: bytes, start: int = 0) -> tuple[int, int]:
     """Return where the run of complete frames that begins at `start` ends, and how many they are."""
     end, count = start, 0
-    while 4 <= int32(data, end) <= len(data) - end - 4:
-        end, count = end + 4 + int32(data, end), count + 1
+    while 4 <= signed(data, end) <= len(data) - end - 4:
+        end, count = end + 4 + signed(data, end), count + 1
     return end, count
 
 
@@ -186,10 +186,10 @@ def _requests(data: bytes, told: Hints) -> Iterator[Guess]:
         size = place.end - place.start if place.size is None else place.size
         accepted, head = read_header(data[: place.end], place.start, size)
         if head is None and (accepted is None if place.size is not None else ends_in_client_id(data, place.start)):
-            key, version = int32(data, place.start) >> 16, int32(data, place.start) & 0xFFFF
+            key, version = signed(data, place.start) >> 16, signed(data, place.start) & 0xFFFF
             api = find(key) if key else None
             if api is not None and api.reads("request", version):  # cut off inside its header
-                head = RequestHeader(api, version, int32(data, place.start + 4), None, True)
+                head = RequestHeader(api, version, signed(data, place.start + 4), None, True)
         if head is None or (told.api is not None and told.api.key != head.api.key):
             continue
         layout: Layout = head.api, head.version if told.version is None else told.version, "request"
@@ -233,7 +233,7 @@ def _broken(data: bytes, place: Extent, layout: Layout, head: RequestHeader, tol
 def _answers(data: bytes, asked: Asked) -> list[Guess]:
     """Return the likeliest response to a request seen before with the same correlation id; none if there is none."""
     for place in places(data):
-        correlation_id = int32(data, place.start)
+        correlation_id = signed(data, place.start)
         if correlation_id in asked:
             found = infer(data[: place.end], Hints(*asked[correlation_id], "response"))
             return [replace(guess, reason=Reason.CORRELATION_ID) for guess in found[:1]]
@@ -341,11 +341,6 @@ def _alone(data: bytes, told: Hints) -> list[Guess]:
     return []
 
 
-def int32(data: bytes, start: int) -> int:
-    """Return the INT32 at a place; as many bytes of it as there are."""
-    return int.from_bytes(data[start : start + 4], "big", signed=True)
-
-
 def names_client(head: RequestHeader) -> bool:
     """Return whether a header has a client id that a user may have chosen."""
     return head.client_id is not None and len(head.client_id) > 1 and head.client_id.isprintable()
@@ -357,6 +352,6 @@ def ends_in_client_id(data: bytes, start: int) -> bool:
     The correlation id has to be one that clients come to: it is all that tells a header from a response's beginning.
     """
     length, text = data[start + 8 : start + 10], data[start + 10 :]
-    if len(data) - start < 10 or not 0 <= int32(data, start + 4) < MOST_ASKED:
+    if len(data) - start < 10 or not 0 <= signed(data, start + 4) < MOST_ASKED:
         return False
     return len(text) < int.from_bytes(length, "big") <= LONGEST_CLIENT_ID and all(32 <= byte < 127 for byte in text)

@@ -20,8 +20,8 @@ from ..mistakes.connection import SASL_AUTHENTICATE, RequestOrder, find_frame_mi
 from ..mistakes.finder import Examination, examine
 from ..mistakes.search import Mistake
 from .candidates import Guess, Hints
-from .infer import NOTHING, frame_run, infer, int32
-from .structures import Alone, Reason, Structure
+from .infer import NOTHING, frame_run, infer
+from .structures import Alone, Reason, Structure, signed
 
 PRODUCE = 0
 EMPTY, ENDING = 16, 12
@@ -45,7 +45,7 @@ def order_mistake(order: RequestOrder, frames: set[bytes], guess: Guess, frame: 
     if not guess.header:
         return None
     if guess.direction == "response":
-        order.see_response(int32(frame, 0))
+        order.see_response(signed(frame, 0))
         return None
     again = frame in frames
     frames.add(frame)
@@ -80,8 +80,8 @@ def mistake_of(data: bytes, guesses: Sequence[Guess]) -> Examination:
 
 def _claimed(data: bytes) -> Iterator[tuple[int, int | None, Api, int, Direction]]:
     """Yield the request that a known key and version after a size name, though the rest of its header is not valid."""
-    size = int32(data, 0)
-    api, version = find(int32(data, 4) >> 16), int32(data, 4) & 0xFFFF
+    size = signed(data, 0)
+    api, version = find(signed(data, 4) >> 16), signed(data, 4) & 0xFFFF
     if len(data) >= 16 and size in (len(data), len(data) - 4) and api is not None and api.reads("request", version):
         yield 4, size, api, version, "request"
 
@@ -117,7 +117,7 @@ def pieces_of(
         start = 0  # requests that bytes begin with, one after the other
         while (head := begins(data[start : start + HEADER])) is not None and head.api is not None and head.known:
             asked[head.correlation_id] = head.api, head.version
-            start += 4 + int32(data, start)
+            start += 4 + signed(data, start)
     for data, cut in parts:
         of_part = told._replace(cut=cut)
         if named is not None:
@@ -141,7 +141,7 @@ def pieces(data: bytes, told: Hints = NOTHING, asked: Asked | None = None) -> It
         if told.header and start >= sure:
             run, count = frame_run(data, start)  # three are enough, or two that end with the data
             sure = run if count > 2 or (count == 2 and run == len(data)) else start
-        rest = data[start : start + 4 + int32(data, start)] if start < sure else data[start:]
+        rest = data[start : start + 4 + signed(data, start)] if start < sure else data[start:]
         misframed = find_misframed(rest, after=start > 0) if told.nothing and start >= sure else None
         out_of_order: Mistake | None = None
         if misframed is not None:
@@ -154,14 +154,14 @@ def pieces(data: bytes, told: Hints = NOTHING, asked: Asked | None = None) -> It
         first = guesses[0] if guesses else None
         kept = first is not None and (first.exact or first.direction == "request")
         if first is not None and first.size is None and first.reason is Reason.WHOLE:
-            kept = kept and int32(rest, 0) + 4 == len(rest)
+            kept = kept and signed(rest, 0) + 4 == len(rest)
         if start >= sure and told.nothing and not kept and (junk := _junk(rest)) < len(rest):
             guesses, end = [], junk
         if guesses and out_of_order is None:
             frame = rest[guesses[0].start : guesses[0].end]
             out_of_order = order_mistake(order, frames, guesses[0], frame)
         if guesses and guesses[0].direction == "request" and guesses[0].header:
-            asked[int32(rest, guesses[0].start + 4)] = guesses[0].api, guesses[0].version
+            asked[signed(rest, guesses[0].start + 4)] = guesses[0].api, guesses[0].version
         examined = mistake_of(rest, guesses) if told.header and not told.cut else Examination()
         mistakes = examined.mistakes + ((out_of_order,) if out_of_order is not None else ())
         why = mistakes[0] if mistakes else None
@@ -188,7 +188,7 @@ def _junk(data: bytes) -> int:
     """Return how many bytes stand before the next request that proves itself; all of them if there is none."""
     place = search(data, 1)
     while place is not None:
-        if prove(data, place + 4, place + 4 + int32(data, place)):
+        if prove(data, place + 4, place + 4 + signed(data, place)):
             return place
         place = search(data, place + 1)
     return len(data)

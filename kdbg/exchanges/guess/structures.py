@@ -292,7 +292,7 @@ def batch(data: bytes) -> Headerless | None:
     """
     if len(data) < CRC_AT + 4:
         return None
-    length, magic, crc = _number(data, LENGTH_AT), data[MAGIC_AT], _number(data, CRC_AT) & 0xFFFFFFFF
+    length, magic, crc = signed(data, LENGTH_AT), data[MAGIC_AT], signed(data, CRC_AT) & 0xFFFFFFFF
     fits = length >= HEADER - 12 and 12 + length == len(data)
     if not fits and _ends(data) and magic == 2:
         fits = True
@@ -311,7 +311,7 @@ def batch(data: bytes) -> Headerless | None:
         return Headerless(records_api, Reason.STRUCTURE, doubts=doubts(data))
     cut = magic == 2 and 12 + length > len(data) and length < LARGEST
     odd = doubts(data)
-    begins = not any(data[:4]) and length < 1 << 24 and 0 <= _number(data, 12) < 1 << 16  # whatever follows
+    begins = not any(data[:4]) and length < 1 << 24 and 0 <= signed(data, 12) < 1 << 16  # whatever follows
     likely = cut and (begins or (len(odd) < 2 and not any(data[:3])))
     return Headerless(batch_api(data), Reason.STRUCTURE, True, None, odd) if likely else None
 
@@ -320,7 +320,7 @@ def _ends(data: bytes) -> bool:
     """Return whether the lengths of batches lead to the end of the bytes, two batches or more, or into the last."""
     at = count = 0
     while len(data) - at > MAGIC_AT:
-        length = _number(data, at + LENGTH_AT)
+        length = signed(data, at + LENGTH_AT)
         if length < HEADER - 12 or data[at + MAGIC_AT] != 2:
             return False
         at, count = at + 12 + length, count + 1
@@ -329,21 +329,22 @@ def _ends(data: bytes) -> bool:
 
 def doubts(data: bytes) -> tuple[str, ...]:
     """Return the fields of a batch's header that no peer would write so, as far as the header is there."""
-    last, count = _number(data, 23), _number(data, 57)
-    times = {path: _number(data, at, 8) for path, at in (("base_timestamp", 27), ("max_timestamp", 35))}
+    last, count = signed(data, 23), signed(data, 57)
+    times = {path: signed(data, at, 8) for path, at in (("base_timestamp", 27), ("max_timestamp", 35))}
     checks = (
-        ("partition_leader_epoch", 16, _number(data, 12) >= -1),
-        ("attributes", 23, _number(data, 21, 2) in range(0x80) and _number(data, 21, 2) & 7 <= 4),
+        ("partition_leader_epoch", 16, signed(data, 12) >= -1),
+        ("attributes", 23, signed(data, 21, 2) in range(0x80) and signed(data, 21, 2) & 7 <= 4),
         ("last_offset_delta", 27, last in range(1 << 24)),
         *((path, 43, time in YEARS or time in (-1, 0)) for path, time in times.items()),
-        ("producer_id", 51, _number(data, 43, 8) >= -1),
-        ("producer_epoch", 53, _number(data, 51, 2) >= -1),
+        ("producer_id", 51, signed(data, 43, 8) >= -1),
+        ("producer_epoch", 53, signed(data, 51, 2) >= -1),
         ("records_count", HEADER, 0 < count <= last + 1),
     )
     return tuple(path for path, end, sound in checks if len(data) >= end and not sound)
 
 
-def _number(data: bytes, at: int, size: int = 4) -> int:
+def signed(data: bytes | bytearray, at: int, size: int = 4) -> int:
+    """Return the integer at a place; as many bytes of it as there are."""
     return int.from_bytes(data[at : at + size], "big", signed=True)
 
 
@@ -356,7 +357,7 @@ def known_headerless(data: bytes) -> Headerless | None:
     found = batch(data)
     if found is not None:
         return found
-    if len(data) >= 14 and data[4] <= 1 and crc32(memoryview(data)[4:]) == _number(data, 0) & 0xFFFFFFFF:
+    if len(data) >= 14 and data[4] <= 1 and crc32(memoryview(data)[4:]) == signed(data, 0) & 0xFFFFFFFF:
         return Headerless(files()[3 + data[4]], Reason.CHECKSUM)  # a message without offset and size
     return Headerless(sasl.api, Reason.TOKEN) if _TOKEN.fullmatch(data) else None
 

@@ -12,7 +12,7 @@ import pickle
 import struct
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from ...protocol.findings import Kind
@@ -34,17 +34,7 @@ answered; of both halves bytes (-1: there is none), times, packets and missing b
 after those of the halves."""
 NO_HALF = (-1, 0, 0, 0, 0, 0)
 _pack = NUMBERS.pack
-
-
 SIZES = struct.Struct("<QQQ")
-
-
-class Bytes(NamedTuple):
-    """Many exchanges: `NUMBERS` of each, JSON of what they have in common, and the bytes of all halves, in parts."""
-
-    exchanges: bytes
-    common: bytes
-    data: list[bytes]
 
 
 class Packed:
@@ -87,14 +77,17 @@ class Packed:
             )
         )  # fmt: skip
 
-    def take(self) -> Bytes:
-        """Return what was packed, and begin anew."""
+    def take(self) -> tuple[bytes, bytes, list[bytes]]:
+        """Return `NUMBERS` of each exchange, JSON of what they have in common, and the bytes of all halves, in parts.
+
+        What is packed then begins anew.
+        """
         common = json.dumps([
             [capture, one.peers, None if one.api is None else one.api.key, one.version, one.client_id,
              {} if known is None else known.facts]
             for capture, one, known in self._kept
         ]).encode()  # fmt: skip
-        taken = Bytes(b"".join(self._numbers), common, self._data)
+        taken = b"".join(self._numbers), common, self._data
         self._begin()
         return taken
 

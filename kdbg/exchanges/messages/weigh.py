@@ -237,11 +237,9 @@ class Weigher:
         if self.bits - before > 12.0 * len(data) + NONSENSE:
             self.faults += 1
 
-    def array(self, node: nodes.WireArray, path: Path) -> None:
-        self.elements(node, self.length(node.length, node.nullable), path)
-
-    def elements(self, node: nodes.WireArray, count: int, path: Path) -> None:
-        """Read what follows a count."""
+    def array(self, node: nodes.WireArray, path: Path, count: int | None = None) -> None:
+        """Read an array, or what follows its count."""
+        count = self.length(node.length, node.nullable) if count is None else count
         if count <= 0:
             self.bits += 4.0
             return
@@ -335,11 +333,9 @@ class Weigher:
         self.bits += 8.0 * (self.end - self.at)
         self.at = self.end
 
-    def records(self, node: RecordsNode, path: Path) -> None:
-        self.entries(node, self.length(node.length, node.nullable), path)
-
-    def entries(self, node: RecordsNode, size: int, path: Path) -> None:
-        """Read what follows the length of a record set."""
+    def records(self, node: RecordsNode, path: Path, size: int | None = None) -> None:
+        """Read a record set, or what follows its length."""
+        size = self.length(node.length, node.nullable) if size is None else size
         if size <= 0:
             self.bits += 3.0
             return

@@ -64,31 +64,24 @@ def with_crc(batch: bytes) -> bytes:
     return batch[:LENGTH_AT] + length + batch[LENGTH_AT + 4 : CRC_AT] + checksum + batch[ATTRIBUTES_AT:]
 
 
-class Records(NamedTuple):
-    """Records that were read: where they start and end, the lengths that are wrong, and all varints."""
+class RecordsReader(Weigher):
+    """Reads records; notes where they start, the lengths that are wrong, and all varints."""
 
     starts: list[int]
-    end: int
     wrong: list[tuple[int, int, int, int]]
     """(start, end, actual, expected) of each."""
     varints: list[tuple[int, int, int]]
     """(start, end, value) of each."""
 
-
-class Varints(Weigher):
-    """Notes the varints that it reads."""
-
-    noted: list[tuple[int, int, int]]
-
     def base128(self, node: Varint) -> int:
         start, value = self.at, super().base128(node)
-        self.noted.append((start, self.at, value))
+        self.varints.append((start, self.at, value))
         return value
 
 
-def zigzagged(batch: bytes, found: Records) -> bytes:
+def zigzagged(batch: bytes, found: RecordsReader) -> bytes:
     """Return records without zigzag as they should be."""
-    parts, ends = [], [*found.starts[1:], found.end]
+    parts, ends = [], [*found.starts[1:], found.at]
     for start, end in zip(found.starts, ends, strict=True):
         (_, at, _), *varints = (one for one in found.varints if start <= one[0] < end)
         record = b""
@@ -119,22 +112,24 @@ class Contents:
     def end(self, data: bytes, at: int, count: int) -> int:
         """Return where so many records end; -1 where they do not."""
         found = self.read(data, at, count)
-        return found.end if found is not None else -1
+        return found.at if found is not None else -1
 
-    def read(self, data: bytes, at: int, count: int, *, plain: bool = False, lengths: bool = True) -> Records | None:
+    def read(
+        self, data: bytes, at: int, count: int, *, plain: bool = False, lengths: bool = True
+    ) -> RecordsReader | None:
         """Read records; `plain`: their varints have no zigzag; not `lengths`: each ends where its fields do."""
         item = record_format.records.item
         assert isinstance(item, LengthPrefixed)
         if not 0 <= count <= len(data):
             return None
-        reader = Varints(data, at, float("inf"), len(data))
-        reader.plain_varints, reader.noted = plain, []
-        starts, wrong = [], []
+        reader = RecordsReader(data, at, float("inf"), len(data))
+        reader.plain_varints = plain
+        reader.starts, reader.wrong, reader.varints = [], [], []
         try:
             for _ in range(count):
                 self._budget.take(STEPS)
                 start = reader.at
-                starts.append(start)
+                reader.starts.append(start)
                 size = reader.number(item.length.number)
                 after = reader.at
                 reader.todo = Todo(Weigher.read, item.item, ROOT, None)
@@ -142,10 +137,10 @@ class Contents:
                 if reader.at != after + size:
                     if lengths:
                         return None
-                    wrong.append((start, after, size, reader.at - after))
+                    reader.wrong.append((start, after, size, reader.at - after))
         except (Impossible, RecursionError):
             return None
-        return Records(starts, reader.at, wrong, reader.noted)
+        return reader
 
     def mistakes(self, batch: bytes, produced: bool) -> BatchMistake | None:
         """Return the first mistake in a batch whose checksum matches: its program wrote all of it so."""
@@ -158,7 +153,7 @@ class Contents:
         if self.end(records, 0, count) != len(records):
             at = found = 0
             while at < len(records) and (one := self.read(records, at, 1)) is not None:
-                at, found = one.end, found + 1
+                at, found = one.at, found + 1
             if found and found != count and at == len(records):
                 corrected = with_crc(batch[:COUNT_AT] + found.to_bytes(4) + batch[RECORDS_AT:])
                 return BatchMistake("wrong-record-count", COUNT_AT, 4, str(count), str(found), corrected)
@@ -174,14 +169,14 @@ class Contents:
     def _in_records(self, batch: bytes, count: int) -> BatchMistake | None:
         """Return the mistake by which the records of a batch do not end where it does."""
         values = self.read(batch, RECORDS_AT, count, plain=True)
-        if values is not None and values.end == len(batch):
+        if values is not None and values.at == len(batch):
             corrected = with_crc(batch[:RECORDS_AT] + zigzagged(batch, values))
             return BatchMistake(
                 "missing-zigzag", RECORDS_AT, 1, f"{batch[RECORDS_AT]:02x}", f"{corrected[RECORDS_AT]:02x}", corrected,
                 path=".records[0]",
             )  # fmt: skip
         values = self.read(batch, RECORDS_AT, count, lengths=False)
-        if values is not None and values.end == len(batch) and values.wrong:
+        if values is not None and values.at == len(batch) and values.wrong:
             corrected = batch
             for start, end, _, size in reversed(values.wrong):
                 corrected = corrected[:start] + build(VARINT, size) + corrected[end:]

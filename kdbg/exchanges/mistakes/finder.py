@@ -15,7 +15,7 @@ from ..messages.message import grammar_of, header_grammar
 from ..messages.weigh import ROOT, Path, path_text
 from .batches import batch_mistake
 from .changes import ANY, Change, changes, length_bytes, tag_changes
-from .search import Budget, Correction, Edit, Exhausted, Mistake, ReadPosition, Search, Subject, is_header, sized
+from .search import Budget, Edit, Exhausted, Mistake, MistakeReader, ReadPosition, Search, Subject, is_header, sized
 
 CLOSED: Final = frozenset({"acks", "isolation_level", "key_type"})
 """Fields that have no value but those that have a name."""
@@ -150,19 +150,28 @@ def _best(subject: Subject, search: Search) -> Mistake | None:
     if not results:
         return _header_alone(subject)
     best, *others = results.values()
-    rivals = [one.cost for one in others if best.rivals(one)]
+    rivals = [  # not the same in other words, as the body of another version differs in every length: a habit, too
+        one.cost
+        for one in others
+        if best.corrected != one.corrected and not (best.kind == "other-version-body" and one.habit)
+    ]
     rivals += [search.strict.bits] if search.valid else []
     margin = min(rivals, default=best.cost + 1000.0) - best.cost
     if search.valid and margin < CERTAIN_MARGIN:
         return None
-    gain, sure = best.found.gain, Sure.GUESS
-    if best.found.edits[0].change.cost < ANY:
+    first, *more = best.edits
+    change, gain, sure = first.change, best.gain, Sure.GUESS
+    if change.cost < ANY:
         least = VERSION_GAIN if best.kind == "other-version-body" else LIKELY_GAIN
         if margin >= CERTAIN_MARGIN and gain >= CERTAIN_GAIN:
             sure = Sure.CERTAIN
         elif margin >= LIKELY_MARGIN and gain >= least:
             sure = Sure.LIKELY
-    return best.mistake(subject)._replace(sure=sure)
+    return subject.mistake(
+        change.kind, path=path_text(first.path), start=first.start, length=change.end - first.start, sure=sure,
+        actual=change.actual, expected=change.expected, others=len(more),
+        corrected=sized(best.corrected) if best.corrected else b"",
+    )  # fmt: skip
 
 
 def _header_alone(subject: Subject) -> Mistake | None:
@@ -244,57 +253,44 @@ def habits(flexible: bool) -> Iterator[Habit]:
 
 
 class Candidate(NamedTuple):
-    """Changes that make a message valid, what they cost with the message that results, and its bytes."""
+    """Changes that make a message valid, what they cost with the message that results, and its bytes.
+
+    `gain`: bits that the bytes after the first change cost less than random ones.
+    """
 
     cost: float
-    found: Correction
+    edits: list[Edit]
+    gain: float
     corrected: bytes
     habit: bool = False
 
     @classmethod
-    def of(cls, subject: Subject, found: Correction) -> Candidate:
-        """Return the candidate of changes in a message, with the bytes of the message when they are made."""
-        parts, at = [], 0
-        for edit in found.edits:
+    def of(cls, subject: Subject, reader: MistakeReader) -> Candidate:
+        """Return the candidate of what a reader changed in a message; the first change is where that is not valid."""
+        parts, at, first = [], 0, reader.edits[0]
+        for edit in reader.edits:
             parts += [subject.frame[at : edit.start], edit.change.data or b""]
             at = edit.change.end
-        known = all(edit.change.data is not None for edit in found.edits)
-        kinds = {edit.change.kind: edit.change.cost for edit in reversed(found.edits)}
+        known = all(edit.change.data is not None for edit in reader.edits)
+        kinds = {edit.change.kind: edit.change.cost for edit in reversed(reader.edits)}
         corrected = b"".join([*parts, subject.frame[at:]]) if known else b""
-        return cls(found.bits + sum(kinds.values()), found, corrected)
+        gain = 8.0 * (len(subject.frame) - first.start) - (reader.bits - first.bits)
+        return cls(reader.bits + sum(kinds.values()), reader.edits, gain, corrected)
 
     @property
     def kind(self) -> str:
         """The kind of its first change."""
-        return self.found.edits[0].change.kind
-
-    def rivals(self, other: Candidate) -> bool:
-        """Return whether another one is an alternative, not the same in other words.
-
-        The body of another version differs in every length, which is a habit as well.
-        """
-        same = self.kind == "other-version-body" and other.habit
-        return not same and self.corrected != other.corrected
-
-    def mistake(self, subject: Subject) -> Mistake:
-        """Return the mistake that they undo."""
-        first = self.found.edits[0]
-        change = first.change
-        return subject.mistake(
-            change.kind, path=path_text(first.path), start=first.start, length=change.end - first.start,
-            actual=change.actual, expected=change.expected, others=len(self.found.edits) - 1,
-            corrected=sized(self.corrected) if self.corrected else b"",
-        )  # fmt: skip
+        return self.edits[0].change.kind
 
 
 def candidates(subject: Subject, search: Search) -> Iterator[Candidate]:
     """Yield what makes the message valid."""
-    for found in search.singles():
-        yield Candidate.of(subject, found)
+    for reader in search.singles():
+        yield Candidate.of(subject, reader)
     for habit in habits(subject.version >= subject.api.flexible):
         reader = search.reader(habit.change)
         if reader.whole() and len(reader.edits) > 1:  # what it does once, or never, is no habit
-            one = Candidate.of(subject, reader.found())
+            one = Candidate.of(subject, reader)
             yield one._replace(cost=one.cost + HABIT, habit=True)
     yield from _versions(subject, search)
 
@@ -315,7 +311,6 @@ def _versions(subject: Subject, search: Search) -> Iterator[Candidate]:
             probe.whole()
             edit = Edit(probe.at, ROOT, change._replace(end=len(frame)), probe.bits)
             gain = 8.0 * (len(frame) - probe.at) - (reader.bits - probe.bits)
-            found = Correction([edit], reader.bits, gain)
             corrected = frame[:2] + other.to_bytes(2, "big") + frame[4:] if direction == "request" else b""
-            yield Candidate(reader.bits + VERSION + DISTANCE * abs(other - subject.version), found, corrected)
+            yield Candidate(reader.bits + VERSION + DISTANCE * abs(other - subject.version), [edit], gain, corrected)
             return

@@ -83,16 +83,6 @@ class Edit(NamedTuple):
     """What the message cost up to it."""
 
 
-@dataclass
-class Correction:
-    """Changes that make a message valid, with what it costs then."""
-
-    edits: list[Edit]
-    bits: float
-    gain: float
-    """Bits that the bytes after the first change cost less than random ones."""
-
-
 class RecordSetAt(NamedTuple):
     """The bytes of a record set in a message."""
 
@@ -157,9 +147,9 @@ class MistakeReader(Weigher):
         if change.size is None:
             return
         if isinstance(node, WireArray):
-            self.elements(node, change.size, path)
+            self.array(node, path, change.size)
         elif isinstance(node, RecordsNode):
-            self.entries(node, change.size, path)
+            self.records(node, path, change.size)
             self.note_records(node, path, start)
         else:
             self.contents(node, change.size, path)
@@ -168,12 +158,6 @@ class MistakeReader(Weigher):
         """Add the cost of a value; an odd one is no fault, for valid messages have some."""
         self.bits += bits
         self.odd += bits >= raw + NONSENSE
-
-    def found(self) -> Correction:
-        """Return the changes that were applied; the first of them is where the message is not valid."""
-        first = self.edits[0]
-        gain = 8.0 * (len(self.data) - first.start) - (self.bits - first.bits)
-        return Correction(self.edits, self.bits, gain)
 
     def whole(self) -> bool:
         """Read on; return whether that ends with the message, and with no value that no peer writes."""
@@ -212,8 +196,8 @@ class Search:
         reader.todo = beginning(self.nodes if nodes is None else nodes)
         return reader
 
-    def singles(self) -> Iterator[Correction]:
-        """Yield each single change that makes the message valid."""
+    def singles(self) -> Iterator[MistakeReader]:
+        """Yield the readers of each single change that makes the message valid."""
         best = PER_BYTE * len(self.data) + SPARE
         for place in reversed(self.strict.places or []):
             for change in self._changes(place):
@@ -226,7 +210,7 @@ class Search:
                 except Impossible:
                     continue
                 if reader.whole():
-                    yield reader.found()
+                    yield reader
                     best = min(best, reader.bits + FAR)
                 if self.budget.spent:
                     return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from ...capture.packet import Packet, endpoint
 from ..engine.engine import Engine
@@ -20,13 +21,10 @@ class PlacedEngine(Engine):
     place 0.
     """
 
-    merger: Merger
-    files: Sequence[str]
-
-    def placed(self, merger: Merger, files: Sequence[str]) -> PlacedEngine:
-        """Take the merger whose packets will come, before the first."""
-        self.merger, self.files = merger, files
-        return self
+    def __init__(self, merger: Merger, files: Sequence[str], **given: Any) -> None:
+        super().__init__(**given)
+        self.merger: Merger = merger
+        self.files: Sequence[str] = files
 
     def chunks(self, blocks: Iterable[Sequence[Packet]]) -> Iterator[list[Exchange]]:
         """Yield the exchanges as `Engine.chunks` does, with the places that saw them."""

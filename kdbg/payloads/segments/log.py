@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from ...budget import MEMORY
-from ...exchanges.guess.structures import records_api
+from ...exchanges.guess.structures import records_api, signed
 from ...exchanges.messages.message import Message, explain, read_slowly
 from ...exchanges.messages.payloads import open_inspection, open_payloads, tells_metadata
 from ...exchanges.messages.secrets import is_metadata
@@ -61,21 +61,17 @@ def entry_size(data: bytes | bytearray, at: int) -> int | None:
     if magic != 2:  # the lengths of key and value, as far as they can be seen, add up to that of the message
         sound = magic in (0, 1) and 0 <= attributes < 0x10 and attributes & CODEC_MASK <= 3
         key, end = at + (18 if magic == 0 else 26), at + PREAMBLE.size + length
-        sound = sound and len(data) >= key + 4 and _int32(data, key) >= -1
-        value = key + 4 + max(_int32(data, key), 0)
+        sound = sound and len(data) >= key + 4 and signed(data, key) >= -1
+        value = key + 4 + max(signed(data, key), 0)
         left = end - value - 4
-        sound = sound and left >= 0 and (len(data) < value + 4 or max(_int32(data, value), 0) == left)
+        sound = sound and left >= 0 and (len(data) < value + 4 or max(signed(data, value), 0) == left)
     elif length < HEADER - PREAMBLE.size or len(data) - at < HEADER:
         sound = False
     else:
         attributes, last_delta = BATCH_TAIL.unpack_from(data, at + record_format.crc_at + 4)
-        count = _int32(data, at + HEADER - 4)
+        count = signed(data, at + HEADER - 4)
         sound = 0 <= attributes < 0x80 and attributes & CODEC_MASK <= 4 and 0 <= count <= last_delta + 1
     return PREAMBLE.size + length if sound else None
-
-
-def _int32(data: bytes | bytearray, at: int) -> int:
-    return int.from_bytes(data[at : at + 4], "big", signed=True)
 
 
 def is_proved(entry: bytes) -> bool:
@@ -84,13 +80,6 @@ def is_proved(entry: bytes) -> bool:
     if entry[16] == 2:
         return crc32c(memoryview(entry)[at + 4 :]) == int.from_bytes(entry[at : at + 4], "big")
     return crc32(memoryview(entry)[16:]) == int.from_bytes(entry[12:16], "big")
-
-
-def offsets(entry: bytes) -> tuple[int, int]:
-    """Return the first and the last offset of an entry, from its header; those of a message are the same."""
-    offset = PREAMBLE.unpack_from(entry)[0]
-    delta = BATCH_TAIL.unpack_from(entry, record_format.crc_at + 4)[1] if entry[16] == 2 else 0
-    return offset, offset + delta
 
 
 class LogWalk:
@@ -140,7 +129,8 @@ class LogWalk:
                 not any(self.data[size : size + HEADER]) or entry_size(self.data, size) is not None
             )
             return SegmentPiece(self.position, data) if followed else None
-        first, last = offsets(data)
+        first = signed(data, 0, 8)
+        last = first + (BATCH_TAIL.unpack_from(data, record_format.crc_at + 4)[1] if data[16] == 2 else 0)
         odd = Finding(Kind.OUT_OF_ORDER, "", "", 0, 8, Behind("offset", first, self.last, "offsets"))
         found = SegmentPiece(self.position, data, (odd,) if first <= self.last else ())
         self.last = max(self.last, last)

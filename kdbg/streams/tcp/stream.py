@@ -118,11 +118,6 @@ class Stream:
         if not self.ended:
             self.receiver = receiver
 
-    @property
-    def quiescent(self) -> tuple[Receiver, int] | None:
-        """While it is regular: who takes the bytes, and the sequence number of the next one."""
-        return (self.receiver, self.due & MASK) if self.regular else None
-
     def start(self, seq: int) -> None:
         """Begin at this sequence number, which a SYN or what acknowledges it has told."""
         if self.first is None and not self.ended:

@@ -158,7 +158,7 @@ class TlsConnection:
 
     def encrypted(self, side: TlsDirection) -> bool | None:
         """Say what becomes of an encrypted record: it is opened (True), waits (None), or is passed over (False)."""
-        if side.has_keys:
+        if side.openers:
             return True
         if side is not self.client and side is not self._server:
             self._close(Why.NO_HANDSHAKE)
@@ -213,13 +213,13 @@ class TlsConnection:
 
     @property
     def _all_ended(self) -> bool:
-        return all(side.has_end for side in self.sides)
+        return all(side.over or (side.waiting and side.waiting[-1][0] is None) for side in self.sides)
 
     def _reason(self) -> Why:
         """Return why nothing was opened of a connection that has ended."""
         if self._asked is not None and self._chosen is None:
             return Why.REFUSED if any(self._alerts) else Why.UNANSWERED
-        if any(side.waits for side in self.sides):
+        if any(side.waiting is not None for side in self.sides):
             return Why.OTHER_KEYS
         if self._chosen is None or self._asked is None:
             return Why.NO_HANDSHAKE
@@ -240,7 +240,7 @@ class TlsConnection:
             return
         self._obstacle = self._find_keys(asked, chosen, client, server)
         for side in (server, client):
-            if side.waits and (side.has_keys or self._obstacle is not None):
+            if side.waiting is not None and (side.openers or self._obstacle is not None):
                 side.go_on()
 
     def _find_keys(self, asked: Hello, chosen: Hello, client: TlsDirection, server: TlsDirection) -> Why | None:

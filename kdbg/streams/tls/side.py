@@ -64,9 +64,11 @@ class TlsDirection:
         """How many bytes wait."""
         self._sound = self._all_kinds = False
         self._cutter = Cutter(self)
-        self._openers: list[Opener] = []
+        self.openers: list[Opener] = []
+        """What opens its records, one after the other."""
         self._number = 0
-        self._waiting: list[Event] | None = None
+        self.waiting: list[Event] | None = None
+        """What waits for secrets, None for nothing."""
 
     def attach(self, receiver: Receiver) -> None:
         """Say who takes the plain bytes."""
@@ -104,27 +106,12 @@ class TlsDirection:
             self._cutter.go_on()
             replay(waited, self)
 
-    @property
-    def has_end(self) -> bool:
-        """Whether nothing follows what waits."""
-        return self.over or (self._waiting is not None and bool(self._waiting) and self._waiting[-1][0] is None)
-
-    @property
-    def has_keys(self) -> bool:
-        """Whether there is something that opens its records."""
-        return bool(self._openers)
-
-    @property
-    def waits(self) -> bool:
-        """Whether something waits for secrets."""
-        return self._waiting is not None
-
     def use(self, openers: list[Opener], *, at_once: bool) -> None:
         """Open records by these, one after the other; `at_once`, or from the change of the cipher on.
 
         Where a change of the cipher begins it, records of all kinds are encrypted, else (TLS 1.3) those of data alone.
         """
-        self._openers = openers if at_once or not self.sealed else [*self._openers[:1], *openers]
+        self.openers = openers if at_once or not self.sealed else [*self.openers[:1], *openers]
         self._all_kinds = not at_once
         if at_once:
             self.sealed, self._number = True, 0
@@ -132,23 +119,23 @@ class TlsDirection:
     def finish(self) -> None:
         """Open what follows by the next key that is known; a Finished that comes later, of a client that was asked who
         it is, changes none."""
-        if len(self._openers) > 1:
-            del self._openers[0]
+        if len(self.openers) > 1:
+            del self.openers[0]
             self.messages.again()
             self._number = 0
 
     def update(self) -> None:
         """Open what follows by the key that follows from the one in use."""
-        following = self._openers[0].following() if self._openers else None
+        following = self.openers[0].following() if self.openers else None
         if following is not None:
-            self._openers = [following]
+            self.openers = [following]
             self.messages.again()
             self._number = 0
 
     def seal(self) -> None:
         """Take note that what follows is encrypted, with the last of the keys that are known."""
-        if self.sealed and len(self._openers) > 1:
-            del self._openers[0]
+        if self.sealed and len(self.openers) > 1:
+            del self.openers[0]
         self.messages.again()
         self.sealed, self._number = True, 0
 
@@ -164,7 +151,7 @@ class TlsDirection:
             return True
         verdict = self._session.encrypted(self)
         if verdict is None:
-            self._waiting, self.held = [], self._cutter.held
+            self.waiting, self.held = [], self._cutter.held
             self._session.budget.left -= self.held
             return False
         if verdict:
@@ -175,7 +162,7 @@ class TlsDirection:
         """Return whether a record after a gap can be opened, and go on with its number; what was missed is a gap."""
         if self.over:
             return False
-        if not self._openers:  # a client says hello twice where the server asks it to
+        if not self.openers:  # a client says hello twice where the server asks it to
             if record.kind != HANDSHAKE or not record.body or hello(record.body[0], record.body[4:]) is None:
                 return False
             self.messages.again()
@@ -192,14 +179,14 @@ class TlsDirection:
 
     def lost(self, length: int, time: int, number: int) -> None:
         """Take note that the last bytes of the direction are in no record."""
-        if self._openers and self.sealed:
+        if self.openers and self.sealed:
             self.receiver.gap(length, time, number)
 
     def _open(self, record: Record) -> None:
-        plain = self._openers[0].open(self._number, record.kind, record.version, record.body)
+        plain = self.openers[0].open(self._number, record.kind, record.version, record.body)
         if plain is None and (found := self._search(record, NEARBY)) is not None:
             self._go_to(found)
-            plain = self._openers[0].open(self._number, record.kind, record.version, record.body)
+            plain = self.openers[0].open(self._number, record.kind, record.version, record.body)
         if plain is None:
             self.broken(len(record.body), *record.marks[0][1:])
             self._session.failed()
@@ -223,7 +210,7 @@ class TlsDirection:
         if len(marks) == 1:
             self.receiver.data(data, *marks[0][1:])
             return
-        front, start = HEAD + self._openers[0].skip, 0
+        front, start = HEAD + self.openers[0].skip, 0
         for (_, time, number), following in zip(marks, [*(place for place, _, _ in marks[1:]), 1 << 62], strict=True):
             end = min(max(following - front, start), len(data))
             if end > start:
@@ -233,9 +220,9 @@ class TlsDirection:
     def broken(self, length: int, time: int, number: int) -> None:
         """Pass over a record with a body of `length` bytes, which count as a gap where they held plain ones."""
         self.messages.lost()
-        if self.sealed and self._openers and self._sound:
+        if self.sealed and self.openers and self._sound:
             self._number += 1
-            if (plain := length - self._openers[0].overhead) > 0:
+            if (plain := length - self.openers[0].overhead) > 0:
                 self.receiver.gap(plain, time, number)
 
     def _go_to(self, found: Found) -> None:
@@ -243,7 +230,7 @@ class TlsDirection:
         place, opener, number = found
         if place or not self.sealed:
             self.messages.again()
-        self._openers = [opener, *self._openers[place + 1 :]]
+        self.openers = [opener, *self.openers[place + 1 :]]
         self._number, self.sealed = number, True
 
     def _search(self, record: Record, most: int) -> Found | None:
@@ -263,8 +250,8 @@ class TlsDirection:
 
     def _following(self) -> Iterator[Opener]:
         """Yield the keys that may be in use by now."""
-        yield from self._openers
-        opener: Opener | None = self._openers[-1] if self._openers else None
+        yield from self.openers
+        opener: Opener | None = self.openers[-1] if self.openers else None
         for _ in range(UPDATES):
             opener = opener.following() if opener is not None else None
             if opener is not None:
@@ -272,9 +259,9 @@ class TlsDirection:
 
     def _wait(self, event: Event, length: int) -> bool:
         """Let something wait after what does; return False where nothing waits."""
-        if self._waiting is None:
+        if self.waiting is None:
             return False
-        self._waiting.append(event)
+        self.waiting.append(event)
         self.held += length
         self._session.budget.left -= length
         self._session.waits()
@@ -282,7 +269,7 @@ class TlsDirection:
 
     def _release(self) -> list[Event]:
         """Return what waited; nothing does any more."""
-        waited, self._waiting = self._waiting or [], None
+        waited, self.waiting = self.waiting or [], None
         self._session.budget.left += self.held
         self.held = 0
         return waited

@@ -189,7 +189,7 @@ class Merged(Capture):
         """Return what makes exchanges of its packets, given what any `Engine` is given."""
         from ...exchanges.multipoint.annotate import PlacedEngine
 
-        return PlacedEngine(**given).placed(self.merger, self.files)
+        return PlacedEngine(self.merger, self.files, **given)
 
     def close(self) -> None:
         """End the iteration, and close all captures."""

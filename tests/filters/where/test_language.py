@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("cel_expr_python", reason="the extra where is not installed")
 from kdbg.exchanges.filters.where import library, semantics
-from kdbg.exchanges.filters.where.closures import Asking, written
+from kdbg.exchanges.filters.where.closures import Asking, Writer
 from kdbg.exchanges.filters.where.library import decoded
 from kdbg.exchanges.filters.where.semantics import Undecided
 from kdbg.exchanges.filters.where.vocabulary import OPEN, TERMS, Term
@@ -62,7 +62,7 @@ class Functions:
     def __call__(self, text: str, a: Any, b: Any) -> Any:
         self.values = {"a": a, "b": b}
         if text not in self.made:
-            self.made[text] = written(decoded(program(text).serialize()), deep=True)
+            self.made[text] = Writer(deep=True).write(decoded(program(text).serialize()), {})
         asking = Asking({}, 9)
         asking.exchange = None  # type: ignore[assignment]
         try:

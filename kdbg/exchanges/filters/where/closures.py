@@ -84,11 +84,6 @@ class Asking:
             raise InputError(f"costs too much: more than {MOST_STEPS:,} steps in exchange {self.exchange.number}")
 
 
-def written(node: Node, *, deep: bool) -> Ask:
-    """Return the function of an expression; `deep`: messages are read down to records, and payloads are opened."""
-    return _Writer(deep).write(node, {})
-
-
 def reads_bodies(node: Node) -> bool:
     """Return whether messages are read for a node."""
     own = isinstance(node, Select) and isinstance(node.operand, Name) and node.operand.name in HALVES
@@ -99,7 +94,9 @@ def reads_bodies(node: Node) -> bool:
     return any(map(reads_bodies, children(node)))
 
 
-class _Writer:
+class Writer:
+    """Makes functions of expressions; `deep`: messages are read down to records, and payloads are opened."""
+
     def __init__(self, deep: bool) -> None:
         self.deep = deep
 
@@ -170,7 +167,14 @@ class _Writer:
         inside = {**scope, node.variable: place}
         condition = self.write(node.condition, inside) if node.condition is not None else lambda asking: True
         result = self.write(node.result, inside) if node.result is not None else None
-        return LOOPS[node.macro](over, place, condition, result)
+        if node.macro == "exists":
+            return _exists(over, place, condition)
+        if node.macro == "all":
+            return _not(_exists(over, place, _not(condition)))
+        if result is not None:
+            return _map(over, place, condition, result)
+        found = _map(over, place, condition, lambda asking: True)
+        return lambda asking: len(found(asking)) == 1
 
     def call(self, node: Call, scope: Scope) -> Ask:
         name = node.function
@@ -248,7 +252,7 @@ def _not(side: Ask) -> Ask:
     return lambda asking: not truth(side(asking))
 
 
-def _exists(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:
+def _exists(over: Ask, place: int, condition: Ask) -> Ask:
     def ask(asking: Asking) -> bool:
         undecided, variables = False, asking.variables
         for variables[place] in _items(over, asking):
@@ -264,18 +268,7 @@ def _exists(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:
     return ask
 
 
-def _for_all(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:
-    return _not(_exists(over, place, _not(condition), None))
-
-
-def _exists_one(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:
-    found = _map(over, place, condition, lambda asking: True)
-    return lambda asking: len(found(asking)) == 1
-
-
-def _map(over: Ask, place: int, condition: Ask, result: Ask | None) -> Ask:
-    assert result is not None
-
+def _map(over: Ask, place: int, condition: Ask, result: Ask) -> Ask:
     def ask(asking: Asking) -> list[Any]:
         found, variables = [], asking.variables
         for variables[place] in _items(over, asking):
@@ -291,6 +284,3 @@ def _items(over: Ask, asking: Asking) -> Any:
     for item in semantics.sequence(over(asking)):
         asking.step()
         yield semantics.item(item)
-
-
-LOOPS = {"exists": _exists, "all": _for_all, "exists_one": _exists_one, "map": _map}

@@ -14,7 +14,7 @@ from ....protocol.findings import OLD_NAMES, Kind
 from ....protocol.grammars.errors import ERRORS
 from ...messages.exchange import Exchange
 from ..filter import Topics
-from .closures import LONGEST, MOST_STEPS, Asking, bound, reads_bodies, written
+from .closures import LONGEST, MOST_STEPS, Asking, Writer, bound, reads_bodies
 from .library import BOOL, LIST, MAP, NUMBER, Call, Constant, Items, Loop, Name, Node, Select, compiled, decoded, walk
 from .semantics import Undecided
 from .vocabulary import HALVES, OPEN, OWN, TERMS, TIMED, Shape, half, null_test
@@ -24,17 +24,8 @@ Found: TypeAlias = "tuple[Node, Shape]"
 COMPARED = ("_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_")
 
 
-def checked(node: Node) -> Node:
-    """Return an expression with names of error codes as codes; raise `InputError` for what cannot be meant."""
-    found, shape = _visit(node, {})
-    if shape.kinds and BOOL not in shape.kinds and not shape.open:
-        raise InputError(
-            f"a filter must be true or false, but {text(found)} is {_either(shape.kinds)}: compare it with a value"
-        )
-    return found
-
-
 def _visit(node: Node, scope: Scope) -> Found:
+    """Return a node with names of error codes as codes, and its shape; raise `InputError` for what cannot be meant."""
     match node:
         case Name(name=name):
             if name not in scope and name not in TERMS:
@@ -67,21 +58,21 @@ def _select(node: Select, scope: Scope) -> Found:
     elif around.open or not around.kinds or (MAP in around.kinds and not around.fields):
         found = OPEN
     elif MAP not in around.kinds:
-        raise InputError(f"{text(node)}: {text(node.operand)} is {_either(around.kinds)}, and has no fields")
+        raise InputError(f"{_text(node)}: {_text(node.operand)} is {_either(around.kinds)}, and has no fields")
     else:
         names = list(around.fields)
         near = difflib.get_close_matches(node.field, names, n=2) or [one for one in names if node.field in one][:2]
         listed = f"; known names: {', '.join(names)}" if len(names) < 10 else ""
         if near:
-            listed = f"; did you mean {' or '.join(f'{text(node.operand)}.{one}' for one in near)}?"
-        raise InputError(f"no message has {text(node)}{listed}")
+            listed = f"; did you mean {' or '.join(f'{_text(node.operand)}.{one}' for one in near)}?"
+        raise InputError(f"no message has {_text(node)}{listed}")
     return made, Shape({BOOL}) if node.test else found
 
 
 def _loop(node: Loop, scope: Scope) -> Found:
     over, around = _visit(node.over, scope)
     if around.kinds and not around.open and not around.kinds & {LIST, MAP}:
-        raise InputError(f"{text(node.over)} is {_either(around.kinds)}, not a list")
+        raise InputError(f"{_text(node.over)} is {_either(around.kinds)}, not a list")
     items = around.items or OPEN
     inside = {**scope, node.variable: items if MAP not in around.kinds else OPEN}
     condition = _visit(node.condition, inside)[0] if node.condition is not None else None
@@ -139,7 +130,7 @@ def _refuse_unlike(node: Call, args: tuple[Node, ...], one: Shape, other: Shape)
     """Raise `InputError` for values of kinds that are never the same."""
     if one.open or other.open or not one.kinds or not other.kinds or one.kinds & other.kinds:
         return
-    left, right = (f"{text(arg)} is {_either(shape.kinds)}" for arg, shape in zip(args, (one, other), strict=True))
+    left, right = (f"{_text(arg)} is {_either(shape.kinds)}" for arg, shape in zip(args, (one, other), strict=True))
     raise InputError(f"{left}, but {right}: they are never equal")
 
 
@@ -163,7 +154,7 @@ def _named(value: Node, like: Shape, beside: Node) -> Node:
     elif not close:
         close = difflib.get_close_matches(name.upper(), known, n=2)
     hint = f"; did you mean {' or '.join(repr(one) for one in close)}?" if close else ""
-    raise InputError(f"{text(beside)} can never be {name[:60]!r}{hint}")
+    raise InputError(f"{_text(beside)} can never be {name[:60]!r}{hint}")
 
 
 NAMES: dict[str, Callable[[], Mapping[str, str | int]]] = {
@@ -179,17 +170,17 @@ def _either(kinds: Iterable[str]) -> str:
     return " or ".join(sorted(kinds))
 
 
-def text(node: Node) -> str:
+def _text(node: Node) -> str:
     """Return a part of an expression as it may have been written."""
     match node:
         case Name(name=name):
             return name
         case Select(operand=operand, field=field):
-            return f"{text(operand)}.{field}"
+            return f"{_text(operand)}.{field}"
         case Constant(value=value):
             return repr(value)[:60] if isinstance(value, (str, bytes)) else str(value).lower()
         case Call(function="_[_]", args=(value, index)):
-            return f"{text(value)}[{text(index)}]"
+            return f"{_text(value)}[{_text(index)}]"
     return "this"
 
 
@@ -210,7 +201,10 @@ class Expression:
                 raise InputError(f"too long: {len(text):,} characters (at most {LONGEST:,})")
             found = decoded(compiled(text, {name: term.type for name, term in TERMS.items()}))
             bound(found)
-            self.node = checked(found)
+            self.node, shape = _visit(found, {})
+            if shape.kinds and BOOL not in shape.kinds and not shape.open:
+                found_is = f"{_text(self.node)} is {_either(shape.kinds)}"
+                raise InputError(f"a filter must be true or false, but {found_is}: compare it with a value")
         except InputError as error:
             raise InputError(f"--where: {error}") from None
 
@@ -240,7 +234,7 @@ class Expression:
     def without_archives(self) -> list[str]:
         """The names in it that mean nothing in archives, in which connections and exchanges have no numbers."""
         names = [one.name for one in walk(self.node) if isinstance(one, Name)]
-        fields = [text(one) for one in walk(self.node) if isinstance(one, Select) and isinstance(one.operand, Name)]
+        fields = [_text(one) for one in walk(self.node) if isinstance(one, Select) and isinstance(one.operand, Name)]
         numbered = ("connection.id", "request.packets", "response.packets")
         found = [name for name in names if name in TERMS and not TERMS[name].archives]
         return found + [field for field in fields if field in numbered]
@@ -253,7 +247,7 @@ class Expression:
     def check(self, topics: Topics) -> Callable[[Exchange], bool]:
         """Return the question; it has no for an answer where a field is not there. `topics` are names of topic ids."""
         asking = Asking(topics, sum(isinstance(one, Loop) for one in walk(self.node)))
-        ask = written(self.node, deep=self.deep)
+        ask = Writer(self.deep).write(self.node, {})
 
         def fits(exchange: Exchange) -> bool:
             asking.exchange, asking.left = exchange, MOST_STEPS

@@ -75,7 +75,7 @@ def test_what_is_ignorable_is_what_kafka_calls_so() -> None:
         direction: Direction = "request" if kind == "request" else "response"
         own = MessageType.of(key, direction)
         theirs = MessageType.defined(definition)
-        ats = [own.at(version) for version in own.versions if version in theirs.versions]
+        ats = [own.form(version) for version in own.versions if version in theirs.versions]
         for path, ours, kafkas in lacking(own.members, theirs.members, ats, ""):
             assert ours == kafkas, (own.name, path)
             compared += 1

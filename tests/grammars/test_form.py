@@ -17,7 +17,6 @@ from ..cases import for_each
 FOLDER = Path(kdbg.__file__).parent / "protocol" / "grammars"
 SHARED_FILES = {
     "__init__",
-    "client_names",
     "errors",
     "guides",
     "headers",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kdbg.analysis.pasted.phrases import GROUPS, PHRASES, TEXTS, code_of, matches
-from kdbg.protocol.grammars.client_names import named
+from kdbg.protocol.grammars import named
 from kdbg.protocol.grammars.errors import ERRORS
 from kdbg.ui.cli import run
 from kdbg.views.render.phrases import statements

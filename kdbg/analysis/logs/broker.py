@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...protocol import grammars
-from ...protocol.grammars.client_names import named
+from ...protocol.grammars import named
 from .dialect import NOBODY, Dialect, LineFacts, number, object_in, stamp, text
 from .java import HEADER, fields_of
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from ...protocol.grammars.client_names import named
+from ...protocol.grammars import named
 from .dialect import Dialect, LineFacts, printed, stamp
 
 HEADER = r"RequestHeader\(apiKey=(?P<api>\w{1,60}), apiVersion=(?P<version>\d{1,5}), clientId=(?P<client>.{0,250}?), "

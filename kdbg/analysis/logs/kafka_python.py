@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ...protocol.grammars.client_names import named
+from ...protocol.grammars import named
 from .dialect import Dialect, LineFacts, end_of, printed, stamp
 
 LINE = re.compile(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ...protocol.grammars.client_names import named
+from ...protocol.grammars import named
 from .dialect import NOBODY, Dialect, LineFacts, end_of, stamp
 
 LINE = re.compile(

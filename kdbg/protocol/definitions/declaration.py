@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ...errors import DefinitionError, UnknownApi, UnknownVersion
@@ -71,7 +71,8 @@ def meant(wire: Any, item: str, path: str, entity: str, own: Known) -> Any:
     return next((of for pattern, of in NAMES.get(item, ()) if re.fullmatch(pattern, name)), wire)
 
 
-class Declared(NamedTuple):
+@dataclass(frozen=True)
+class Declared:
     """A message as a declaration, with the versions that it holds for."""
 
     name: str
@@ -86,7 +87,11 @@ class Declared(NamedTuple):
         """Return the grammar at one version; `UnknownVersion` for one that there is not."""
         if version not in self.versions:
             raise UnknownVersion(self.name, version, self.versions.start, self.versions.stop - 1)
-        return self.struct.structure(At(version, version >= self.flexible, optional=version in self.optional))
+        return self.struct.structure(self.form(version))
+
+    def form(self, version: int) -> At:
+        """Return what a version is to its declarations: flexible, or with optional fields."""
+        return At(version, version >= self.flexible, optional=version in self.optional)
 
 
 def declare(message: MessageDefinition, own: Known = NOTHING) -> Declared:

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any
 
-from ...errors import BuildError, GrammarError, Leftover, UnknownVersion
+from ...errors import BuildError, GrammarError, Leftover
 from .. import grammars
 from ..wire import Array, Prefixed, Struct
 from ..wire.language import Direction
@@ -24,7 +24,7 @@ from ..wire.language.types import At, FieldRules, rules_of, specialise
 from ..wire.nodes import NO_DEFAULT, TAGGED, Field, UnreadStruct, WireArray, WireStruct, build, join
 from ..wire.nodes.leaves import INT32, AnyConstruct, Length, Node
 from ..wire.readings.secrets import hide
-from .declaration import declare
+from .declaration import Declared, declare
 from .model import NEWEST, MessageDefinition, Versions, listed
 
 Form = tuple[FieldRules, AnyConstruct]
@@ -146,17 +146,12 @@ def members(struct: Struct) -> Members:
 
 
 @dataclass(frozen=True)
-class MessageType:
+class MessageType(Declared):
     """A message in all its versions. Calling it makes a `MessageData`: fields that are not named have their defaults.
 
     `flexible` is the first flexible version (KIP-482), `optional` the versions with the optional fields of its draft.
     """
 
-    name: str
-    struct: Struct
-    versions: range
-    flexible: int
-    optional: range
     _layouts: dict[int, WireStruct] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -188,17 +183,12 @@ class MessageType:
 
         `GrammarError` for a direction of an API that definition files brought for the other direction only.
         """
-        if version not in self.versions:
-            raise UnknownVersion(self.name, version, self.versions[0], self.versions[-1])
         layout = self._layouts.get(version)
         if layout is None:
-            layout = self._layouts[version] = self.struct.structure(self.at(version))
+            layout = self._layouts[version] = self.at(version)
         if isinstance(layout, UnreadStruct):
             raise GrammarError(f"{self.name} has no definition of version {version}")
         return layout
-
-    def at(self, version: int) -> At:
-        return At(version, version >= self.flexible, optional=version in self.optional)
 
 
 @dataclass(frozen=True)
@@ -288,7 +278,7 @@ class MessageData:
     def to_struct(self, version: int) -> MessageStruct:
         """Return what one version carries of the message; `BuildError` for what it cannot carry."""
         self.type.schema(version)
-        values = self.type.members.narrow(self.complete(), self.type.at(version))
+        values = self.type.members.narrow(self.complete(), self.type.form(version))
         return MessageStruct(self.type, version, MappingProxyType(values))
 
     def from_struct(self, struct: MessageStruct) -> None:

@@ -78,7 +78,7 @@ def plain_field(keys: Keys, around: Around, resolve: Resolve) -> FieldDefinition
         flexible=_override(keys, around, type), ignorable=keys.flag("ignorable"),
         map_key=_flag(keys, "mapKey", around.in_array, "mapKey is only allowed in a structure in an array"),
         zero_copy=_flag(keys, "zeroCopy", str(type) == "bytes", 'only "bytes" can be zeroCopy'),
-        entity=_entity(keys, type), about=_about(keys),
+        entity=_entity(keys, type), about=" ".join(keys.text("about", "").split()),
     )  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def optional_field(keys: Keys, around: Around, resolve: Resolve) -> FieldDefinit
     return FieldDefinition(
         name(keys), keys.entries.line, type.item, type.array, versions, type.struct,
         versions if nullable else NO_VERSIONS, _default(keys, type, nullable), tag, optional=True,
-        about=_about(keys),
+        about=" ".join(keys.text("about", "").split()),
     )  # fmt: skip
 
 
@@ -110,17 +110,13 @@ def name(keys: Keys) -> str:
     return found
 
 
-def _about(keys: Keys) -> str:
-    return " ".join(keys.text("about", "").split())
-
-
 def _type(keys: Keys, around: Around, resolve: Resolve) -> Type:
     given = keys.text("type")
     item = given.removeprefix("[]")
     array = item != given
     if item in PRIMITIVES:
         for key in ("fields", "optionalFields"):
-            if keys.has(key):
+            if key in keys.entries:
                 raise keys.error(f'"{key}" requires a structure; the type is "{given}"', key)
         return Type(item, array, None)
     if item.startswith("[]"):
@@ -176,7 +172,7 @@ def _tag(keys: Keys, around: Around, versions: Versions, nullable: Versions) -> 
 
 def _override(keys: Keys, around: Around, type: Type) -> Versions | None:
     """Return the field's own `flexibleVersions`, None where the message's hold: RequestHeader's ClientId has some."""
-    if not keys.has("flexibleVersions"):
+    if "flexibleVersions" not in keys.entries:
         return None
     flexible = keys.versions("flexibleVersions")
     if type.array or type.item not in ("string", "bytes"):
@@ -274,7 +270,7 @@ class _Reading:
                 "a version has tagged fields (flexibleVersions) or the optional fields of their draft, not both",
                 "versionsWithOptional",
             )
-        if self.valid and not keys.has("fields"):
+        if self.valid and "fields" not in keys.entries:
             raise keys.error('"fields" is missing')
 
     def shared(self, title: str) -> StructDefinition:
@@ -295,7 +291,7 @@ class _Reading:
 
     def resolve(self, keys: Keys, title: str, around: Around) -> StructDefinition:
         """Return the structure that a field's type names: from the field's own `fields`, or `commonStructs`."""
-        own = keys.has("fields") or keys.has("optionalFields")
+        own = "fields" in keys.entries or "optionalFields" in keys.entries
         if title in self.common:
             if own:
                 raise keys.error(f'"{title}" has its fields in commonStructs already', "fields")
@@ -307,7 +303,7 @@ class _Reading:
 
     def structure(self, keys: Keys, title: str, around: Around) -> StructDefinition:
         """Read the "fields" and "optionalFields" of an object into a structure, and check it as a whole."""
-        if keys.has("optionalFields") and not self.with_optional:
+        if "optionalFields" in keys.entries and not self.with_optional:
             raise keys.error('optionalFields need "versionsWithOptional" at the top', "optionalFields")
         fields, optional = (
             tuple(

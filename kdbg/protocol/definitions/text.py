@@ -165,9 +165,6 @@ class Keys:
         """Make the error for the object, or for one of its keys, with file, line and path."""
         return DefinitionError(self.file, self.entries.lines.get(key, self.entries.line), self.path, problem)
 
-    def has(self, key: str) -> bool:
-        return key in self.entries
-
     def wrong(self, key: str, wanted: str) -> DefinitionError:
         return self.error(f'"{key}" is {wanted}, not {shown(self.entries[key])}', key)
 

@@ -105,7 +105,7 @@ KEYS: Mapping[str, int] = by_name(ENTRIES.values())
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 __all__ = [
-    "ENTRIES", "about", "aliases", "api", "apis", "by_key", "find", "kept", "name_of", "near", "own", "plain",
+    "ENTRIES", "about", "aliases", "api", "apis", "by_key", "find", "kept", "name_of", "named", "near", "own", "plain",
     "serving",
 ]  # fmt: skip
 
@@ -151,6 +151,14 @@ def api(name: str | int) -> Api:
     if found is None:
         raise UnknownApi(name, near(name) if isinstance(name, str) else ())
     return found
+
+
+def named(name: str) -> Api | None:
+    """Return the API that a program calls so, `ApiVersion` or `fetch_response`, or by its key; None for no API."""
+    try:
+        return api("ApiVersions" if plain(name) == "apiversion" else name)
+    except UnknownApi:
+        return None
 
 
 def find(key: int) -> Api | None:

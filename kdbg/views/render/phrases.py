@@ -9,8 +9,7 @@ from typing import NamedTuple
 from ...analysis.pasted.phrases import Match, code_of, matches
 from ...errors import InputError
 from ...protocol.findings.amounts import count
-from ...protocol.grammars import apis
-from ...protocol.grammars.client_names import named
+from ...protocol.grammars import apis, named
 from ...protocol.grammars.errors import ERRORS, Error
 from ...protocol.grammars.errors import named as error_named
 from ...protocol.wire import Api

@@ -136,22 +136,22 @@ subscription_data: Final = HintedHolding(ASSIGNOR, {
 assignment_data: Final = HintedHolding(ASSIGNOR, {"stream": ("AssignmentInfo",)})
 
 
-def connect_allocation(data: bytes, around: Around) -> list[Payload]:
-    """Return the payload with which a Connect worker reports what it runs: that of the assignment it was given."""
-    return [payload("ConnectAssignment")]
+@dataclass(frozen=True)
+class SoleHolding:
+    """A holding of bytes that are always the payload of this name."""
+
+    name: str
+
+    def __call__(self, data: bytes, around: Around) -> list[Readable]:
+        return [payload(self.name)]
 
 
-def classic_subscription(data: bytes, around: Around) -> list[Payload]:
-    """Return the payload with which a classic member joined a group of the new protocol: its subscription."""
-    return [payload("ConsumerProtocolSubscription")]
-
-
-def principal(data: bytes, around: Around) -> list[Payload]:
-    """Return the payload that names the sender of a forwarded request, as Kafka's own principal builder writes it.
-
-    Other principal builders may write anything.
-    """
-    return [payload("DefaultPrincipalData")]
+connect_allocation: Final = SoleHolding("ConnectAssignment")
+"""What a Connect worker reports that it runs: that of the assignment it was given."""
+classic_subscription: Final = SoleHolding("ConsumerProtocolSubscription")
+"""What a classic member joined a group of the new protocol with."""
+principal: Final = SoleHolding("DefaultPrincipalData")
+"""Who sent a forwarded request, as Kafka's own principal builder writes it; others may write anything."""
 
 
 def client_token(data: bytes, around: Around) -> Iterable[Readable]:
@@ -244,10 +244,6 @@ CONTROL_VALUES = {
 """What stands in the value of a control record, by the type in its key (KIP-98, KIP-595, KIP-630, KIP-853)."""
 
 
-def control_key(data: bytes, around: Around) -> list[Readable]:
-    return [payload("ControlRecordKey")]
-
-
 def control_value(data: bytes, around: Around) -> list[Readable]:
     key = io.BytesIO(around.get("key") or b"")
     try:
@@ -286,7 +282,7 @@ TOPICS: Mapping[str, RecordPayloads] = {
     )
 }
 """Kafka's internal topics by name. Those of Connect and of Streams hold what their users chose, JSON as a rule."""
-CONTROL = RecordPayloads(control_key, control_value)
+CONTROL = RecordPayloads(SoleHolding("ControlRecordKey"), control_value)
 """The records of control batches, in any topic."""
 SECRETIVE_ID = UUID(int=1)
 """The id of that topic, which is the same everywhere (KIP-595)."""

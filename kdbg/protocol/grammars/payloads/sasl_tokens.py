@@ -88,22 +88,24 @@ KerberosToken: Final = Enum(UInt16, {
     0x0100: "AP_REQ", 0x0200: "AP_REP", 0x0300: "ERROR", 0x0101: "MIC", 0x0201: "WRAP", 0x0404: "MIC_V2",
     0x0504: "WRAP_V2",
 })
-kerberos: Final = _token("KerberosToken",
+DER = (
     "tag" / UInt8 * "ASN.1 tag that begins the token",
     "length" / DerLength() * "length of the rest, in bytes",
-    "mechanism" / ObjectId() * "object identifier of the mechanism: Kerberos, or SPNEGO, which negotiates one",
+)
+MECHANISM = "mechanism" / ObjectId() * "object identifier of the mechanism: Kerberos, or SPNEGO, which negotiates one"
+kerberos: Final = _token("KerberosToken",
+    *DER,
+    MECHANISM,
     "token_id" / KerberosToken * "kind of Kerberos message",
     "token" / SecretRemainder * "the rest of the token, which only the mechanism can read",
 )
 spnego_first: Final = _token("SpnegoInitialToken",
-    "tag" / UInt8 * "ASN.1 tag that begins the token",
-    "length" / DerLength() * "length of the rest, in bytes",
-    "mechanism" / ObjectId() * "object identifier of the mechanism: Kerberos, or SPNEGO, which negotiates one",
+    *DER,
+    MECHANISM,
     "token" / SecretRemainder * "the rest of the token, which only the mechanism can read",
 )
 spnego_next: Final = _token("SpnegoNegotiationToken",
-    "tag" / UInt8 * "ASN.1 tag that begins the token",
-    "length" / DerLength() * "length of the rest, in bytes",
+    *DER,
     "token" / SecretRemainder * "the rest of the token, which only the mechanism can read",
 )
 WRAPPED = (

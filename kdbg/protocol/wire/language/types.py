@@ -18,7 +18,7 @@ A declaration holds no bytes and reads none: `specialise` turns it into nodes (w
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -147,7 +147,23 @@ class Struct(Declaration):
     def __init__(self, *fields: Renamed) -> None:
         self.declared = fields
         self._said = [(field.name or "", *rules_of(field)) for field in fields]
-        _refuse_duplicates(self._said)
+        groups: dict[object, list[tuple[int, str, FieldRules]]] = {}
+        for place, (name, rules, _) in enumerate(self._said, 1):
+            groups.setdefault(name, []).append((place, name, rules))
+            if rules.tag is not None:
+                groups.setdefault((rules.tag, rules.optional), []).append((place, name, rules))
+        pairs = ((key, *pair) for key, group in groups.items() if len(group) > 1 for pair in combinations(group, 2))
+        for key, (place, name, one), (other_place, other_name, other) in pairs:
+            first, last = max(one.first, other.first), min(one.last, other.last)
+            releases = max(one.since_release, other.since_release) < min(one.before_release, other.before_release)
+            forms = one.tag is None or other.tag is None or one.optional == other.optional
+            if first > last or not releases or not forms:
+                continue  # no version has both
+            where = f"from version {first} on" if last >= FOREVER else f"in versions {first} to {last}"
+            where = f"in version {first}" if first == last else where
+            if key == name:
+                raise TypeError(f"fields {place} and {other_place} are both called {name!r} {where}")
+            raise TypeError(f"{name!r} and {other_name!r} both have tag {one.tag} {where}")
 
     def at(self, at: At, *, nullable: bool = False) -> Node:
         struct = self.structure(at)
@@ -168,27 +184,6 @@ class Struct(Declaration):
             else:
                 tags[field.tag] = field
         return WireStruct(tuple(fields), tags if at.flexible or at.optional else None, front=at.optional)
-
-
-def _refuse_duplicates(fields: Sequence[tuple[str, FieldRules, AnyConstruct]]) -> None:
-    """Raise `TypeError`, naming both, where two fields of a structure have one name or one tag in the same version."""
-    groups: dict[object, list[tuple[int, str, FieldRules]]] = {}
-    for place, (name, rules, _) in enumerate(fields, 1):
-        groups.setdefault(name, []).append((place, name, rules))
-        if rules.tag is not None:
-            groups.setdefault((rules.tag, rules.optional), []).append((place, name, rules))
-    pairs = ((key, *pair) for key, group in groups.items() if len(group) > 1 for pair in combinations(group, 2))
-    for key, (place, name, one), (other_place, other_name, other) in pairs:
-        first, last = max(one.first, other.first), min(one.last, other.last)
-        releases = max(one.since_release, other.since_release) < min(one.before_release, other.before_release)
-        forms = one.tag is None or other.tag is None or one.optional == other.optional
-        if first > last or not releases or not forms:
-            continue  # no version has both
-        where = f"from version {first} on" if last >= FOREVER else f"in versions {first} to {last}"
-        where = f"in version {first}" if first == last else where
-        if key == name:
-            raise TypeError(f"fields {place} and {other_place} are both called {name!r} {where}")
-        raise TypeError(f"{name!r} and {other_name!r} both have tag {one.tag} {where}")
 
 
 class Unread(Struct):

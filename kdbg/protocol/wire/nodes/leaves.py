@@ -22,36 +22,31 @@ if TYPE_CHECKING:
     from ..language.payload import Holding
 
     class AnyConstruct:
-        """`construct.Construct`: what reads bytes into values and writes values as bytes."""
+        """`construct.Construct`: what reads bytes into values and writes values as bytes.
+
+        `context` is what construct's context holds, such as `version`. `"name" / construct` is the field of that name,
+        `construct * "text"` the same with a text that says what it means.
+        """
 
         name: str | None
         docs: str
 
-        def parse(self, data: bytes, **context: Any) -> Any:
-            """Read a value from bytes; `context` is what construct's context holds, such as `version`."""
-
-        def build(self, obj: Any, **context: Any) -> bytes:
-            """Return the bytes of a value."""
-
-        def __rtruediv__(self, name: str) -> Renamed:
-            """Return the field of that name: `"name" / construct`."""
-
-        def __mul__(self, text: str) -> Self:
-            """Return the same with a text that says what it means: `construct * "text"`."""
+        def parse(self, data: bytes, **context: Any) -> Any: ...
+        def build(self, obj: Any, **context: Any) -> bytes: ...
+        def __rtruediv__(self, name: str) -> Renamed: ...
+        def __mul__(self, text: str) -> Self: ...
 
     class AnySubconstruct(AnyConstruct):
         """`construct.Subconstruct`: a construct around another."""
 
         subcon: AnyConstruct
 
-        def __init__(self, subcon: AnyConstruct) -> None:
-            """Make a construct around `subcon`."""
+        def __init__(self, subcon: AnyConstruct) -> None: ...
 
     class Renamed(AnySubconstruct):
         """`construct.Renamed`: a field, with its name and what it means."""
 
-        def __init__(self, subcon: AnyConstruct, newname: str | None = None, newdocs: str | None = None) -> None:
-            """Make a field of `subcon` with a name and a text."""
+        def __init__(self, subcon: AnyConstruct, newname: str | None = None, newdocs: str | None = None) -> None: ...
 else:
     from construct import Construct as AnyConstruct
     from construct import Renamed

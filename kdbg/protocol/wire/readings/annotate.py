@@ -214,7 +214,7 @@ class Walker(Claims):
 
     def tags(self, node: WireStruct, path: str, value: dict[str, Any]) -> None:
         here, last = join(path, TAGGED), -1
-        for tag, start, size in self.front_entries(node, here) if node.front else self.entries(node, here):
+        for tag, start, size in self.entries(node, here):
             self.span(here, start, "TAG", (tag, size), node, "tag")
             if tag <= last:
                 self.finding(Kind.TAG_ORDER, faults.TagBehind(tag, last), here, start)
@@ -222,22 +222,18 @@ class Walker(Claims):
             self.tag(node, path, value, tag, size)
 
     def entries(self, node: WireStruct, here: str) -> Iterator[tuple[int, int, int]]:
-        """Yield (tag, start, size in bytes) of each tagged field after a structure; the caller reads the values."""
+        """Yield (tag, start, size in bytes) of each tagged or optional field; the caller reads the values."""
         start = self.pos
-        count = self.varint(UVARINT, here)
-        self.span(here, start, "TAGGED_FIELDS", count, node, "size")
-        for _ in range(count):
-            start = self.pos
-            yield self.varint(UVARINT, here), start, self.varint(UVARINT, here)
-
-    def front_entries(self, node: WireStruct, here: str) -> Iterator[tuple[int, int, int]]:
-        """Yield (tag, start, size in bytes) of each optional field in front of a structure, as `entries` does."""
-        while True:
-            start = self.pos
-            size = front_size(self.varint(VARINT, here), here, start)
-            if size == 0:
-                break
+        if not node.front:
+            count = self.varint(UVARINT, here)
+            self.span(here, start, "TAGGED_FIELDS", count, node, "size")
+            for _ in range(count):
+                start = self.pos
+                yield self.varint(UVARINT, here), start, self.varint(UVARINT, here)
+            return
+        while size := front_size(self.varint(VARINT, here), here, start):
             yield self.number(UINT16, here), start, size
+            start = self.pos
         self.span(here, start, "OPTIONAL_FIELDS", 0, node, "size")
 
     def tag(self, node: WireStruct, path: str, value: dict[str, Any], tag: int, size: int) -> None:

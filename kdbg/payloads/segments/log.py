@@ -28,7 +28,7 @@ from ...protocol.wire.language.payload import Sealed
 from ...protocol.wire.language.types import At
 from ...protocol.wire.nodes import Field, WireStruct
 from ...protocol.wire.readings.annotate import Inspection
-from ...protocol.wire.readings.compiled import UNREADABLE, record_readers
+from ...protocol.wire.readings.compiled import COMPILED, UNREADABLE
 from ...protocol.wire.records.sets import CODEC_MASK, CONTROL, PREAMBLE, crc32, crc32c, decode
 from .piece import CHUNK, LARGEST, METADATA_TOPIC, FileKind, Read, SegmentPiece, ends_inside, of_file, zeros_between
 
@@ -237,7 +237,7 @@ class Log(FileKind):
             return self._message(piece, [{"raw": piece.data}])
         MEMORY.begin()
         try:
-            entries = decode(piece.data, record_format, record_readers(), cut=False, shallow=shallow)
+            entries = decode(piece.data, record_format, COMPILED, cut=False, shallow=shallow)
         except UNREADABLE:
             slow = read_slowly(records_api, 0, "response", piece.data, header=False)
             message = self._message(piece, slow.body["records"], slow.findings)
@@ -287,7 +287,7 @@ def is_metadata_log(head: bytes) -> bool:
     """Return whether a file that begins so is of the KRaft log, by its records, wherever it was copied to."""
     for piece in LogWalk(io.BytesIO(head).read).pieces():
         with suppress(*UNREADABLE):
-            if piece.whole and any(map(tells_metadata, decode(piece.data, record_format, record_readers(), cut=False))):
+            if piece.whole and any(map(tells_metadata, decode(piece.data, record_format, COMPILED, cut=False))):
                 return True
     return False
 

@@ -99,14 +99,10 @@ class _Comparing:
         self.existing = self.settled & new.valid
         self.result = DefinitionDiff(old, new)
 
-    def say(self, rule: str, path: str, text: str, line: int | None = None) -> None:
-        """Note a difference that the new file shows."""
-        where = self.new.body.line if line is None else line
-        self.result.differences.append(Difference(rule, path, text, self.new.file, where))
-
-    def miss(self, rule: str, path: str, text: str, line: int) -> None:
-        """Note what only the old file has."""
-        self.result.differences.append(Difference(rule, path, text, self.old.file, line))
+    def say(self, rule: str, path: str, text: str, line: int | None = None, *, gone: bool = False) -> None:
+        """Note a difference that the new file shows, or, if it is `gone` from that, the old one."""
+        file, where = self.old.file if gone else self.new.file, self.new.body.line if line is None else line
+        self.result.differences.append(Difference(rule, path, text, file, where))
 
     def message(self) -> None:
         """Compare what holds for the message as a whole: name, type, API key and versions."""
@@ -137,10 +133,10 @@ class _Comparing:
             if name in after:
                 self.field(known, after[name], f"{path}{name}", where)
             elif lost:
-                self.miss("fields", f"{path}{known.name}", f"removed from {lost}", known.line)
+                self.say("fields", f"{path}{known.name}", f"removed from {lost}", known.line, gone=True)
             elif not known.tagged:
                 text = f"removed; it was in {listed([known.versions])}"
-                self.miss("", f"{path}{known.name}", text, known.line)
+                self.say("", f"{path}{known.name}", text, known.line, gone=True)
         for name, found in after.items():
             gained = listed(plain(found, where))
             if name not in before and gained:
@@ -211,7 +207,7 @@ class _Comparing:
         for tag, known in before.items():
             found = after.get(tag)
             if found is None:
-                self.miss("", f"{path}{known.name}", f"{tagged(known)} removed", known.line)
+                self.say("", f"{path}{known.name}", f"{tagged(known)} removed", known.line, gone=True)
             elif found.name != known.name:
                 self.say("tag", f"{path}{found.name}", f"{tagged(found)} was that of {known.name}", found.line)
             elif known.optional:

@@ -136,14 +136,10 @@ def _forms(field: FieldDefinition, path: str, own: Known) -> Iterator[Renamed]:
                 yield Renamed(word, newname=snake_case(field.name), newdocs=field.about)
 
 
-Part = tuple[Struct, set[int]]
-"""A declaration, and the versions that it is followed in."""
-
-
 class Joined(Struct):
-    """The fields of several declarations, each in its versions alone; bodies of all other versions stay bytes."""
+    """The fields of several declarations, each in the versions given with it; bodies of all others stay bytes."""
 
-    def __init__(self, *parts: Part, secret: bool) -> None:
+    def __init__(self, *parts: tuple[Struct, set[int]], secret: bool) -> None:
         forms = list[Renamed]()
         for of, versions in parts:
             runs = joined(Versions(version, version) for version in versions)

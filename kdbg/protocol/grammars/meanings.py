@@ -228,3 +228,14 @@ SupportedFeatures: Final = Array(
     "min_supported_version" / MinSupportedVersion,
     "max_supported_version" / MaxSupportedVersion,
 )
+StateBatches: Final = Array(
+    "first_offset" / Int64 * "first offset of the range",
+    "last_offset" / Int64 * "last offset of the range, inclusive",
+    "delivery_state" / ShareDeliveryState,
+    "delivery_count" / DeliveryCount,
+)
+AcknowledgementBatches: Final = Array(
+    "first_offset" / Int64 * "first offset of the range",
+    "last_offset" / Int64 * "last offset of the range, inclusive",
+    "acknowledge_types" / Array(ShareAcknowledgeType) * "one type for the whole range, or one per offset",
+)

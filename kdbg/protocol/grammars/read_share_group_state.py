@@ -26,12 +26,7 @@ response: Final = Struct(
                 * "raised each time the state is initialized; writes with an older one are fenced",
             "start_offset" / Int64
                 * "first record whose delivery is not finished; -1 means that the state is not initialized",
-            "state_batches" / Array(
-                "first_offset" / Int64 * "first offset of the range",
-                "last_offset" / Int64 * "last offset of the range, inclusive",
-                "delivery_state" / ShareDeliveryState,
-                "delivery_count" / DeliveryCount,
-            ) * "state of the records from start_offset on, in ranges",
+            "state_batches" / StateBatches * "state of the records from start_offset on, in ranges",
         ) * "states, one per partition",
     ) * "states, by topic",
 )

@@ -16,11 +16,7 @@ request: Final = Struct(
         "topic_id" / TopicId,
         "partitions" / Array(
             "partition_index" / Partition,
-            "acknowledgement_batches" / Array(
-                "first_offset" / Int64 * "first offset of the range",
-                "last_offset" / Int64 * "last offset of the range, inclusive",
-                "acknowledge_types" / Array(ShareAcknowledgeType) * "one type for the whole range, or one per offset",
-            ) * "ranges of offsets with their acknowledgements",
+            "acknowledgement_batches" / AcknowledgementBatches * "ranges of offsets with their acknowledgements",
         ) * "acknowledgements, by partition",
     ) * "acknowledgements, by topic",
 )

@@ -26,11 +26,7 @@ request: Final = Struct(
             "partition_index" / Partition,
             "partition_max_bytes" / Until(0, Int32)
                 * "maximum bytes of records from this partition; 0 only acknowledges",
-            "acknowledgement_batches" / Array(
-                "first_offset" / Int64 * "first offset of the range",
-                "last_offset" / Int64 * "last offset of the range, inclusive",
-                "acknowledge_types" / Array(ShareAcknowledgeType) * "one type for the whole range, or one per offset",
-            ) * "ranges of offsets with their acknowledgements",
+            "acknowledgement_batches" / AcknowledgementBatches * "ranges of offsets with their acknowledgements",
         ) * "partitions to fetch from, with acknowledgements of earlier records",
     ) * "partitions that are new to the session or have acknowledgements, by topic",
     "forgotten_topics_data" / Array("topic_id" / TopicId, "partitions" / Partitions)

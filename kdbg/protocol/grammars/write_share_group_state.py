@@ -17,12 +17,7 @@ request: Final = Struct(
             "start_offset" / Int64 * "first record whose delivery is not finished; -1 leaves it unchanged",
             "delivery_complete_count" / Since(1, Ignorable(Default(Int32, -1)))
                 * "records from start_offset on that are finished already, for computing lag; -1 means unknown",
-            "state_batches" / Array(
-                "first_offset" / Int64 * "first offset of the range",
-                "last_offset" / Int64 * "last offset of the range, inclusive",
-                "delivery_state" / ShareDeliveryState,
-                "delivery_count" / DeliveryCount,
-            ) * "ranges of records whose state has changed",
+            "state_batches" / StateBatches * "ranges of records whose state has changed",
         ) * "states to store, one per partition",
     ) * "states to store, by topic",
 )

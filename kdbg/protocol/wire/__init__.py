@@ -5,31 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .language import Api, Dialect
-from .language.types import (
-    FOREVER,
-    Array,
-    BeforeRelease,
-    Between,
-    Bits,
-    Classic,
-    Default,
-    Enum,
-    Holds,
-    Ignorable,
-    Nullable,
-    NullableSince,
-    NullableUntil,
-    Only,
-    Optional,
-    Prefixed,
-    Secret,
-    Since,
-    SinceRelease,
-    Struct,
-    Tag,
-    Text,
-    Until,
-)
+from .language.types import *
 from .nodes import BOOLEAN, FLOAT64, INT8, INT16, INT32, INT64, UINT16, UINT32, UVARINT, VARINT, VARLONG
 from .nodes.leaves import RemainingBytes, UuidNode
 

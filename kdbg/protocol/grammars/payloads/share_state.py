@@ -9,12 +9,6 @@ from ..meanings import *
 
 key: Final = Struct("group_id" / GroupId, "topic_id" / TopicId, "partition" / Partition)
 delivery_complete_count: Final = SinceRelease((4, 2), Tag(0, Default(Int32, -1)))
-state_batches: Final = Array(
-    "first_offset" / Int64 * "first offset of the range",
-    "last_offset" / Int64 * "last offset of the range, inclusive",
-    "delivery_state" / ShareDeliveryState,
-    "delivery_count" / DeliveryCount,
-)
 snapshot_key: Final = Payload("ShareSnapshotKey", key, versions=range(1))
 snapshot_value: Final = Payload("ShareSnapshotValue", Struct(
     "snapshot_epoch" / BeforeRelease((4, 1), UInt16) * "number of this snapshot; updates that carry it belong to it",
@@ -26,7 +20,7 @@ snapshot_value: Final = Payload("ShareSnapshotValue", Struct(
         * "records from start_offset on that are finished already, for computing lag; -1 means unknown",
     "create_timestamp" / SinceRelease((4, 1), Timestamp) * "when the state was created, in ms since 1970",
     "write_timestamp" / SinceRelease((4, 1), Timestamp) * "when this snapshot was written, in ms since 1970",
-    "state_batches" / state_batches * "state of the records from start_offset on, in ranges",
+    "state_batches" / StateBatches * "state of the records from start_offset on, in ranges",
 ), flexible=0, releases=((4, 0),))
 update_key: Final = Payload("ShareUpdateKey", key, versions=range(1, 2))
 update_value: Final = Payload("ShareUpdateValue", Struct(
@@ -36,5 +30,5 @@ update_value: Final = Payload("ShareUpdateValue", Struct(
     "start_offset" / Int64 * "first record whose delivery is not finished; -1 means unchanged",
     "delivery_complete_count" / delivery_complete_count
         * "records from start_offset on that are finished already, for computing lag; -1 means unknown",
-    "state_batches" / state_batches * "ranges of records whose state has changed",
+    "state_batches" / StateBatches * "ranges of records whose state has changed",
 ), flexible=0, releases=((4, 0),))

@@ -27,6 +27,7 @@ from ....errors import WireError
 from ..nodes import ByClass, Field, LengthPrefixed, NullableStruct, WireArray, WireStruct
 from ..nodes.leaves import Fixed, Length, Node, RemainingBytes, Sized, UuidNode, Varint
 from ..records import RecordsNode
+from ..records.sets import interpret
 from . import runtime
 
 UNREADABLE = (WireError, struct.error, IndexError, UnicodeDecodeError, OverflowError)
@@ -247,8 +248,6 @@ class CodeGenerator(SourceWriter):
 
     def interpreted(self, node: Node, depth: int) -> str:
         """Write a call of construct's own reader for a rare leaf; return the name of the variable with its value."""
-        from ..records.sets import interpret
-
         self.flush(depth)
         value, read = self.fresh(), self.named("read", interpret(node))
         self.line(depth, f"{value}, pos = {read}(data, pos)")

@@ -8,20 +8,18 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..nodes import Field, Fixed, LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
 from ..records import RecordsNode
+from ..records.sets import Readers, decode
 from . import runtime
 from .codegen import UNREADABLE, CodeGenerator, fixed_size
 from .measure import begin
 
-if TYPE_CHECKING:
-    from ..records.sets import Readers
-
-
-__all__ = ["UNREADABLE", "Reader", "items_reader", "message_reader", "read_whole", "reader", "record_readers",
-           "records_reader"]  # fmt: skip
+__all__ = [
+    "COMPILED", "UNREADABLE", "Reader", "items_reader", "message_reader", "read_whole", "reader", "records_reader",
+]  # fmt: skip
 Reader = Callable[[bytes, int], tuple[Any, int]]
 
 
@@ -69,14 +67,8 @@ def records_reader(record: Node) -> Callable[[bytes, int, int, int, int], tuple[
     return writer.items_function(record)  # type: ignore[no-any-return]
 
 
-@cache
-def record_readers() -> Readers:
-    """Return the compiled readers for record sets; import their module when the first such grammar is compiled."""
-    from ..records.sets import Readers
-
-    return Readers(reader, items_reader, records_reader)
-
-
+COMPILED = Readers(reader, items_reader, records_reader)
+"""The compiled readers for record sets."""
 NOTHING: Mapping[str, str] = {}
 
 
@@ -223,11 +215,9 @@ class Values(CodeGenerator):
     def records(self, node: RecordsNode, depth: int) -> str:
         if self.raw:
             return self.sized(node.sized(), depth, keep=True)
-        from ..records.sets import decode
-
-        readers, value = record_readers(), self.fresh()
+        value = self.fresh()
         read = self.named(
-            "records", lambda data: decode(data, node.format, readers, cut=node.cut, shallow=self.shallow)
+            "records", lambda data: decode(data, node.format, COMPILED, cut=node.cut, shallow=self.shallow)
         )
 
         def inside(size: str, depth: int) -> None:

@@ -19,7 +19,7 @@ from ...findings.facts import Facts, Stopped
 from ...findings.faults import Leftover
 from ..nodes import Node, Sized, UuidNode, WireStruct, join
 from ..records.sets import RecordFormat, records_of
-from .compiled import UNREADABLE, reader, record_readers
+from .compiled import COMPILED, UNREADABLE, reader
 from .secrets import may_reveal, secret_members
 
 
@@ -187,7 +187,7 @@ def sound_records(
     if not _familiar(format.records) or weight > MEMORY.left:
         return None
     try:
-        records, stop = records_of(batch, data, start, format, record_readers())
+        records, stop = records_of(batch, data, start, format, COMPILED)
     except UNREADABLE:
         return None
     if stop != end:

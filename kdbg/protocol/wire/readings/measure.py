@@ -6,17 +6,14 @@ import io
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
 
 from ....budget import ESCAPE, ESCAPED, MEMORY
 from ..nodes import TAGGED, LengthPrefixed, NullableStruct, WireArray, WireStruct, children, contains, read_tags
 from ..nodes.leaves import Fixed, Length, Node, RemainingBytes, Sized, UuidNode, Varint
 from ..records import RecordsNode
+from ..records.sets import CODEC_MASK, MESSAGE, RecordFormat, entries, interpret, records_weight
 from .codegen import CodeGenerator, fixed_size
 from .runtime import Unreadable
-
-if TYPE_CHECKING:
-    from ..records.sets import RecordFormat
 
 
 def end_of(node: Node, data: bytes, start: int) -> int:
@@ -74,9 +71,7 @@ def _number(node: Node, data: bytes, pos: int) -> tuple[int, int]:
         return int.from_bytes(data[pos:end], "big", signed=node.code.islower()), end
     if isinstance(node, Varint) and data[pos] < 0x80:
         return (data[pos] >> 1) ^ -(data[pos] & 1) if node.signed else data[pos], pos + 1
-    stream = io.BytesIO(data)
-    stream.seek(pos)
-    return node._parse(stream, None, ""), stream.tell()
+    return interpret(node)(data, pos)
 
 
 def _length(length: Length, data: bytes, pos: int) -> tuple[int, int]:
@@ -176,8 +171,6 @@ def text_weight(data: bytes) -> int:
 
 def weight_of_set(data: bytes, start: int, end: int, format: RecordFormat) -> int:
     """Return what the records of a record set take; those that are compressed are reckoned when they are not."""
-    from ..records.sets import CODEC_MASK, MESSAGE, entries, records_weight
-
     weight = 0
     for entry in entries(data, start, end, format):
         if entry.magic != 2:

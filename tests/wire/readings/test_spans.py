@@ -43,8 +43,8 @@ def rows(inspection: Inspection) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def assert_tiled(inspection: Inspection, start: int = 0) -> None:
-    ends = [start] + [0] * (len(inspection.buffers) - 1)
+def assert_tiled(inspection: Inspection) -> None:
+    ends = [0] * len(inspection.buffers)
     for span in inspection.spans:
         assert span.start == ends[span.buffer]
         ends[span.buffer] = span.end
@@ -90,12 +90,6 @@ def test_a_header_is_read_in_front() -> None:
         "api_key", "api_version", "correlation_id", "client_id", "tagged_fields", "topics",
     ]  # fmt: skip
     assert_tiled(inspection)
-
-
-def test_reading_may_begin_further_on() -> None:
-    inspection = inspect(GRAMMAR, b"\xee" * 5 + DATA, 5)
-    assert inspection.value == VALUE
-    assert_tiled(inspection, 5)
 
 
 class TestOddButReadable:

@@ -30,7 +30,6 @@ Read = TypeVar("Read")
 def inspect(
     node: Node,
     data: bytes,
-    start: int = 0,
     *,
     header: Node | None = None,
     opaque: bool = False,
@@ -47,7 +46,7 @@ def inspect(
     """
     if not inner:
         MEMORY.begin()
-    walker = Walker(data, start, opaque, side, spans)
+    walker = Walker(data, opaque, side, spans)
     root: dict[str, Any] = {}
     try:
         if header is not None:

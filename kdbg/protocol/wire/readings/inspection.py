@@ -77,10 +77,10 @@ class Claims:
     `spans`, which is None where nobody wants spans.
     """
 
-    def __init__(self, data: bytes, start: int, opaque: bool, side: Side, spans: bool) -> None:
+    def __init__(self, data: bytes, opaque: bool, side: Side, spans: bool) -> None:
         self.result: Inspection = Inspection([Buffer("", data)], side)
         self.data: bytes = data
-        self.pos: int = start
+        self.pos: int = 0
         self.limit: int = len(data)
         """Bytes from here on belong to no part that is read at once: they are another entry's."""
         self.buffer: int = 0

@@ -11,8 +11,7 @@ import json
 import pytest
 
 from kdbg.protocol import grammars
-from kdbg.protocol.grammars.generated import numbers, sides, spans
-from kdbg.protocol.grammars.proofs import FILE, of_brokers
+from kdbg.protocol.grammars.generated import PROOFS, numbers, of_brokers, sides, spans
 from kdbg.protocol.wire.language import DIRECTIONS
 from kdbg.views.render.coverage import KINDS
 
@@ -64,7 +63,7 @@ def test_nothing_is_proved_of_versions_that_there_are_not(kind: str) -> None:
 def test_the_file_is_as_it_is_written() -> None:
     claims = claimed()
     rows = {"apis": tables.proof_rows(claims.messages), "payloads": tables.payload_rows(claims.payloads)}
-    assert (tables.FOLDER / FILE).read_text() == tables.text(tables.PROOFS, **rows)
+    assert (tables.FOLDER / PROOFS).read_text() == tables.text(tables.PROOFS, **rows)
 
 
 def test_claims_are_written_as_they_are_read() -> None:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import kdbg
 from kdbg.protocol import grammars
+from kdbg.protocol.grammars.generated import of_api, of_brokers, of_payload, of_payloads
 from kdbg.protocol.grammars.payloads import payloads
-from kdbg.protocol.grammars.proofs import of_api, of_brokers, of_payload, of_payloads
 from kdbg.protocol.wire.language import Direction
 from kdbg.protocol.wire.readings.layout import layout
 

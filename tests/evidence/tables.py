@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kdbg.protocol import grammars
-from kdbg.protocol.grammars import generated, proofs, releases
+from kdbg.protocol.grammars import generated, releases
 from kdbg.protocol.grammars.generated import Versions, spans
 from kdbg.protocol.grammars.payloads import payloads
 from kdbg.protocol.wire.language import DIRECTIONS
@@ -31,7 +31,7 @@ def write_releases(lifetimes: Lifetimes) -> None:
 def write_proofs(claims: Claims) -> None:
     """Write the table of proofs."""
     rows = {"apis": proof_rows(claims.messages), "payloads": payload_rows(claims.payloads)}
-    (FOLDER / proofs.FILE).write_text(text(PROOFS, **rows))
+    (FOLDER / generated.PROOFS).write_text(text(PROOFS, **rows))
 
 
 def text(about: str, **tables: Mapping[str, Row]) -> str:
@@ -74,7 +74,7 @@ def proof_rows(messages: Mapping[str, Evidence]) -> dict[str, Row]:
         shown = {kind: of_one(entry.key, messages[kind]) for kind in (*kinds, *brokers)}
         answered = {kind.removeprefix(BROKER): shown[kind] for kind in brokers if shown[kind]}
         row = {kind: shown[kind] for kind in kinds if shown[kind]}
-        rows[entry.name] = row | ({proofs.BROKERS: answered} if answered else {})
+        rows[entry.name] = row | ({generated.BROKERS: answered} if answered else {})
     return rows
 
 

@@ -22,7 +22,6 @@ SHARED_FILES = {
     "headers",
     "log_files",
     "meanings",
-    "proofs",
     "records",
     "releases",
     "sasl",

@@ -1,6 +1,6 @@
 """What kdbg knows of each version of each API, and what has proved it: tables and JSON objects.
 
-Everything shown is a release (grammars/releases.py) or a proof (grammars/proofs.py); nothing is decided here.
+Everything shown is a release (grammars/releases.py) or a proof (grammars/generated); nothing is decided here.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...protocol.grammars.generated import spans
-from ...protocol.grammars.proofs import BROKERS, of_api, of_brokers, of_payload, of_payloads
+from ...protocol.grammars.generated import BROKERS, of_api, of_brokers, of_payload, of_payloads, spans
 from ...protocol.grammars.releases import since, until
 from ...protocol.wire.language import DIRECTIONS, Api, Direction
 from .columns import aligned, wrap

@@ -1,7 +1,8 @@
 """Tables that no one writes by hand: `python -m tests.evidence` makes them of what Kafka's own files and the tests say.
 
-releases.json says which release of Kafka has which version (see releases.py), proofs.json what has proved which version
-(see proofs.py). Versions are written `0-3+5`; `0-2/1-2` are those of requests and of responses.
+releases.json says which release of Kafka has which version (see releases.py), proofs.json what has proved that kdbg
+reads and writes which version of which API and payload. Versions are written `0-3+5`; `0-2/1-2` are those of requests
+and of responses.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import Any
 from ...wire.language import DIRECTIONS, Direction
 
 Versions = Mapping[Direction, frozenset[int]]
+PROOFS = "proofs.json"
+BROKERS = "brokers"
+"""The kind of proof that a release of Apache Kafka gave which answered the request."""
 
 
 @cache
@@ -45,3 +49,27 @@ def sides(text: str) -> Versions:
     """Return the versions of requests and of responses that `0-2/1-2` stands for; without `/` they are the same."""
     request, slash, response = text.partition("/")
     return dict(zip(DIRECTIONS, map(numbers, (request, response if slash else request)), strict=True))
+
+
+@cache
+def of_api(api: str) -> Mapping[str, Versions]:
+    """Return kind of proof -> the versions of an API that it covers; brokers' answers are not among them."""
+    return {kind: sides(text) for kind, text in table(PROOFS, "apis").get(api, {}).items() if kind != BROKERS}
+
+
+@cache
+def of_brokers(api: str) -> Mapping[str, Versions]:
+    """Return release of Kafka -> the versions of an API that its broker answered, the oldest release first."""
+    return {release: sides(text) for release, text in table(PROOFS, "apis").get(api, {}).get(BROKERS, {}).items()}
+
+
+@cache
+def of_payload(payload: str) -> Mapping[str, frozenset[int]]:
+    """Return kind of proof -> the versions of a payload that it covers."""
+    return {kind: numbers(text) for kind, text in table(PROOFS, "payloads").get(payload, {}).items()}
+
+
+@cache
+def of_payloads() -> frozenset[str]:
+    """Return the kinds of proof that there are for payloads."""
+    return frozenset(kind for kinds in table(PROOFS, "payloads").values() for kind in kinds)

@@ -161,14 +161,14 @@ def test_held_messages_are_looked_at_and_let_go() -> None:
         await it.press("enter")
         assert app.pane is app.fields
         await it.press("D")
-        assert (done, [one.number for one in app.held.messages], it.looked) == ([("drop", 8)], [7, 9], -9)
+        assert (done, [one.held.number for one in app.held.messages], it.looked) == ([("drop", 8)], [7, 9], -9)
         await it.press("escape")
         await until(it.pilot, lambda: it.looked == 5)
         await it.press("F")
         assert (done[1:], it.looked) == ([("resume", 9, None)], 5)
         await it.press("H")
         await it.hear(held(10, "request"), held(11, "response"), 99, 11)
-        assert [one.number for one in app.held.messages] == [7, 10]
+        assert [one.held.number for one in app.held.messages] == [7, 10]
         await it.press("A")
         assert (done[2:], app.held.count, app.pane) == ([("resume", 7, None), ("resume", 10, None)], 0, app.exchanges)
         await until(it.pilot, lambda: it.looked == 5)
@@ -228,11 +228,11 @@ def test_a_message_that_goes_away_moves_no_other_under_a_key() -> None:
         await it.hear(held(7, "request"), held(8, "request"), held(9, "request"))
         await it.press("H", "down")
         await it.hear(7)
-        assert (it.app.held.message.number, it.looked) == (8, -8)
+        assert (it.app.held.message.held.number, it.looked) == (8, -8)
         for key in "VB":
             await it.at("acks")
             await it.press(key)
-            before = it.app.held.message.number
+            before = it.app.held.message.held.number
             await it.hear(before)
             assert await it.type("acks=1") == ["error: the message is no longer held"]
             await it.press("escape", *"H" * (before == 8))

@@ -187,10 +187,10 @@ async def intercepts(live: Live, tmp_path: Path) -> None:
     await live.hold("api == 'Produce'")
     client = await live.held(METADATA, produce(2))
     assert live.app.held.message is not None
-    assert live.app.held.message.direction == "request"
+    assert live.app.held.message.held.direction == "request"
     assert "1 held: api == 'Produce'" in lines(live.app)[0]
     await live.press("F")
-    await live.until(lambda: [one.direction for one in live.app.held.messages] == ["response"])
+    await live.until(lambda: [one.held.direction for one in live.app.held.messages] == ["response"])
     assert len(client.got) == 1
     await live.press("F")
     await live.answered(client, 2)

@@ -20,7 +20,6 @@ from ...exchanges.messages.peers import endpoint
 from ...live.actions import value_at
 from ...live.holds import BOTH, Hand, Held, with_bytes, with_field
 from ...protocol.findings.amounts import count
-from ...protocol.wire.language import Direction
 from ...views.render.values import cut, escape
 from .app import Browser
 from .contents import Looked
@@ -42,17 +41,9 @@ class HeldMessage:
     changed: bool = False
 
     @property
-    def number(self) -> int:
-        return self.held.number
-
-    @property
-    def direction(self) -> Direction:
-        return self.held.direction
-
-    @property
     def half(self) -> CapturedMessage | None:
         """The message itself."""
-        return self.exchange.request if self.direction == "request" else self.exchange.response
+        return self.exchange.request if self.held.direction == "request" else self.exchange.response
 
 
 class HeldList(Pane):
@@ -88,7 +79,7 @@ class HeldList(Pane):
         one = self.messages[line]
         exchange = one.exchange
         api = "?" if exchange.api is None else f"{exchange.api.name} v{exchange.version}"
-        text = f" {one.direction:<8} {api}  {endpoint(exchange.peers.client)}  {escape(exchange.client_id or '')}"
+        text = f" {one.held.direction:<8} {api}  {endpoint(exchange.peers.client)}  {escape(exchange.client_id or '')}"
         size = f"  {count(len(one.data) + 4, 'byte')}"
         return [StyledText(cut(text, max(width - 24, 20)), "name"), StyledText(size, "dim"),
                 StyledText("  changed" * one.changed, "note")]  # fmt: skip
@@ -100,7 +91,7 @@ class HeldList(Pane):
 
     def take_out(self, number: int) -> HeldMessage | None:
         """Take one out; return it, None where it is not there."""
-        found = next((one for one in self.messages if one.number == number), None)
+        found = next((one for one in self.messages if one.held.number == number), None)
         if found is not None:
             at = self.messages.index(found)
             del self.messages[at]
@@ -181,7 +172,7 @@ class Intercepting(Browser):
         self._of_held = True
         path = self.fields.branch.path if self.fields.branch is not None else ""
         part = self.fields.branch.part if self.fields.branch is not None else 0
-        self.looked = Looked(-message.number, message.exchange, opened(message.exchange, {}, self.look), {})
+        self.looked = Looked(-message.held.number, message.exchange, opened(message.exchange, {}, self.look), {})
         self.fields.load(self.looked.opened, path, part)
         self.bytes.load(self.looked.opened)
         self.light()
@@ -262,15 +253,15 @@ class Intercepting(Browser):
             self._resume(message)
 
     def _resume(self, message: HeldMessage) -> None:
-        self.hand.ask("resume", message.number, message.data if message.changed else None)
-        self._let_go(message.number)
+        self.hand.ask("resume", message.held.number, message.data if message.changed else None)
+        self._let_go(message.held.number)
 
     def action_drop(self) -> None:
         """Drop the message that is looked at."""
         message = self._message()
         if message is not None:
-            self.hand.ask("drop", message.number)
-            self._let_go(message.number)
+            self.hand.ask("drop", message.held.number)
+            self._let_go(message.held.number)
 
     def action_repeat(self) -> None:
         """Send the selected request again."""
@@ -287,8 +278,8 @@ class Intercepting(Browser):
         message, branch = self._message(), self.fields.branch
         if message is None:
             return
-        if branch is None or branch.above is None or PARTS[branch.part] != message.direction:
-            self.say(f"go to a field of the {message.direction} first")
+        if branch is None or branch.above is None or PARTS[branch.part] != message.held.direction:
+            self.say(f"go to a field of the {message.held.direction} first")
             return
         self.ask("PATH=VALUE", f"{branch.path}={_value(message, branch.path)}", partial(
             self._change, message, lambda text: with_field(message.held, message.data, text, {})
@@ -301,9 +292,9 @@ class Intercepting(Browser):
             return
         place = self.bytes.lit[0] if self.bytes.lit else self.bytes.at
         buffers = self.looked.opened.buffers
-        first = next((at for at, one in enumerate(buffers) if PARTS[one.part] == message.direction), -1)
+        first = next((at for at, one in enumerate(buffers) if PARTS[one.part] == message.held.direction), -1)
         if place.buffer != first or place.end <= SIZE:
-            self.say(f"select bytes after the size field of the {message.direction}; the size is computed")
+            self.say(f"select bytes after the size field of the {message.held.direction}; the size is computed")
             return
         start, end = max(place.start - SIZE, 0), place.end - SIZE
         self.ask("bytes in hex", message.data[start:end].hex(" "), partial(

@@ -11,7 +11,7 @@ import pytest
 from kdbg.errors import CannotConnect, ClientError, Closed, InputError, WrongAnswer
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.live.client.connection import Connection
-from kdbg.live.client.reach import broken, context, refused
+from kdbg.live.client.reach import context, lost, refused
 from kdbg.live.client.settings import Address, Settings, Tls
 from kdbg.protocol import grammars
 
@@ -318,4 +318,4 @@ def test_refusals_in_plain_words(error: Exception, words: str) -> None:
 
 def test_what_breaks_later_in_plain_words() -> None:
     error = ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert certificate required")
-    assert str(broken(("host", 9092), error)).startswith("host:9092: TLS failed: ")
+    assert str(lost(("host", 9092), error, 0, 0)).startswith("host:9092: TLS failed: ")

@@ -10,7 +10,7 @@ from ...protocol.wire.language import Direction
 from ..messages.exchange import CapturedMessage, Exchange, GivenUp
 from ..messages.message import read
 from .pairing import Pairing
-from .requests import Misframed, excess_of, extent
+from .requests import excess_of, extent, misframed_request, misframed_response
 from .search import Buffer, Seeker
 
 HOLD = 50_000_000
@@ -100,16 +100,16 @@ class FramedDirection(Seeker):
 
     def misframed(self, data: Buffer, times: tuple[int, int], packets: tuple[int, int]) -> bool:
         """Take bytes as one message whose size or header is written wrong; return False where they are none."""
-        found = self._misframed(data)
+        pairing = self.pairing
+        if self.direction == "request":
+            found = None if pairing.tokens else misframed_request(data, token=bool(pairing.handshake))
+        else:
+            found = misframed_response(data, pairing.in_flight[0]) if pairing.in_flight else None
         if found is not None:
             self.frame(found.frame, times, packets, 0, found.header)
             if self._exchange is not None and found.finding is not None:
                 self._exchange.findings.append(found.finding)
         return found is not None
-
-    def _misframed(self, data: Buffer) -> Misframed | None:
-        """Return the message that is meant by these bytes; None where none is."""
-        raise NotImplementedError
 
     def frame(self, data: bytes, times: tuple[int, int], packets: tuple[int, int], missing: int, token: Any) -> None:
         """Take one frame without its length; the last `missing` bytes of it cannot be had."""
@@ -135,7 +135,7 @@ class FramedDirection(Seeker):
     @property
     def _heard(self) -> bool:
         """Whether there has been a frame."""
-        raise NotImplementedError
+        return self.pairing.latest is not None if self.direction == "request" else self.pairing.answered > 0
 
     def lost(self, length: int, number: int) -> None:
         """Take note that `length` bytes are missing from the capture before packet `number`."""

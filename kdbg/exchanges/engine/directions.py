@@ -21,7 +21,7 @@ from .direction import FramedDirection
 from .foreign import looks_like
 from .identify import AHEAD, FAR, FEW, beyond, find, fits_any, pattern, steps
 from .pairing import Pairing, too_large
-from .requests import Misframed, RequestHeader, extent, fits, may_fit
+from .requests import RequestHeader, extent, fits, may_fit
 from .search import MAX_FRAME, WEAK_FRAME, Buffer, size_at
 
 MAX_TOKEN = 1 << 20
@@ -48,10 +48,6 @@ class RequestSide(requests.AnyRequest, FramedDirection):
         super().__init__(pairing, midstream=midstream)
         self.client_id: Any = _NOBODY
         self._retry = retry
-
-    @property
-    def _heard(self) -> bool:
-        return self.client_id is not _NOBODY
 
     def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
         if self.pairing.tokens:
@@ -128,11 +124,6 @@ class RequestSide(requests.AnyRequest, FramedDirection):
             pairing.undecided = False
             self._retry()
 
-    def _misframed(self, data: Buffer) -> Misframed | None:
-        if self.pairing.tokens:
-            return None
-        return requests.misframed_request(data, token=bool(self.pairing.handshake))
-
     def take(self, payload: bytes, time: int, number: int) -> bool:
         pairing = self.pairing
         prefix = pairing.prefixes.get(payload[4:8])
@@ -175,10 +166,6 @@ class ResponseSide(FramedDirection):
         """The correlation id of the newest response whose request was not seen."""
         self._pattern: re.Pattern[bytes] | None = None
 
-    @property
-    def _heard(self) -> bool:
-        return self.pairing.answered > 0
-
     def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, Exchange | None]:
         in_flight = self.pairing.in_flight
         if in_flight:
@@ -217,10 +204,6 @@ class ResponseSide(FramedDirection):
         if not 4 <= size <= MAX_FRAME or abs(ahead) > AHEAD:
             return False
         return ahead > 0 or (self.pairing.latest is None and fits_any(bytes(data[start:end])))
-
-    def _misframed(self, data: Buffer) -> Misframed | None:
-        in_flight = self.pairing.in_flight
-        return requests.misframed_response(data, in_flight[0]) if in_flight else None
 
     def take(self, payload: bytes, time: int, number: int) -> bool:
         pairing = self.pairing

@@ -50,10 +50,9 @@ class Conversation:
         whole: bool,
         synced: tuple[bool, bool],
         known: Known,
-        held: Held | None = None,
-        midstream: bool = False,
+        held: Held,
+        midstream: bool,
     ) -> None:
-        held = held or Held()
         self.pairing: Pairing = Pairing(
             peers, partial(complete, self), left_over, whole=whole, known=known, holds=True, held=held
         )

@@ -134,9 +134,7 @@ def certificate_names(body: bytes, *, tls_1_3: bool) -> tuple[str, ...]:
     """
     try:
         from cryptography import x509
-    except ImportError:
-        return ()
-    try:
+
         reader = _HelloReader(body)
         if tls_1_3:
             reader.vector(1)

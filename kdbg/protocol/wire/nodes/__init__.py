@@ -25,30 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ....errors import BadLength, BadValue, BuildError
 from ...findings.faults import FaultKind, LengthUnfilled, NoMarker, TagBehind, TagUnfilled
-from .leaves import (
-    BOOLEAN,
-    COMPACT_LENGTH,
-    FLOAT64,
-    INT8,
-    INT16,
-    INT32,
-    INT64,
-    UINT16,
-    UINT32,
-    UVARINT,
-    VARINT,
-    VARLONG,
-    Fixed,
-    Length,
-    Node,
-    RemainingBytes,
-    Sized,
-    Stream,
-    UuidNode,
-    Varint,
-    take,
-    to_bytes,
-)
+from .leaves import *
 
 __all__ = [
     "BOOLEAN", "COMPACT_LENGTH", "FLOAT64", "INT8", "INT16", "INT32", "INT64", "UINT16", "UINT32", "UVARINT", "VARINT",
@@ -72,10 +49,7 @@ class WireArray(Node):
         return []
 
     def _parse(self, stream: Stream, context: Any, path: str) -> Any:
-        start = stream.tell()
-        count = self.length.parse(stream, path, self.bnf)
-        if count < 0 and not self.nullable:
-            raise BadLength(path, start, FaultKind.NULL_FORBIDDEN.of(self.bnf), self.bnf)
+        count = self.length.parse(stream, path, self.bnf, nullable=self.nullable)
         if count < 0:
             return None
         return [self.item._parse(stream, context, f"{path}[{i}]") for i in range(count)]

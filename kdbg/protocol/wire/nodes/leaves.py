@@ -270,11 +270,14 @@ class Length(NamedTuple):
     number: Node
     bias: int
 
-    def parse(self, stream: Stream, path: str, type: str) -> int:
+    def parse(self, stream: Stream, path: str, type: str, *, nullable: bool = True) -> int:
+        """Read a length, -1 for null; raise `BadLength` for any other below 0, and for null unless it is `nullable`."""
         start = stream.tell()
         length = int(self.number._parse(stream, None, path)) - self.bias
         if length < -1:
             raise BadLength(path, start, NegativeLength(type, length), type)
+        if length < 0 and not nullable:
+            raise BadLength(path, start, FaultKind.NULL_FORBIDDEN.of(type), type)
         return length
 
     def build(self, length: int, stream: Stream, path: str) -> None:
@@ -321,11 +324,8 @@ class Sized(Node):
         return "" if self.text else b""
 
     def _parse(self, stream: Stream, context: Any, path: str) -> Any:
-        start = stream.tell()
-        length = self.length.parse(stream, path, self.bnf)
+        length = self.length.parse(stream, path, self.bnf, nullable=self.nullable)
         if length < 0:
-            if not self.nullable:
-                raise BadLength(path, start, FaultKind.NULL_FORBIDDEN.of(self.bnf), self.bnf)
             return None
         data = take(stream, length, path, self.bnf)
         return data.decode("utf-8", "surrogateescape") if self.text else data

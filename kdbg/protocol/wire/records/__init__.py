@@ -12,8 +12,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from ....budget import MEMORY
-from ....errors import BadLength, BuildError, WireError
-from ...findings.faults import FaultKind
+from ....errors import BuildError, WireError
 from ..language.types import At, Declaration
 from ..nodes import COMPACT_LENGTH, INT32, INT64, Length, Node, Sized, build, take, to_bytes
 from .sets import CODEC_MASK, INTERPRETED, PREAMBLE, RecordFormat, crc32, crc32c, decode, inner_messages, unwrap
@@ -197,11 +196,8 @@ class RecordsNode(Node):
         return Sized(self.bnf, self.length, text=False, nullable=self.nullable)
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
-        start = stream.tell()
-        length = self.length.parse(stream, path, self.bnf)
+        length = self.length.parse(stream, path, self.bnf, nullable=self.nullable)
         if length < 0:
-            if not self.nullable:
-                raise BadLength(path, start, FaultKind.NULL_FORBIDDEN.of(self.bnf), self.bnf)
             return None
         MEMORY.begin()
         return decode(take(stream, length, path, self.bnf), self.format, INTERPRETED, cut=self.cut)

@@ -52,13 +52,13 @@ def batches(folder: Path, parts: list[list[Packet]]) -> Found:
         here.mkdir(parents=True)
         rows = [("c", run.key, number, run.order, run.packets, run.payload) for run in runs(packets)]
         found = run_batch([(0, *row[1:], *IN_ROW) for row in rows]) if rows else None
-        old = list(waited(waiting, ["c"])(numbered(len(waiting)))) if waiting else []
+        old = list(waited(waiting, ["c"], numbered(len(waiting)))) if waiting else []
         table = pa.Table.from_batches([*old, *([found] if found else [])], RUNS)
         ordered = table.sort_by([("key", "ascending"), ("split", "ascending"), ("order", "ascending")])
         horizon = OVER if number == len(parts) - 1 else 0
         making = Making(["c"], str(here), Filters(), WantedRows(), NOTHING)
-        stage = pair(str(here), partial(Follower, making, str(here / "waiting"), [horizon]))
-        [batch] = stage(iter(ordered.to_batches()))
+        follower = partial(Follower, making, str(here / "waiting"), [horizon])
+        [batch] = pair(str(here), follower, iter(ordered.to_batches()))
         report = pa.Table.from_batches([batch]).to_pylist()[0]["report"]
         result: dict[str, Any] = json.loads(report)
         waiting = result["waiting"]["files"]

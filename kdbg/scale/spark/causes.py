@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -18,21 +18,11 @@ from .commit import Output
 PIPELINE = "create them with kdbg pipeline CAPTURES… --diagnose"
 
 
-class Judgement(NamedTuple):
-    """What was found in a capture, the weightiest first.
+def judgements(folder: str) -> Iterator[tuple[str, bool, list[Case]]]:
+    """Yield each capture of a folder of tables, run after run, and what was found in it, the weightiest first.
 
-    `pieces` says that it was rolled into several files: the numbers of exchanges and packets count through all of them.
-    """
-
-    capture: str
-    pieces: bool
-    cases: list[Case]
-
-
-def judgements(folder: str) -> Iterator[Judgement]:
-    """Yield what was found in each capture of a folder of tables, run after run.
-
-    Raise `InputError` where the folder holds no tables, or any of its runs did not judge its captures.
+    Beside its name is whether it was rolled into several files: the numbers of exchanges and packets count through all
+    of them. Raise `InputError` where the folder holds no tables, or any of its runs did not judge its captures.
     """
     output = Output(folder)
     runs = output.state().get("runs", ())
@@ -45,24 +35,19 @@ def judgements(folder: str) -> Iterator[Judgement]:
     for run in runs:
         found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in run[CAUSES]}
         for path in sorted(output.files_of(CAUSES, {run["run"]})):
-            for one in _objects(output, path):
+            with refusals(path), output.system.open_input_stream(path) as file:
+                lines = file.read().splitlines()
+            for line in lines:
+                try:
+                    one = orjson.loads(line)
+                except orjson.JSONDecodeError:
+                    one = None
+                if not isinstance(one, dict):
+                    raise InputError(f"{path}: a line is not a cause")
                 found.setdefault(str(one.get("file")), []).append(one)
         for name, objects in found.items():
             try:
                 cases = [stored_case(one) for one in objects]
             except ValueError as error:
                 raise InputError(f"{folder}: {error}") from None
-            yield Judgement(name, bool(run[CAUSES].get(name)), cases)
-
-
-def _objects(output: Output, path: str) -> Iterator[Mapping[str, Any]]:
-    with refusals(path), output.system.open_input_stream(path) as file:
-        text: bytes = file.read()
-    for line in text.splitlines():
-        try:
-            found = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            found = None
-        if not isinstance(found, dict):
-            raise InputError(f"{path}: a line is not a cause")
-        yield found
+            yield name, bool(run[CAUSES].get(name)), cases

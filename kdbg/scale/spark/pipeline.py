@@ -11,6 +11,7 @@ an attempt wrote before it died is never read.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
@@ -25,7 +26,7 @@ from ...protocol.definitions import MessageDefinition
 from ...protocol.findings.amounts import count
 from ...views.tables.columns import CAUSES, TABLES
 from ...views.tables.message_columns import WantedRows
-from .archive.files import file_problems, file_rows, missed, numbered, read_files, recut, uncounted
+from .archive.files import file_rows, missed, numbered, read_files, recut, uncounted
 from .archive.plan import SPLIT, CutPoint, Plan, nanoseconds
 from .commit import Output
 from .parquet import Tables
@@ -109,7 +110,7 @@ class Pipeline:
             filters = self.options.filters
             wanted = self._counted(plan).between(nanoseconds(filters.since), nanoseconds(filters.until))
             making = self._making(wanted)
-            paired = self._paired(wanted, tasks.pair(making.folder, partial(Pairer, making)))
+            paired = self._paired(wanted, partial(tasks.pair, making.folder, partial(Pairer, making)))
             outcome = self._made(wanted, making, paired, {})
             self._empty(outcome)
             if self.options.diagnose:
@@ -152,12 +153,12 @@ class Pipeline:
     def _walks(self, plan: Plan) -> dict[int, CutPoint]:
         """Walk through the splits that must be counted; return where each ended, by their places in the plan."""
         places = uncounted(plan)
-        found = self._reports("count", len(places), tasks.count(plan, places))
+        found = self._reports("count", len(places), partial(tasks.count, plan, places))
         return {place: CutPoint(*walk) for place, *walk in found}
 
     def _judge(self, plan: Plan, outcome: PipelineOutcome) -> None:
         """Have each capture judged as a whole, whatever the filters leave of it in the tables."""
-        judge = tasks.judge(plan, self.output.folder, sorted(self.options.filters.tls_keys or ()))
+        judge = partial(tasks.judge, plan, self.output.folder, sorted(self.options.filters.tls_keys or ()))
         outcome.diagnosed = {
             name: len({split.file for split in plan.splits if split.capture == number}) > 1
             for number, name in enumerate(plan.captures)
@@ -174,7 +175,7 @@ class Pipeline:
     def _paired(self, plan: Plan, pair: tasks.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
         """Read the plan's packets, shuffle them and pair what they say; `more` are runs that are known already."""
         folder = self.output.folder
-        read = tasks.task(tasks.read(plan, folder, self.options.filters.port or frozenset()))
+        read = tasks.task(partial(tasks.read, plan, folder, self.options.filters.port or frozenset()))
         runs = self._tasks(len(plan.splits)).mapInArrow(read, RUN)
         runs = runs if more is None else runs.union(more)
         runs = runs.repartition(self._partitions(plan), "capture", "key")
@@ -201,7 +202,7 @@ class Pipeline:
             shares[-1].append(name)
             room -= size
         if shares:
-            for report in self._reports("decode", len(shares), tasks.decode(making, shares, topics)):
+            for report in self._reports("decode", len(shares), partial(tasks.decode, making, shares, topics)):
                 outcome.take(report)
         return outcome
 
@@ -209,11 +210,10 @@ class Pipeline:
         """Write what was read of each file, and count it."""
         read = read_files(plan, (split for report in paired for split in report["splits"]))
         tables = Tables(self.output.folder)
-        for time, row in file_rows(plan, read):
-            tables.add("files", time, row)
-        for time, row, kind in file_problems(plan, read):
-            tables.add("problems", time, row)
-            outcome.findings[kind] += 1
+        for table, time, row, kind in file_rows(plan, read):
+            tables.add(table, time, row)
+            if kind:
+                outcome.findings[kind] += 1
         outcome.take(tables.close())
         outcome.problems = [
             (plan.files[number].name, finding.text) for number, each in read.items() for finding in each.problems
@@ -262,9 +262,9 @@ class Pipeline:
         finally:
             self.spark.removeTag(self.output.run)
 
-    def _reports(self, stage: str, count: int, work: tasks.Stage) -> list[Any]:
+    def _reports(self, stage: str, count: int, work: Callable[[int], Any]) -> list[Any]:
         """Return the reports of so many tasks, each on one number."""
-        task = tasks.task(work, self.options.definitions)
+        task = tasks.task(partial(tasks.each, work), self.options.definitions)
         return self._collect(stage, self._tasks(count).mapInArrow(task, REPORT))
 
     def _go_on(self) -> None:

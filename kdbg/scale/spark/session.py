@@ -1,4 +1,4 @@
-"""What is worth saying of an error that came out of Spark: one line, where Java and Python say pages."""
+"""A session of Spark, started and followed, and its errors in one line, where Java and Python say pages."""
 
 from __future__ import annotations
 
@@ -100,9 +100,11 @@ LOCAL = {
 """What is set besides where everything runs on this machine: a quick start counts for more than peak speed."""
 
 
-def check() -> None:
+def check(modules: Sequence[str] = NEEDED) -> None:
     """Raise `SparkError` where what the pipeline needs is not installed."""
-    _check(NEEDED)
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        raise SparkError(f"{' and '.join(missing)} not installed", install("spark"))
 
 
 def start(
@@ -127,7 +129,7 @@ def start(
         master = "local[*]"
     builder, settings = SparkSession.builder, dict(configuration or {})
     if (master or os.environ.get("SPARK_REMOTE", "")).startswith("sc://"):
-        _check(REMOTELY)
+        check(REMOTELY)
         builder = builder.remote(master) if master else builder
     else:
         home = os.environ.get("JAVA_HOME")
@@ -159,12 +161,6 @@ def stop(spark: SparkSession) -> None:
     with _quiet(False) as log:
         spark.stop()
     Path(log).unlink()
-
-
-def _check(modules: Sequence[str]) -> None:
-    missing = [name for name in modules if find_spec(name) is None]
-    if missing:
-        raise SparkError(f"{' and '.join(missing)} not installed", install("spark"))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -42,7 +42,7 @@ from ...views.tables.cells import WIDTHS, Add, Cells
 from ...views.tables.decoding import Connections
 from ...views.tables.message_columns import WantedRows
 from ...views.tables.rows import Rows
-from .archive.files import file_problems, file_rows, read_files
+from .archive.files import file_rows, read_files
 from .archive.plan import Plan, Split, nanoseconds, plan
 from .stages.reading import SplitReading
 
@@ -90,10 +90,8 @@ def capture_rows(
         spoken.tell(name, findings.get(number, ()), add)
     plan = replace(plan, splits=splits)
     read = read_files(plan, reports)
-    for time, row in file_rows(plan, read):
-        add("files", time, row, 0)
-    for time, row, _ in file_problems(plan, read):
-        add("problems", time, row, 0)
+    for table, time, row, _ in file_rows(plan, read):
+        add(table, time, row, 0)
     yield
 
 
@@ -130,7 +128,7 @@ class SourceOptions:
             raise SparkError("no captures given", 'use .load("captures/")')
         flags = {name: _flag(name, options.get(name, "false")) for name in FLAGS}
         parsed: dict[str, Any] = {
-            name: options[name] if options[name] in one.words else PARSED[one.form](name, options[name])
+            name: options[name] if options[name] in one.words else _parsed(name, one.form, options[name])
             for name, one in kept.items()
             if name in options
         }
@@ -141,8 +139,25 @@ class SourceOptions:
         return cls(paths, table, filters, wanted, flags["rolled"])
 
 
-def _list(name: str, text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+def _parsed(name: str, form: ValueForm, text: str) -> Any:
+    """Return a filter's value of this form from an option's text; lists are separated by commas."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if form in (ValueForm.TEXTS, ValueForm.FILES):
+        return parts
+    if form is ValueForm.EXPRESSION:
+        return text
+    if form is ValueForm.FLAG:
+        return _flag(name, text)
+    found = list[float]()
+    for part in parts if form is ValueForm.NUMBERS else [text]:
+        try:
+            found.append(_seconds(part) if form is ValueForm.MOMENT else float(part))
+        except ValueError:
+            use = "a time such as 2026-11-21T12:30" if form is ValueForm.MOMENT else "a number"
+            raise SparkError(f"option {name}: invalid value {part!r}; use {use}") from None
+    if form is ValueForm.NUMBERS:
+        return [*map(int, found)]
+    return int(found[0]) if form is ValueForm.COUNT else found[0]
 
 
 def _flag(name: str, text: str) -> bool:
@@ -151,44 +166,12 @@ def _flag(name: str, text: str) -> bool:
     return text.lower() == "true"
 
 
-def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise SparkError(f"option {name}: invalid value {text!r}; use a number") from None
-
-
-def _time(name: str, text: str) -> float:
+def _seconds(text: str) -> float:
     """Return seconds since the epoch, from those or from a time in ISO's form."""
     try:
         return float(text)
     except ValueError:
-        pass
-    try:
         return _moment(datetime.fromisoformat(text))
-    except ValueError:
-        raise SparkError(f"option {name}: invalid value {text!r}; use a time such as 2026-11-21T12:30") from None
-
-
-def _whole(name: str, text: str) -> int:
-    return int(_number(name, text))
-
-
-def _numbers(name: str, text: str) -> list[int]:
-    return [_whole(name, part) for part in _list(name, text)]
-
-
-PARSED: dict[ValueForm, Callable[[str, str], Any]] = {
-    ValueForm.TEXTS: _list,
-    ValueForm.NUMBERS: _numbers,
-    ValueForm.FLAG: _flag,
-    ValueForm.MILLISECONDS: _number,
-    ValueForm.MOMENT: _time,
-    ValueForm.EXPRESSION: lambda name, text: text,
-    ValueForm.FILES: _list,
-    ValueForm.COUNT: _whole,
-}
-"""What reads each form of a filter's value from an option's text; lists are separated by commas."""
 
 
 def _moment(time: datetime) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....capture.pcap import HEADER, PACKET_HEADER
@@ -79,14 +79,14 @@ def numbered(plan: Plan, walks: Mapping[int, CutPoint]) -> Plan:
 COUNTED = ("packets", "tcp_packets", "other_packets", "skipped_packets", "packet_bytes")
 
 
+@dataclass
 class Read:
     """What all splits of a file say together; a file that lies outside the time asked for says nothing."""
 
-    def __init__(self) -> None:
-        self.counts: dict[str, int] = dict.fromkeys(COUNTED, 0)
-        self.first: int | None = None
-        self.last: int | None = None
-        self.problems: list[Finding] = []
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+    first: int | None = None
+    last: int | None = None
+    problems: list[Finding] = field(default_factory=list)
 
 
 def read_files(plan: Plan, reports: Iterable[dict[str, Any]]) -> dict[int, Read]:
@@ -102,27 +102,20 @@ def read_files(plan: Plan, reports: Iterable[dict[str, Any]]) -> dict[int, Read]
     return found
 
 
-def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, TableRow]]:
-    """Yield (time, row of `files`) for every file in the plan."""
+def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[str, int | None, TableRow, str]]:
+    """Yield (table, time, row, "") for every file in the plan, and with a finding's kind for what is wrong with it."""
     splits = {split.file: split for split in reversed(plan.splits)}
     before: dict[int, int | None] = {}
     for number, split in sorted(splits.items()):
-        file, found = plan.files[number], read.get(number, Read())
+        file, found, capture = plan.files[number], read.get(number, Read()), plan.captures[split.capture]
         first, last = (None if time is None else moment(time) for time in (found.first, found.last))
         end = before.get(split.capture)
         before[split.capture] = last
-        yield first, (
-            plan.captures[split.capture], file.name, file.size, *found.counts.values(), split.shift + 1, first, last,
+        yield "files", first, (
+            capture, file.name, file.size, *found.counts.values(), split.shift + 1, first, last,
             None if first is None or end is None else first - end,
             "; ".join(finding.text for finding in found.problems) or None, found.counts["skipped_packets"],
-        )  # fmt: skip
-
-
-def file_problems(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[int | None, TableRow, str]]:
-    """Yield (time, row of `problems`, kind) for whatever is wrong with files."""
-    captures = {split.file: plan.captures[split.capture] for split in plan.splits}
-    for number, found in sorted(read.items()):
-        time = None if found.first is None else moment(found.first)
+        ), ""  # fmt: skip
         for problem in found.problems:
-            row = captures[number], *NO_ENDS, *NO_EXCHANGE, *problem_columns(problem, plan.files[number].name)
-            yield time, row, problem.kind
+            row = capture, *NO_ENDS, *NO_EXCHANGE, *problem_columns(problem, file.name)
+            yield "problems", first, row, problem.kind

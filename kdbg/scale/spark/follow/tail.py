@@ -76,9 +76,14 @@ def stretches(
 ) -> Iterator[tuple[Stretch, TailPosition]]:
     """Yield what there is to read from `start` on, as (stretch, position after it): `room` bytes or so, or up to `end`.
 
-    A file that another one follows is complete: what is wrong with it then is for its reader to say.
+    A file that another one follows is complete: what is wrong with it then is for its reader to say. A ring of files
+    that came round to its first one again is refused.
     """
-    _check_ring(names, start)
+    if start is not None and names and natural(names[0]) < natural(start.name):
+        with open_file(names[0]) as opened:
+            _, begun = first_packet(opened)
+        if begun is not None and begun > start.time:
+            raise SparkError(f"{names[0]} was started after {start.name}, the next by name", ROTATE)
     packets = start.packets if start is not None else 0
     ahead = [name for name in names if start is None or natural(name) >= natural(start.name)]
     ahead = [name for name in ahead if end is None or natural(name) <= natural(end.name)]
@@ -109,16 +114,6 @@ def stretches(
                 place = reached
         if place < stop:
             return
-
-
-def _check_ring(names: list[str], start: TailPosition | None) -> None:
-    """Refuse a ring of files that came round to its first one again."""
-    if start is None or not names or natural(names[0]) >= natural(start.name):
-        return
-    with open_file(names[0]) as opened:
-        _, begun = first_packet(opened)
-    if begun is not None and begun > start.time:
-        raise SparkError(f"{names[0]} was started after {start.name}, the next by name", ROTATE)
 
 
 def plan_of(found: Iterable[Stretch], points: Iterable[str]) -> Plan:

@@ -9,7 +9,7 @@ taken up there as if it had shaken hands.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -29,7 +29,7 @@ from ....views.tables.decoding import Connections, ConnectionStatistics
 from ..archive.store import resolve
 from ..stages.pairing import Making, Pairer
 from ..stages.reading import PacketRun, runs
-from ..stages.tasks import IN_ROW, Stage, numbers, run_batch
+from ..stages.tasks import IN_ROW, Batches, numbers, run_batch
 
 OLD = -1
 """The `split` of what waited: it sorts before all that is new."""
@@ -112,17 +112,31 @@ class Follower(Pairer):
         self._told: ConnectionState | None = None
 
     def take(self, capture: int, split: int, run: PacketRun) -> None:
-        """Take the next run: of what waited, the first of a connection holds its state."""
-        if split != OLD:
-            self.run(capture, run)
-        elif run.order:
-            self.again(run)
-        else:
-            self.resume(capture, run.key, ConnectionState.load(run.packets))
+        """Take the next run: of what waited, the first of a connection holds its state, and the others are old."""
+        if split == OLD and not run.order:
+            self._resume(capture, run.key, ConnectionState.load(run.packets))
+            return
+        if split == OLD:  # what comes of these packets was told already
+            self._runs.append(run)
+            for packet in run.unpack():
+                self._session.receive(packet)
+            return
+        if (capture, run.key) != self._now:
+            self._end()
+        self._remember()
+        super().take(capture, split, run)
+        self._runs.append(run)
+        if self._rest is not None:
+            self._runs = [each for each in self._runs if each.last > self._rest.after]
+        if sum(len(each.payload) for each in self._runs) > MOST:  # end it here: what follows begins anew
+            trouble = Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(GIVEN_UP.format(MOST)))
+            self._session.findings.append((self._peers(self._latest()), trouble))
+            super()._end()
+            self._clear()
 
-    def resume(self, capture: int, key: bytes, told: ConnectionState) -> None:
-        """Take up a connection that waits; its packets follow, with `again`."""
-        super().run(capture, PacketRun(key, 0, b"", b""))
+    def _resume(self, capture: int, key: bytes, told: ConnectionState) -> None:
+        """Take up a connection that waits; its packets follow."""
+        super().take(capture, OLD, PacketRun(key, 0, b"", b""))
         self._rest, self._told = told.rest, told
         if told.rest is not None:
             flow = reverse(key) if told.back else key
@@ -135,27 +149,6 @@ class Follower(Pairer):
             connection.packets, connection.bytes, connection.handshake = rest.packets, rest.size, rest.handshake
             if rest.over:
                 connection.ignore()
-
-    def again(self, run: PacketRun) -> None:
-        """Take packets of a connection that were gone through before; what comes of them was told already."""
-        self._runs.append(run)
-        for packet in run.unpack():
-            self._session.receive(packet)
-
-    def run(self, capture: int, run: PacketRun) -> None:
-        """Take the next new packets of a connection."""
-        if (capture, run.key) != self._now:
-            self._end()
-        self._remember()
-        super().run(capture, run)
-        self._runs.append(run)
-        if self._rest is not None:
-            self._runs = [each for each in self._runs if each.last > self._rest.after]
-        if sum(len(each.payload) for each in self._runs) > MOST:  # end it here: what follows begins anew
-            trouble = Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(GIVEN_UP.format(MOST)))
-            self._session.findings.append((self._peers(self._latest()), trouble))
-            super()._end()
-            self._clear()
 
     def close(self) -> dict[str, Any]:
         return super().close() | {"waiting": self._waiting.close(), "newest": self._newest}
@@ -271,19 +264,15 @@ class Waiting:
         self._rows, self._size = [], 0
 
 
-def waited(files: list[str], captures: list[str]) -> Stage:
+def waited(files: list[str], captures: list[str], batches: Batches) -> Batches:
     """Read what waits, a file a task, as runs to be shuffled."""
-
-    def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number in numbers(batches):
-            system, path, _ = resolve(files[number])
-            with system.open_input_file(path) as file:
-                reader = pa.ipc.open_file(file)
-                for i in range(reader.num_record_batches):
-                    rows = zip(*(column.to_pylist() for column in reader.get_batch(i).columns), strict=True)
-                    yield run_batch([
-                        (captures.index(capture), key, OLD, order, packets, payload, *IN_ROW)
-                        for capture, key, order, packets, payload in rows
-                    ])  # fmt: skip
-
-    return stage
+    for number in numbers(batches):
+        system, path, _ = resolve(files[number])
+        with system.open_input_file(path) as file:
+            reader = pa.ipc.open_file(file)
+            for i in range(reader.num_record_batches):
+                rows = zip(*(column.to_pylist() for column in reader.get_batch(i).columns), strict=True)
+                yield run_batch([
+                    (captures.index(capture), key, OLD, order, packets, payload, *IN_ROW)
+                    for capture, key, order, packets, payload in rows
+                ])  # fmt: skip

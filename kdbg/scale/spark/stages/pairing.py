@@ -187,11 +187,7 @@ class Pairer:
         """Findings that belong to no exchange, by kind."""
 
     def take(self, capture: int, split: int, run: PacketRun) -> None:
-        """Take the next run, of a split of this number."""
-        self.run(capture, run)
-
-    def run(self, capture: int, run: PacketRun) -> None:
-        """Take the next packets of a connection, or the first of the next one."""
+        """Take the next packets of a connection, or the first of the next one; they are of a split of this number."""
         if (capture, run.key) != self._now:
             self._end()
             if self._capture != capture:

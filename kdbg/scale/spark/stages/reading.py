@@ -14,6 +14,7 @@ import io
 import itertools
 import struct
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple, cast
 from uuid import uuid4
 
@@ -66,16 +67,14 @@ class PacketRun(NamedTuple):
             yield number, time, flows[back], seq, ack, flags, data, length
 
 
+@dataclass(slots=True, eq=False)
 class _Open:
     """A run that still grows."""
 
-    __slots__ = ("key", "packets", "payload", "size")
-
-    def __init__(self, key: bytes) -> None:
-        self.key = key
-        self.packets: list[bytes] = []
-        self.payload: list[bytes] = []
-        self.size = 0
+    key: bytes
+    packets: list[bytes] = field(default_factory=list)
+    payload: list[bytes] = field(default_factory=list)
+    size: int = 0
 
 
 def runs(packets: Iterable[Packet]) -> Iterator[PacketRun]:
@@ -126,19 +125,14 @@ ENDING = ".keys"
 
 
 class Heard(KeyLog):
-    """Takes the key logs of one split of a capture; close it."""
+    """Takes the key logs of one split of a capture into `file`, which is to be closed."""
 
     def __init__(self, folder: str, capture: int) -> None:
         super().__init__()
-        self._file = OutputFile(f"{folder}/{ROOM}", f"{capture}-{uuid4().hex}{ENDING}")
+        self.file = OutputFile(f"{folder}/{ROOM}", f"{capture}-{uuid4().hex}{ENDING}")
 
     def take(self, data: bytes) -> None:
-        """Append a key log to the file."""
-        self._file.write(data + b"\n")
-
-    def close(self) -> None:
-        """Make the file whole."""
-        self._file.close()
+        self.file.write(data + b"\n")
 
 
 class Overheard:
@@ -192,25 +186,34 @@ class SplitReading:
         self, plan: Plan, split: Split, ports: frozenset[int] = frozenset(), keys: KeyLog | None = None
     ) -> None:
         self._file, self.split, self._ports, self._keys = plan.files[split.file], split, ports, keys
-        self._skipped = 0
         self.report: dict[str, Any] = {}
 
     def __iter__(self) -> Iterator[PacketRun]:
         return runs(itertools.chain.from_iterable(self.blocks()))
 
     def blocks(self) -> Iterator[list[Packet]]:
-        """Yield the packets of the split, many at a time; no block is empty."""
+        """Yield the packets of the split, of the wanted ports, many at a time; no block is empty."""
+        shift, ports, skipped = self.split.shift, self._ports, 0
+        as_it_is = not shift and not ports and self._file.layout is not None
         part = FileSlice(self._file, self.split)
         try:
             with Capture(open_source(cast(BinaryIO, part)), before=self.split.before, keys=self._keys) as capture:
-                yield from self._wanted(capture)
-                packets = capture.packets - self.split.before
+                for packets in capture.blocks():
+                    wanted = packets
+                    if ports:  # they stand at the end of a flow
+                        wanted = [packet for packet in packets if not ports.isdisjoint(PORTS.unpack(packet[2][-4:]))]
+                    skipped += len(packets) - len(wanted)
+                    if as_it_is:
+                        yield packets
+                    elif wanted:  # numbered through all files of the capture
+                        yield [cast(Packet, (number + shift, _storable(time), *rest)) for number, time, *rest in wanted]
+                read = capture.packets - self.split.before
                 self.report = {
                     "file": self.split.file,
-                    "packets": packets,
-                    "tcp_packets": packets - capture.other,
+                    "packets": read,
+                    "tcp_packets": read - capture.other,
                     "other_packets": capture.other,
-                    "skipped_packets": self._skipped,
+                    "skipped_packets": skipped,
                     "packet_bytes": capture.bytes,
                     "first_time": _storable(capture.first_time),
                     "last_time": _storable(capture.last_time),
@@ -218,20 +221,6 @@ class SplitReading:
                 }
         finally:
             part.close()
-
-    def _wanted(self, capture: Capture) -> Iterator[list[Packet]]:
-        """Yield the packets of the wanted ports, numbered through all files of the capture."""
-        shift, ports = self.split.shift, self._ports
-        if not shift and not ports and self._file.layout is not None:
-            yield from capture.blocks()
-            return
-        for packets in capture.blocks():
-            wanted = packets
-            if ports:  # they stand at the end of a flow
-                wanted = [packet for packet in packets if not ports.isdisjoint(PORTS.unpack(packet[2][-4:]))]
-            self._skipped += len(packets) - len(wanted)
-            if wanted:
-                yield [cast(Packet, (number + shift, _storable(time), *rest)) for number, time, *rest in wanted]
 
 
 def _storable(time: int | None) -> int | None:

@@ -1,4 +1,4 @@
-"""One capture judged as a whole: its packets through one engine into ledgers, what the rules find in these written.
+"""The stages, as Spark's workers run them: packets counted, read and paired, exchanges decoded, captures judged.
 
 A cause is seen across connections, so that a capture is one task's work, from its first packet to its last. What comes
 of it is what `kdbg diagnose` says of the same packets: nothing of it depends on how the rest of the run is cut.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID, uuid4
 
 import orjson
@@ -65,23 +65,8 @@ def causes_of(plan: Plan, capture: int, key_logs: Iterable[str] = ()) -> list[Ca
     return diagnose(ledgers)
 
 
-def write(folder: str, cases: list[Case], said: dict[str, Any]) -> list[str]:
-    """Write the causes of a capture into the folder of a run, an object a line; return the names of files.
-
-    `said` stands in each line: of which capture it is.
-    """
-    if not cases:
-        return []
-    system, root, _ = resolve(folder)
-    name = f"{CAUSES}/{folder.rpartition(HIDDEN)[2]}-{uuid4().hex}.jsonl"
-    system.create_dir(f"{root}/{CAUSES}")
-    with system.open_output_stream(f"{root}/{name}") as file:
-        for case in cases:
-            file.write(orjson.dumps(kept(case) | said) + b"\n")
-    return [name]
-
-
-Stage = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+Batches: TypeAlias = Iterator[pa.RecordBatch]
+Stage: TypeAlias = Callable[[Batches], Batches]
 RUNS = pa.schema({
     "capture": pa.int32(), "key": pa.binary(), "split": pa.int32(), "order": pa.int32(), "packets": pa.binary(),
     "payload": pa.binary(), "spill": pa.string(), "place": pa.int64(), "length": pa.int64(),
@@ -109,7 +94,7 @@ def task(stage: Stage, definitions: Sequence[MessageDefinition] = ()) -> Stage:
     a task begins, which is when the garbage of the one before is gone, is here to stay.
     """
 
-    def whole(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def whole(batches: Batches) -> Batches:
         gc.freeze()
         with seldom_collected(), serving(apis(definitions).apis) if definitions else nullcontext():
             yield from stage(batches)
@@ -117,52 +102,49 @@ def task(stage: Stage, definitions: Sequence[MessageDefinition] = ()) -> Stage:
     return whole
 
 
-def numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+def numbers(batches: Batches) -> Iterator[int]:
     """Yield the numbers from `spark.range` that a task is to work on."""
     for batch in batches:
         yield from batch.column(0).to_pylist()
 
 
-def count(plan: Plan, places: list[int]) -> Stage:
-    """Walk through the splits at these places of the plan."""
-
-    def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number in numbers(batches):
-            split = plan.splits[places[number]]
-            yield report([places[number], *counted(plan.files[split.file], split)])
-
-    return stage
+def each(work: Callable[[int], Any], batches: Batches) -> Batches:
+    """Report what `work` returns for each number that a task is to work on."""
+    for number in numbers(batches):
+        yield report(work(number))
 
 
-def read(plan: Plan, folder: str, ports: frozenset[int]) -> Stage:
+def count(plan: Plan, places: list[int], number: int) -> list[int]:
+    """Walk through the split at one of these places of the plan; return the place, the packets, and the end."""
+    split = plan.splits[places[number]]
+    return [places[number], *counted(plan.files[split.file], split)]
+
+
+def read(plan: Plan, folder: str, ports: frozenset[int], batches: Batches) -> Batches:
     """Read the plan's splits; each ends with a report on itself."""
-
-    def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number in numbers(batches):
-            keys = Heard(folder, plan.splits[number].capture)
-            spill = OutputFile(f"{folder}/{ROOM}", f"{uuid4().hex}.runs")
-            reading = SplitReading(plan, plan.splits[number], ports, keys)
-            held: list[tuple[Any, ...]] = []
-            size = 0
-            for run in reading:
-                place = reading.split.capture, run.key, number, run.order, run.packets
-                if len(run.payload) < LARGE:
-                    held.append((*place, run.payload, *IN_ROW))
-                    size += len(run.payload)
-                else:
-                    held.append((*place, b"", spill.name, spill.write(run.payload), len(run.payload)))
-                size += len(run.packets)
-                if size > BATCH or len(held) >= BATCH_ROWS:
-                    yield run_batch(held)
-                    held, size = [], 0
-            if held:
+    for number in numbers(batches):
+        keys = Heard(folder, plan.splits[number].capture)
+        spill = OutputFile(f"{folder}/{ROOM}", f"{uuid4().hex}.runs")
+        reading = SplitReading(plan, plan.splits[number], ports, keys)
+        held: list[tuple[Any, ...]] = []
+        size = 0
+        for run in reading:
+            place = reading.split.capture, run.key, number, run.order, run.packets
+            if len(run.payload) < LARGE:
+                held.append((*place, run.payload, *IN_ROW))
+                size += len(run.payload)
+            else:
+                held.append((*place, b"", spill.name, spill.write(run.payload), len(run.payload)))
+            size += len(run.packets)
+            if size > BATCH or len(held) >= BATCH_ROWS:
                 yield run_batch(held)
-            spill.close()
-            keys.close()
-            said = orjson.dumps(reading.report | {"split": number})
-            yield run_batch([(reading.split.capture, b"", number, 0, said, b"", *IN_ROW)])
-
-    return stage
+                held, size = [], 0
+        if held:
+            yield run_batch(held)
+        spill.close()
+        keys.file.close()
+        said = orjson.dumps(reading.report | {"split": number})
+        yield run_batch([(reading.split.capture, b"", number, 0, said, b"", *IN_ROW)])
 
 
 def run_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
@@ -173,52 +155,46 @@ def run_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
     )
 
 
-def pair(folder: str, made: Callable[[], Pairer]) -> Stage:
+def pair(folder: str, made: Callable[[], Pairer], batches: Batches) -> Batches:
     """Give the runs of a partition to a pairer, which is made in the task; `folder` is the run's."""
-
-    def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pairer, splits = made(), list[Any]()
-        system, room, _ = resolve(f"{folder}/{ROOM}")
-        opened = lru_cache(MOST_OPEN)(system.open_input_file)  # what it forgets is closed
-        for batch in batches:
-            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                capture, key, split, order, packets, payload, spill, place, length = row
-                if not key:
-                    splits.append(orjson.loads(packets))
-                    continue
-                if spill:
-                    payload = bytes(opened(f"{room}/{spill}").read_at(length, place))
-                pairer.take(capture, split, PacketRun(key, order, packets, payload))
-        opened.cache_clear()
-        yield report(pairer.close() | {"splits": splits})
-
-    return stage
+    pairer, splits = made(), list[Any]()
+    system, room, _ = resolve(f"{folder}/{ROOM}")
+    opened = lru_cache(MOST_OPEN)(system.open_input_file)  # what it forgets is closed
+    for batch in batches:
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            capture, key, split, order, packets, payload, spill, place, length = row
+            if not key:
+                splits.append(orjson.loads(packets))
+                continue
+            if spill:
+                payload = bytes(opened(f"{room}/{spill}").read_at(length, place))
+            pairer.take(capture, split, PacketRun(key, order, packets, payload))
+    opened.cache_clear()
+    yield report(pairer.close() | {"splits": splits})
 
 
-def decode(making: Making, shares: list[list[str]], topics: dict[UUID, str]) -> Stage:
-    """Make rows of the exchanges in files, each task of those in its share; `topics` are the names of topic ids."""
-
-    def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        known = dict(topics)
-        for number in numbers(batches):
-            tables = Tables(making.folder)
-            rows, fits = Rows(tables.add, making.wanted, known), making.filters.check(known)
-            for name in shares[number]:
-                for capture, exchange in exchanges(making.folder, name, known):
-                    if fits is None or fits(exchange):
-                        rows.exchange(making.captures[capture], exchange)
-            yield report(tables.close() | {"problems": rows.problems})
-
-    return stage
+def decode(making: Making, shares: list[list[str]], topics: dict[UUID, str], number: int) -> dict[str, Any]:
+    """Make rows of the exchanges in the files of a share; `topics` are the names of topic ids."""
+    known, tables = dict(topics), Tables(making.folder)
+    rows, fits = Rows(tables.add, making.wanted, known), making.filters.check(known)
+    for name in shares[number]:
+        for capture, exchange in exchanges(making.folder, name, known):
+            if fits is None or fits(exchange):
+                rows.exchange(making.captures[capture], exchange)
+    return tables.close() | {"problems": rows.problems}
 
 
-def judge(plan: Plan, folder: str, key_logs: Sequence[str]) -> Stage:
-    """Judge captures, each from its first packet to its last; `key_logs` are files with secrets of TLS."""
+def judge(plan: Plan, folder: str, key_logs: Sequence[str], number: int) -> dict[str, Any]:
+    """Judge a capture from its first packet to its last; write its causes, an object a line that names the capture.
 
-    def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number in numbers(batches):
-            cases = causes_of(plan, number, key_logs)
-            files = write(folder, cases, {"file": plan.captures[number]})
-            yield report({"files": files, "causes": Counter(case.severity.value for case in cases)})
-
-    return stage
+    `key_logs` are files with secrets of TLS.
+    """
+    cases, files = causes_of(plan, number, key_logs), list[str]()
+    if cases:
+        system, root, _ = resolve(folder)
+        files = [f"{CAUSES}/{folder.rpartition(HIDDEN)[2]}-{uuid4().hex}.jsonl"]
+        system.create_dir(f"{root}/{CAUSES}")
+        with system.open_output_stream(f"{root}/{files[0]}") as file:
+            for case in cases:
+                file.write(orjson.dumps(kept(case) | {"file": plan.captures[number]}) + b"\n")
+    return {"files": files, "causes": Counter(case.severity.value for case in cases)}

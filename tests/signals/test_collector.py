@@ -90,7 +90,7 @@ def test_a_refusal_is_one_line(cli: Cli, receiver: Receiver, status: int) -> Non
 def test_who_is_busy_is_asked_again(receiver: Receiver) -> None:
     receiver.answers = [503]
     sender = Collector(receiver.url, {"service.name": "kdbg"})
-    sender.send([SPAN])
+    sender.take([SPAN])
     sender.close()
     assert [len(one.resource_spans) for one in receiver.requests] == [1]
 
@@ -99,11 +99,11 @@ def test_what_went_wrong_is_an_error_of_kdbgs(receiver: Receiver) -> None:
     receiver.answers = [400]
     sender = Collector(receiver.url, {})
     with pytest.raises(WrongAnswer, match="responded with 400 Bad Request"):
-        sender.send([SPAN])
+        sender.take([SPAN])
     sender.close()
     nobody = Collector(f"http://127.0.0.1:{free_port()}", {})
     with pytest.raises(CannotConnect, match="refused"):
-        nobody.send([SPAN])
+        nobody.take([SPAN])
     nobody.close()
 
 

@@ -10,13 +10,14 @@ from kdbg.exchanges.messages.capture_points import UNNUMBERED, Split, Tcp, Timin
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.messages.message import UNTIMED
 from kdbg.exchanges.messages.peers import Decrypted, Peers, Process, Via
+from kdbg.payloads.records.sources import Records
 from kdbg.protocol.findings import Finding, Kind
 from kdbg.protocol.grammars import sasl
 from kdbg.protocol.wire.readings.outline import NamesThen
 from kdbg.scale.signals import traces as module
 from kdbg.scale.signals.attributes import Event, Link, Span, of_connection
 from kdbg.scale.signals.attributes import SpanSide as Side
-from kdbg.scale.signals.traces import Contexts, Links, Traces, parent_of
+from kdbg.scale.signals.traces import Traces, links_of, parent_of
 
 from ..live.test_replaying import exchange, heartbeat
 from .test_attributes import PEERS, of
@@ -235,15 +236,15 @@ def context(number: int) -> bytes:
 
 
 def test_records_lead_to_the_traces_in_their_headers() -> None:
-    contexts = Contexts(NamesThen({}))
+    records = Records(NamesThen({}))
     two = tuple(Link(number.to_bytes(16), number.to_bytes(8)) for number in (2, 1))
-    assert contexts.of(carrying(context(2), None, context(1), context(2))) == Links(two, 0)
-    assert contexts.of(carrying(context(2), name="tracestate")) == contexts.of(beat(1)) == Links() == ((), 0)
+    assert links_of(carrying(context(2), None, context(1), context(2)), records) == (two, 0)
+    assert links_of(carrying(context(2), name="tracestate"), records) == links_of(beat(1), records) == ((), 0)
     unknown = carrying(context(1))
     unknown.api = None
-    assert contexts.of(unknown) == Links()
-    many = [contexts.of(carrying(*map(context, range(1, count)))) for count in (129, 130, 133)]
-    assert [(len(one.links), one.more) for one in many] == [(128, 0), (128, 1), (128, 4)]
+    assert links_of(unknown, records) == ((), 0)
+    many = [links_of(carrying(*map(context, range(1, count))), records) for count in (129, 130, 133)]
+    assert [(len(links), more) for links, more in many] == [(128, 0), (128, 1), (128, 4)]
     assert [Link(b"t", b"s").remote, parent_of("00")] == [True, None]
     taken = [spans(made(**options), carrying(*map(context, range(1, 131))))[0] for options in ({}, {"links": False})]
     assert [(len(one.links), one.attributes.get("kafka.links.left_out")) for one in taken] == [(128, 2), (0, None)]

@@ -65,10 +65,11 @@ NOBODY: Final = "check that a collector listens there (OTLP over HTTP: port 4318
 
 
 class Collector:
-    """A collector at a URL, to which spans are sent; to be closed. Raise `InputError` where that cannot be."""
+    """A collector at a URL, its `target`, that takes spans; to be closed. Raise `InputError` where that cannot be."""
 
     def __init__(self, url: str, resource: Attributes) -> None:
-        self.url: str = address(url)
+        self.target: str = address(url)
+        self.sent = self.lost = 0
         try:
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
             from opentelemetry.sdk.resources import Resource
@@ -79,23 +80,24 @@ class Collector:
         logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # what went wrong is said here
         self._asking: Any = Asking()
         try:
-            self._exporter: Any = OTLPSpanExporter(endpoint=self.url, session=self._asking)
+            self._exporter: Any = OTLPSpanExporter(endpoint=self.target, session=self._asking)
         except (ValueError, OSError) as error:  # over a variable, or a certificate that it names
-            raise InputError(f"{self.url}: {error}") from None
+            raise InputError(f"{self.target}: {error}") from None
         self._resource: Any = Resource(dict(resource))
         self._scope: Any = InstrumentationScope("kdbg", __version__)
 
-    def send(self, spans: Sequence[Span]) -> None:
+    def take(self, spans: Sequence[Span]) -> None:
         """Send spans, for some seconds again where that may help; raise `CannotConnect` or `WrongAnswer`."""
         from opentelemetry.sdk.trace.export import SpanExportResult
 
         self._asking.forget()
         if self._exporter.export([self._made(span) for span in spans]) is SpanExportResult.SUCCESS:
+            self.sent += len(spans)
             return
         if self._asking.answer:
-            raise WrongAnswer(self.url, f"responded with {self._asking.answer}")
+            raise WrongAnswer(self.target, f"responded with {self._asking.answer}")
         why = f" ({self._asking.problem})" if self._asking.problem else ""
-        raise CannotConnect(self.url, f"cannot be reached{why}", NOBODY)
+        raise CannotConnect(self.target, f"cannot be reached{why}", NOBODY)
 
     def close(self) -> None:
         """Let go; a try that goes on ends."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from itertools import accumulate
-from threading import Lock
+from threading import RLock
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -132,9 +132,9 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        self.lock: Lock = Lock()
+        self.lock = RLock()
         self._numbers: dict[str, Counter[Labels]] = {}
-        self._spreads: dict[str, dict[Labels, Spread]] = {}
+        self.spreads: dict[str, dict[Labels, Spread]] = {}
         self._known: dict[str, dict[str, str]] = {label: {} for label in MOST}
         self._folded: Counter[Labels] = Counter()
         self._names: NamesThen = NamesThen({})
@@ -166,9 +166,10 @@ class Metrics:
             self._now = now
 
     def odd(self, findings: Iterable[Finding]) -> None:
-        """Count findings that belong to no exchange."""
+        """Count findings."""
         with self.lock:
-            self._odd(findings)
+            for finding in findings:
+                self._add("findings", (finding.kind.value, finding.severity.value))
 
     def causes(self, found: Iterable[tuple[str, str, int]]) -> None:
         """Take notice of the causes that are there by now: code, severity, how often."""
@@ -191,10 +192,6 @@ class Metrics:
             "build_info": {(__version__,): 1},
         }  # fmt: skip
 
-    def spreads(self) -> Mapping[str, Mapping[Labels, Spread]]:
-        """Return the histograms, by the names of families."""
-        return self._spreads
-
     def collect(self) -> Iterator[Any]:
         """Yield the metrics as Prometheus' library has them, which calls this; those without a sample are not there."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -207,7 +204,7 @@ class Metrics:
                 about = PREFIX + family.name, family.help
                 if family.type is HISTOGRAM:
                     histogram = HistogramMetricFamily(*about, labels=family.labels)
-                    for labels, spread in sorted(self._spreads.get(family.name, {}).items()):
+                    for labels, spread in sorted(self.spreads.get(family.name, {}).items()):
                         counts = list(zip(bounds, accumulate(spread.counts), strict=True))
                         histogram.add_metric(labels, counts, spread.total[0])
                     found.append(histogram)
@@ -247,13 +244,9 @@ class Metrics:
         if exchange.time != UNTIMED:
             self._last = max(self._last, exchange.time)
         if not exchange.is_sound(shallow=True):
-            self._odd(exchange.all_findings(shallow=True))
+            self.odd(exchange.all_findings(shallow=True))
         if exchange.peers.first_packet and len(self._open) < OPEN:
             self._open.setdefault(exchange.peers.first_packet)
-
-    def _odd(self, findings: Iterable[Finding]) -> None:
-        for finding in findings:
-            self._add("findings", (finding.kind.value, finding.severity.value))
 
     def _label(self, label: str, value: str) -> str:
         """Return the value that a label gets."""
@@ -271,7 +264,7 @@ class Metrics:
         found[self._among(found, labels)] += count
 
     def _spread(self, name: str, labels: Labels, nanoseconds: int) -> None:
-        found = self._spreads.setdefault(name, {})
+        found = self.spreads.setdefault(name, {})
         labels = self._among(found, labels)
         if labels not in found:
             found[labels] = Spread.empty()

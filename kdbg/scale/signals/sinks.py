@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias
 
 from orjson import OPT_APPEND_NEWLINE, dumps
 
@@ -22,6 +22,7 @@ from .attributes import Attributes, Span, Value
 from .traces import Traces
 
 if TYPE_CHECKING:
+    from ...atomic import AtomicFile
     from .collector import Collector
 
 
@@ -89,17 +90,10 @@ PATIENCE: Final = 5.0
 """Seconds that a collector has to take what is left at the end."""
 
 
-class Writable(Protocol):
-    """A file that is open for writing bytes."""
-
-    def write(self, data: bytes, /) -> object: ...
-    def flush(self) -> None: ...
-
-
 class FileSink:
     """Writes spans into a file that is open: a line for those that come together."""
 
-    def __init__(self, target: str, file: Writable, resource: Attributes) -> None:
+    def __init__(self, target: str, file: BinaryIO | AtomicFile, resource: Attributes) -> None:
         self.target, self._file, self._resource = target, file, resource
         self.sent = self.lost = 0
 
@@ -112,22 +106,6 @@ class FileSink:
         self._file.flush()
 
 
-class CollectorSink:
-    """Sends spans to a collector, and waits for its answer; raises `CannotConnect` or `WrongAnswer`."""
-
-    def __init__(self, collector: Collector) -> None:
-        self._collector = collector
-        self.target: str = collector.url
-        self.sent = self.lost = 0
-
-    def take(self, spans: list[Span]) -> None:
-        self._collector.send(spans)
-        self.sent += len(spans)
-
-    def close(self) -> None:
-        self._collector.close()
-
-
 class Behind:
     """Sends spans to a collector from a thread of its own: whoever gives them never waits.
 
@@ -136,7 +114,7 @@ class Behind:
 
     def __init__(self, collector: Collector, tell: Callable[[str], object]) -> None:
         self._collector, self._tell = collector, tell
-        self.target: str = collector.url
+        self.target: str = collector.target
         self.sent = self.lost = 0
         self._queue: deque[list[Span]] = deque()
         self._change = threading.Condition()
@@ -174,7 +152,7 @@ class Behind:
                 spans = self._queue.popleft()
             trouble = ""
             try:
-                self._collector.send(spans)
+                self._collector.take(spans)
             except ClientError as error:
                 trouble = str(error)
             with self._change:
@@ -187,11 +165,12 @@ class Behind:
                 self._tell(f"spans are dropped: {trouble}" if trouble else f"{self.target} accepts spans again")
 
 
-Sink: TypeAlias = FileSink | CollectorSink | Behind
-"""Takes spans, some together; `sent` and `lost` count them so far. `target` is how it is called.
+if TYPE_CHECKING:
+    Sink: TypeAlias = FileSink | Collector | Behind
+    """Takes spans, some together; `sent` and `lost` count them so far. `target` is how it is called.
 
-`take` raises one of kdbg's errors, or `OSError`, where that cannot be; `close` has all taken where it goes.
-"""
+    `take` raises one of kdbg's errors, or `OSError`, where that cannot be; `close` has all taken where it goes.
+    """
 
 HELD: Final = 1.0
 """Seconds for which spans wait for others to go with."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.handshake import software_in
 from ...exchanges.messages.message import UNTIMED
 from ...payloads.records.sources import Records, carriers
-from ...protocol.wire.readings.outline import NamesThen, Topics
+from ...protocol.wire.readings.outline import NamesThen
 from .attributes import (
     Attributes,
     Event,
@@ -40,13 +40,6 @@ MOST_LINKS: Final = 128
 """Links of a span, as many as OpenTelemetry's SDK keeps if nobody says otherwise."""
 
 
-class Links(NamedTuple):
-    """The spans that the records of an exchange come from, and how many more there are."""
-
-    links: tuple[Link, ...] = ()
-    more: int = 0
-
-
 def parent_of(value: Any) -> tuple[bytes, bytes] | None:
     """Return the ids of trace and span that a header's value says; None where it says none."""
     found = CONTEXT.fullmatch(value) if isinstance(value, bytes) else None
@@ -56,22 +49,16 @@ def parent_of(value: Any) -> tuple[bytes, bytes] | None:
     return (trace, span) if any(trace) and any(span) else None
 
 
-class Contexts:
-    """Finds the links of exchanges that carry records; `names` tells the names of topic ids."""
-
-    def __init__(self, names: Topics) -> None:
-        self._records = Records(names)
-
-    def of(self, exchange: Exchange) -> Links:
-        """Return the links of an exchange, each once, in the order of its records."""
-        if exchange.api is None or not carriers(exchange.api, exchange.version):
-            return Links()
-        found = dict[tuple[bytes, bytes], None]()
-        for event in self._records.of(exchange):
-            for name, value in getattr(event, "headers", ()):
-                if name == HEADER and (context := parent_of(value)) is not None:
-                    found.setdefault(context)
-        return Links(tuple(Link(*context) for context in list(found)[:MOST_LINKS]), max(len(found) - MOST_LINKS, 0))
+def links_of(exchange: Exchange, records: Records) -> tuple[tuple[Link, ...], int]:
+    """Return the links of an exchange, each once in the order of its records, and how many more there are."""
+    if exchange.api is None or not carriers(exchange.api, exchange.version):
+        return (), 0
+    found = dict[tuple[bytes, bytes], None]()
+    for event in records.of(exchange):
+        for name, value in getattr(event, "headers", ()):
+            if name == HEADER and (context := parent_of(value)) is not None:
+                found.setdefault(context)
+    return tuple(Link(*context) for context in list(found)[:MOST_LINKS]), max(len(found) - MOST_LINKS, 0)
 
 
 MOST: Final = 1000
@@ -96,13 +83,13 @@ class Traces:
         self._open: dict[int, Trace] = {}
         self._seed: tuple[Any, ...] = ()
         self._names: NamesThen = NamesThen({})
-        self._contexts = Contexts(self._names)
+        self._records = Records(self._names)
         self._file: str = ""
         self.untimed: int = 0
 
     def begin(self, file: str, first_time: int | None, names: NamesThen) -> None:
         """Begin a capture, called `file`, of which the first packet came at `first_time`."""
-        self._file, self._names, self._contexts = clean(file), names, Contexts(names)
+        self._file, self._names, self._records = clean(file), names, Records(names)
         self._seed = ("kdbg", first_time)
 
     def take(self, exchange: Exchange) -> Iterator[Span]:
@@ -112,7 +99,7 @@ class Traces:
             self.untimed += 1
             return
         trace = self._open.pop(exchange.peers.number, None)
-        if trace is not None and trace.is_full(exchange):
+        if trace is not None and (trace.count >= MOST or moment(exchange.time) - trace.start > LONGEST):
             yield trace.span()
             trace = trace.next(exchange)
         if trace is None:
@@ -121,8 +108,8 @@ class Traces:
             trace = Trace((*self._seed, *exchange.peers[:4]), exchange, self._file)
         self._open[exchange.peers.number] = trace
         self._names.at(exchange.names)
-        links = self._contexts.of(exchange) if self._links else Links()
-        yield trace.add(exchange, SpanSubject(exchange, self._names), links)
+        links, more = links_of(exchange, self._records) if self._links else ((), 0)
+        yield trace.add(exchange, SpanSubject(exchange, self._names), links, more)
 
     def ended(self, is_open: Callable[[int], bool], *, settled: bool) -> Iterator[Span]:
         """Yield the spans of connections that are not open any more, as `is_open` says of their first packets.
@@ -147,9 +134,9 @@ class Trace:
         self._seed, self._part, self._before, self._file = seed, part, before, file
         self.id: bytes = digest(*seed, part)[:16]
         self.root: bytes = digest(*seed, part, "connection")[:8]
-        self._start: int = moment(exchange.time)
-        self._end: int = self._start
-        self._count = self._errors = self._request_bytes = self._response_bytes = 0
+        self.start: int = moment(exchange.time)
+        self._end: int = self.start
+        self.count = self._errors = self._request_bytes = self._response_bytes = 0
         self._client_id: str | None = None
         self._software: str = ""
         self._said: Attributes = {}
@@ -157,24 +144,23 @@ class Trace:
         self.touched: bool = True
         """Whether something came since it was last asked for."""
 
-    def is_full(self, exchange: Exchange) -> bool:
-        """Return whether an exchange belongs to the next trace of the connection."""
-        return self._count >= MOST or moment(exchange.time) - self._start > LONGEST
-
     def next(self, exchange: Exchange) -> Trace:
         """Return the next trace of the connection, which an exchange begins."""
         found = Trace(self._seed, exchange, self._file, self._part + 1, Link(self.id, self.root, remote=False))
         found._client_id, found._software = self._client_id, self._software
         return found
 
-    def add(self, exchange: Exchange, about: SpanSubject, links: Links) -> Span:
-        """Return the span of an exchange, which is below that of the connection from now on."""
+    def add(self, exchange: Exchange, about: SpanSubject, links: tuple[Link, ...], more: int) -> Span:
+        """Return the span of an exchange, which is below that of the connection from now on.
+
+        `more` links than these were found.
+        """
         halves = [half for half in (exchange.request, exchange.response) if half is not None]
         times = [time for half in halves for time in (half.first_time, half.last_time) if time != UNTIMED]
         start = moment(exchange.time)
         end = max(start, moment(start + (exchange.logged_latency or 0)), *map(moment, times))
-        self._start, self._end = min(self._start, start), max(self._end, end)
-        self._count += 1
+        self.start, self._end = min(self.start, start), max(self._end, end)
+        self.count += 1
         self.touched = True
         self._errors += bool(about.failed)
         request, response = exchange.request, exchange.response
@@ -190,10 +176,10 @@ class Trace:
             name = f"{name} v{exchange.version}"
         events = list(_events(exchange))
         said_more = known_attributes({"kafka.events.left_out": max(len(events) - EVENTS, 0) or None,
-                          "kafka.links.left_out": links.more or None})  # fmt: skip
+                          "kafka.links.left_out": more or None})  # fmt: skip
         return Span(
             self.id, digest(*self._seed, "exchange", exchange.number, exchange.time)[:8], self.root, name,
-            SpanSide.CLIENT, start, end, of_exchange(exchange, about) | said_more, tuple(events[:EVENTS]), links.links,
+            SpanSide.CLIENT, start, end, of_exchange(exchange, about) | said_more, tuple(events[:EVENTS]), links,
             ", ".join(about.failed),
         )  # fmt: skip
 
@@ -204,15 +190,13 @@ class Trace:
             "kafka.client.software": self._software,
             "kafka.capture": self._file,
             "kafka.connection.part": self._part,
-            "kafka.exchanges": self._count,
+            "kafka.exchanges": self.count,
             "kafka.exchanges.failed": self._errors,
             "kafka.request.size": self._request_bytes,
             "kafka.response.size": self._response_bytes,
         })  # fmt: skip
         links = () if self._before is None else (self._before,)
-        return Span(
-            self.id, self.root, b"", "connection", SpanSide.INTERNAL, self._start, self._end, about, links=links
-        )
+        return Span(self.id, self.root, b"", "connection", SpanSide.INTERNAL, self.start, self._end, about, links=links)
 
 
 def digest(*seed: Any) -> bytes:

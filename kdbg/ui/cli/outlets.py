@@ -113,10 +113,10 @@ def sink(where: str, *, live: bool = False) -> Iterator[Sink]:
     resource = {"service.name": os.environ.get(SERVICE) or "kdbg", "service.version": __version__}
     if "://" in where:
         from ...scale.signals.collector import Collector
-        from ...scale.signals.sinks import Behind, CollectorSink
+        from ...scale.signals.sinks import Behind
 
         collector = Collector(where, resource)
-        yield Behind(collector, say) if live else CollectorSink(collector)
+        yield Behind(collector, say) if live else collector
         return
     from ...atomic import AtomicFile, private
     from ...scale.signals.sinks import FileSink

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 
 from kdbg.errors import InputError
-from kdbg.scale.query.database import Bounds, Database
+from kdbg.scale.query.database import Database
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT, call
 
 ERRORS = CAPTURES / "errors.pcap"
@@ -71,7 +71,7 @@ def test_nothing_of_that_can_be_changed(held: Database, tmp_path: Path) -> None:
 def test_files_are_opened_where_they_are_allowed(tmp_path: Path) -> None:
     there, new = tmp_path / "there.csv", tmp_path / "new.csv"
     there.write_text("a,b\n1,2\n")
-    with closing(Database(bounds=Bounds(files=True))) as held:
+    with closing(Database(files=True)) as held:
         assert list(held.answer(f"SELECT * FROM '{there}'").rows) == [(1, 2)]
         list(held.answer(f"COPY (SELECT 1 AS a) TO '{new}'").rows)
         with pytest.raises(InputError, match="locked"):
@@ -85,7 +85,7 @@ def test_files_are_opened_where_they_are_allowed(tmp_path: Path) -> None:
 def test_a_question_has_so_many_seconds(tmp_path: Path) -> None:
     for sql in ("SELECT count(*) FROM range(10000000) a, range(10000000) b",
                 "SELECT a.range FROM range(10000000) a, range(10000000) b WHERE a.range + b.range < 0"):  # fmt: skip
-        with closing(Database(bounds=Bounds(seconds=0.05))) as held:
+        with closing(Database(seconds=0.05)) as held:
             with pytest.raises(InputError, match=r"the query exceeds 0.05 s; raise --timeout"):
                 list(held.answer(sql).rows)
             assert list(held.answer("SELECT 1").rows) == [(1,)], "the next one has all seconds again"

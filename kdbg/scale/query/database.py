@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...budget import MEMORY
 from ...errors import InputError
@@ -24,13 +24,6 @@ PART = 2
 """DuckDB's buffers may take one part of so many of the memory that kdbg may take."""
 SMALLEST = 1e-3
 """Seconds that are always left, so that the error comes from DuckDB."""
-
-
-class Bounds(NamedTuple):
-    """`seconds` that each question may take (None: any), and whether SQL may name `files` beside the given ones."""
-
-    seconds: float | None = None
-    files: bool = False
 
 
 @contextmanager
@@ -99,10 +92,11 @@ def check() -> None:
 class Database:
     """Holds the tables, empty at first: `insert` rows, or `show` what is stored elsewhere; then `answer` SQL.
 
-    With `hide` the contents of records are null: their sizes stay.
+    With `hide` the contents of records are null: their sizes stay. `seconds` is how long each question may take (None:
+    any), and SQL may name `files` beside the given ones if that is set.
     """
 
-    def __init__(self, *, hide: bool = False, bounds: Bounds = Bounds()) -> None:  # noqa: B008 - it does not change
+    def __init__(self, *, hide: bool = False, seconds: float | None = None, files: bool = False) -> None:
         self.hide = hide
         check()
         import duckdb
@@ -120,10 +114,10 @@ class Database:
             self._connection.register("added", schema.empty_table())
             self._connection.execute(f"CREATE TABLE {table} AS SELECT *, NULL::DATE AS date FROM added")
         self._connection.unregister("added")
-        if not bounds.files:
+        if not files:
             self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
-        self._seconds = self._left = bounds.seconds
+        self._seconds = self._left = seconds
 
     def close(self) -> None:
         """Forget all rows."""

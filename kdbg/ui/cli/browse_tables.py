@@ -25,7 +25,7 @@ from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import endpoint as ends
 from ...exchanges.messages.serialization import Packed
 from ...protocol.findings.amounts import count
-from ...scale.query.database import Bounds, Database, check
+from ...scale.query.database import Database, check
 from ...views.reading import engine_of, open_any
 from ...views.render.answers import table
 from ...views.render.style import Look
@@ -136,7 +136,7 @@ class Condition:
         if text.startswith("-"):
             raise InputError("a filter for tables is an SQL condition, such as latency_us > 100000 AND api = 'Fetch'")
         if text:
-            self._database = self._database or Database(bounds=Bounds(SECONDS))
+            self._database = self._database or Database(seconds=SECONDS)
             self._database.check_condition("exchanges", text)
         return text
 
@@ -179,7 +179,7 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
     def numbers(spool: int, start: Start, condition: str, look: Look) -> Iterator[str]:
         from ...scale.query.sources import show
 
-        with closing(Database(bounds=Bounds(SECONDS))) as database:
+        with closing(Database(seconds=SECONDS)) as database:
             show(database, folder, {"exchanges"})
             answer = database.answer(NUMBERS.format(condition=condition or "true"))
             yield table(answer.columns, [*answer.rows], look)
@@ -189,7 +189,7 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
 
 def fitting(spool: int, start: Start, condition: str) -> Iterator[bytes]:
     """Yield the positions of rows that a condition lets through, as `tui.jobs.fitting` does."""
-    with closing(Database(bounds=Bounds(SECONDS))) as database:
+    with closing(Database(seconds=SECONDS)) as database:
         for first, columns in walked(spool, start):
             places = database.fitting("exchanges", columns, condition)
             if places:

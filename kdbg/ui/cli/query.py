@@ -89,9 +89,10 @@ def command(
         raise click.UsageError("--conf and --verbose require --master")
     from contextlib import closing
 
-    from ...scale.query.database import Bounds, Database
+    from ...scale.query.database import Database
 
-    with closing(Database(hide=hide_values, bounds=Bounds(options["timeout"], options["allow_files"]))) as database:
+    database = Database(hide=hide_values, seconds=options["timeout"], files=options["allow_files"])
+    with closing(database):
         for sql in asked.values():
             database.check(sql)
         if folder is None:

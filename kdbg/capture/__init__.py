@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import lru_cache, partial
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from ..protocol.findings import Finding, Kind
 from ..protocol.findings.facts import CaptureTrouble
 from .keylog import KeyLog
-from .links import IPV4, IPV6, RAW, TCP, Found, Fragment, Fragments, dissector
+from .links import IPV4, IPV6, RAW, TCP, Fragment, Fragments, dissector
 from .packet import SHUT, Packet, Segment
 from .pcap import RawPacket
 from .source import Batch, Damaged, Source, open_reader, open_source, packets_of
@@ -149,7 +150,7 @@ class Capture:
         self.source: Source = source
         self._pause: float | None = None
         self._singly = False
-        self._dissectors: dict[int, Callable[[bytes], Found]] = {}
+        self._dissector = lru_cache(maxsize=64)(partial(dissector, note=self._note))
         self._fragments = Fragments()
         self.keys: KeyLog = KeyLog() if keys is None else keys
         self._reader, head = open_reader(source, self._note, self.keys.take)
@@ -210,7 +211,12 @@ class Capture:
                 if not raw:
                     yield []
                 for some in [[each] for each in raw] if self._singly else [raw] if raw else []:
-                    if packets := self._segments(data, some):
+                    packets, size, self.last_time = segments(data, some, self.packets, self.last_time or 0, self._odd)
+                    if self.first_time is None:
+                        self.first_time = some[0][0] or 0
+                    self.packets += len(some)
+                    self.bytes += size
+                    if packets:
                         yield packets
         except Damaged as damage:
             trouble = str(damage).format(last=self.packets, next=self.packets + 1)
@@ -219,31 +225,15 @@ class Capture:
         if trouble:
             self._note(trouble)
 
-    def _segments(self, data: Data, raw: list[RawPacket]) -> list[Packet]:
-        """Return the TCP segments, and count."""
-        found, size, time = segments(data, raw, self.packets, self.last_time or 0, self._odd)
-        if self.first_time is None:
-            self.first_time = raw[0][0] or 0
-        self.packets += len(raw)
-        self.bytes += size
-        self.last_time = time
-        return found
-
     def _odd(self, link: int, data: Data, time: int) -> Segment | None:
         """Return what is in a packet that is not an everyday one, or in the packet that this fragment makes whole."""
-        found = self._dissected(link, data)
+        found = self._dissector(link)(data)
         while isinstance(found, Fragment):  # a tunnel's packets may be sent in pieces, and be pieces themselves
             whole = self._fragments.add(found, time)
-            found = None if whole is None else self._dissected(RAW, whole)
+            found = None if whole is None else self._dissector(RAW)(whole)
         if found is None:
             self.other += 1
         return found
-
-    def _dissected(self, link: int, data: Data) -> Found:
-        dissect = self._dissectors.get(link)
-        if dissect is None:
-            dissect = self._dissectors[link] = dissector(link, self._note)
-        return dissect(data)
 
     def _is_silent(self) -> bool:
         return self._pause is not None and self.source.is_silent(self._pause)

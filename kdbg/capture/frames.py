@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import BinaryIO, NamedTuple
 
 from ..atomic import AtomicFile
 from ..errors import CaptureError
 from . import pcapng
-from .links import RAW, Found, Fragment, Fragments, dissector
+from .links import RAW, Fragment, Fragments, dissector
 from .packet import Packet
 from .pcap import SNAPLEN, file_header
 from .source import Damaged, Source, open_reader, open_source, packets_of
@@ -84,7 +85,7 @@ class Dissectors:
         self.is_piece = False
         self._fragments = Fragments()
         self._held: dict[bytes, list[FragmentFrame]] = {}
-        self._by_link: dict[int, Callable[[bytes], Found]] = {}
+        self._dissector = lru_cache(maxsize=64)(dissector)
 
     @property
     def lost(self) -> int:
@@ -93,7 +94,7 @@ class Dissectors:
 
     def packet(self, frame: Frame) -> Packet | None:
         """Return the TCP segment of a frame, or of the IP packet that it makes whole; None where there is none yet."""
-        found = self._dissected(frame.link, frame.data)
+        found = self._dissector(frame.link)(frame.data)
         self.is_piece, self.whole, self.pieces = isinstance(found, Fragment), b"", []
         pieces = list[FragmentFrame]()
         while isinstance(found, Fragment):
@@ -105,15 +106,9 @@ class Dissectors:
             if whole is None:
                 return None
             self.whole = b"" if self.whole else whole
-            found = self._dissected(RAW, whole)
+            found = self._dissector(RAW)(whole)
         self.pieces = pieces
         return (frame.number, frame.time, *found) if found is not None else None
-
-    def _dissected(self, link: int, data: bytes) -> Found:
-        dissect = self._by_link.get(link)
-        if dissect is None:
-            dissect = self._by_link[link] = dissector(link)
-        return dissect(data)
 
 
 NANOSECONDS = 9

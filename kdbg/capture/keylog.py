@@ -72,38 +72,35 @@ class Secrets:
                 self.count -= len(self._found.pop(next(iter(self._found))))
 
 
-class KeyFile:
+class KeyFile(Secrets):
     """A key log in a file, which may grow."""
 
     def __init__(self, path: str) -> None:
+        super().__init__()
         self.path = path
-        self.secrets: Secrets = Secrets()
-        self._read = 0
+        self._size = 0
 
     def find(self, key: bytes) -> Mapping[str, bytes] | None:
         """Return the secrets of a connection; what is new in the file is read where they are not known yet."""
-        found = self.secrets.find(key)
-        if found is not None and len(found) != 1:
-            return found
-        try:
-            self.read()
-        except OSError:
-            return found
-        return self.secrets.find(key)
+        found = super().find(key)
+        if found is None or len(found) == 1:
+            with suppress(OSError):
+                self.read()
+        return super().find(key)
 
     def read(self) -> None:
         """Read what is new in the file; raise `OSError` where that cannot be read."""
         size = Path(self.path).stat().st_size
-        if size == self._read:
+        if size == self._size:
             return
-        if size < self._read:  # it began anew
-            self._read = 0
+        if size < self._size:  # it began anew
+            self._size = 0
         with Path(self.path).open("rb") as file:
-            file.seek(self._read)
+            file.seek(self._size)
             while data := file.read(CHUNK):
-                self._read += len(data)
-                self.secrets.take(data)
-        self.secrets.flush()
+                self._size += len(data)
+                self.take(data)
+        self.flush()
 
 
 key_file = lru_cache(maxsize=16)(KeyFile)
@@ -157,7 +154,7 @@ def _opened(path: str, *, live: bool) -> KeyFile:
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or str(error)
         raise CaptureRefused(path, f"cannot read the TLS keys: {problem}") from None
-    if not found.secrets.count and not (live and not Path(path).stat().st_size):
+    if not found.count and not (live and not Path(path).stat().st_size):
         raise CaptureError(
             path, "contains no TLS secrets", "expected lines such as CLIENT_RANDOM … (see kdbg tls-keys)"
         )

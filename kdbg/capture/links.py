@@ -31,13 +31,10 @@ class Fragment(NamedTuple):
 Found: TypeAlias = Segment | Fragment | None
 """A TCP segment; a piece of a packet that may hold one; or None where there is no TCP."""
 
-_IPV4 = struct.Struct(">BxH2xHxB2x12sIIBB").unpack_from
-"""version and header length, total length, fragment, protocol, flow; TCP's seq, ack, offset, flags."""
-_IPV6 = struct.Struct(">B3xHBx36sIIBB").unpack_from
-"""version, payload length, next header, flow; TCP's seq, ack, offset, flags."""
-_IPV4_ALONE = struct.Struct(">BxH2xHxB").unpack_from
-_IPV6_ALONE = struct.Struct(">B3xHB33x").unpack_from
-"""The same of an IP header with less after it than TCP's, which the last piece of a packet may be."""
+_IPV4 = struct.Struct(">BxH2xHxB").unpack_from
+"""version and header length, total length, fragment, protocol."""
+_IPV6 = struct.Struct(">B3xHB33x").unpack_from
+"""version, payload length, next header."""
 _TCP = struct.Struct(">IIBB").unpack_from
 _SHORT = struct.Struct(">H").unpack_from
 _NONE = bytes(2)
@@ -138,60 +135,30 @@ def _network(kind: bytes, data: bytes, start: int) -> Found:
 
 
 def ipv4(data: bytes, start: int) -> Found:
-    if len(data) < start + 34:
-        return _ipv4(data, start, *_IPV4_ALONE(data, start))
-    version, total, fragment, protocol, flow, seq, ack, offset, flags = _IPV4(data, start)
-    if version != 0x45 or protocol != TCP or fragment & 0x3FFF:
-        return _ipv4(data, start, version, total, fragment, protocol)
-    begin = start + 20 + (offset >> 4) * 4
-    end = start + total if total else len(data)  # 0: the network card was to cut it (TSO)
-    if end < begin or offset < 0x50:
-        return None
-    if data[start + 34 : start + 36] == _NONE:
-        flags |= SHUT
-    return flow, seq, ack, flags, data[begin:end], end - begin
-
-
-def _ipv4(data: bytes, start: int, version: int, total: int, fragment: int, protocol: int) -> Found:
-    """Read IPv4 with options, in fragments, or with something else than TCP in it."""
+    """Read IPv4, also with options, in fragments, or with something else than TCP in it."""
+    version, total, fragment, protocol = _IPV4(data, start)
     if version >> 4 != 4 or version & 15 < 5:
         return None
     body = start + (version & 15) * 4
+    end = start + total if total else len(data)  # 0: the network card was to cut it (TSO)
     if fragment & 0x3FFF:
         if protocol not in CARRIERS:
             return None
         header = data[start : start + 2] + bytes(2) + data[start + 4 : start + 6] + bytes(2) + data[start + 8 : body]
         key = data[start + 12 : start + 20] + data[start + 4 : start + 6] + data[start + 9 : start + 10]
-        end = start + total if total else len(data)
         return _piece(key, header, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), data, body, end)
     if protocol != TCP:
         return _carried(protocol, data, body)
-    return _tcp(data, data[start + 12 : start + 20], body, start + total if total else len(data))
+    return _tcp(data, data[start + 12 : start + 20], body, end)
 
 
 def ipv6(data: bytes, start: int) -> Found:
-    if len(data) < start + 54:
-        version, length, header = _IPV6_ALONE(data, start)
-        end = start + 40 + length if length else len(data)
-        return _ipv6(data, start, header, end) if version >> 4 == 6 else None
-    version, length, header, flow, seq, ack, offset, flags = _IPV6(data, start)
+    """Read IPv6, also with extension headers, or with something else than TCP in it."""
+    version, length, header = _IPV6(data, start)
     if version >> 4 != 6:
         return None
     body = start + 40
     end = body + length if length else len(data)  # 0: a jumbogram, or TSO
-    if header != TCP:
-        return _ipv6(data, start, header, end)
-    begin = body + (offset >> 4) * 4
-    if end < begin or offset < 0x50:
-        return None
-    if data[start + 54 : start + 56] == _NONE:
-        flags |= SHUT
-    return flow, seq, ack, flags, data[begin:end], end - begin
-
-
-def _ipv6(data: bytes, start: int, header: int, end: int) -> Found:
-    """Read IPv6 whose TCP header follows extension headers, or that carries something else."""
-    body = start + 40
     while True:
         if header in EXTENSIONS:
             size = (data[body + 1] + 1) * 8

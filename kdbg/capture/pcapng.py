@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import gcd
 from typing import NamedTuple
 
@@ -168,16 +169,16 @@ class PcapngReader:
     def _use(self, order: str) -> None:
         """Read what follows in this byte order."""
         self._order = order
-        self._single, self._pair, self._fields, self._beginning, self._following = (
-            struct.Struct(order + form).unpack_from for form in ("I", "II", "5I", "II8sII", "III8sII")
+        self._single, self._pair, self._beginning, self._following = (
+            struct.Struct(order + form).unpack_from for form in ("I", "II", "II8sII", "III8sII")
         )
         self._clocks: dict[bytes, tuple[int, int, int]] = {}
         self._readers: dict[int, tuple[int, Callable[[bytes, int, int], RawPacket | None]]] = {
             INTERFACE: (8, self._interface),
-            OBSOLETE: (20, self._obsolete),
+            OBSOLETE: (20, partial(self._packet, "H2xIII")),
             SIMPLE: (4, self._simple),
             STATISTICS: (12, self._statistics),
-            ENHANCED: (20, self._enhanced),
+            ENHANCED: (20, partial(self._packet, "IIII")),
             SECRETS: (8, self._secrets),
         }
         """By the kind of block: the bytes that its body has at least, and what reads it."""
@@ -219,16 +220,6 @@ class PcapngReader:
             yield code, data[value : value + length]
             start = value + length + (-length & 3)
 
-    def _enhanced(self, data: bytes, start: int, end: int) -> RawPacket | None:
-        """Read an Enhanced Packet Block; its options are left alone."""
-        number, high, low, length, _ = self._fields(data, start)
-        return self._packet(number, high << 32 | low, start + 20, min(start + 20 + length, end))
-
-    def _obsolete(self, data: bytes, start: int, end: int) -> RawPacket | None:
-        """Read a Packet Block, which came before the Enhanced one and counts drops beside a shorter number."""
-        number, _, high, low, length = struct.unpack_from(self._order + "HHIII", data, start)
-        return self._packet(number, high << 32 | low, start + 20, min(start + 20 + length, end))
-
     def _simple(self, data: bytes, start: int, end: int) -> RawPacket | None:
         """Read a Simple Packet Block: of the first interface, without a time, cut at the interface's snaplen."""
         interface = self._described(0)
@@ -255,12 +246,18 @@ class PcapngReader:
         if kind == TLS_KEY_LOG:
             self._tell(data[start + 8 : min(start + 8 + length, end)])
 
-    def _packet(self, number: int, ticks: int, start: int, end: int) -> RawPacket | None:
+    def _packet(self, form: str, data: bytes, start: int, end: int) -> RawPacket | None:
+        """Read an Enhanced Packet Block, or a Packet Block, which came before it and counts drops beside its number.
+
+        `form` is that of the interface's number, the two halves of the clock, and the length; options are left alone.
+        """
+        number, high, low, length = struct.unpack_from(self._order + form, data, start)
         interface = self._described(number)
         if interface is None:
             return None
         link, _, name, multiplier, divisor, offset = interface
-        time = ticks * multiplier // divisor + offset
+        start, end = start + 20, min(start + 20 + length, end)
+        time = (high << 32 | low) * multiplier // divisor + offset
         if 0 <= time < LATEST:
             return time, link, start, end
         called = f" ({name[:NAME]!a})" if name else ""

@@ -16,6 +16,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
@@ -158,12 +159,10 @@ class Source(NamedTuple):
 
         None stands for what is not known, such as the bytes that a pipe will bring; then the plain bytes are counted.
         """
-        try:
+        with suppress(AttributeError, OSError, ValueError):
             found = os.fstat(self.raw.fileno())
             if stat.S_ISREG(found.st_mode):
                 return self.raw.tell(), found.st_size
-        except (AttributeError, OSError, ValueError):
-            pass
         return self.feed.count, None
 
     def is_silent(self, seconds: float) -> bool:
@@ -199,19 +198,11 @@ def open_source(source: str | os.PathLike[str] | BinaryIO) -> Source:
     except OSError as error:
         close()
         raise _refused(name, error) from error
-    feed = ChunkStream(chunks)
-    return Source(name, feed, io.BufferedReader(feed, CHUNK), close, _pipe(raw), raw)
-
-
-def _pipe(raw: Any) -> int | None:
-    """Return the descriptor of what is waited on while it is read; None for a file, and for a stream without one."""
-    try:
-        descriptor = int(raw.fileno())
-        mode = os.fstat(descriptor).st_mode
-    except (AttributeError, OSError, ValueError):
-        return None
-    waited_on = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
-    return descriptor if waited_on else None
+    feed, pipe = ChunkStream(chunks), None
+    with suppress(AttributeError, OSError, ValueError):  # a stream without a descriptor
+        mode = os.fstat(raw.fileno()).st_mode
+        pipe = raw.fileno() if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode) else None
+    return Source(name, feed, io.BufferedReader(feed, CHUNK), close, pipe, raw)
 
 
 def _open(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, Any, Callable[[], None]]:

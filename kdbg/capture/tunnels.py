@@ -39,20 +39,17 @@ def innermost(link: int, data: bytes) -> bytes | None:
     """Return a packet's bytes from the innermost IP header that has TCP directly in it; None where there is none."""
     level = _log.level
     _log.setLevel(logging.CRITICAL)
+    found = network = None
     try:
-        return _innermost(require(link)(data))
+        layer = require(link)(data)
+        while not isinstance(layer, NoPayload):
+            if isinstance(layer, IP | IPv6):
+                network = layer
+            elif isinstance(layer, TCP) and network is not None:
+                found = network.original
+            layer = layer.payload
+        return found
     except Exception:  # whatever a dissector of scapy's raises over broken bytes: there is no TCP to be had
         return None
     finally:
         _log.setLevel(level)
-
-
-def _innermost(layer: Packet) -> bytes | None:
-    found = network = None
-    while not isinstance(layer, NoPayload):
-        if isinstance(layer, IP | IPv6):
-            network = layer
-        elif isinstance(layer, TCP) and network is not None:
-            found = network.original
-        layer = layer.payload
-    return found

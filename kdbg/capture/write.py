@@ -180,13 +180,8 @@ class MadeUp:
         yield self._headers(BROKER, SYN | ACK)
         yield self._headers(CLIENT, ACK)
 
-    def data(self, end: int, data: Buffer) -> Iterator[bytes]:
-        """Yield the packets by which an end sends these bytes."""
-        for head, payload in self.parted(end, data):
-            yield head + payload
-
     def parted(self, end: int, data: Buffer) -> Iterator[Parted]:
-        """Yield the same, each packet as its headers and the part of `data` after them."""
+        """Yield the packets by which an end sends bytes, each as its headers and the part of `data` after them."""
         most = MOST_LONG if self._plain else MOST
         if len(data) > most:
             data = memoryview(data)

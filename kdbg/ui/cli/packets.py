@@ -221,7 +221,8 @@ class PlainTalk:
             self._open = True
             self._packets(side, SYN, b"", time, number, self.made.opening())
         if self._is_selected(side, PSH | ACK, payload, time, number):
-            self._packets(side, PSH | ACK, payload, time, number, self.made.data(side.end_of, payload))
+            made = (head + body for head, body in self.made.parted(side.end_of, payload))
+            self._packets(side, PSH | ACK, payload, time, number, made)
         else:
             self.made.pass_over(side.end_of, len(payload))
 

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import kdbg
-from kdbg.analysis.logs.librdkafka import read
+from kdbg.analysis.logs.lines import DIALECTS
 
 from ..cases import for_each
 
@@ -78,7 +78,7 @@ LINE = "x: Sent MetadataRequest (v12, 52 bytes @ 0, CorrId 3)"
 
 
 def test_what_a_line_leaves_open_stays_open() -> None:
-    said = read(LINE)
+    said = DIALECTS["librdkafka"].read(LINE)
     assert said is not None
     assert (said.client_id, said.client, said.broker, said.latency, said.time) == (None, ("", 0), ("", 0), None, -1)
     assert (said.api.name, said.version, said.correlation_id, said.sizes) == ("Metadata", 12, 3, (52, None))
@@ -92,7 +92,7 @@ def test_what_a_line_leaves_open_stays_open() -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_protocol_line_says_nothing(line: str) -> None:
-    assert read(line) is None
+    assert DIALECTS["librdkafka"].read(line) is None
 
 
 @pytest.mark.parametrize("format", ["summary", "tree", "hex", "json"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kdbg.analysis.logs import broker, java, kafka_python, kafkajs, librdkafka, sarama
+from kdbg.analysis.logs.clients import on_one_line
 from kdbg.analysis.logs.dialect import LineFacts, end_of
+from kdbg.analysis.logs.java import fields_of
 from kdbg.analysis.logs.lines import DIALECTS, line_facts
 from kdbg.protocol import grammars
 from kdbg.protocol.wire import Api
@@ -17,6 +18,7 @@ NOON = 1_795_348_800_000_000_000
 """2026-11-22 12:00:00 UTC."""
 STAMP = "2026-11-22 12:00:00,250 DEBUG "
 TIME = NOON + 250_000_000
+librdkafka, java, kafka_python, kafkajs, sarama, broker = DIALECTS.values()
 
 
 def api(name: str) -> Api:
@@ -130,15 +132,15 @@ def test_the_java_client() -> None:
 
 
 def test_records_of_a_produce_request_are_told_by_their_sizes() -> None:
-    assert java.fields_of("{acks=-1,partitionSizes=[a-b-0=76,c-1=5,a-b-2=1]}", 0) == {
+    assert fields_of("{acks=-1,partitionSizes=[a-b-0=76,c-1=5,a-b-2=1]}", 0) == {
         "acks": -1,
         "topicData": [
             {"name": "a-b", "partitionData": [{"index": 0}, {"index": 2}]},
             {"name": "c", "partitionData": [{"index": 1}]},
         ],
     }  # fmt: skip
-    assert java.fields_of("{partitionSizes=[none,-1=5,a-x=5]}", 0) == {"topicData": []}
-    assert java.fields_of("x {acks=1, partitionSizes=5}", 2) == {"acks": 1}
+    assert fields_of("{partitionSizes=[none,-1=5,a-x=5]}", 0) == {"topicData": []}
+    assert fields_of("x {acks=1, partitionSizes=5}", 2) == {"acks": 1}
 
 
 PYTHON = (
@@ -209,20 +211,20 @@ def test_objects_of_kafkajs_over_several_lines_become_one_line() -> None:
     told = json.loads(kafkajs_line())
     several = json.dumps(told, indent=2)
     text = f"before\nweb | {several}\nafter {{\n  no: json\n}}\n{several}\n"
-    once = kafkajs.on_one_line(text)
+    once = on_one_line(text)
     empty = [""] * several.count("\n")
     assert once.split("\n") == [
         "before", "web | " + json.dumps(told), *empty, "after {", "  no: json", "}", json.dumps(told), *empty, "",
     ]  # fmt: skip
-    assert kafkajs.on_one_line(several + several[:-1]) == json.dumps(told) + "\n" * several.count("\n") + several[:-1]
+    assert on_one_line(several + several[:-1]) == json.dumps(told) + "\n" * several.count("\n") + several[:-1]
     other = several.replace("kafkajs", "other")
-    assert kafkajs.on_one_line(other) == other
+    assert on_one_line(other) == other
     long = json.dumps({"logger": "kafkajs", "text": "x" * (1 << 14)}, indent=1)
-    assert kafkajs.on_one_line(long) == long
+    assert on_one_line(long) == long
     fits = json.dumps({"logger": "kafkajs", "text": "x" * 16_300}, indent=1)
-    assert kafkajs.on_one_line(fits) != fits
+    assert on_one_line(fits) != fits
     nested = '{\n "kafkajs": {\n  "a": 1\n }\n}\n'
-    assert kafkajs.on_one_line(nested) == '{"kafkajs": {"a": 1}}\n\n\n\n\n'
+    assert on_one_line(nested) == '{"kafkajs": {"a": 1}}\n\n\n\n\n'
 
 
 def test_librdkafka() -> None:

@@ -238,22 +238,18 @@ class _StructureReader:
             inside: dict[str, Any] = {}
             self.fields(inside, depth)
             return inside
-        if following in ("[", "="):
-            return self.unknown(word, following, depth)
+        if following == "=":  # `word=value`, as a text
+            self.at += 1
+            return f"{word}={self.word()}"
+        if following == "[":  # `word[…]` says nothing that is known
+            end = self.text.find("]", self.at)
+            if end < 0:
+                raise Broken
+            self.at = end + 1
+            return ...
         if NUMBER.fullmatch(word):
             return int(word)
         return PLAIN.get(word, word)
-
-    def unknown(self, word: str, following: str, depth: int) -> Any:
-        """Read `word[…]`, which says nothing that is known, or `word=value`, as a text."""
-        if following == "=":
-            self.at += 1
-            return f"{word}={self.word()}"
-        end = self.text.find("]", self.at)
-        if end < 0:
-            raise Broken
-        self.at = end + 1
-        return ...
 
     def literal(self) -> Any:
         """Read text in quotes: Python's with its escapes; Java's ends at a quote after which something else begins."""

@@ -6,8 +6,6 @@ Fields as a log shows them become those of a message's grammar; what does not fi
 from __future__ import annotations
 
 import base64
-import binascii
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -32,7 +30,7 @@ from ...protocol.wire.nodes import (
     WireStruct,
 )
 from ...protocol.wire.readings.outline import ALWAYS, NamesThen, Outline
-from .dialect import Fields, LineFacts
+from .dialect import Fields
 from .lines import ProtocolLine
 
 OTHERS: Mapping[str, tuple[str, ...]] = {
@@ -106,9 +104,22 @@ def _fit(node: Node, value: Any) -> Any:
         return NOTHING if any(item is NOTHING for item in items) else items
     if isinstance(node, Sized):
         return _sized(node, value)
-    if isinstance(node, UuidNode):
-        return _uuid(value)
-    return _number(node, value) if isinstance(node, (Fixed, Varint)) else NOTHING
+    if isinstance(node, UuidNode) and isinstance(value, str):  # Kafka writes 22 letters of base64, others hex
+        try:
+            return UUID(bytes=base64.urlsafe_b64decode(f"{value}==")) if len(value) == 22 else UUID(value)
+        except ValueError:
+            return NOTHING
+    if not isinstance(node, (Fixed, Varint)):
+        return NOTHING
+    code = "q" if isinstance(node, Varint) else "?" if node.boolean else node.code
+    if isinstance(value, str) and value.removeprefix("-").isdecimal() and value.isascii() and len(value) < 21:
+        value = int(value)
+    if code == "?":
+        return value if type(value) is bool else NOTHING
+    if code == "d":
+        return float(value) if type(value) in (int, float) else NOTHING
+    bits = RANGES.get(code, 64)
+    return value if type(value) is int and -1 << bits <= value < 1 << bits else NOTHING
 
 
 def _sized(node: Sized, value: Any) -> Any:
@@ -123,34 +134,9 @@ def _sized(node: Sized, value: Any) -> Any:
     if isinstance(value, str):
         try:
             return base64.b64decode(value, validate=True)
-        except (binascii.Error, ValueError):
+        except ValueError:
             return NOTHING
     return value if isinstance(value, bytes) else NOTHING
-
-
-def _uuid(value: Any) -> Any:
-    """Return a UUID, which Kafka writes as 22 letters of base64, others in hex."""
-    if isinstance(value, str) and len(value) == 22:
-        try:
-            return uuid.UUID(bytes=base64.urlsafe_b64decode(f"{value}=="))
-        except (binascii.Error, ValueError):
-            return NOTHING
-    try:
-        return uuid.UUID(value) if isinstance(value, str) else NOTHING
-    except ValueError:
-        return NOTHING
-
-
-def _number(node: Fixed | Varint, value: Any) -> Any:
-    code = "q" if isinstance(node, Varint) else "?" if node.boolean else node.code
-    if isinstance(value, str) and value.removeprefix("-").isdecimal() and value.isascii() and len(value) < 21:
-        value = int(value)
-    if code == "?":
-        return value if type(value) is bool else NOTHING
-    if code == "d":
-        return float(value) if type(value) in (int, float) else NOTHING
-    bits = RANGES.get(code, 64)
-    return value if type(value) is int and -1 << bits <= value < 1 << bits else NOTHING
 
 
 UNVERSIONED = -1
@@ -162,8 +148,8 @@ class LoggedMessage(CapturedMessage):
 
     __slots__ = ("_size",)
 
-    def __init__(self, told: ProtocolLine, direction: Direction) -> None:
-        said = told.facts
+    def __init__(self, line: ProtocolLine, direction: Direction) -> None:
+        said = line.facts
         side = 0 if direction == "request" else 1
         time = said.time
         if said.half == "both" and direction == "request" and time != UNTIMED and said.latency is not None:
@@ -203,33 +189,33 @@ class LoggedMessage(CapturedMessage):
         return ()
 
 
-def logged_exchange(told: ProtocolLine, peers: Peers) -> Exchange:
+def logged_exchange(line: ProtocolLine, peers: Peers) -> Exchange:
     """Return the exchange that a line tells of, with the halves that it speaks of."""
-    said = told.facts
+    said = line.facts
     version = UNVERSIONED if said.version is None else said.version
     correlation_id = UNNUMBERED if said.correlation_id is None else said.correlation_id
     exchange = Exchange(peers, said.api, version, correlation_id, said.client_id)
-    add(exchange, told)
+    add(exchange, line)
     return exchange
 
 
-def add(exchange: Exchange, told: ProtocolLine) -> None:
+def add(exchange: Exchange, line: ProtocolLine) -> None:
     """Add to an exchange what a line says of it."""
-    said = told.facts
+    said = line.facts
     if said.half != "response":
-        exchange.request = LoggedMessage(told, "request")
+        exchange.request = LoggedMessage(line, "request")
     if said.half != "request":
-        exchange.response = LoggedMessage(told, "response")
+        exchange.response = LoggedMessage(line, "response")
     if said.latency is not None:
         exchange.logged_latency = said.latency
-    exchange.lines += (line_of(told),)
+    exchange.lines += (line_of(line),)
 
 
-def line_of(told: ProtocolLine, log: str = "", zone: int = 0) -> LogLine:
+def line_of(line: ProtocolLine, log: str = "", zone: int = 0) -> LogLine:
     """Return what is shown of a line beside its exchange; `zone` is how far times without one are ahead of UTC."""
-    said = told.facts
+    said = line.facts
     time = said.time if said.zoned or said.time == UNTIMED else said.time - zone
-    return LogLine(told.dialect.name, told.number, said.half, time, log)
+    return LogLine(line.dialect.name, line.number, said.half, time, log)
 
 
 MOST_WAITING = 1 << 16
@@ -254,7 +240,7 @@ class Conversations:
     def chunks(self, blocks: Iterable[Sequence[ProtocolLine]]) -> Iterator[list[Exchange]]:
         """Yield the exchanges that lines complete, those of a block together; in the end those without a response."""
         for block in blocks:
-            final = [exchange for told in block for exchange in self._take_line(told)]
+            final = [exchange for line in block for exchange in self._take_line(line)]
             if final:
                 yield self._numbered(final)
         left = list(self._waiting.values())
@@ -262,39 +248,34 @@ class Conversations:
         if left:
             yield self._numbered(left)
 
-    def _take_line(self, told: ProtocolLine) -> Iterator[Exchange]:
+    def _take_line(self, line: ProtocolLine) -> Iterator[Exchange]:
         """Take the next line; yield the exchanges that are complete by it."""
-        said = told.facts
-        peers = self._connection(told.dialect.name, said)
+        said = line.facts
+        of = line.dialect.name, said.connection, said.client_id
+        peers = self._peers.get(of)
+        if peers is None:
+            if len(self._peers) >= MOST_CONNECTIONS:
+                del self._peers[next(iter(self._peers))]
+            self.connections += 1
+            peers = self._peers[of] = Peers(self.connections, said.client, said.broker)
         if said.correlation_id is None or said.half == "both":
-            yield logged_exchange(told, peers)
+            yield logged_exchange(line, peers)
             return
         key = peers.number, said.correlation_id
         asked = self._waiting.pop(key, None)
         if asked is not None and said.half == "response" and asked.api is said.api:
-            add(asked, told)
+            add(asked, line)
             yield asked
             return
         if asked is not None:
             yield asked
-        found = logged_exchange(told, peers)
+        found = logged_exchange(line, peers)
         if said.half == "response":
             yield found
             return
         self._waiting[key] = found
         if len(self._waiting) > MOST_WAITING:
             yield self._waiting.pop(next(iter(self._waiting)))
-
-    def _connection(self, dialect: str, said: LineFacts) -> Peers:
-        """Return the connection that a line is of, numbered in the order of appearance."""
-        key = dialect, said.connection, said.client_id
-        found = self._peers.get(key)
-        if found is None:
-            if len(self._peers) >= MOST_CONNECTIONS:
-                del self._peers[next(iter(self._peers))]
-            self.connections += 1
-            found = self._peers[key] = Peers(self.connections, said.client, said.broker)
-        return found
 
     def _numbered(self, final: list[Exchange]) -> list[Exchange]:
         for exchange in final:

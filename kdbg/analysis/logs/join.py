@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.message import UNTIMED
 from .dialect import LineFacts
 from .exchanges import line_of
@@ -33,7 +33,7 @@ class Join:
         self.log = log
         self.lines: int = 0
         self.joined: int = 0
-        self._lines: Iterator[ProtocolLine] = (told for block in blocks for told in block)
+        self._lines: Iterator[ProtocolLine] = (line for block in blocks for line in block)
         self._waiting: dict[tuple[int, int | None], list[ProtocolLine]] = {}
         self._order: OrderedDict[int, ProtocolLine] = OrderedDict()
         """The lines that wait, by their numbers."""
@@ -50,21 +50,26 @@ class Join:
         for correlation_id in (exchange.correlation_id, None):
             waiting = self._waiting.get((exchange.api.key, correlation_id), [])
             best: dict[str, tuple[tuple[int, int], ProtocolLine]] = {}
-            for told in waiting:
-                said = told.facts
+            for line in waiting:
+                said = line.facts
                 far = self._distance(exchange, said)
-                if far is None or (correlation_id is None and not _same_topics(exchange, said)):
+                if far is None:
                     continue
+                if correlation_id is None:  # then it must name the topics that the request names
+                    asked = exchange.request.outline() if exchange.request is not None else None
+                    named = {topic["name"] for topic in said.fields[0].get("topics", ())}
+                    if asked is None or named != {topic for topic, *_ in asked[0]} - {None}:
+                        continue
                 if said.half not in best or far < best[said.half][0]:
-                    best[said.half] = far, told
-            for _, told in best.values():
-                self._forget(told)
+                    best[said.half] = far, line
+            for _, line in best.values():
+                self._forget(line)
                 self.joined += 1
-                self._last = told.number
-                apart = _delay(exchange, told.facts)
-                if self._zone is None and not told.facts.zoned and apart is not None:
+                self._last = line.number
+                apart = _delay(exchange, line.facts)
+                if self._zone is None and not line.facts.zoned and apart is not None:
                     self._zone = _quarters(apart)
-                exchange.lines += (line_of(told, self.log, self._zone or 0),)
+                exchange.lines += (line_of(line, self.log, self._zone or 0),)
 
     def finish(self) -> None:
         """Read the rest of the log, for its lines to be counted."""
@@ -73,10 +78,11 @@ class Join:
     def _distance(self, exchange: Exchange, said: LineFacts) -> tuple[int, int] | None:
         """Return how far a line is from an exchange, by its broker and its time; None where it speaks of another."""
         peers = exchange.peers
-        halves = exchange.request, exchange.response
+        halves = zip((exchange.request, exchange.response), said.sizes, strict=True)
+        fits = all(half is None or size is None or half.size == size for half, size in halves)
         if said.client_id not in (None, exchange.client_id) or said.version not in (None, exchange.version):
             return None
-        if said.client[1] not in (0, peers.client[1]) or not all(map(_fits, halves, said.sizes)):
+        if said.client[1] not in (0, peers.client[1]) or not fits:
             return None
         elsewhere = int(bool(said.broker[1]) and said.broker[1] != peers.broker[1])  # what forwards ports changes them
         apart = _delay(exchange, said)
@@ -94,41 +100,29 @@ class Join:
         """Read ahead; where too many lines wait, let go of those that are older than an exchange of this time."""
         while len(self._order) >= MOST and self._is_old(oldest := next(iter(self._order.values())), time):
             self._forget(oldest)
-        while len(self._order) < MOST and (told := next(self._lines, None)) is not None:
+        while len(self._order) < MOST and (line := next(self._lines, None)) is not None:
             self.lines += 1
-            self._order[told.number] = told
-            self._waiting.setdefault(_key(told.facts), []).append(told)
+            self._order[line.number] = line
+            self._waiting.setdefault(_key(line.facts), []).append(line)
 
-    def _is_old(self, told: ProtocolLine, time: int) -> bool:
+    def _is_old(self, line: ProtocolLine, time: int) -> bool:
         """Return whether a line comes after the exchanges at hand."""
-        if told.facts.time == UNTIMED:
-            return told.number < self._last
-        zone = 0 if told.facts.zoned else self._zone
-        return zone is not None and told.facts.time - zone < time - 2 * APART
+        if line.facts.time == UNTIMED:
+            return line.number < self._last
+        zone = 0 if line.facts.zoned else self._zone
+        return zone is not None and line.facts.time - zone < time - 2 * APART
 
-    def _forget(self, told: ProtocolLine) -> None:
+    def _forget(self, line: ProtocolLine) -> None:
         """Let a line wait no more."""
-        del self._order[told.number]
-        waiting = self._waiting[_key(told.facts)]
-        waiting.remove(told)
+        del self._order[line.number]
+        waiting = self._waiting[_key(line.facts)]
+        waiting.remove(line)
         if not waiting:
-            del self._waiting[_key(told.facts)]
-
-
-def _same_topics(exchange: Exchange, said: LineFacts) -> bool:
-    """Return whether a line names the topics that a request names."""
-    asked = exchange.request.outline() if exchange.request is not None else None
-    named = {topic["name"] for topic in said.fields[0].get("topics", ())}
-    return asked is not None and named == {topic for topic, *_ in asked[0]} - {None}
+            del self._waiting[_key(line.facts)]
 
 
 def _key(said: LineFacts) -> tuple[int, int | None]:
     return said.api.key, said.correlation_id
-
-
-def _fits(half: CapturedMessage | None, size: int | None) -> bool:
-    """Return whether a half may have the size that a line tells."""
-    return half is None or size is None or half.size == size
 
 
 def _delay(exchange: Exchange, said: LineFacts) -> int | None:

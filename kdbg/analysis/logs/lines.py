@@ -1,4 +1,4 @@
-"""Every dialect, declared once. To add one, write a file like `librdkafka.py` and add its `dialect` here."""
+"""Every dialect, declared once, and the lines of a log. To add one, write it in `clients.py`, and list it here."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import io
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from . import broker, java, kafka_python, kafkajs, librdkafka, sarama
+from .clients import KAFKA_PYTHON, KAFKAJS, LIBRDKAFKA, SARAMA
 from .dialect import Dialect, LineFacts
+from .java import BROKER, JAVA
 
-DIALECTS: dict[str, Dialect] = {
-    one.dialect.name: one.dialect for one in (librdkafka, java, kafka_python, kafkajs, sarama, broker)
-}
+DIALECTS: dict[str, Dialect] = {one.name: one for one in (LIBRDKAFKA, JAVA, KAFKA_PYTHON, KAFKAJS, SARAMA, BROKER)}
 """The dialects by their names."""
 MARKED = tuple((mark.encode(), one) for one in DIALECTS.values() for mark in one.marks)
 
@@ -52,28 +51,20 @@ class Lines:
         *whole, rest = (self._rest + data).split(b"\n")
         if end and rest:
             whole, rest = [*whole, rest], b""
-        found = []
-        for raw in whole:
-            if self._skipping:
-                self._skipping = False
-                continue
-            self.count += 1
-            if (told := self._line(raw)) is not None:
-                found.append(told)
+        if self._skipping and whole:
+            del whole[0]
+            self._skipping = False
         if len(rest) > MOST and not self._skipping:
-            self.count += 1
-            if (told := self._line(rest[:MOST])) is not None:
-                found.append(told)
+            whole.append(rest[:MOST])
             self._skipping = True
         self._rest = b"" if self._skipping else rest
+        found = []
+        for raw in whole:
+            self.count += 1
+            if (facts := line_facts(raw)) is not None:
+                self.understood += 1
+                found.append(ProtocolLine(self.count, *facts))
         return found
-
-    def _line(self, raw: bytes) -> ProtocolLine | None:
-        found = line_facts(raw)
-        if found is None:
-            return None
-        self.understood += 1
-        return ProtocolLine(self.count, *found)
 
 
 def blocks(stream: io.BufferedReader, lines: Lines) -> Iterator[list[ProtocolLine]]:

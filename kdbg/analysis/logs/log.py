@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ...capture.source import Source
@@ -63,18 +62,16 @@ class ApplicationLog:
 
         for block in blocks(self.source.stream, self._lines):
             if self.first_time is None and block:
-                self.first_time = next((told.facts.time for told in block if told.facts.time != UNTIMED), None)
+                self.first_time = next((line.facts.time for line in block if line.facts.time != UNTIMED), None)
             if not singly:
                 yield block
             else:
-                yield from ([told] for told in block)
+                yield from ([line] for line in block)
 
     def __enter__(self) -> ApplicationLog:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

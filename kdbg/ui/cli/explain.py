@@ -214,8 +214,8 @@ def _statements(said: Sequence[Statement], format: str, look: Look, writer: Writ
 
 def _without_lines(text: str, format: str, look: Look, writer: Writer) -> tuple[str, str]:
     """Show the exchanges of the protocol lines in a text; return (the text with these lines empty, these lines)."""
+    from ...analysis.logs.clients import on_one_line
     from ...analysis.logs.exchanges import Conversations
-    from ...analysis.logs.kafkajs import on_one_line
     from ...analysis.logs.lines import Lines
 
     text = on_one_line(text)

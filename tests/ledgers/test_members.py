@@ -8,7 +8,7 @@ from typing import Any
 from kdbg.analysis.ledgers import Ledgers
 from kdbg.analysis.ledgers.evidence import Mark
 from kdbg.analysis.ledgers.groups import Event, Group, Member
-from kdbg.analysis.ledgers.readers import READERS
+from kdbg.analysis.ledgers.ledgers import READERS
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.peers import Peers
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from kdbg.analysis.ledgers.flows import Began, Fetched, Gap, PartitionWrites, Polls, Sample, Transaction
 from kdbg.analysis.ledgers.groups import Event, Group
-from kdbg.analysis.ledgers.readers import COUNTERS, READERS
+from kdbg.analysis.ledgers.ledgers import READERS
+from kdbg.analysis.ledgers.readers.flows import COUNTERS
 from kdbg.protocol.grammars.errors import ERRORS
 
 from .facts import book, mark

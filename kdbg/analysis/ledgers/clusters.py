@@ -96,7 +96,7 @@ class Clusters:
         best = max(entries, key=lambda entry: entry.seen.count, default=None)
         return None if best is None else (best.host, best.port)
 
-    def metadata(self, asked: dict[str, Any], told: dict[str, Any], by: End, to: str, mark: Mark) -> None:
+    def metadata(self, asked: dict[str, Any], response: dict[str, Any], by: End, to: str, mark: Mark) -> None:
         """Take an exchange of Metadata."""
         names = asked.get("topics")
         create = asked.get("allow_auto_topic_creation", True)
@@ -110,16 +110,16 @@ class Clusters:
         if times is not None:
             times.append(mark.time)
             del times[:-MOST_CHANGES]
-        for broker in told.get("brokers") or ():
+        for broker in response.get("brokers") or ():
             self.advertise(broker.get("node_id", -1), broker.get("host") or "", broker.get("port", 0), by, to, mark)
-        cluster = told.get("cluster_id")
+        cluster = response.get("cluster_id")
         if cluster:
             self.ids.setdefault(cluster, Occurrences()).add(mark)
             self.ids_by_broker.setdefault(by, Counter())[cluster] += 1
             own = self.ids_by_client.entry(to, dict) if to else None
             if own is not None:
                 own.setdefault(cluster, Occurrences()).add(mark)
-        for entry in told.get("topics") or ():
+        for entry in response.get("topics") or ():
             name = entry.get("name")
             topic = self.topic(name) if name else None
             if topic is None:

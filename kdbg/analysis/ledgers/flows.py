@@ -23,17 +23,15 @@ class Sample(NamedTuple):
     stable: int
 
 
+@dataclass(slots=True, eq=False)
 class Samples:
     """Samples over a time of any length: beyond MOST_SAMPLES every other one is forgotten."""
 
-    __slots__ = ("_left", "_stride", "first", "found", "last")
-
-    def __init__(self) -> None:
-        self.found: list[Sample] = []
-        self.first: Sample | None = None
-        self.last: Sample | None = None
-        self._stride: int = 1
-        self._left: int = 1
+    found: list[Sample] = field(default_factory=list)
+    first: Sample | None = None
+    last: Sample | None = None
+    _stride: int = 1
+    _left: int = 1
 
     def add(self, sample: Sample) -> None:
         """Take the next one."""

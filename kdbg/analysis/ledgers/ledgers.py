@@ -10,15 +10,16 @@ from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.peers import Peers
 from ...exchanges.messages.requested_wait import WAITS
 from ...protocol.findings import ATTEMPTS, Finding
-from ...protocol.wire.readings.outline import Outline
 from .accounts import MOST_ERRORS, Accounts
 from .evidence import mark_of
-from .readers import COUNTERS, READERS
-from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, Slow, Unanswered, Use
+from .readers import flows, groups, metadata
+from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, Slow, Unanswered
 
 CLOSELY, EVERY = 1024, 16
 """Exchanges of an API on a connection that are read closely, and of how many one is beyond them, where all is well."""
 NO_BODY: dict[str, Any] = {}
+READERS: dict[int, Any] = {**metadata.READERS, **flows.READERS, **groups.READERS}
+"""API key → reader."""
 
 
 class Ledgers(Accounts):
@@ -62,13 +63,22 @@ class Ledgers(Accounts):
         use = session.heard(mark, key, exchange.version, exchange.client_id, request.size if request is not None else 0)
         latency = exchange.latency
         facts = exchange.facts()
-        count = COUNTERS.get(key)
-        if count is not None and facts is not None and _is_everyday(use, exchange, facts, latency):
+        count = flows.COUNTERS.get(key)
+        everyday = (  # one of very many of its kind, with nothing about it that is worth a closer look
+            use.seen.count > CLOSELY
+            and use.seen.count % EVERY != 0
+            and latency is not None
+            and latency < SLOW
+            and not use.transactional
+            and response is not None
+            and response.last_time - response.first_time < SLOW
+        )
+        if everyday and count is not None and facts is not None and not (facts[0][2] or facts[1][2]):
             self.pulses[session.broker].beat(mark.end)
             session.sampled = True
             count(self, session, mark, facts)
             return
-        asked, told = _body(request), _body(response)
+        request_body, response_body = _body(request), _body(response)
         if not exchange.is_sound(shallow=True):
             findings = exchange.all_findings(shallow=True)
             for finding in findings:
@@ -83,15 +93,15 @@ class Ledgers(Accounts):
             begun, ended = response.first_time, response.last_time
             if (latency >= SLOW or ended - begun >= SLOW) and len(session.slow) < MOST_SLOW:
                 wait = WAITS.get(key)
-                held = (wait.of(asked) or 0) * 1_000_000 if wait is not None and wait.held else 0
-                session.slow.append(Slow(mark, key, request.last_time, begun, ended, held, asked.get("acks")))
-        throttle = told.get("throttle_time_ms")
+                held = (wait.of(request_body) or 0) * 1_000_000 if wait is not None and wait.held else 0
+                session.slow.append(Slow(mark, key, request.last_time, begun, ended, held, request_body.get("acks")))
+        throttle = response_body.get("throttle_time_ms")
         if throttle:
             session.throttled.add(mark)
             session.throttle_ms = max(session.throttle_ms, throttle)
         read = READERS.get(key)
         if read is not None:
-            read(self, session, mark, asked, told, exchange)
+            read(self, session, mark, request_body, response_body, exchange)
         if facts is not None and not (facts[0][2] or facts[1][2]):
             return
         for error in exchange.errors:
@@ -99,21 +109,7 @@ class Ledgers(Accounts):
                 name = error.topic if isinstance(error.topic, str) else self.topic(None, error.topic)
                 self.failed(error.code, key, name, session, mark, -1 if error.partition is None else error.partition)
             else:
-                self.failed(error.code, key, _subject(asked), session, mark)
-
-
-def _is_everyday(use: Use, exchange: Exchange, facts: tuple[Outline, Outline], latency: int | None) -> bool:
-    """Return whether an exchange is one of very many of its kind, and nothing about it is worth a closer look."""
-    return (
-        use.seen.count > CLOSELY
-        and use.seen.count % EVERY != 0
-        and latency is not None
-        and latency < SLOW
-        and not (facts[0][2] or facts[1][2])
-        and not use.transactional
-        and exchange.response is not None
-        and exchange.response.last_time - exchange.response.first_time < SLOW
-    )
+                self.failed(error.code, key, _subject(request_body), session, mark)
 
 
 def _body(half: CapturedMessage | None) -> dict[str, Any]:

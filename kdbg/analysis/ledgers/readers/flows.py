@@ -20,7 +20,9 @@ PRODUCE = 0
 OFFSET_OUT_OF_RANGE = 1
 
 
-def produce(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def produce(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
+) -> None:
     """Take an exchange of Produce."""
     acks, transactional = asked.get("acks"), asked.get("transactional_id")
     txn = book.producers.transactions_of(transactional) if transactional else None
@@ -28,7 +30,7 @@ def produce(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, t
         session.used(PRODUCE).transactional = True
     answers = {
         (book.topic(topic.get("name"), topic.get("topic_id")), partition.get("index", -1)): partition
-        for topic in told.get("responses") or ()
+        for topic in response.get("responses") or ()
         for partition in topic.get("partition_responses") or ()
     }
     for topic in asked.get("topic_data") or ():
@@ -81,7 +83,9 @@ def _wrote(
                 txn.who(producer_id, batch.get("producer_epoch", -1))
 
 
-def fetch(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def fetch(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
+) -> None:
     """Take an exchange of Fetch."""
     polls = book.polls.entry(session.peers.number, Polls)
     if polls is None:
@@ -102,18 +106,18 @@ def fetch(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, tol
             if entry.first_offset < 0:
                 entry.first_offset = offset
     polls.partitions = max(polls.partitions, len(offsets))
-    anything, failed = False, bool(told.get("error_code"))
-    for topic in told.get("responses") or ():
+    anything, failed = False, bool(response.get("error_code"))
+    for topic in response.get("responses") or ():
         name = book.topic(topic.get("topic"), topic.get("topic_id"))
         for partition in topic.get("partitions") or ():
             got, wrong = _got(book, session, mark, name, partition, offsets)
             anything, failed = anything or got, failed or wrong
-    if told:
+    if response:
         polls.last_end = mark.end
-        if told.get("session_id") == 0 and asked.get("session_epoch") == 0:
+        if response.get("session_id") == 0 and asked.get("session_epoch") == 0:
             polls.full_sessions.add(mark)
-        if told.get("error_code"):
-            polls.session_errors.setdefault(told["error_code"], Occurrences()).add(mark)
+        if response.get("error_code"):
+            polls.session_errors.setdefault(response["error_code"], Occurrences()).add(mark)
         if not anything and not failed:
             polls.empty.add(mark)
 
@@ -223,10 +227,12 @@ def count_fetch(book: Accounts, session: KafkaConnection, mark: Mark, facts: tup
         polls.empty.add(mark)
 
 
-def begin(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def begin(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
+) -> None:
     """Take an exchange of InitProducerId."""
-    name, code = asked.get("transactional_id"), told.get("error_code", 0)
-    producer_id, epoch = told.get("producer_id", -1), told.get("producer_epoch", -1)
+    name, code = asked.get("transactional_id"), response.get("error_code", 0)
+    producer_id, epoch = response.get("producer_id", -1), response.get("producer_epoch", -1)
     timeout = asked.get("transaction_timeout_ms", 0)
     began = Began(mark, session.client_id, session.peers.client[0], producer_id, epoch, timeout, code)
     if producer_id >= 0 and (producer := book.producers.producer(producer_id)) is not None:
@@ -245,7 +251,7 @@ def begin(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, tol
         txn.closed(mark, False, 0, by_coordinator=True)
 
 
-def add(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def add(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange) -> None:
     """Take an exchange of AddPartitionsToTxn, or of AddOffsetsToTxn."""
     old = {key.removeprefix("v3_and_below_"): value for key, value in asked.items() if key != "transactions"}
     codes = {error.code for error in exchange.errors}
@@ -256,27 +262,29 @@ def add(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told:
             continue
         for code in codes:
             txn.failed(25 if "group_id" in asked else 24, code, mark)
-        if codes or not told:
+        if codes or not response:
             continue
         txn.opened(mark)
         txn.who(entry.get("producer_id", -1), entry.get("producer_epoch", -1))
 
 
-def end(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def end(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange) -> None:
     """Take an exchange of EndTxn."""
     name = asked.get("transactional_id")
     if not name or (txn := book.producers.transactions_of(name)) is None:
         return
-    code = told.get("error_code", 0)
+    code = response.get("error_code", 0)
     txn.failed(26, code, mark)
-    if told:
+    if response:
         txn.closed(mark, bool(asked.get("committed")), code)
         if not code:
             txn.who(asked.get("producer_id", -1), asked.get("producer_epoch", -1))
-            txn.who(told.get("producer_id", -1), told.get("producer_epoch", -1))
+            txn.who(response.get("producer_id", -1), response.get("producer_epoch", -1))
 
 
-def markers(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def markers(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
+) -> None:
     """Take an exchange of WriteTxnMarkers, by which a coordinator ends transactions."""
     for entry in asked.get("markers") or ():
         producer_id, epoch = entry.get("producer_id", -1), entry.get("producer_epoch", -1)

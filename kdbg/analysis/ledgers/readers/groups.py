@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
@@ -12,14 +13,29 @@ from ..groups import LONGEST_REASON, Event, Group, assignment_of, few_of, subscr
 from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
+JOIN_GROUP, SYNC_GROUP, OFFSET_DELETE = 11, 14, 47
 
 
-def group_of(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body) -> Group | None:
-    """Return the entry of the group that a request is about, used by the client that asks."""
+def in_group(
+    key: int, book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
+) -> None:
+    """Take an exchange about a group, which the client that asks uses from then on; `key` is the API's.
+
+    The payloads of JoinGroup, and of a response of SyncGroup, are opened.
+    """
+    read = IN_GROUP.get(key)
     group = book.group(asked["group_id"]) if asked.get("group_id") else None
-    if group is not None:
-        group.use(session.client_id, mark)
-    return group
+    if group is None:
+        return
+    group.use(session.client_id, mark)
+    if read is None:
+        return
+    if key == JOIN_GROUP:
+        asked = _opened(exchange.request)
+    if key in (JOIN_GROUP, SYNC_GROUP):
+        response = _opened(exchange.response) or response
+    group.failed(key, response.get("error_code", 0), mark)
+    read(book, group, session, mark, asked, response)
 
 
 def _opened(half: CapturedMessage | None) -> Body:
@@ -28,17 +44,12 @@ def _opened(half: CapturedMessage | None) -> Body:
     return message.body if message is not None and not message.misaligned and isinstance(message.body, dict) else {}
 
 
-def join(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def join(book: Accounts, group: Group, session: KafkaConnection, mark: Mark, asked: Body, response: Body) -> None:
     """Take an exchange of JoinGroup."""
-    group = group_of(book, session, mark, asked)
-    if group is None:
-        return
-    asked, told = _opened(exchange.request), _opened(exchange.response) or told
-    code = told.get("error_code", 0)
-    member_id = told.get("member_id") or asked.get("member_id") or ""
+    code = response.get("error_code", 0)
+    member_id = response.get("member_id") or asked.get("member_id") or ""
     member = group.member(member_id, session.client_id, session.peers.client[0])
-    group.failed(11, code, mark)
-    generation = told.get("generation_id", -1)
+    generation = response.get("generation_id", -1)
     if member is not None:
         member.instance_id = asked.get("group_instance_id") or member.instance_id
         member.session_timeout_ms = asked.get("session_timeout_ms", 0)
@@ -48,7 +59,7 @@ def join(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told
         member.topics = subscription_of(protocols) or member.topics
         member.failed(code, mark)
         member.sign(mark)
-        if not code and told:
+        if not code and response:
             member.joined.add(mark)
     if not code and generation >= 0:
         group.generations.setdefault(generation, mark)
@@ -56,35 +67,24 @@ def join(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told
     group.happened(Event(mark, "join", member_id, generation, code, reason=reason))
 
 
-def sync(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def sync(book: Accounts, group: Group, session: KafkaConnection, mark: Mark, asked: Body, response: Body) -> None:
     """Take an exchange of SyncGroup."""
-    group = group_of(book, session, mark, asked)
-    if group is None:
-        return
-    told = _opened(exchange.response) or told
-    code = told.get("error_code", 0)
-    group.failed(14, code, mark)
+    code = response.get("error_code", 0)
     member = group.member(asked.get("member_id") or "", session.client_id, session.peers.client[0])
     if member is not None:
         member.failed(code, mark)
         member.sign(mark)
-        if told and not code:
+        if response and not code:
             member.synced.add(mark)
-            assigned = told.get("assignment")
+            assigned = response.get("assignment")
             member.assigned = assignment_of(assigned) if assigned else {}
-    given = few_of(member.assigned) if member is not None and told and not code else ((), 0)
+    given = few_of(member.assigned) if member is not None and response and not code else ((), 0)
     group.happened(Event(mark, "sync", asked.get("member_id") or "", asked.get("generation_id", -1), code, *given))
 
 
-def heartbeat(
-    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
-) -> None:
+def heartbeat(book: Accounts, group: Group, session: KafkaConnection, mark: Mark, asked: Body, response: Body) -> None:
     """Take an exchange of Heartbeat."""
-    group = group_of(book, session, mark, asked)
-    if group is None:
-        return
-    code = told.get("error_code", 0)
-    group.failed(12, code, mark)
+    code = response.get("error_code", 0)
     member = group.member(asked.get("member_id") or "", session.client_id, session.peers.client[0])
     if member is not None:
         member.instance_id = asked.get("group_instance_id") or member.instance_id
@@ -95,13 +95,9 @@ def heartbeat(
         group.happened(Event(mark, "heartbeat", asked.get("member_id") or "", asked.get("generation_id", -1), code))
 
 
-def leave(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def leave(book: Accounts, group: Group, session: KafkaConnection, mark: Mark, asked: Body, response: Body) -> None:
     """Take an exchange of LeaveGroup: of the member itself, or of an administrator who removes members."""
-    group = group_of(book, session, mark, asked)
-    if group is None:
-        return
-    code = told.get("error_code", 0)
-    group.failed(13, code, mark)
+    code = response.get("error_code", 0)
     for entry in asked.get("members") or [asked]:
         member_id = entry.get("member_id") or ""
         member = group.members.get(member_id)
@@ -118,16 +114,12 @@ def leave(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, tol
 
 
 def consumer_heartbeat(
-    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+    book: Accounts, group: Group, session: KafkaConnection, mark: Mark, asked: Body, response: Body
 ) -> None:
     """Take an exchange of ConsumerGroupHeartbeat (KIP-848)."""
-    group = group_of(book, session, mark, asked)
-    if group is None:
-        return
     group.new_protocol = True
-    code, epoch = told.get("error_code", 0), asked.get("member_epoch", 0)
-    group.failed(68, code, mark)
-    member_id = told.get("member_id") or asked.get("member_id") or ""
+    code, epoch = response.get("error_code", 0), asked.get("member_epoch", 0)
+    member_id = response.get("member_id") or asked.get("member_id") or ""
     member = group.member(member_id, session.client_id, session.peers.client[0])
     if member is None:
         return
@@ -138,7 +130,7 @@ def consumer_heartbeat(
         member.rebalance_timeout_ms = asked["rebalance_timeout_ms"]
     if asked.get("subscribed_topic_names"):
         member.topics = tuple(str(name) for name in asked["subscribed_topic_names"])
-    assignment = told.get("assignment")
+    assignment = response.get("assignment")
     if isinstance(assignment, dict):
         member.assigned = {
             book.topic(None, entry.get("topic_id")): tuple(entry.get("partitions") or ())
@@ -153,24 +145,21 @@ def consumer_heartbeat(
         if not code:
             member.joined.add(mark)
         kind = "join" if epoch == 0 else "heartbeat"
-        group.happened(Event(mark, kind, member_id, told.get("member_epoch", -1), code))
+        group.happened(Event(mark, kind, member_id, response.get("member_epoch", -1), code))
     if isinstance(assignment, dict):
-        group.happened(Event(mark, "sync", member_id, told.get("member_epoch", -1), code, *few_of(member.assigned)))
-    if not code and told.get("member_epoch", -1) > 0:
-        group.generations.setdefault(told["member_epoch"], mark)
+        group.happened(Event(mark, "sync", member_id, response.get("member_epoch", -1), code, *few_of(member.assigned)))
+    if not code and response.get("member_epoch", -1) > 0:
+        group.generations.setdefault(response["member_epoch"], mark)
 
 
-def commit(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def commit(book: Accounts, group: Group, session: KafkaConnection, mark: Mark, asked: Body, response: Body) -> None:
     """Take an exchange of OffsetCommit."""
-    group = group_of(book, session, mark, asked)
-    if group is None:
-        return
     group.commits.add(mark)
     member_id = asked.get("member_id") or ""
     member = group.members.get(member_id)
     if member is not None:
         member.connections.add(mark.connection)
-    codes = {place: partition.get("error_code", 0) for place, partition in _partitions(book, told)}
+    codes = {place: partition.get("error_code", 0) for place, partition in _partitions(book, response)}
     epoch: int = asked.get("generation_id_or_member_epoch", -1)
     for place, partition in _partitions(book, asked):
         if codes.get(place) == 0:
@@ -184,32 +173,25 @@ def commit(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, to
 
 
 def offset_fetch(
-    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
 ) -> None:
     """Take an exchange of OffsetFetch: the groups that a broker knows."""
-    for entry in told.get("groups") or ([{**told, "group_id": asked.get("group_id")}] if told else ()):
+    for entry in response.get("groups") or ([{**response, "group_id": asked.get("group_id")}] if response else ()):
         if not entry.get("error_code") and entry.get("group_id"):
             book.group(entry["group_id"])
 
 
-def offset_delete(
-    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
-) -> None:
-    """Take an exchange of OffsetDelete: the group that it is about."""
-    group_of(book, session, mark, asked)
-
-
 def delete_groups(
-    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
 ) -> None:
     """Take an exchange of DeleteGroups: the groups that there were."""
-    for entry in told.get("results") or ():
+    for entry in response.get("results") or ():
         if not entry.get("error_code"):
             book.group(entry.get("group_id", ""))
 
 
 def in_transaction(
-    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
 ) -> None:
     """Take an exchange of TxnOffsetCommit: a transaction, and the group whose offsets it commits."""
     name = asked.get("transactional_id")
@@ -229,7 +211,9 @@ def _partitions(book: Accounts, body: Body) -> Iterator[tuple[tuple[str, int], B
             yield (name, partition.get("partition_index", -1)), partition
 
 
-READERS = {
-    8: commit, 9: offset_fetch, 11: join, 12: heartbeat, 13: leave, 14: sync, 28: in_transaction, 42: delete_groups,
-    47: offset_delete, 68: consumer_heartbeat,
+IN_GROUP = {8: commit, 11: join, 12: heartbeat, 13: leave, 14: sync, 68: consumer_heartbeat}
+"""What exchanges about one group tell of it, by API key; OffsetDelete only names it."""
+READERS: dict[int, Any] = {
+    9: offset_fetch, 28: in_transaction, 42: delete_groups,
+    **{key: partial(in_group, key) for key in (*IN_GROUP, OFFSET_DELETE)},
 }  # fmt: skip

@@ -13,17 +13,19 @@ from ..sessions import KafkaConnection, offered_by
 Body = dict[str, Any]
 
 
-def metadata(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def metadata(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
+) -> None:
     """Take an exchange of Metadata."""
-    book.clusters.metadata(asked, told, session.broker, session.client_id, mark)
+    book.clusters.metadata(asked, response, session.broker, session.client_id, mark)
 
 
 def coordinator(
-    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
 ) -> None:
     """Take an exchange of FindCoordinator: also where a broker is said to be."""
     names = asked.get("coordinator_keys") or ([asked["key"]] if asked.get("key") else [])
-    entries = told.get("coordinators") or ([told] if "node_id" in told else [])
+    entries = response.get("coordinators") or ([response] if "node_id" in response else [])
     for place, entry in enumerate(entries):
         code = entry.get("error_code", 0)
         name = entry.get("key") or (names[place] if place < len(names) else "")
@@ -39,18 +41,22 @@ def coordinator(
             )
 
 
-def cluster(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def cluster(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
+) -> None:
     """Take an exchange of DescribeCluster."""
-    for broker in told.get("brokers") or ():
+    for broker in response.get("brokers") or ():
         book.clusters.advertise(
             broker.get("broker_id", -1), broker.get("host") or "", broker.get("port", 0), session.broker,
             session.client_id, mark,
         )  # fmt: skip
 
 
-def versions(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def versions(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
+) -> None:
     """Take an exchange of ApiVersions: what the broker offers, what the client is."""
-    offered = offered_by(told)
+    offered = offered_by(response)
     if offered:
         session.offered = offered
     if exchange.request is not None:
@@ -59,9 +65,11 @@ def versions(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, 
             session.software = " ".join(filter(None, software))
 
 
-def created(book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange) -> None:
+def created(
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
+) -> None:
     """Take an exchange of CreateTopics."""
-    for entry in told.get("topics") or ():
+    for entry in response.get("topics") or ():
         name = entry.get("name")
         if name and not entry.get("error_code") and (topic := book.clusters.topic(name)) is not None:
             topic.created.add(mark)
@@ -72,18 +80,18 @@ USERS = ("user", "username", "n", "authentication_id")
 
 
 def handshake(
-    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
 ) -> None:
     """Take an exchange of SaslHandshake."""
     session.mechanism = asked.get("mechanism") or session.mechanism
-    session.offered_mechanisms = tuple(told.get("mechanisms") or ()) or session.offered_mechanisms
-    code = told.get("error_code", 0)
+    session.offered_mechanisms = tuple(response.get("mechanisms") or ()) or session.offered_mechanisms
+    code = response.get("error_code", 0)
     if code and session.refused is None:
         session.refused = mark, code, None
 
 
 def authenticate(
-    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, told: Body, exchange: Exchange
+    book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
 ) -> None:
     """Take an exchange of SaslAuthenticate; nothing is kept of its tokens but the user's name."""
     message = exchange.request.message() if exchange.request is not None else None
@@ -92,15 +100,15 @@ def authenticate(
         if isinstance(token, dict):
             user = next((token[name] for name in USERS if token.get(name)), None)
             session.user = str(user) if user else session.user
-    code = told.get("error_code", 0)
+    code = response.get("error_code", 0)
     if code:
         if session.refused is None:
-            session.refused = mark, code, told.get("error_message")
+            session.refused = mark, code, response.get("error_message")
         return
-    if told:
+    if response:
         session.authenticated.append(mark)
         del session.authenticated[:-64]
-        session.lifetime = told.get("session_lifetime_ms") or session.lifetime
+        session.lifetime = response.get("session_lifetime_ms") or session.lifetime
 
 
 READERS = {3: metadata, 10: coordinator, 17: handshake, 18: versions, 19: created, 36: authenticate, 60: cluster}

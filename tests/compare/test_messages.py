@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import kdbg
-from kdbg.analysis.compare.messages import ABSENT, compare
+from kdbg.analysis.compare.broker_assigned import ABSENT
+from kdbg.analysis.compare.messages import compare
 from kdbg.exchanges.messages.exchange import Exchange
 
 from ..traffic import Talk, pcap

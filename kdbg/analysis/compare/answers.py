@@ -17,6 +17,7 @@ from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct, join
 from ...protocol.wire.records import RecordsNode
 from .broker_assigned import (  # fmt: skip
+    ABSENT,
     CHOSEN,
     EVENTUAL,
     KEPT,
@@ -28,7 +29,7 @@ from .broker_assigned import (  # fmt: skip
     assigned_kind,
     is_volatile,
 )
-from .messages import ABSENT, Difference, inside, nodes
+from .messages import Difference, inside, nodes
 from .value_mapping import Around, Counterparts
 
 EARLIEST, LATEST = -2, -1
@@ -107,29 +108,24 @@ class Judge:
         other = new.response.message() if new.response is not None else None
         if one is None or other is None:
             return
-        ends = _ends(old)
-        body = self._without_ends(one.body, other.body, ends) if ends else one.body
+        ends, body = _ends(old), one.body
+        if ends:  # where logs end is not learnt as an offset, only how far they went
+            theirs = {
+                (topic["name"], part["partition_index"]): part.get("offset", -1)
+                for topic in other.body["topics"]
+                for part in topic["partitions"]
+            }
+            topics = []
+            for topic in body["topics"]:
+                parts = []
+                for part in topic["partitions"]:
+                    place = topic["name"], part["partition_index"]
+                    if ends.get(place) == LATEST and "offset" in part:
+                        self.known.note_end(*place, part["offset"], theirs.get(place, -1))
+                    parts.append({k: v for k, v in part.items() if place not in ends or k != "offset"})
+                topics.append({**topic, "partitions": parts})
+            body = {**body, "topics": topics}
         self.known.learn(body, other.body, one.grammar, asked_around(self.known, old))
-
-    def _without_ends(
-        self, old: Mapping[str, Any], new: Mapping[str, Any], ends: Mapping[tuple[Any, Any], int]
-    ) -> Mapping[str, Any]:
-        """Return a ListOffsets response without the ends of logs; note how far the logs went."""
-        theirs = {
-            (topic["name"], part["partition_index"]): part.get("offset", -1)
-            for topic in new["topics"]
-            for part in topic["partitions"]
-        }
-        topics = []
-        for topic in old["topics"]:
-            parts = []
-            for part in topic["partitions"]:
-                place = topic["name"], part["partition_index"]
-                if ends.get(place) == LATEST and "offset" in part:
-                    self.known.note_end(*place, part["offset"], theirs.get(place, -1))
-                parts.append({k: v for k, v in part.items() if place not in ends or k != "offset"})
-            topics.append({**topic, "partitions": parts})
-        return {**old, "topics": topics}
 
     def _body(self, exchange: Exchange) -> tuple[Mapping[str, Any], WireStruct | None]:
         message = exchange.response.message() if exchange.response is not None else None
@@ -211,7 +207,7 @@ class Judge:
         for record in records_in(old):
             offset = record.get("offset")
             place = self.known.of(OFFSET, around, offset)
-            other = theirs.get(offset if place is KEPT else place, ABSENT)
+            other: Any = theirs.get(offset if place is KEPT else place, ABSENT)
             if other is ABSENT:
                 self._differ(f"{path}[{offset}]", node, record, ABSENT)
                 continue

@@ -13,13 +13,15 @@ from uuid import UUID
 from ...protocol.wire.nodes import Node
 
 
-class Unknown(Enum):
-    """What becomes of a value of which no counterpart is known."""
+class Instead(Enum):
+    """What stands in place of a value: of one without a known counterpart, which is kept; of a field that is absent."""
 
     KEPT = "kept"
+    ABSENT = "absent"
 
 
-KEPT: Final = Unknown.KEPT
+KEPT: Final = Instead.KEPT
+ABSENT: Final = Instead.ABSENT
 
 
 class AssignedKind(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
@@ -17,15 +16,12 @@ from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, UuidNode, WireStruct, join
 from ...protocol.wire.readings.layout import structure
 from ...protocol.wire.records import RecordsNode
-from .broker_assigned import HANDED, OF_ONE_RUN
-
-Nodes = Mapping[str, Node]
-"""The nodes of a structure's fields, by their names."""
+from .broker_assigned import ABSENT, HANDED, OF_ONE_RUN
 
 
 @cache
-def nodes(struct: WireStruct | None) -> Nodes:
-    """Return the nodes of a structure's fields; none where no grammar says what a value is."""
+def nodes(struct: WireStruct | None) -> Mapping[str, Node]:
+    """Return the nodes of a structure's fields by their names; none where no grammar says what a value is."""
     return {field.name: field.node for field in struct.members} if struct is not None else {}
 
 
@@ -64,13 +60,6 @@ def is_ignored(name: str, node: Node | None) -> bool:
     return name in HANDED_OUT or isinstance(node, UuidNode) or (node is not None and node.kind in ("timestamp", "crc"))
 
 
-class Absent(Enum):
-    """Stands for a field that a side has not got, in its version or at all."""
-
-    ABSENT = "absent"
-
-
-ABSENT: Final = Absent.ABSENT
 RESOURCE, ACL = ("resource_type", "resource_name"), ("principal", "host", "operation", "permission_type")
 KEYS: Final = (
     ("topic",), ("topic_name",), ("name",), ("topic_id",), ("partition",), ("partition_index",), ("index",),
@@ -97,11 +86,41 @@ class Difference(NamedTuple):
 
 @dataclass(slots=True)
 class Comparison:
-    """What two exchanges differ in, and how many fields are the same or were left out."""
+    """What two exchanges differ in, and how many fields are the same or were left out.
 
+    With `ids` it looks at ids, times and checksums too.
+    """
+
+    ids: bool = False
     differences: list[Difference] = field(default_factory=list)
     same: int = 0
     ignored: int = 0
+
+    def structures(
+        self, a: Mapping[str, Any], of_a: WireStruct | None, b: Mapping[str, Any], of_b: WireStruct | None, path: str,
+        direction: Direction,
+    ) -> None:  # fmt: skip
+        """Compare two structures, field by field in the order of the first."""
+        for name in dict.fromkeys((*a, *b)):
+            node = nodes(of_a).get(name) or nodes(of_b).get(name)
+            if is_ignored(name, node) and not self.ids:
+                self.ignored += 1
+                continue
+            one, other, there = a.get(name, ABSENT), b.get(name, ABSENT), nodes(of_b).get(name)
+            self._values(one, other, node, there, join(path, name), direction)
+
+    def _values(self, a: Any, b: Any, of_a: Node | None, of_b: Node | None, path: str, direction: Direction) -> None:
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            self.structures(a, inside(of_a), b, inside(of_b), path, direction)
+        elif isinstance(a, OpenedPayload) and isinstance(b, OpenedPayload):
+            self.structures(a.value, a.grammar, b.value, b.grammar, path, direction)
+        elif isinstance(a, list) and isinstance(b, list) and any(isinstance(item, Mapping) for item in (*a, *b)):
+            for index, one, other in paired(a, b):
+                self._values(one, other, of_a, of_b, f"{path}[{index}]", direction)
+        elif a == b and type(a) is type(b):
+            self.same += 1
+        else:
+            self.differences.append(Difference(direction, path, of_a, a, b))
 
 
 def compare(a: Exchange, b: Exchange, *, ids: bool = False, secrets: bool = False, values: bool = True) -> Comparison:
@@ -110,16 +129,15 @@ def compare(a: Exchange, b: Exchange, *, ids: bool = False, secrets: bool = Fals
     Items of arrays are paired by topic, partition, name or group where they have any in common, else by position.
     Secrets are hidden unless `secrets` is set, records without `values`: two of one length are then the same.
     """
-    found = Comparison()
+    found = Comparison(ids)
     sides: tuple[tuple[Direction, CapturedMessage | None, CapturedMessage | None], ...] = (
         ("request", a.request, b.request), ("response", a.response, b.response),
     )  # fmt: skip
     for direction, one, other in sides:
-        walk = _Walk(found, direction, ids)
         for ours, theirs, path in zip(
             _parts(one, secrets, values), _parts(other, secrets, values), ("header", ""), strict=True
         ):
-            walk.structures(*ours, *theirs, path)
+            found.structures(*ours, *theirs, path, direction)
     return found
 
 
@@ -132,40 +150,6 @@ def _parts(half: CapturedMessage | None, secrets: bool, values: bool) -> tuple[P
     body = message.body if secrets else message.open_body
     shown = body if values else without_values(message.grammar, body)
     return (message.header or {}, header), (shown, message.grammar)
-
-
-@dataclass(slots=True)
-class _Walk:
-    """Goes through two values side by side, and writes down what differs."""
-
-    found: Comparison
-    direction: Direction
-    ids: bool
-
-    def structures(
-        self, a: Mapping[str, Any], of_a: WireStruct | None, b: Mapping[str, Any], of_b: WireStruct | None, path: str
-    ) -> None:
-        """Compare two structures, field by field in the order of the first."""
-        for name in dict.fromkeys((*a, *b)):
-            node = nodes(of_a).get(name) or nodes(of_b).get(name)
-            if is_ignored(name, node) and not self.ids:
-                self.found.ignored += 1
-                continue
-            self.values(a.get(name, ABSENT), b.get(name, ABSENT), node, nodes(of_b).get(name), join(path, name))
-
-    def values(self, a: Any, b: Any, of_a: Node | None, of_b: Node | None, path: str) -> None:
-        """Compare two values of a field."""
-        if isinstance(a, Mapping) and isinstance(b, Mapping):
-            self.structures(a, inside(of_a), b, inside(of_b), path)
-        elif isinstance(a, OpenedPayload) and isinstance(b, OpenedPayload):
-            self.structures(a.value, a.grammar, b.value, b.grammar, path)
-        elif isinstance(a, list) and isinstance(b, list) and any(isinstance(item, Mapping) for item in (*a, *b)):
-            for index, one, other in paired(a, b):
-                self.values(one, other, of_a, of_b, f"{path}[{index}]")
-        elif a == b and type(a) is type(b):
-            self.found.same += 1
-        else:
-            self.found.differences.append(Difference(self.direction, path, of_a, a, b))
 
 
 def paired(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, WireStruct, build
-from .broker_assigned import KEPT, MEMBER, OFFSET, PRODUCER, SESSION, TOPIC_ID, AssignedKind, assigned_kind
-from .messages import ABSENT, common_key, inside, nodes, paired
+from .broker_assigned import ABSENT, KEPT, MEMBER, OFFSET, PRODUCER, SESSION, TOPIC_ID, AssignedKind, assigned_kind
+from .messages import common_key, inside, nodes, paired
 
 Around = Mapping[str, Any]
 """What stands around a value: group, topic, partition, producer, member, session, as far as something says so."""
@@ -62,10 +62,6 @@ class Counterparts:
         if not (_is_fixed(OFFSET, old) or _is_fixed(OFFSET, new)):
             self._ends.setdefault((topic, partition), {}).setdefault(old, new)
 
-    def again(self, kind: AssignedKind, around: Around, old: Any, new: Any) -> None:
-        """Note it in place of what was noted before."""
-        self._found[self.key(kind, around, old)] = new
-
     def of(self, kind: AssignedKind, around: Around, old: Any) -> Any:
         """Return the value of the second run that stands for one of the first, `KEPT` where none is known."""
         if _is_fixed(kind, old):
@@ -96,7 +92,13 @@ class Counterparts:
             inner = self.changed(value.value, value.grammar, around)
             return value if inner is value.value else build(value.grammar, inner)
         if isinstance(value, Mapping):
-            return self._structure(value, inside(node), around or {})
+            struct = inside(node)
+            around, known = self.around(value, struct, around or {}), nodes(struct)
+            made = {name: self.changed(inner, known.get(name), around, name) for name, inner in value.items()}
+            differing = {name for name in made if made[name] is not value[name]}
+            if "magic" in made and differing & {"producer_id", "producer_epoch", "base_sequence"}:
+                made.pop("crc", None)  # it covers these
+            return made if differing else value
         if isinstance(value, list):
             items = [self.changed(item, _item(node), around, name) for item in value]
             return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
@@ -109,17 +111,6 @@ class Counterparts:
         if new is KEPT:
             new = kind.unknown if kind.unknown is not KEPT else value
         return value if new == value else new
-
-    def _structure(self, value: Mapping[str, Any], struct: WireStruct | None, around: Around) -> Mapping[str, Any]:
-        around = self.around(value, struct, around)
-        known = nodes(struct)
-        made = {name: self.changed(inner, known.get(name), around, name) for name, inner in value.items()}
-        differing = {name for name in made if made[name] is not value[name]}
-        if not differing:
-            return value
-        if "magic" in made and differing & {"producer_id", "producer_epoch", "base_sequence"}:
-            made.pop("crc", None)  # it covers these
-        return made
 
     def around(self, value: Mapping[str, Any], struct: WireStruct | None, around: Around) -> Around:
         """Return what stands around the fields of a structure, of what it says itself and what stood around it."""

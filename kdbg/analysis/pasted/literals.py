@@ -292,26 +292,21 @@ def _of_pieces(pieces: list[str], marked: bool, start: int, end: int) -> Take | 
     inner = DOTS.sub("", "".join(pieces))
     lost = inner.count(REPLACED)
     if ESCAPES.search(inner) or NAMES.search(inner) or lost or (marked and not is_wrapped(inner)):
-        return Take(
-            _unescaped(inner, marked), "bytes literal" if marked else "quoted string", start, end, cut, None, lost
-        )
+        if marked:
+            rust = SHORT_NUL.search(inner) and not OCTAL.search(inner)
+            inner = (RUST_NUL if rust else SHORT_NUL).sub(r"\\x00", inner)
+        data = unescaped(inner).replace(LOST, b"\xff")
+        return Take(data, "bytes literal" if marked else "quoted string", start, end, cut, None, lost)
     body = inner.strip()
     if (take := _hex(inner, start, end, cut)) is not None or BASE64.fullmatch(body) is None:
         return take
-    data = from_base64(body) if body.startswith("AA") else None  # a message begins with zeros
-    return Take(data, "base64", start, end, cut) if data is not None else None
+    found = from_base64(body) if body.startswith("AA") else None  # a message begins with zeros
+    return Take(found, "base64", start, end, cut) if found is not None else None
 
 
 def is_wrapped(inner: str) -> bool:
     """Return whether a literal holds the letters of hex or base64, which no message begins with."""
     return re.fullmatch(r"00(?:[0-9a-fA-F]{2}){7,}|AA(?=.*[^A])(?:[A-Za-z0-9+/]{2}){7,}={0,2}", inner) is not None
-
-
-def _unescaped(inner: str, marked: bool) -> bytes:
-    if marked:
-        rust = SHORT_NUL.search(inner) and not OCTAL.search(inner)
-        inner = (RUST_NUL if rust else SHORT_NUL).sub(r"\\x00", inner)
-    return unescaped(inner).replace(LOST, b"\xff")
 
 
 def _hex(inner: str, start: int, end: int, cut: bool) -> Take | None:

@@ -240,11 +240,8 @@ LONGEST = 1 << 20
 def compiled() -> tuple[tuple[Phrase, re.Pattern[str]], ...]:
     """Return each phrase with its regular expression."""
 
-    def group(found: re.Match[str]) -> str:
-        return f"(?P<{found[1]}>{GROUPS[found[1]]})"
-
     def expression(phrase: str) -> re.Pattern[str]:
-        text = re.sub(r"\{([a-z]+)\}", group, phrase)
+        text = re.sub(r"\{([a-z]+)\}", lambda found: f"(?P<{found[1]}>{GROUPS[found[1]]})", phrase)
         return re.compile(text.replace("…", r"[^\n]{0,200}?").replace("¶", r"[\s\S]{0,800}?"))
 
     return tuple((phrase, expression(phrase.phrase)) for phrase in PHRASES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -51,10 +51,16 @@ class Cells:
             for error in (error for outline in outlines for error in errors_in(outline)):
                 self._at(places, error.topic, error.partition, topics).codes[error.code] += 1
         groups = list(dict.fromkeys(group for _, named, _ in outlines for group in named if group))
-        if self._group and len(groups) > 1:
-            return [cell for place, said in places.items() for cell in self._shared(place, said, groups, api)]
-        owner = groups[0] if groups else None
-        return [cell for place, said in places.items() for cell in self._cells(place, said, owner, api)]
+        if self._group and len(groups) > 1:  # of a place that several groups share, the errors are nobody's
+            cells = list[StatsCell]()
+            for place, said in places.items():
+                for number, owner in enumerate(groups):
+                    cells += self._cells(place, _PlaceFacts(0 if number else said.records), owner, api)
+                if said.codes:
+                    cells += self._cells(place, _PlaceFacts(0, said.codes), None, api)
+            return cells
+        only = groups[0] if groups else None
+        return [cell for place, said in places.items() for cell in self._cells(place, said, only, api)]
 
     def _places(self, outlines: Sequence[Outline], topics: Topics) -> dict[Place, _PlaceFacts]:
         """Return the topics and partitions; a topic of which partitions are named is no place of its own."""
@@ -76,13 +82,6 @@ class Cells:
             topic = topics.get(topic) or str(topic)
         return places.setdefault((topic, partition if self._partition else None), _PlaceFacts())
 
-    def _shared(self, place: Place, said: _PlaceFacts, groups: Sequence[str], api: Api | None) -> Iterator[StatsCell]:
-        """Yield the cells of a place that several groups share; its errors are nobody's."""
-        for number, owner in enumerate(groups):
-            yield from self._cells(place, _PlaceFacts(0 if number else said.records), owner, api)
-        if said.codes:
-            yield from self._cells(place, _PlaceFacts(0, said.codes), None, api)
-
     def _cells(self, place: Place, said: _PlaceFacts, group: str | None, api: Api | None) -> Iterator[StatsCell]:
         """Yield the cells of a place: one, or where errors are asked for, one for each."""
         parts = [{code: count} for code, count in said.codes.items()] if self._error and said.codes else [said.codes]
@@ -95,14 +94,12 @@ class Cells:
             yield StatsCell(tuple(values[name] for name in self.asked), errors, steps, 0 if number else said.records)
 
 
+@dataclass(slots=True)
 class _PlaceFacts:
     """What is said of a place: records, and error codes with how often."""
 
-    __slots__ = ("codes", "records")
-
-    def __init__(self, records: int = 0, codes: Counter[int] | None = None) -> None:
-        self.records: int = records
-        self.codes: Counter[int] = Counter() if codes is None else codes
+    records: int = 0
+    codes: Counter[int] = field(default_factory=Counter)
 
 
 SECOND, MINUTE, HOUR = (unit * 1_000_000_000 for unit in (1, 60, 3600))

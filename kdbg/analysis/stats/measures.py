@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from ...exchanges.messages.capture_points import Split
 from ...protocol.findings import Kind
 from ...protocol.grammars.errors import error_name
 
@@ -115,16 +114,6 @@ class Tally:
             self.spent.setdefault(name, Sketch()).merge(sketch)
         if len(self.connections) < MOST_CONNECTIONS:
             self.connections |= other.connections
-
-    def spend(self, split: Split) -> None:
-        """Take where the time of an exchange went."""
-        for name in PARTS:
-            part = getattr(split, name)
-            if part is not None:
-                sketch = self.spent.get(name)
-                if sketch is None:
-                    sketch = self.spent[name] = Sketch()
-                sketch.add(part)
 
     @property
     def unanswered(self) -> int:

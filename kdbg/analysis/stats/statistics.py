@@ -19,7 +19,7 @@ from ...protocol.findings import Finding
 from ...protocol.wire import Api
 from ...protocol.wire.readings.outline import NamesThen, Outline, Topics
 from .dimensions import INNER, Around, Cells, Dimension, Key, StatsCell, dimensions, unknown
-from .measures import MEASURES, SPENT, Tally
+from .measures import MEASURES, PARTS, SPENT, Sketch, Tally
 
 MOST = 10_000
 """Rows of a table, unless said otherwise."""
@@ -110,7 +110,6 @@ MOST_KNOWN = 1 << 16
 MOST_CELLS, FEW_ROWS = 1 << 13, 16
 """Sets of cells that are remembered, and rows of messages of which they are."""
 API_VERSIONS = 18
-Hear: TypeAlias = Callable[[Finding], None]
 Kind: TypeAlias = "tuple[int, Api | None, int, str | None, int]"
 """Exchanges that differ in their cells alone: connection, API, version, client id and time."""
 
@@ -124,16 +123,16 @@ class Statistics:
         for table in tables:
             by_cells.setdefault((table.inner, table.erring), []).append(table)
         self._parts = [Sums(tables) for tables in by_cells.values()]
-        self._file, self._captures = "", 0
+        self.file, self.captures = "", 0
         self.topics: NamesThen = NamesThen({})
-        self._software: dict[int, str] = {}
+        self.software: dict[int, str] = {}
 
     def capture(self, name: str, topics: NamesThen) -> None:
         """Begin a capture; `topics` are the names of topic ids, as an engine learns them."""
         self.finish()
-        self._file, self.topics = name, topics
-        self._captures += 1
-        self._software.clear()
+        self.file, self.topics = name, topics
+        self.captures += 1
+        self.software.clear()
 
     def know(self, exchanges: Iterable[Exchange]) -> None:
         """Learn what software clients are; what is not told yet of an exchange's connection is not told of it."""
@@ -141,11 +140,11 @@ class Statistics:
             if exchange.api is not None and exchange.api.key == API_VERSIONS and exchange.request is not None:
                 software = software_of(exchange.request)
                 if software is not None:
-                    if len(self._software) >= MOST_KNOWN:
-                        del self._software[next(iter(self._software))]
-                    self._software[exchange.peers.number] = " ".join(filter(None, software))
+                    if len(self.software) >= MOST_KNOWN:
+                        del self.software[next(iter(self.software))]
+                    self.software[exchange.peers.number] = " ".join(filter(None, software))
 
-    def take(self, exchanges: Sequence[Exchange], hear: Hear) -> None:
+    def take(self, exchanges: Sequence[Exchange], hear: Callable[[Finding], None]) -> None:
         """Count exchanges, which `know` has seen; `hear` is called with each of their findings."""
         at, parts = self.topics.at, self._parts
         for exchange in exchanges:
@@ -163,13 +162,13 @@ class Statistics:
     def known(self, exchanges: Iterable[Exchange]) -> dict[int, str]:
         """Return the software of the clients of exchanges by their connections."""
         numbers = {exchange.peers.number for exchange in exchanges}
-        return {number: self._software[number] for number in numbers if number in self._software}
+        return {number: self.software[number] for number in numbers if number in self.software}
 
     def forget(self, known: dict[int, str]) -> None:
         """Empty the tables, and forget what was counted; software is what is `known`."""
-        self._software = known
+        self.software = known
         for part in self._parts:
-            part.forget()
+            part.sums.clear()
         for table in self.tables:
             table.rows, table.others = {}, None
 
@@ -177,18 +176,6 @@ class Statistics:
         """Give the tables all that was counted."""
         for part in self._parts:
             part.flush()
-
-    def connection(self, exchange: Exchange) -> int:
-        """Return the number of an exchange's connection among those of all captures."""
-        return self._captures << 40 | exchange.peers.number
-
-    def around(self, exchange: Exchange, time: int) -> Around:
-        """Return what an exchange is part of."""
-        peers = exchange.peers
-        return Around(
-            self._file, peers.number, peers.client, peers.broker, exchange.api, exchange.version, exchange.client_id,
-            self._software.get(peers.number), time,
-        )  # fmt: skip
 
 
 class Sums:
@@ -201,7 +188,7 @@ class Sums:
         self._plain = not tables[0].inner
         self._cells = Cells(tables[0].inner)
         self._known: dict[tuple[Api | None, Sequence[Outline]], list[StatsCell]] = {}
-        self._sums: dict[tuple[Kind, Key], tuple[Around, Tally]] = {}
+        self.sums: dict[tuple[Kind, Key], tuple[Around, Tally]] = {}
 
     def take(
         self, whole: Statistics, exchange: Exchange, outlines: Sequence[Outline], late: int | None,
@@ -235,7 +222,7 @@ class Sums:
 
     def flush(self) -> None:
         """Give the tables what was summed up."""
-        for (_, cell), (around, tally) in self._sums.items():
+        for (_, cell), (around, tally) in self.sums.items():
             for table in self.tables:
                 inner = iter(cell)
                 key = tuple(one.of(around) if one.of is not None else None for one in table.by)
@@ -243,19 +230,20 @@ class Sums:
                     values = dict(zip(table.inner, inner, strict=True))
                     key = tuple(values.get(one.name, value) for one, value in zip(table.by, key, strict=True))
                 table.row(key).merge(tally)
-        self._sums.clear()
-
-    def forget(self) -> None:
-        """Forget the sums."""
-        self._sums.clear()
+        self.sums.clear()
 
     def _tally(self, kind: Kind, cell: Key, whole: Statistics, exchange: Exchange) -> Tally:
-        found = self._sums.get((kind, cell))
+        found = self.sums.get((kind, cell))
         if found is None:
-            if len(self._sums) >= MOST_SUMS:
+            if len(self.sums) >= MOST_SUMS:
                 self.flush()
-            found = self._sums[kind, cell] = whole.around(exchange, kind[-1]), Tally()
-            found[1].connections.add(whole.connection(exchange))
+            peers = exchange.peers
+            around = Around(
+                whole.file, peers.number, peers.client, peers.broker, exchange.api, exchange.version,
+                exchange.client_id, whole.software.get(peers.number), kind[-1],
+            )  # fmt: skip
+            found = self.sums[kind, cell] = around, Tally()
+            found[1].connections.add(whole.captures << 40 | peers.number)  # among those of all captures
         return found[1]
 
     def _add(self, tally: Tally, exchange: Exchange, time: int, late: int | None, findings: Sequence[Finding]) -> None:
@@ -275,7 +263,13 @@ class Sums:
         if late is not None:
             tally.late.add(late if late > 0 else 0)
         if exchange.timing is not None:
-            tally.spend(exchange.timing.split)
+            for name in PARTS:
+                part = getattr(exchange.timing.split, name)
+                if part is not None:
+                    sketch = tally.spent.get(name)
+                    if sketch is None:
+                        sketch = tally.spent[name] = Sketch()
+                    sketch.add(part)
         for finding in findings:
             tally.findings[finding.kind.value] = tally.findings.get(finding.kind.value, 0) + 1
 

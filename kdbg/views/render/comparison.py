@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...analysis.compare.answers import ReplayedRequest, Verdict
+from ...analysis.compare.broker_assigned import ABSENT
 from ...analysis.compare.captures import ComparisonRow, Profile
-from ...analysis.compare.messages import ABSENT, Comparison, Difference
+from ...analysis.compare.messages import Comparison, Difference
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import connection_object, endpoint
 from ...protocol.findings.amounts import count, rounded, times

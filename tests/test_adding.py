@@ -173,7 +173,7 @@ def add_finding(checkout: Checkout) -> None:
 def add_cause(checkout: Checkout) -> None:
     """A rule, its code, and its incident, which is staged with a broker."""
     topics, imports = "kdbg/analysis/diagnosis/rules/topics.py", "from ..case import"
-    checkout.change(topics, (imports, f"from ..by_error import by_error\n{imports}"))
+    checkout.change(topics, (imports, f"from ..queries import by_error\n{imports}"))
     with (checkout.folder / topics).open("a") as file:
         file.write(f"\n\n{block('A cause')}")
     ours = "OURS: Final[dict[str, str]] = {\n"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kdbg.analysis.diagnosis import Case
-from kdbg.analysis.diagnosis.rules import BY_CODE
+from kdbg.analysis.diagnosis.rules import RULES
 from kdbg.analysis.ledgers import Ledgers
 from kdbg.analysis.ledgers.accounts import Failure
 from kdbg.analysis.ledgers.evidence import Mark, Occurrences
@@ -145,7 +145,7 @@ def sampled(fetched: Fetched, *samples: tuple[int, int, int, int]) -> None:
 
 def cases(facts: Ledgers, code: str) -> list[Case]:
     """What one rule finds."""
-    return list(BY_CODE[code].find(facts))
+    return list(RULES[code].find(facts))
 
 
 def amid_others(facts: Facts) -> Facts:

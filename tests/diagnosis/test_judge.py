@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from kdbg.analysis.diagnosis import Evidence, Rule, Who
+from kdbg.analysis.diagnosis import BEFORE, Evidence, Rule, Who, after_effects
 from kdbg.analysis.diagnosis.case import Case
-from kdbg.analysis.diagnosis.judge import BEFORE, after_effects
-from kdbg.analysis.diagnosis.rules import BY_CODE
+from kdbg.analysis.diagnosis.rules import RULES
 from kdbg.protocol.findings import Severity
 
 START = 1_795_000_000_000_000_000
-CAUSE = next(rule for rule in BY_CODE.values() if rule.explains and rule.severity is not Severity.NOTE)
-EFFECT = next(BY_CODE[code] for code in sorted(CAUSE.explains) if CAUSE.code not in BY_CODE[code].explains)
+CAUSE = next(rule for rule in RULES.values() if rule.explains and rule.severity is not Severity.NOTE)
+EFFECT = next(RULES[code] for code in sorted(CAUSE.explains) if CAUSE.code not in RULES[code].explains)
 
 
 def case(rule: Rule, since: int, until: int, who: Who | None = None, **more: Any) -> Case:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kdbg.analysis.diagnosis import Case, diagnose
-from kdbg.analysis.diagnosis.rules import BY_CODE
+from kdbg.analysis.diagnosis.rules import RULES
 from kdbg.analysis.diagnosis.text import advice, case_object, sentence
 from kdbg.analysis.ledgers import Ledgers
 from kdbg.capture import open_capture
@@ -39,7 +39,7 @@ def watched(path: Path, code: str) -> tuple[list[Json], list[str]]:
     """All cases of a capture at its end, and how the case of one rule came about, packet by packet."""
     engine, steps = Engine(), list[str]()
     ledgers = Ledgers(engine.names_then)
-    find, before = BY_CODE[code].find, ""
+    find, before = RULES[code].find, ""
     for number, packets in enumerate(singly(path), 1):
         ledgers.packets(packets)
         ledgers.take(engine.receive_all(packets))
@@ -70,6 +70,6 @@ def test_each_rule_finds_what_it_found(code: str) -> None:
 
 def test_each_rule_has_the_words_that_it_had() -> None:
     """Those of causes that no incident is staged of, and what they explain, too."""
-    for code, rule in BY_CODE.items():
+    for code, rule in RULES.items():
         words = rule._replace(find=None, explains=sorted(rule.explains), severity=rule.severity.value)  # type: ignore[arg-type]
         same(GOLDEN, f"rule {code}", list(words))

@@ -7,7 +7,7 @@ from typing import Any
 from kdbg.analysis.diagnosis import Evidence, Who
 from kdbg.analysis.diagnosis.lint import Linter
 from kdbg.analysis.diagnosis.queries import api_name, by_ends, clients_of_host, evidence, failures, on_paths, span
-from kdbg.analysis.diagnosis.readiness import Missing, client_object, readiness, would_stop
+from kdbg.analysis.diagnosis.readiness import Missing, client_object, readiness
 from kdbg.analysis.diagnosis.stories import Subject, tell
 from kdbg.analysis.diagnosis.stories.text import SENTENCES, about, given_to, spans
 from kdbg.analysis.diagnosis.text import duration, named
@@ -100,7 +100,6 @@ def test_clients_that_another_release_stops() -> None:
         (found,) = readiness(facts, "4.0")
         assert found.verdict == verdict
         assert [(one.api_key, one.version, one.negotiable) for one in found.missing] == missing
-        assert would_stop([found]) is (verdict == "stops")
     facts = client({0: (2,)})
     again = facts.client()
     again.heard(mark(2, 1, connection=2), 0, 2, None, 9)

@@ -147,7 +147,7 @@ def test_all_is_made_here_or_by_the_tests_of_findings() -> None:
 def test_it_is_found(code: str, tmp_path: Path) -> None:
     found = {remark.lint.code: remark for remark in made(DONE[code](), tmp_path)}
     assert code in found
-    assert found[code].first is not None
+    assert found[code].seen.first is not None
     assert bool(found[code].party.broker) == (code in ("acks0-response", "response-order"))
 
 
@@ -170,7 +170,7 @@ def test_healthy_clients_do_nothing_wrong(name: str) -> None:
 def test_it_is_told_by_software_with_the_first_exchange() -> None:
     (gap,) = [one for one in linted(STAGED / "sequence-gap.pcap.gz") if one.lint.code == "sequence-gap"]
     assert gap.party.client_id == "ledger-writer"
-    assert (gap.about, gap.first and gap.first.number) == ("ledger/0", 7)
+    assert (gap.about, gap.seen.first and gap.seen.first.number) == ("ledger/0", 7)
 
 
 def test_the_command() -> None:

@@ -59,7 +59,7 @@ def families() -> str:
 
 def causes() -> str:
     """Return the table of causes."""
-    rows = [f"| `{rule.code}` | {rule.severity.value} | {rule.title} |" for rule in RULES]
+    rows = [f"| `{rule.code}` | {rule.severity.value} | {rule.title} |" for rule in RULES.values()]
     return "\n".join(["| code | severity | cause |", "| --- | --- | --- |", *rows, ""])
 
 

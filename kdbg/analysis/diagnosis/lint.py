@@ -122,15 +122,10 @@ class Remark(NamedTuple):
     seen: Occurrences
     mistake: Finding | None = None
 
-    @property
-    def first(self) -> Mark | None:
-        """The first exchange that shows it."""
-        return self.seen.first
-
 
 def remark_object(remark: Remark) -> dict[str, Any]:
     """Return a remark as JSON has it: times are seconds since the epoch."""
-    first, lint = remark.first, remark.lint
+    first, lint = remark.seen.first, remark.lint
     return {
         "code": lint.code,
         "old_code": lint.old_code,
@@ -174,28 +169,26 @@ class Linter:
         """Look at exchanges."""
         for exchange in exchanges:
             session = self.book.sessions.get(exchange.peers.number)
-            if session is not None:
-                self._take(exchange, session)
+            if session is None:
+                continue
+            mark, api = mark_of(exchange), exchange.api
+            if exchange.response is None:
+                mark = mark._replace(end=mark.time)
+            about = f"{api.name} v{exchange.version}" if api is not None else ""
+            for finding in exchange.all_findings():
+                self._found(finding, mark, about)
+            if api is None or exchange.request is None:
+                continue
+            self._version(session, api.key, exchange.version, mark)
+            look = LOOKS.get(api.key)
+            message = exchange.request.message(shallow=True) if look is not None else None
+            if look is not None and message is not None and not message.misaligned and isinstance(message.body, dict):
+                look(self, mark, message.body, exchange)
 
     def _note(self, code: str, mark: Mark, about: str = "", *, broker: bool = False) -> None:
         seen = self._seen.entry((code, mark.connection, broker, about), Occurrences)
         if seen is not None:
             seen.add(mark)
-
-    def _take(self, exchange: Exchange, session: KafkaConnection) -> None:
-        mark, api = mark_of(exchange), exchange.api
-        if exchange.response is None:
-            mark = mark._replace(end=mark.time)
-        about = f"{api.name} v{exchange.version}" if api is not None else ""
-        for finding in exchange.all_findings():
-            self._found(finding, mark, about)
-        if api is None or exchange.request is None:
-            return
-        self._version(session, api.key, exchange.version, mark)
-        look = LOOKS.get(api.key)
-        message = exchange.request.message(shallow=True) if look is not None else None
-        if look is not None and message is not None and not message.misaligned and isinstance(message.body, dict):
-            look(self, mark, message.body, exchange)
 
     def _found(self, finding: Finding, mark: Mark, about: str) -> None:
         """Take a finding of the decoding."""

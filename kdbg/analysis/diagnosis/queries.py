@@ -1,19 +1,24 @@
-"""What rules and stories share: connections, flows and groups by what they have in common, and the parts of cases."""
+"""What rules and stories share: connections, flows and groups by what they have in common, and the parts of cases.
+
+Also the rules that an error code, or a malformed message, alone makes sure of.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from ...exchanges.messages.peers import End, endpoint
+from ...protocol.findings import Severity
+from ...protocol.findings.quirks import MISTAKES, Sure
 from ...protocol.grammars import name_of
 from ...streams.tcp.paths import Path
 from ..ledgers import Ledgers
 from ..ledgers.accounts import Failure
 from ..ledgers.evidence import Mark, Occurrences
 from ..ledgers.groups import Group, Member
-from ..ledgers.sessions import KafkaConnection
-from .case import Evidence, Who
+from ..ledgers.sessions import ORDER, KafkaConnection, Malformed
+from .case import CERTAINTIES, Case, Evidence, Rule, Who, rule
 
 OF_BROKERS: frozenset[int] = frozenset((4, 5, 6, 7, 27, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82))
 """APIs that brokers and controllers alone use."""
@@ -189,3 +194,70 @@ def group_of(book: Ledgers, client_id: str) -> str | None:
     """Return the group that a client belongs to, where it is one."""
     found = groups_of(book, client_id)
     return found[0] if len(found) == 1 else None
+
+
+def by_error(
+    code: str,
+    title: str,
+    sentence: str,
+    advice: str,
+    document: str,
+    *,
+    errors: tuple[int, ...],
+    apis: tuple[int, ...] | None = None,
+    subject: Literal["topic", "group", "transactional_id", ""] = "topic",
+    weight: float = 2.0,
+    facts: Callable[[Ledgers, Failures], Mapping[str, Any]] | None = None,
+    explains: Set[str] = frozenset(),
+) -> Rule:
+    """Return the rule that finds these error codes in messages of these APIs (None: of any).
+
+    `subject` is what of a request the error is about. The sentence may name `principal`, the user of the connection,
+    and what `facts` tell.
+    """
+
+    @rule(code, Severity.ERROR, title, sentence, advice, document, explains=explains)
+    def found(book: Ledgers) -> Iterator[Case]:
+        for one in failures(book, errors, apis):
+            named = {subject: one.subject or None} if subject else {}
+            more = {} if facts is None else facts(book, one)
+            known = {"principal": one.session.user or "ANONYMOUS", **more}
+            yield found.case(who(one.session, **named), *extent(one.seen, "error_code"), known, weight=weight)
+
+    return found
+
+
+def malformed(side: str, title: str, sentence: str) -> Rule:
+    """Return the rule for mistakes in the messages of one side."""
+
+    @rule(
+        f"malformed-{side}", Severity.ERROR, title, sentence,
+        "Correct the program that writes the message. {rule}",
+        "Kafka protocol guide", ("another mistake that leads to the same bytes",),
+        {"connection-churn", "client-without-sasl", "correlation-mismatch-middlebox"},
+    )  # fmt: skip
+    def found(book: Ledgers) -> Iterator[Case]:
+        mistakes: dict[tuple[Any, ...], list[tuple[KafkaConnection, Malformed]]] = {}
+        for session in book.sessions.values():
+            for key, one in session.mistakes.by_kind.items():
+                if key[0] == side:
+                    party = (session.client_id, session.peers.client[0]) if side == "request" else session.broker
+                    mistakes.setdefault((party, *key), []).append((session, one))
+        for all in mistakes.values():
+            session, first = all[0]
+            seen = Occurrences.of(one.seen for _, one in all)
+            severity = min((one.severity for _, one in all), key=ORDER.index)
+            if severity is Severity.NOTE and first.facts.sure == Sure.GUESS:
+                continue  # lint and the message itself say it
+            facts = {
+                "api": first.facts.api, "version": first.facts.version, "mistake": first.finding.text,
+                "rule": MISTAKES[first.facts.kind].explanation,
+            }  # fmt: skip
+            certainty = next(one for one in CERTAINTIES if one == first.facts.sure)
+            yield found.case(
+                who(session), *extent(seen, *filter(None, [first.finding.path])), facts,
+                certainty=certainty, severity=severity,
+                weight=4.0,  # more than any other cause has: what the message itself explains comes first
+            )  # fmt: skip
+
+    return found

@@ -6,7 +6,6 @@ where it speaks the highest that its broker offers it may know higher ones, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 from ...exchanges.messages.peers import endpoint
@@ -117,11 +116,6 @@ def _missing(
         name, key, version, those[0] if those else None, those[-1] if those else None,
         releases.since(name, version), releases.until(name, version), mark, count, more,
     )  # fmt: skip
-
-
-def would_stop(clients: Iterable[Client]) -> bool:
-    """Return whether any of them would stop."""
-    return any(client.verdict == "stops" for client in clients)
 
 
 def client_object(client: Client, release: str) -> dict[str, Any]:

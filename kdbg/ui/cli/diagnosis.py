@@ -54,9 +54,9 @@ def diagnose_command(files: tuple[str, ...], format: str, notes: bool, **options
 
     found = list(judgements(folder))
     output.several = len(found) > 1
-    for one in found:
-        file_name = "" if one.pieces else one.capture  # no command takes all pieces of a capture as one
-        output.write_cases(one.capture, one.cases, file_name, notes=notes)
+    for capture, in_pieces, cases in found:
+        file_name = "" if in_pieces else capture  # no command takes all pieces of a capture as one
+        output.write_cases(capture, cases, file_name, notes=notes)
     output.runner.writer.flush()
     return output.runner.status
 
@@ -118,7 +118,7 @@ def readiness_command(files: tuple[str, ...], release: str, format: str, **optio
     kdbg readiness captures/old-versions.pcap
     kdbg readiness week.pcap --kafka 4.1 --format json
     """
-    from ...analysis.diagnosis.readiness import client_object, readiness, would_stop
+    from ...analysis.diagnosis.readiness import client_object, readiness
     from ...errors import InputError
     from ...protocol.grammars import releases
     from ...views.render.diagnosis import ReadinessView
@@ -132,7 +132,7 @@ def readiness_command(files: tuple[str, ...], release: str, format: str, **optio
         clients = readiness(ledgers, release)
         objects = (client_object(client, release) for client in clients)
         lines = ReadinessView(look, release).lines(clients)
-        output.write(file.source.name, objects, lines, bad=would_stop(clients))
+        output.write(file.source.name, objects, lines, bad=any(client.verdict == "stops" for client in clients))
     return output.runner.status
 
 

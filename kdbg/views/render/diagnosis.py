@@ -107,7 +107,7 @@ class LintView:
             yield self.look.paint("heading", escape(named(party))) + "\n"
             for remark in some:
                 mark, style = MARKS[remark.lint.severity]
-                first, at = remark.first, ""
+                first, at = remark.seen.first, ""
                 if first is not None:
                     when = f" at {self.clock.times[first.time // 1_000_000]}" if first.time else ""
                     at = f", first #{first.number}{when}"

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ...analysis.diagnosis import Case, Who, diagnose
-from ...analysis.diagnosis.judge import weight
+from ...analysis.diagnosis import Case, Who, diagnose, weight
 from ...analysis.diagnosis.stories import Event, subjects, tell
 from ...analysis.diagnosis.stories.text import sentence as told_of
 from ...analysis.diagnosis.text import advice, alternatives, sentence

@@ -8,16 +8,12 @@ from pkgutil import iter_modules
 from ..case import Rule
 
 MODULES = tuple(import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
-RULES: tuple[Rule, ...] = tuple(
-    sorted(
-        (
-            rule
-            for module in MODULES
-            for name, rule in vars(module).items()
-            if isinstance(rule, Rule) and not name.startswith("_")
-        ),
+RULES: dict[str, Rule] = {
+    rule.code: rule
+    for rule in sorted(
+        (rule for module in MODULES for name, rule in vars(module).items()
+         if isinstance(rule, Rule) and not name.startswith("_")),
         key=lambda rule: rule.code,
     )
-)
+}  # fmt: skip
 """All rules, by their codes; those with an underscore have other words for the cause of another rule."""
-BY_CODE: dict[str, Rule] = {rule.code: rule for rule in RULES}

@@ -10,9 +10,8 @@ from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.sessions import KafkaConnection, Slow
-from ..by_error import by_error
 from ..case import Case, Who, rule
-from ..queries import MS, SECOND, evidence, grouped, topic_of
+from ..queries import MS, SECOND, by_error, evidence, grouped, topic_of
 from ..text import named
 
 PRODUCE, ALL = 0, -1
@@ -52,13 +51,6 @@ def alone(book: Ledgers, session: KafkaConnection) -> bool:
     return bool(led) and all(one.replicas == 1 for one in led)
 
 
-def depends_on_itself(book: Ledgers, session: KafkaConnection, slow: Slow) -> bool:
-    """Return whether a broker needs no other broker or member for an answer."""
-    if slow.api_key not in WAITS_FOR_OTHERS:
-        return True
-    return slow.api_key == PRODUCE and (slow.acks in (0, 1) or alone(book, session))
-
-
 def lost_packets(session: KafkaConnection, silence: tuple[int, int]) -> bool:
     """Return whether packets of a connection got lost during a silence: then the network may be why."""
     path = session.path
@@ -88,7 +80,11 @@ def broker_frozen(book: Ledgers) -> Iterator[Case]:
     for broker, pulse in book.pulses.items():
         for silence in pulse.silences:
             late = late_in(book, broker, silence[1])
-            own = any(depends_on_itself(book, session, slow) for session, slow in late)
+            own = any(
+                slow.api_key not in WAITS_FOR_OTHERS
+                or (slow.api_key == PRODUCE and (slow.acks in (0, 1) or alone(book, session)))
+                for session, slow in late
+            )
             if not own or any(lost_packets(session, silence) for session, _ in late):
                 continue
             since, connections = min(slow.start for _, slow in late), len({session.peers.number for session, _ in late})

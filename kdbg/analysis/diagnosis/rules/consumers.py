@@ -141,7 +141,10 @@ def poison_record(book: Ledgers) -> Iterator[Case]:
         session = all[0][0]
         if session.used(FETCH).versions.keys() <= PARTIAL:
             continue  # these stop at a batch that is larger than they take
-        stuck = max(stuck_in(fetched) for _, fetched in all)
+        stuck = max(
+            fetched.served[fetched.stuck_at] if fetched.stuck and fetched.stuck_at == max(fetched.served) else 0
+            for _, fetched in all
+        )  # how often a connection was sent data from the last offset that it came to
         starts = [fetched.first_offset for _, fetched in all if fetched.with_data and fetched.first_offset >= 0]
         group = group_of(book, client)
         again = max((starts.count(start) for start in set(starts)), default=0) if group is not None else 0
@@ -161,12 +164,6 @@ def poison_record(book: Ledgers) -> Iterator[Case]:
             max(stuck, again), evidence(marks, "fetch_offset"), facts={"offset": offset, "damaged": what},
             certainty="certain" if damaged else "likely", weight=2.4,
         )  # fmt: skip
-
-
-def stuck_in(fetched: Fetched) -> int:
-    """Return how often a connection was sent data from the last offset that it came to."""
-    served = fetched.served
-    return served[fetched.stuck_at] if fetched.stuck and fetched.stuck_at == max(served) else 0
 
 
 @rule(

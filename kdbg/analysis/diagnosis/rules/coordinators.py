@@ -124,26 +124,22 @@ def lives(member: Member, refused: Occurrences) -> bool:
     document="Kafka protocol guide: OffsetCommit",
 )
 def offset_commit_failing(book: Ledgers) -> Iterator[Case]:
-    """Look for errors in answers to OffsetCommit."""
+    """Look for errors in answers to OffsetCommit, also to members of which nothing but the commits is refused."""
     apis = OFFSET_COMMIT, TXN_OFFSET_COMMIT
     codes = {failure.code for failure in book.failures.values() if failure.api_key in apis} - OTHERS
-    clients = {member.client_id for member in members_that_live(book)}
-    wrong = [one for one in failures(book, GONE, (OFFSET_COMMIT,)) if one.client_id in clients]
-    for one in [*failures(book, codes, apis), *wrong]:
-        names = groups_of(book, one.client_id)
-        group = next((name for name in names if (OFFSET_COMMIT, one.code) in book.groups[name].errors), None)
-        yield offset_commit_failing.case(
-            who(one.session, topic=one.subject or None, group=group),
-            *extent(one.seen, "error_code"), facts={"error": error_name(one.code)}, weight=2.1,
-        )  # fmt: skip
-
-
-def members_that_live(book: Ledgers) -> Iterator[Member]:
-    """Yield the members whose commits are refused as if they were none, though their heartbeats are welcome."""
+    clients = set[str]()
     for group in book.groups.values():
         commits = [event.member_id for event in group.events if event.kind == "commit" and event.code in GONE]
         for member in group.known_members():
             refused = Occurrences.of(seen for code, seen in member.errors.items() if code in GONE)
             count = commits.count(member.member_id)
             if count and member.left is None and count >= refused.count and lives(member, refused):
-                yield member
+                clients.add(member.client_id)
+    wrong = [one for one in failures(book, GONE, (OFFSET_COMMIT,)) if one.client_id in clients]
+    for one in [*failures(book, codes, apis), *wrong]:
+        names = groups_of(book, one.client_id)
+        name = next((name for name in names if (OFFSET_COMMIT, one.code) in book.groups[name].errors), None)
+        yield offset_commit_failing.case(
+            who(one.session, topic=one.subject or None, group=name),
+            *extent(one.seen, "error_code"), facts={"error": error_name(one.code)}, weight=2.1,
+        )  # fmt: skip

@@ -10,9 +10,8 @@ from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Mark, Occurrences
 from ...ledgers.groups import Group, Member
-from ..by_error import by_error
 from ..case import Case, Certainty, Who, rule
-from ..queries import MS, SECOND, Failures, evidence, extent, grouped, who_in
+from ..queries import MS, SECOND, Failures, by_error, evidence, extent, grouped, who_in
 from ..text import UNKNOWN, named
 
 UNKNOWN_MEMBER_ID, INVALID_SESSION_TIMEOUT, REBALANCE_IN_PROGRESS, JOIN_GROUP = 25, 26, 27, 11
@@ -33,7 +32,10 @@ def late(book: Ledgers, group: Group, member: Member) -> tuple[Certainty, tuple[
             return "certain", (member.left,), member.left.time
         last = last_fetch(book, member, member.left.time)
         idle = last and member.left.time - last >= limit > 0
-        if not member.reason and idle and lives_on(book, member, member.left.time):
+        sessions = (book.sessions.get(number) for number in member.connections)
+        paths = (session.path for session in sessions if session is not None and session.path is not None)
+        stays = all(path.closes[0].time >= member.left.time + 200 * MS for path in paths if path.closes)
+        if not member.reason and idle and stays:
             return "likely", (member.left,), last
     if (gone := came_back(group, member)) is not None:
         return "likely", (gone,), gone.time
@@ -72,13 +74,6 @@ def last_fetch(book: Ledgers, member: Member, until: int) -> int:
         and book.sessions[number].peers.client[0] == member.host and polls.times[-1] <= until
     ]  # fmt: skip
     return max(times, default=0)
-
-
-def lives_on(book: Ledgers, member: Member, time: int) -> bool:
-    """Return whether the connection on which a member left stayed open."""
-    sessions = (book.sessions.get(number) for number in member.connections)
-    paths = (session.path for session in sessions if session is not None)
-    return not any(path is not None and path.closes and path.closes[0].time < time + 200 * MS for path in paths)
 
 
 @rule(

@@ -133,12 +133,6 @@ def refuses(path: Path) -> bool:
     return plain or (0 < rest <= ENCRYPTED_ALERT and sent.tail[:1] in (bytes((DATA,)), bytes((CHANGE,))))
 
 
-def alert_of(facts: Encrypted) -> str:
-    """Return the name of the alert about a certificate with which a client ends a handshake, "" for none."""
-    found = (name for name in facts.client_alerts if any(one in name.lower() for one in OF_CERTIFICATES))
-    return next(found, "")
-
-
 @rule(
     "tls-untrusted-certificate",
     Severity.ERROR,
@@ -160,12 +154,14 @@ def tls_untrusted_certificate(book: Ledgers) -> Iterator[Case]:
     told: dict[int, tuple[str, Encrypted]] = {}
     for peers, finding in book.left:
         if finding.kind is Kind.NOT_DECRYPTED and isinstance(finding.facts, Encrypted):
-            told[peers.first_packet] = alert_of(finding.facts), finding.facts
+            alerts = finding.facts.client_alerts
+            about = (name for name in alerts if any(one in name.lower() for one in OF_CERTIFICATES))
+            told[peers.first_packet] = next(about, ""), finding.facts
     wrong = [path for path in book.paths.all() if refuses(path) or told.get(path.first_packet, ("",))[0]]
     for (host, broker), paths in by_ends(wrong):
-        alerts = [told[path.first_packet] for path in paths if path.first_packet in told]
-        alert = next((name for name, _ in alerts if name), "")
-        names = next((named("name", facts.names) for _, facts in alerts if facts.names), "")
+        seen = [told[path.first_packet] for path in paths if path.first_packet in told]
+        alert = next((name for name, _ in seen if name), "")
+        names = next((named("name", facts.names) for _, facts in seen if facts.names), "")
         yield tls_untrusted_certificate.case(
             Who(None, host, endpoint(broker)), *extent_of_paths(paths), weight=3.0,
             facts={"alert": f"TLS alert {alert}" if alert else "an encrypted TLS alert", "names": names or "encrypted"},

@@ -11,9 +11,8 @@ from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.flows import PartitionWrites
 from ...ledgers.sessions import KafkaConnection
-from ..by_error import by_error
 from ..case import Case, rule
-from ..queries import SECOND, Failures, evidence, extent, extent_of_marks, failures, session_of, topic_of, who
+from ..queries import SECOND, Failures, by_error, evidence, extent, extent_of_marks, failures, session_of, topic_of, who
 from ..text import named
 
 PRODUCE, FETCH = 0, 1

@@ -8,9 +8,8 @@ from textwrap import shorten
 from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.sessions import KafkaConnection
-from ..by_error import by_error
 from ..case import Case, rule
-from ..queries import MS, evidence, extent_of_marks, grouped, who
+from ..queries import MS, by_error, evidence, extent_of_marks, grouped, who
 from .versions import OLDEST
 
 SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 17, 18, 36

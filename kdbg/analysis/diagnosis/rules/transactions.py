@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from ....protocol.findings import Severity
 from ...ledgers import Ledgers
-from ...ledgers.evidence import Mark, Occurrences
+from ...ledgers.evidence import Occurrences
 from ...ledgers.flows import Samples, Transactional
-from ..by_error import by_error
 from ..case import Case, Who, rule
-from ..queries import MS, SECOND, evidence, extent, failures, grouped, who
+from ..queries import MS, SECOND, by_error, evidence, extent, failures, grouped, who
 from ..text import UNKNOWN, named
 
 LONG = 2 * SECOND
@@ -130,15 +129,6 @@ def transactional_id_shared(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
 
 
-def open_longest(txn: Transactional, end: Mark) -> tuple[int, int]:
-    """Return when the transaction began that was open longest, and until when the producer took it for open."""
-    spans = [
-        (one.began.time, (end if one.ended is None or one.by_coordinator else one.ended).time)
-        for one in txn.transactions
-    ]
-    return max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
-
-
 @rule(
     "transaction-timed-out",
     Severity.ERROR,
@@ -156,7 +146,11 @@ def transaction_timed_out(book: Ledgers) -> Iterator[Case]:
         seen = fenced(txn)
         if seen.first is None or len({client for client, _ in users(txn)}) > 1 or not txn.begun:
             continue
-        since, until = open_longest(txn, seen.first)
+        spans = [
+            (one.began.time, (seen.first if one.ended is None or one.by_coordinator else one.ended).time)
+            for one in txn.transactions
+        ]  # until when the producer took each for open
+        since, until = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
         began = txn.begun[0]
         timeout = began.timeout_ms * MS
         aborted = any(not committed for _, committed in txn.markers)

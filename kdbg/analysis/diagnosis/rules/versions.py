@@ -8,9 +8,8 @@ from typing import Any
 from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.sessions import KafkaConnection, Unanswered
-from ..by_error import malformed
 from ..case import Case, Certainty, rule
-from ..queries import api_name, evidence, extent_of_marks, failures, grouped, who
+from ..queries import api_name, evidence, extent_of_marks, failures, grouped, malformed, who
 
 UNSUPPORTED_VERSION, API_VERSIONS = 35, 18
 OLDEST: dict[int, int] = {0: 3, 1: 4, 2: 1, 8: 2, 9: 1, 11: 2, 19: 2, 20: 1, 32: 1, 33: 1}
@@ -41,23 +40,18 @@ def refused(book: Ledgers, session: KafkaConnection) -> tuple[Unanswered, tuple[
     return None
 
 
-def offered_text(key: int, version: int, offered: tuple[int, int] | None) -> str:
-    """Return which versions of an API the broker supports, as the sentence has it."""
-    if offered is None:
-        known = key in OLDEST
-        return (
-            f"Kafka 4 supports v{OLDEST[key]} and later" if known else "the supported versions are not in the capture"
-        )
-    lowest, highest = offered
-    if highest < lowest:
-        return "the broker does not support this API"
-    here = lowest <= version <= highest
-    return f"the broker supports v{lowest} to v{highest}" + (" according to its ApiVersions response" if here else "")
-
-
 def version_facts(session: KafkaConnection, key: int, version: int, offered: tuple[int, int] | None) -> dict[str, Any]:
-    """Return the facts of a case about a version of an API."""
-    return {"api": api_name(key), "version": version, "offered": offered_text(key, version, offered),
+    """Return the facts of a case about a version of an API, with the versions that the broker supports in words."""
+    lowest, highest = offered or (0, 0)
+    if offered is None:
+        unknown = "the supported versions are not in the capture"
+        text = f"Kafka 4 supports v{OLDEST[key]} and later" if key in OLDEST else unknown
+    elif highest < lowest:
+        text = "the broker does not support this API"
+    else:
+        text = f"the broker supports v{lowest} to v{highest}"
+        text += " according to its ApiVersions response" if lowest <= version <= highest else ""
+    return {"api": api_name(key), "version": version, "offered": text,
             "software": session.software or "unknown software"}  # fmt: skip
 
 

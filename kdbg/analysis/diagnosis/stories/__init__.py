@@ -9,22 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ledgers import Ledgers
+from .. import diagnose
 from ..case import Case, Who
-from ..judge import diagnose
 from . import group, traffic
 from .common import Event, Story, Subject
 
 __all__ = ["STORIES", "Event", "Story", "Subject", "subjects", "tell"]
 STORIES: dict[str, Story] = {
-    story.kind: story
-    for story in (
-        group.story,
-        traffic.producer,
-        traffic.transaction,
-        traffic.topic,
-        traffic.client,
-        traffic.connection,
-    )
+    "group": Story(group.subjects, group.events),
+    "producer": Story(traffic.producers, traffic.of_producer),
+    "transaction": Story(traffic.transactional_ids, traffic.of_transactional_id),
+    "topic": Story(traffic.topics, traffic.of_topic),
+    "client": Story(traffic.clients, traffic.of_client),
+    "connection": Story(traffic.connections, traffic.of_connection),
 }
 """By what they are of: as the options of `kdbg story` are called."""
 

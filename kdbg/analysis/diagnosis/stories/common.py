@@ -37,9 +37,8 @@ class Subject(NamedTuple):
 
 
 class Story(NamedTuple):
-    """One kind of story: what it is called, which subjects there are in ledgers, and what happened to one of them."""
+    """One kind of story: which subjects there are in ledgers, and what happened to one of them."""
 
-    kind: str
     subjects: Callable[[Ledgers], Iterable[Subject]]
     events: Callable[[Ledgers, str, list[Case]], Iterable[Event]]
 

@@ -14,7 +14,7 @@ from ...ledgers.groups import Group
 from ..case import Case, Who
 from ..queries import who_in
 from . import common
-from .common import Event, Story, Subject
+from .common import Event, Subject
 
 APIS = {"join": "JoinGroup", "sync": "SyncGroup", "heartbeat": "Heartbeat", "leave": "LeaveGroup",
         "commit": "OffsetCommit"}  # fmt: skip
@@ -164,6 +164,3 @@ def member_event(group: Group, one: Happened, names: dict[str, str], because: di
              "rebalance_timeout_ns": member.rebalance_timeout_ms * 1_000_000, "topics": list(member.topics[:16]),
              "instance_id": member.instance_id, "waited_ns": one.mark.end - one.mark.time}  # fmt: skip
     yield Event(one.mark.time, "member-joins", who, facts, (one.mark.number,))
-
-
-story: Story = Story("group", subjects, events)

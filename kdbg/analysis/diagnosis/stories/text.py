@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ....protocol.findings.amounts import count, times
+from ....protocol.grammars.generated import spans as runs_of
 from ..text import duration, named
 from ..text import sentence as cause_of
 from .common import Event, Subject
@@ -19,13 +20,8 @@ POLL = ("poll timeout", "max.poll.interval", "poll interval")
 
 def spans(numbers: Sequence[int]) -> str:
     """Return partitions in short: "0-3, 5"."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1][1:] = [number]
-        else:
-            runs.append([number])
-    return ", ".join("-".join(map(str, run)) for run in runs[:MOST_NAMES]) + (" …" if len(runs) > MOST_NAMES else "")
+    runs = runs_of(numbers).split("+")
+    return ", ".join(runs[:MOST_NAMES]) + (" …" if len(runs) > MOST_NAMES else "")
 
 
 def partitions(topic: str, numbers: Sequence[int]) -> str:

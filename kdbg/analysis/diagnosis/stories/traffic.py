@@ -13,7 +13,7 @@ from ...ledgers.sessions import KafkaConnection
 from ..case import Case, Who
 from ..queries import api_name, sessions_of, who, who_in
 from . import common
-from .common import Event, Story, Subject
+from .common import Event, Subject
 
 
 def clients(book: Ledgers) -> Iterator[Subject]:
@@ -53,9 +53,6 @@ def of_client(book: Ledgers, name: str, cases: list[Case]) -> Iterator[Event]:
     yield from common.causes(cases, lambda who: who.client_id == name)
 
 
-client: Story = Story("client", clients, of_client)
-
-
 def connections(book: Ledgers) -> Iterator[Subject]:
     """Yield all connections that speak Kafka."""
     for number, session in book.sessions.items():
@@ -89,8 +86,6 @@ def concerns(session: KafkaConnection, about: Who) -> bool:
         return False
     return about.host == session.peers.client[0] if about.client_id is None else True
 
-
-connection: Story = Story("connection", connections, of_connection)
 
 PRODUCE = 0
 TRANSACTIONAL = frozenset({0, 22, 24, 25, 26, 27, 28})
@@ -138,9 +133,6 @@ def of_producer(book: Ledgers, name: str, cases: list[Case]) -> Iterator[Event]:
     yield from common.causes(cases, lambda who: who.client_id in clients or who.transactional_id in names)
 
 
-producer: Story = Story("producer", producers, of_producer)
-
-
 def transactional_ids(book: Ledgers) -> Iterator[Subject]:
     """Yield all transactional ids."""
     for name in sorted(book.producers.transactional):
@@ -185,9 +177,6 @@ def of_transactional_id(book: Ledgers, name: str, cases: list[Case]) -> Iterator
     )  # fmt: skip
 
 
-transaction: Story = Story("transaction", transactional_ids, of_transactional_id)
-
-
 def topics(book: Ledgers) -> Iterator[Subject]:
     """Yield all topics that a client wrote to, read from or requested, or that were not found."""
     names = {name for _, name, _ in book.written} | {name for _, name, _ in book.fetched}
@@ -229,6 +218,3 @@ def of_topic(book: Ledgers, name: str, cases: list[Case]) -> Iterator[Event]:
         yield from common.traffic(book, lambda number, topic, partition: topic == name, kind)
     yield from common.errors(book, lambda one: one.subject == name)
     yield from common.causes(cases, lambda who: who.topic == name)
-
-
-topic: Story = Story("topic", topics, of_topic)

@@ -99,11 +99,6 @@ class GuessedSpan(NamedTuple):
     empty: bool = False
     """Nothing but zeros after a message: the rest of the buffer that it stood in."""
 
-    @property
-    def mistake(self) -> Mistake | None:
-        """The first of its mistakes."""
-        return self.mistakes[0] if self.mistakes else None
-
 
 def pieces_of(
     parts: Sequence[tuple[bytes, bool]], told: Hints, named: Structure | None

@@ -82,7 +82,7 @@ def examine(frame: bytes, *, api: Api, version: int, direction: Direction, size:
                 break
     except Exhausted:
         return Examination(tuple(found.values()), False)
-    return Examination(tuple(found.values()), not budget.spent)
+    return Examination(tuple(found.values()), budget.steps > 0)
 
 
 def _mistakes(subject: Subject, size: int | None, budget: Budget) -> Iterator[Mistake]:

@@ -56,10 +56,6 @@ class Budget:
         if self.steps < 0:
             raise Exhausted
 
-    @property
-    def spent(self) -> bool:
-        return self.steps <= 0
-
 
 class ReadPosition(NamedTuple):
     """A place in the reading from which it can go on: before a node, or before the tagged fields of a structure."""
@@ -212,7 +208,7 @@ class Search:
                 if reader.whole():
                     yield reader
                     best = min(best, reader.bits + FAR)
-                if self.budget.spent:
+                if self.budget.steps <= 0:
                     return
 
     def _changes(self, place: ReadPosition) -> Iterator[Change]:

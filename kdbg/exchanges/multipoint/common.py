@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -28,14 +29,14 @@ SAME: Final = 2_000
 """Nanoseconds: where messages took no longer there and back, both captures are of one place."""
 
 
+@dataclass(slots=True, eq=False)
 class Match:
     """What two captures have in common of two flows: by how much later the second saw its segments."""
 
-    __slots__ = ("count", "first", "offset", "opener")
-
-    def __init__(self, offset: int, opener: bool) -> None:
-        self.offset = self.first = offset
-        self.count, self.opener = 0, opener
+    first: int
+    offset: int
+    opener: bool
+    count: int = 0
 
 
 class Matches(dict[tuple[bytes, bytes], Match]):
@@ -112,7 +113,7 @@ class PacketMatcher:
                         pair, flows, later = pair[::-1], flows[::-1], -later
                     matches = self._matches.setdefault(pair, Matches())
                     if flows not in matches:
-                        matches[flows] = Match(later, opener(flows[0], flags))
+                        matches[flows] = Match(later, later, opener(flows[0], flags))
                     match = matches[flows]
                     match.count += 1
                     match.offset = min(match.offset, later)

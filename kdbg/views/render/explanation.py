@@ -304,8 +304,8 @@ def _unknown(data: bytes, piece: GuessedSpan, look: Look) -> str:
     known, size = recognise(inside), count(len(inside), "byte")
     if piece.empty:
         return look.paint("dim", f"{size} of zeros follow: {REST}") + "\n"
-    if piece.mistake is not None:
-        wrong = piece.mistake
+    if piece.mistakes:
+        wrong = piece.mistakes[0]
         probably = "" if wrong.sure is MistakeSure.CERTAIN else "probably "
         message = f"{wrong.api} {wrong.direction} v{wrong.version}"
         said = [look.paint("heading", f"{size}, {probably}a {message} with a mistake")]

@@ -28,22 +28,6 @@ MOST, MOST_MARKERS = 10_000, 1000
 OUTCOMES: Mapping[str, Outcome] = {"COMMIT": "committed", "ABORT": "aborted"}
 
 
-class Answered(NamedTuple):
-    """What a fetch says of a partition's transactions: (producer, first offset) of aborted ones, None for nothing."""
-
-    aborted: list[tuple[int, int]] | None = None
-    stable: int = -1
-
-    @classmethod
-    def of(cls, partition: Mapping[str, Any]) -> Answered:
-        """Take it from the structure of a partition in a response."""
-        listed = partition.get("aborted_transactions")
-        if listed is None:
-            return cls()
-        aborted = [(each["producer_id"], each["first_offset"]) for each in listed if "first_offset" in each]
-        return cls(aborted, partition.get("last_stable_offset", -1))
-
-
 class Markers:
     """The markers seen so far, by partition and producer."""
 
@@ -63,8 +47,11 @@ class Markers:
             insort(seen, (record.offset, outcome))
             del seen[: len(seen) - MOST_MARKERS]
 
-    def outcome(self, record: CapturedRecord, answered: Answered) -> Outcome | None:
-        """Return what became of the transaction of a record with an offset; None where it is in none, or undecided."""
+    def outcome(self, record: CapturedRecord, aborted: list[tuple[int, int]] | None, stable: int) -> Outcome | None:
+        """Return what became of the transaction of a record with an offset; None where it is in none, or undecided.
+
+        The fetch says which transactions were `aborted`, as (producer, first offset), and the last `stable` offset.
+        """
         producer, offset = record.producer, record.offset
         if producer is None or not producer.transactional or record.control is not None or offset is None:
             return None
@@ -72,12 +59,12 @@ class Markers:
         at = bisect_right(seen, offset, key=lambda marker: marker[0])
         if at < len(seen):
             return seen[at][1]
-        if answered.aborted is None:
+        if aborted is None:
             return None
         before = seen[at - 1][0] if at else -1
-        if any(who == producer.id and before < first <= offset for who, first in answered.aborted):
+        if any(who == producer.id and before < first <= offset for who, first in aborted):
             return "aborted"
-        return "committed" if offset < answered.stable else None
+        return "committed" if offset < stable else None
 
 
 def _place(record: CapturedRecord) -> tuple[Any, ...]:
@@ -132,14 +119,17 @@ class Records:
     def _fetched(self, message: Message, origin: Origin) -> Iterator[CapturedRecord]:
         """Yield what was fetched; markers after a record in the same answer tell of its transaction."""
         for part in parts(message.grammar)(message.body):
-            answered, found = Answered.of(part.value), list(self._records(message, part, origin))
+            found = list(self._records(message, part, origin))
             if not any(record.producer is not None and record.producer.transactional for record in found):
                 yield from found
                 continue
             for record in found:
                 self.markers.learn(record)
+            aborted, stable = part.value.get("aborted_transactions"), part.value.get("last_stable_offset", -1)
+            if aborted is not None:
+                aborted = [(each["producer_id"], each["first_offset"]) for each in aborted if "first_offset" in each]
             for record in found:
-                yield record._replace(outcome=self.markers.outcome(record, answered))
+                yield record._replace(outcome=self.markers.outcome(record, aborted, stable))
 
     def _records(self, message: Message, part: PartitionContext, origin: Origin) -> Iterator[CapturedRecord]:
         """Yield the records of one partition in a message, with the offsets that stand in them."""
@@ -177,14 +167,11 @@ def tells(exchange: Exchange) -> bool:
     return api is not None and (api.name == ENDS or bool(carriers(api, exchange.version)))
 
 
-STORED = Origin("stored")
-
-
 def records_of_piece(file: File, message: Message, *, secrets: bool = False) -> Iterator[CapturedRecord]:
     """Yield the records of a piece of a log segment; topic and partition are those in the file's path."""
     wrong = frozenset(f"[0].{finding.path}" for finding in message.findings if finding.kind is Kind.CRC_MISMATCH)
     entries, place = message.body.get("records") or (), file.place
-    yield from records_in(entries, place.topic, place.partition, STORED, Shown({}, secrets), wrong)
+    yield from records_in(entries, place.topic, place.partition, Origin("stored"), Shown({}, secrets), wrong)
 
 
 PARTS: tuple[Part, Part] = ("key", "value")

@@ -181,9 +181,15 @@ def edits(inspection: Inspection, made: Substitutes, secret: bool, cut: bool) ->
         if finding.kind.shifts and not (cut and finding.kind.cut) and (secret or not harmless):
             yield from _all_but_header(inspection, made)
             return
-    spoilt = _spoilt(inspection)
+    sets = {span.path for span in inspection.spans if isinstance(span.node, RecordsNode)}
+    unreadable = (Kind.MALFORMED_RECORD_SET, Kind.DECOMPRESSION_FAILED)
+    broken = [finding.path for finding in inspection.findings if finding.kind in unreadable]
+    spoilt = tuple({  # batches and messages whose records cannot be read: their bytes may have moved as well
+        f"{path[: path.find(']', len(records)) + 1]}."
+        for path in broken for records in sets if path.startswith(f"{records}[")
+    })  # fmt: skip
     for span in inspection.spans:
-        if any(span.path.startswith(path) for path in spoilt) and span.path.rpartition(".")[2] not in STRUCTURE:
+        if span.path.startswith(spoilt) and span.path.rpartition(".")[2] not in STRUCTURE:
             yield _blanked(span)
         elif span.role == "raw":
             if span.type != "COMPRESSED":
@@ -200,25 +206,18 @@ def _kept(span: Span, inspection: Inspection) -> int:
     if broken is not None and span.path == broken.path and not span.buffer:
         kept = min(max(broken.start - span.start, 0), LENGTH)
         return 0 if TEXT.search(inspection.buffers[span.buffer].data, span.start, span.start + kept) else kept
-    if _is_inside(span, inspection):
-        return 0
+    records, _, number = span.path.rpartition("[")
+    if number[:-1].isdigit():  # it may stand in a batch that was cut off, after what is whole of it
+        batch = f"{records}[{int(number[:-1]) - 1}].batch_length"
+        lengths = [one for one in inspection.spans if one.path == batch and one.buffer == span.buffer]
+        if any(one.end + one.value > span.start for one in lengths):
+            return 0
     is_told = any(one.path == span.path and one.start == span.start for one in inspection.findings)
     front = inspection.buffers[span.buffer].data[span.start : min(span.start + PREAMBLE, span.end)]
     if not span.path.endswith("]") or is_told or len(front) < PREAMBLE:
         return 0
     begins = front[MAGIC] <= 2 and not (front[0] or front[8])  # an entry, by its magic, offset and length
     return PREAMBLE if begins and not TEXT.search(front) else 0
-
-
-def _is_inside(span: Span, inspection: Inspection) -> bool:
-    """Return whether bytes that no field claims stand in a batch that was cut off, after what is whole of it."""
-    records, _, number = span.path.rpartition("[")
-    if not number[:-1].isdigit():
-        return False
-    batch = f"{records}[{int(number[:-1]) - 1}].batch_length"
-    return any(
-        one.path == batch and one.buffer == span.buffer and one.end + one.value > span.start for one in inspection.spans
-    )
 
 
 def _all_but_header(inspection: Inspection, made: Substitutes) -> Iterator[Edit]:
@@ -232,18 +231,6 @@ def _all_but_header(inspection: Inspection, made: Substitutes) -> Iterator[Edit]
             yield _replaced(span, made)
     size = len(inspection.buffers[0].data) - start
     yield Edit(0, start, start + size, blank(size), kind=Replaced.OTHER)
-
-
-def _spoilt(inspection: Inspection) -> tuple[str, ...]:
-    """Return the paths of batches and messages whose records cannot be read: their bytes may have moved as well."""
-    sets = {span.path for span in inspection.spans if isinstance(span.node, RecordsNode)}
-    broken = [
-        one.path for one in inspection.findings if one.kind in (Kind.MALFORMED_RECORD_SET, Kind.DECOMPRESSION_FAILED)
-    ]
-    return tuple({
-        f"{path[: path.find(']', len(records)) + 1]}."
-        for path in broken for records in sets if path.startswith(f"{records}[")
-    })  # fmt: skip
 
 
 def _blanked(span: Span, kept: int = 0) -> Edit:

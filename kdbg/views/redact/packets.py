@@ -150,7 +150,7 @@ class Layers:
         self.networks.append(network)
         self._keep(start, min(network.end, start + (20 if network.addresses[1] == 4 else 40)))
         if network.addresses[1] == 4:
-            self._options(start + 20, min(network.end, len(self.data)), _keep_route)
+            self._options(start + 20, min(network.end, len(self.data)), lambda option: 3 if option[0] in ROUTES else 2)
             self._carried(network.carries, network.end)
         else:
             self._carried(*self._extensions(network))
@@ -235,10 +235,6 @@ def options_in(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
             return
         yield start, size
         start += size
-
-
-def _keep_route(option: bytes) -> int:
-    return 3 if option[0] in ROUTES else 2
 
 
 def _keep_number(option: bytes) -> int:

@@ -103,9 +103,20 @@ class LeakSearch:
         return None
 
     def _looked_up(self, word: bytes) -> Replaced | None:
-        """Look a word up, and what it may spell."""
-        kind = self._spelled(word)
-        for decoded in _decoded(word) if kind is None else ():
+        """Look a word up, and what it may spell in hex or in base64, wherever that begins."""
+        if (kind := self._spelled(word)) is not None:
+            return kind
+        spelled = []
+        for found in HEX.finditer(word):
+            for shift in (0, 1):
+                text = found[0][shift:]
+                spelled.append(bytes.fromhex(text[: len(text) // 2 * 2].decode()))
+        for found in BASE64.finditer(word):
+            for shift in range(4):
+                text = found[0][shift:].translate(_STANDARD)
+                text = text[:-1] if len(text) % 4 == 1 else text
+                spelled.append(b64decode(text + b"=" * (-len(text) % 4)))
+        for decoded in spelled:
             kind = kind or self._replaced.packed.get(decoded)
             for inner in words(decoded) if kind is None else ():
                 kind = kind or self._spelled(inner)
@@ -121,19 +132,6 @@ class LeakSearch:
                     return texts[one]
         packed = self._replaced.packed
         return next((packed[one] for one in addresses(lower) if one in packed), None)
-
-
-def _decoded(word: bytes) -> Iterator[bytes]:
-    """Yield what a word may be in hex or in base64, wherever that begins."""
-    for found in HEX.finditer(word):
-        for shift in (0, 1):
-            text = found[0][shift:]
-            yield bytes.fromhex(text[: len(text) // 2 * 2].decode())
-    for found in BASE64.finditer(word):
-        for shift in range(4):
-            text = found[0][shift:].translate(_STANDARD)
-            text = text[:-1] if len(text) % 4 == 1 else text
-            yield b64decode(text + b"=" * (-len(text) % 4))
 
 
 def _opened(data: bytes) -> Iterator[bytes]:

@@ -224,13 +224,6 @@ class Places:
         return bytes(made)
 
 
-class RedactedRun(NamedTuple):
-    """Bytes that came together: the position of the first, and their packet."""
-
-    start: int
-    number: int
-
-
 class RedactDirection(Receiver):
     """A tcp.Receiver that finds the messages of one direction; it holds bytes while a message has begun in them."""
 
@@ -242,7 +235,8 @@ class RedactDirection(Receiver):
         for message in messages:
             self._ending[message.last].append(message)
         self._begun = Counter(message.first for message in messages)
-        self._pieces: deque[RedactedRun] = deque()
+        self._pieces: deque[tuple[int, int]] = deque()
+        """Of bytes that came together the position of the first, and their packet."""
         self._data, self._start = bytearray(), 0
         self._due: int | None = None
         self._cursor = 0
@@ -253,13 +247,13 @@ class RedactDirection(Receiver):
         self._due = start + len(payload)
         if not self._data:
             self._start = start
-        self._pieces.append(RedactedRun(start, number))
+        self._pieces.append((start, number))
         self._data += payload
         for message in self._ending.pop(number, ()) if number in self._ending else ():
             self._find(message)
-        while self._pieces and not self._begun[self._pieces[0].number]:  # no message that is still to be found
+        while self._pieces and not self._begun[self._pieces[0][1]]:  # no message that is still to be found
             self._pieces.popleft()
-        self._forget(self._pieces[0].start - self._start if self._pieces else len(self._data))
+        self._forget(self._pieces[0][0] - self._start if self._pieces else len(self._data))
 
     def gap(self, length: int, time: int, number: int) -> None:
         self._due = self._position() + length
@@ -276,7 +270,7 @@ class RedactDirection(Receiver):
 
     def _find(self, message: MessagePlace) -> None:
         """Find a message in the bytes at hand, and note its place."""
-        begun = next((piece.start for piece in self._pieces if piece.number == message.first), None)
+        begun = next((start for start, number in self._pieces if number == message.first), None)
         self._begun[message.first] -= 1
         if begun is None:
             return

@@ -17,7 +17,7 @@ import re
 import struct
 from collections.abc import Iterable
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from ipaddress import IPv6Address, ip_address
 from itertools import cycle
 from zlib import crc32
@@ -96,11 +96,6 @@ def addresses(word: bytes) -> Iterable[bytes]:
             return
 
 
-def _is_distinct(packed: bytes) -> bool:
-    """Return whether an address has enough bytes that are not zero to be no number: 10.0.0.1, but not ::1."""
-    return len(packed) - packed.count(0) >= (TELLING if len(packed) > 4 else 2)
-
-
 class Sample:
     """Texts with their kinds, of which some are dropped, by chance, once there are too many."""
 
@@ -136,7 +131,7 @@ class ReplacedValues:
         self.short: dict[bytes, Replaced] = {}
         self.packed: dict[bytes, Replaced] = {}
         self.windows: dict[int, Replaced] = {}
-        self.name = lru_cache(1 << 14)(self._name)
+        self.name = lru_cache(1 << 14)(partial(self._add, kind=Replaced.NAME))
         self.keep = lru_cache(1 << 14)(self._keep)
 
     def add(self, data: bytes, kind: Replaced) -> None:
@@ -145,9 +140,6 @@ class ReplacedValues:
             self.name(data)
         elif len(data) >= SHORT and self._many.takes(data[:PART]):
             self._add(data if len(data) <= 2 * PART else data[:PART] + b" " + data[-PART:], kind)
-
-    def _name(self, data: bytes) -> None:
-        self._add(data, Replaced.NAME)
 
     def _add(self, data: bytes, kind: Replaced) -> None:
         least, lower = LEAST[kind], data.lower()
@@ -162,15 +154,12 @@ class ReplacedValues:
             for packed in addresses(word):
                 self.packed.setdefault(packed, Replaced.ADDRESS if len(packed) != 6 else Replaced.HARDWARE)
         if kind is Replaced.SECRET and len(data) >= 2 * WINDOW and not found:
-            self._secret(data)
+            # bytes without a word: of eight at each of eight places in a row, one stands at a whole eight
+            windows = [data[start : start + WINDOW] for start in range(WINDOW)]
+            if len(self.windows) < LIMIT and all(len(set(one)) >= WINDOW - 2 for one in windows):
+                self.windows.update((int.from_bytes(one, "little"), Replaced.SECRET) for one in windows)
         elif least == FEWEST and SHORT <= len(data) < FEWEST and data.isascii() and len(self.short) < LIMIT:
             self.short.setdefault(data, kind)
-
-    def _secret(self, data: bytes) -> None:
-        """Take bytes without a word: of eight at each of eight places in a row, one stands at a whole eight."""
-        found = [data[start : start + WINDOW] for start in range(WINDOW)]
-        if len(self.windows) < LIMIT and all(len(set(one)) >= WINDOW - 2 for one in found):
-            self.windows.update((int.from_bytes(one, "little"), Replaced.SECRET) for one in found)
 
     def address(self, packed: bytes, made: bytes) -> None:
         """Take an address that is replaced, and what stands in its place."""
@@ -195,7 +184,11 @@ class ReplacedValues:
         turned = {packed[::-1]: kind for packed, kind in self.packed.items() if packed[::-1] not in self.kept}
         self.packed = {
             **{packed: kind for packed, kind in turned.items() if len(packed) - packed.count(0) >= TELLING},
-            **{packed: kind for packed, kind in self.packed.items() if _is_distinct(packed)},
+            **{  # with enough bytes that are not zero to be no number: 10.0.0.1, but not ::1
+                packed: kind
+                for packed, kind in self.packed.items()
+                if len(packed) - packed.count(0) >= (TELLING if len(packed) > 4 else 2)
+            },
         }
         self.texts = {text: kind for text, kind in self.texts.items() if len(text) >= FEWEST}
 
@@ -206,7 +199,7 @@ class Substitutes:
     def __init__(self, seed: str, *, names: bool = False, addresses: bool = False) -> None:
         self.names, self.addresses = names, addresses
         self._seed = seed
-        self._pieces: dict[str, str] = {}
+        self._piece = cache(self._made)
         self._taken: set[str] = set()
         self._orders: dict[tuple[int, int, int], list[int]] = {}
         self.replaced: ReplacedValues = ReplacedValues()
@@ -234,13 +227,6 @@ class Substitutes:
         self.replaced.address(address[:6], made[:6])
         return made
 
-    def _piece(self, piece: str) -> str:
-        found = self._pieces.get(piece)
-        if found is None:
-            found = self._pieces[piece] = self._made(piece)
-            self._taken.add(found)
-        return found
-
     def _text_of(self, text: str) -> str:
         """Return what stands for an address that is written as text; "" for any other text."""
         try:
@@ -253,7 +239,9 @@ class Substitutes:
         """Return a pseudonym that is free, if there is one."""
         mark = next((letter for letter in "-._" if letter in piece), "")
         if mark:
-            return self._text_of(piece.replace(mark, ".")).replace(".", mark) or re.sub("[0-9]", "0", piece)
+            address = self._text_of(piece.replace(mark, ".")).replace(".", mark) or re.sub("[0-9]", "0", piece)
+            self._taken.add(address)
+            return address
         is_number = _is_number(piece)
         length, made = len(piece.encode("utf-8", "surrogateescape")), piece
         for turn in range(2 * TRIES):
@@ -263,6 +251,7 @@ class Substitutes:
             made = "".join(letters[byte % len(letters)] for byte, letters in zip(said, cycle(alphabets)))
             if made != piece and made not in self._taken:
                 break
+        self._taken.add(made)
         return made
 
     def _noted_address(self, packed: bytes) -> bytes:

@@ -200,6 +200,7 @@ BACK = frozenset({"transaction-ends", "transaction-open"})
 AGAIN = frozenset({"reads-last", "writes-last"})
 """Events that repeat how long something lasted which another begins."""
 CAUSE, ERROR, LASTS, EVENT = "causes", "errors", "durations", "events"
+KINDS = {"cause": CAUSE, "error": ERROR, "authentication-failed": ERROR}
 STYLES: dict[str, dict[str, Any]] = {
     EVENT: {"color": BLUE, "size": 8, "symbol": "circle"},
     ERROR: {"color": AMBER, "size": 10, "symbol": "x"},
@@ -218,8 +219,20 @@ def lane_chart(id: str, caption: str, bins: Bins, lanes: Sequence[Lane]) -> Char
     placed = [(label, event) for label, lane in zip(labels, lanes, strict=True) for event in lane.events]
     traces = [
         _bars(CAUSE, [(label, event) for label, event in placed if event.kind == "cause"], RED, 0.62),
-        _bars(LASTS, [(label, event) for label, event in placed if _lasted(event)], QUIET, 0.34),
-        *(_marks(kind, [(label, event) for label, event in placed if _kind(event) == kind]) for kind in STYLES),
+        _bars(
+            LASTS,
+            [
+                (label, event)
+                for label, event in placed
+                if event.kind != "cause" and event.facts.get("for_ns", 0) > 0 and event.kind not in AGAIN
+            ],
+            QUIET,
+            0.34,
+        ),
+        *(
+            _marks(kind, [(label, event) for label, event in placed if KINDS.get(event.kind, EVENT) == kind])
+            for kind in STYLES
+        ),
     ]
     colours = (RED, QUIET, *(style["color"] for style in STYLES.values()))
     shown = [(trace, colour) for trace, colour in zip(traces, colours, strict=True) if trace["y"]]
@@ -241,24 +254,15 @@ def lane_chart(id: str, caption: str, bins: Bins, lanes: Sequence[Lane]) -> Char
                  whole="Not affected by the filters.")  # fmt: skip
 
 
-def _kind(event: Event) -> str:
-    return CAUSE if event.kind == "cause" else ERROR if event.kind in ("error", "authentication-failed") else EVENT
-
-
-def _lasted(event: Event) -> bool:
-    return event.kind != "cause" and event.facts.get("for_ns", 0) > 0 and event.kind not in AGAIN
-
-
-def _span(event: Event) -> tuple[int, int]:
-    """Return when something began and ended, in nanoseconds."""
-    if event.case is not None:
-        return event.case.since, event.case.until
-    lasted = event.facts["for_ns"]
-    return (event.time - lasted, event.time) if event.kind in BACK else (event.time, event.time + lasted)
-
-
 def _bars(kind: str, placed: Sequence[tuple[str, Event]], colour: str, width: float) -> dict[str, Any]:
-    spans = [_span(event) for _, event in placed]
+    spans = []  # when each began and ended, in nanoseconds
+    for _, event in placed:
+        lasted = event.facts.get("for_ns", 0)
+        if event.case is not None:
+            spans.append((event.case.since, event.case.until))
+        else:
+            begin = event.time - lasted if event.kind in BACK else event.time
+            spans.append((begin, begin + lasted))
     return {
         "type": "bar", "orientation": "h", "name": kind, "y": [label for label, _ in placed],
         "base": [when(since // 1000) for since, _ in spans],

@@ -193,15 +193,6 @@ def latencies(ask: Ask, bins: Bins, which: str = ANSWERS) -> tuple[Series, Heat]
     return lines, Heat(edges, [counts[edge] for edge in edges])
 
 
-def clients(ask: Ask) -> Listing:
-    """(client id, software, its version, mechanism, hosts, connections, exchanges, bytes, first, last)."""
-    return listing(ask, """
-        SELECT client_id, software_name, software_version, MAX(mechanism), COUNT(DISTINCT host), COUNT(*),
-               SUM(exchanges) AS exchanges, SUM(bytes), MIN(start_time), MAX(end_time)
-        FROM connections WHERE exchanges > 0 GROUP BY client_id, software_name, software_version""",
-                   "exchanges DESC, client_id, software_name, software_version")  # fmt: skip
-
-
 def rebalances(ask: Ask) -> Listing:
     """(group, generation, begins, ends, members, a reason that a member gave), in the order of time.
 
@@ -219,18 +210,6 @@ def rebalances(ask: Ask) -> Listing:
         "ends - begins DESC, group_id, generation_id",
     )
     return Listing(sorted(found.rows, key=lambda row: row[2]), found.left)
-
-
-def undecoded(ask: Ask) -> int:
-    """Count the problems that say that something could not be decoded."""
-    [(count,)] = ask("SELECT COUNT(*) FROM problems WHERE severity = 'error'")
-    return int(count)
-
-
-def files(ask: Ask) -> Listing:
-    """Return rows of (file, packets, bytes, first, last, what is wrong with it)."""
-    return listing(ask, "SELECT file, packets, packet_bytes, first_time, last_time, problem FROM files",
-                   "first_time, file")  # fmt: skip
 
 
 Changes: TypeAlias = dict[tuple[str, ...], list[tuple[int, str, int]]]

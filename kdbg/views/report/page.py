@@ -61,7 +61,8 @@ class Report:
 
 def report(ask: Ask, diagnosis: ReportedCauses | None = None) -> Report:
     """Ask for all facts, and put them in their places, beside the `diagnosis` of the captures."""
-    total, undecoded = facts.total(ask), facts.undecoded(ask)
+    total = facts.total(ask)
+    [(undecoded,)] = ask("SELECT COUNT(*) FROM problems WHERE severity = 'error'")
     problems = section("problems", [], lists(ask, queries.FINDINGS))
     if total is None:
         return Report("no Kafka exchange found", None, [problems, files(ask)], undecoded, diagnosis=diagnosis)
@@ -139,12 +140,18 @@ def rebalances(bins: Bins, found: Listing, named: list[Named]) -> Section:
 
 def clients(ask: Ask) -> Section:
     titles = ("client id", "software", "version", "SASL", "hosts", "connections", "exchanges", "bytes", "first", "last")
-    return section("clients", [], filled(table("Clients", titles, facts.clients(ask), [queries.CLIENTS])))
+    found = facts.listing(ask, """
+        SELECT client_id, software_name, software_version, MAX(mechanism), COUNT(DISTINCT host), COUNT(*),
+               SUM(exchanges) AS exchanges, SUM(bytes), MIN(start_time), MAX(end_time)
+        FROM connections WHERE exchanges > 0 GROUP BY client_id, software_name, software_version""",
+                          "exchanges DESC, client_id, software_name, software_version")  # fmt: skip
+    return section("clients", [], filled(table("Clients", titles, found, [queries.CLIENTS])))
 
 
 def files(ask: Ask) -> Section:
     titles = ("file", "packets", "bytes", "first packet", "last packet", "problem")
-    return section("files", [], filled(table("Files", titles, facts.files(ask))))
+    sql = "SELECT file, packets, packet_bytes, first_time, last_time, problem FROM files"
+    return section("files", [], filled(table("Files", titles, facts.listing(ask, sql, "first_time, file"))))
 
 
 def lists(ask: Ask, *asked: ListQuery) -> list[ReportTable]:
@@ -227,6 +234,8 @@ def page(report: Report, sources: Sequence[str], moving: dict[str, Any] | None =
     if moving is not None:
         told = json.dumps(moving, separators=(",", ":")).encode()
         packed = base64.b64encode(gzip.compress(told, mtime=0)).decode()
+    digests = (hashlib.sha256(script.encode()).digest() for script in (*scripts.values(), plotly()))
+    hashes = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)  # as a Content-Security-Policy
     environment = Environment(
         loader=PackageLoader(__package__, ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
@@ -243,7 +252,7 @@ def page(report: Report, sources: Sequence[str], moving: dict[str, Any] | None =
         moving=moving,
         packed=packed,
         plotly=base64.b64encode(_plotly()).decode(),
-        hashes=Markup(" ".join(_hash(script) for script in (*scripts.values(), plotly()))),
+        hashes=Markup(" ".join(hashes)),
         lines=LINES,
         **{name: Markup(script) for name, script in scripts.items()},
     )
@@ -260,8 +269,3 @@ def _plotly() -> bytes:
 
 def _own(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _hash(script: str) -> str:
-    """Return a script's hash in the form of a Content-Security-Policy."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"

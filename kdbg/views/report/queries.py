@@ -29,16 +29,12 @@ def _among(names: Iterable[str]) -> str:
     return f"COALESCE(api, '') IN ({', '.join(repr(name) for name in names)})"
 
 
-def _step() -> str:
-    names = api_names()
-    found = []
-    for code, keys in NORMAL_STEPS.items():
-        where = f" AND {_among(names[key] for key in sorted(keys))}" if keys else ""
-        found.append(f"COALESCE(error, '') = '{error_name(code)}'{where}")
-    return f"({' OR '.join(found)})"
-
-
-STEP = _step()
+_STEPS = (
+    f"COALESCE(error, '') = '{error_name(code)}'"
+    + (f" AND {_among(api_names()[key] for key in sorted(keys))}" if keys else "")
+    for code, keys in NORMAL_STEPS.items()
+)
+STEP = f"({' OR '.join(_STEPS)})"
 """SQL: whether an error of an API is a normal step of its protocol."""
 POLL = _among(api_names()[key] for key, wait in WAITS.items() if wait.held)
 """SQL: whether the answer is one that brokers hold back, until there is something to say."""

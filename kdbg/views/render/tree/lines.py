@@ -2,13 +2,13 @@
 
 The texts of values are what a `Tree` shows of them, encoded, remembered by the bytes that say it.
 
-What stands in front of a line depends on the branches above it, which are known when a message is drawn: `├──` or
-`└──` for the last item of an array. So a template is made for each prefix that occurs, once, by its `Scope`.
+What stands in front of a line inside an item depends on the branches above it, which are known when a message is drawn:
+`├──` or `└──` for the last item of an array. Variables have it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ....protocol.wire.nodes import Fixed, Node, RemainingBytes, Sized, UuidNode, Varint, WireArray
@@ -21,51 +21,11 @@ from ..values import CHECKSUM, Memo, number, quote, timestamp
 from .tree import Tree
 
 HEAD, BELOW = 0, 1
-"""Parts of a template that are known late: what stands in front of the first line of an item, and of the others."""
-Part: TypeAlias = bytes | int
-Prefixes: TypeAlias = tuple[bytes, bytes]
-"""`HEAD` and `BELOW`."""
-DrawSet: TypeAlias = Callable[[tuple[Any, ...], bytes, int, int, list[bytes], "list[Odd] | None"], None]
+"""What stands in front of the first line of an item, and of the others."""
+DrawSet: TypeAlias = Callable[[bytes, bytes, int, int, list[bytes], "list[Odd] | None"], None]
 
 PLAIN = bytes(range(0x20, 0x7F)).replace(b"\\", b"")
 """What stands in quotes as it is."""
-
-
-class Scope:
-    """The templates of lines that have the same prefix in front of them, and the scopes of the items below.
-
-    `at(prefixes)` returns a tuple of what its `names` stand for in generated source.
-    """
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self._makers: list[Callable[[Prefixes], Any]] = []
-
-    def add(self, name: str, make: Callable[[Prefixes], Any]) -> None:
-        """Add a name and what makes its value for prefixes."""
-        self.names.append(name)
-        self._makers.append(make)
-
-    def at(self, prefixes: Prefixes) -> tuple[Any, ...]:
-        """Return what the names stand for below these prefixes."""
-        return tuple(make(prefixes) for make in self._makers)
-
-    def items(self, mid: Sequence[Part], mid_below: bytes, last: Sequence[Part], last_below: bytes) -> Any:
-        """Return what makes a pair of this scope's tuples: for items with others after them, and for the last."""
-
-        def make(prefixes: Prefixes) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-            below = prefixes[BELOW]
-            return (
-                self.at((filled(mid, prefixes), below + mid_below)),
-                self.at((filled(last, prefixes), below + last_below)),
-            )
-
-        return make
-
-
-def filled(parts: Sequence[Part], prefixes: Prefixes) -> bytes:
-    """Return the bytes of a template below these prefixes."""
-    return b"".join(prefixes[part] if isinstance(part, int) else part for part in parts)
 
 
 def literal(text: str) -> bytes:
@@ -90,7 +50,7 @@ class Texts(ValueTexts):
         """The name of a header of a record."""
         self.timestamps: Memo[bytes] = Memo(encoded(timestamp))
         """Times without a colour, as records have them."""
-        self.record_sets: dict[RecordsNode, tuple[DrawSet, Scope]] = {}
+        self.record_sets: dict[RecordsNode, DrawSet] = {}
         """What draws the record sets of fields (records.py)."""
 
     def number(self, node: Node) -> Memo[bytes] | Encoded | None:
@@ -143,16 +103,18 @@ class Lines(TextSource):
         tree = self.tree
         self.mid, self.last = tree.mid, tree.last
         self.mid_below, self.last_below = tree.mid_below, tree.last_below
-        self.scope: Scope = Scope()
-        self.held: list[tuple[Part, str]] = []
+        self.held: list[tuple[bytes, str]] = []
         """The parts of the template at hand, each with the expression that fills it, "" where nothing does."""
         self.below = ""
         """What stands in front of the lines below the one at hand, after the prefix of the item that it is in."""
         self.index = ""
         """The expression of the number of the item at hand."""
-        self._outside: list[tuple[Scope, str, int, str | None, str]] = []
-        self._head: str | None = None
-        self._deeper: str = ""
+        self.prefixes = ["", ""]
+        """The variables with `HEAD` and `BELOW`, "" for nothing."""
+        self.front: str | None = None
+        self.deeper: str = ""
+        """What follows `BELOW` in front of the first line of the only item at hand, if it is one, and of the others."""
+        self._outside: list[tuple[list[str], str | None, str]] = []
 
     # Blocks
 
@@ -161,10 +123,12 @@ class Lines(TextSource):
         for text in texts:
             if not isinstance(text, int):
                 self.held.append((literal(text), ""))
-            elif self._head is None:
-                self.held.append((text, ""))
-            else:
-                self.held += (BELOW, ""), (literal(self._head if text == HEAD else self._deeper), "")
+                continue
+            prefix, more = self.prefixes[BELOW], self.deeper
+            if text == HEAD:
+                prefix, more = (self.prefixes[HEAD], "") if self.front is None else (prefix, self.front)
+            self.held += [(b"%b", prefix)] if prefix else []
+            self.held.append((literal(more), ""))
 
     def put(self, value: str, code: str = "%b") -> None:
         """Add the value of an expression to the block, formatted by `code`."""
@@ -173,58 +137,47 @@ class Lines(TextSource):
     def emit(self, depth: int, to: str = "add({})") -> None:
         """Write what appends the block's lines, or does with their expression what `to` says; begin a new block."""
         self.flush(depth)
-        parts, values = [part for part, _ in self.held], [value for _, value in self.held if value]
+        template, values = b"".join([part for part, _ in self.held]), [value for _, value in self.held if value]
         self.held = []
-        if not parts:
-            return
-        name = self.fresh("T")
-        if values:
-            self.scope.add(name, lambda prefixes: filled(parts, prefixes))
-            name = f"{name} % ({', '.join(values)},)"
-        else:
-            self.scope.add(name, lambda prefixes: filled(parts, prefixes) % ())
-        self.line(depth, to.format(name))
+        if template:
+            name = self.named("T", template if values else template % ())
+            self.line(depth, to.format(f"{name} % ({', '.join(values)},)" if values else name))
 
-    # Scopes
+    # Items
 
-    def enter(self, scope: Scope, source: str) -> None:
-        """Begin the lines of a scope, whose tuple the expression `source` gives."""
-        self._outside.append((self.scope, source, len(self.lines), self._head, self._deeper))
-        self.scope, self._head, self._deeper = scope, None, ""
+    def items(self, depth: int) -> str:
+        """Write what keeps the prefixes of items below the line at hand; return the variable: of any, of the last."""
+        name, front = self.fresh("P"), f"{self.prefixes[BELOW]} + " if self.prefixes[BELOW] else ""
+        guides = (self.mid, self.mid_below, self.last, self.last_below)
+        texts = [f"{front}{(self.deeper + self.below + guide).encode()!r}" for guide in guides]
+        self.line(depth, f"{name} = ({texts[0]}, {texts[1]}), ({texts[2]}, {texts[3]})")
+        return name
+
+    def enter(self, items: str, last: str, depth: int) -> None:
+        """Begin the lines of an item, given the variable with the prefixes of items; `last` says whether it is that."""
+        self._outside.append((self.prefixes, self.front, self.deeper))
+        self.prefixes, self.front, self.deeper = [self.fresh("h"), self.fresh("b")], None, ""
+        self.line(depth, f"{', '.join(self.prefixes)} = {items}[{last}]")
 
     def leave(self, depth: int) -> None:
-        """End the lines of the scope."""
+        """End the lines of an item."""
         self.emit(depth)
-        names = ", ".join(self.scope.names)
-        self.scope, source, at, self._head, self._deeper = self._outside.pop()
-        if names:
-            self.lines.insert(at, f"{'    ' * depth}{names}, = {source}")
-
-    def items(self) -> tuple[Scope, str]:
-        """Return a scope for items below the line at hand, and the name of its tuples: for any item, for the last."""
-        scope, name, below = Scope(), self.fresh("S"), self._deeper + self.below
-        pair = scope.items(
-            (BELOW, literal(below + self.mid)), literal(below + self.mid_below),
-            (BELOW, literal(below + self.last)), literal(below + self.last_below),
-        )  # fmt: skip
-        self.scope.add(name, pair)
-        return scope, name
+        self.prefixes, self.front, self.deeper = self._outside.pop()
 
     def only(self, depth: int, write: Inside) -> None:
-        outside, below = (self._head, self._deeper, self.below), self._deeper + self.below
-        self._head, self._deeper, self.below, self.index = below + self.last, below + self.last_below, "", "0"
+        outside, below = (self.front, self.deeper, self.below), self.deeper + self.below
+        self.front, self.deeper, self.below, self.index = below + self.last, below + self.last_below, "", "0"
         write(depth)
         self.emit(depth)
-        self._head, self._deeper, self.below = outside
+        self.front, self.deeper, self.below = outside
 
     def loop_numbered(self, count: str, depth: int, write: Inside) -> None:
         self.emit(depth)
-        scope, pair = self.items()
-        i, last, below = self.fresh("i"), self.fresh("m"), self.below
+        items, i, last, below = self.items(depth), self.fresh("i"), self.fresh("m"), self.below
         self.line(depth, f"if {count} > len(data): raise Unreadable")
         self.line(depth, f"{last} = {count} - 1")
         self.line(depth, f"for {i} in range({count}):")
-        self.enter(scope, f"{pair}[{i} == {last}]")
+        self.enter(items, f"{i} == {last}", depth + 1)
         self.below, self.index = "", i
         write(depth + 1)
         self.leave(depth + 1)
@@ -243,12 +196,6 @@ class Lines(TextSource):
         self.text(HEAD, "[")
         self.put(self.index, "%d")
         self.text("]")
-
-    def function(self, arguments: str) -> Any:
-        """Return the function with the lines written so far; its first argument is its scope's tuple, `scope`."""
-        if self.scope.names:
-            self.lines.insert(0, f"    {', '.join(self.scope.names)}, = scope")
-        return self.define(f"draw(scope, {arguments})", "None")
 
     # Leaves
 

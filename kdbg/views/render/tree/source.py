@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from functools import partial
 from typing import Protocol
 
 from ....protocol.wire.nodes import WireArray, WireStruct, children, contains
@@ -24,7 +23,7 @@ from ....protocol.wire.records import RecordsNode
 from ....protocol.wire.records.sets import APPEND_TIME, CODEC_MASK, CONTROL, entries
 from ..text_source import encoded
 from ..values import Memo
-from .lines import BELOW, PLAIN, DrawSet, Lines, Scope, Texts, literal
+from .lines import BELOW, PLAIN, DrawSet, Lines, Texts
 from .records import BATCH, EQUALS, OFFSET, TIMESTAMP, RecordTree
 from .tree import is_inline, is_plain
 
@@ -65,12 +64,13 @@ class Drawn(Lines):
     def message(self, header: Node, body: WireStruct, below: str) -> Drawing:
         """Return the function for messages of this header and body, below a prefix."""
         begin(self, header, body)
+        self.deeper = below
         self.prove(header, 1)
         self.line(1, "add = out.append")
         self.fields(body, 1)
         self.emit(1)
         self.end(1)
-        return partial(self.function("data, out, topics, odd=None, pos=0"), self.scope.at((b"", literal(below))))
+        return self.define("draw(data, out, topics, odd=None, pos=0)", "None")  # type: ignore[no-any-return]
 
     def fields(self, node: WireStruct, depth: int) -> None:
         """Write what draws the fields of a structure."""
@@ -104,10 +104,12 @@ class Drawn(Lines):
         return ""
 
     def record_set(self, node: RecordsNode, end: str) -> str:
-        draw, scope = record_set(self.texts, node)
-        deeper, lines = literal(self._deeper + self.below), self.fresh("S")
-        self.scope.add(lines, lambda prefixes: scope.at((b"", prefixes[BELOW] + deeper)))
-        return f"{self.named('records', draw)}({lines}, data, pos, {end}, out, odd)"
+        draw = self.texts.record_sets.get(node)
+        if draw is None:
+            draw = self.texts.record_sets[node] = RecordLines(self.texts, node).draw_set()
+        front = f"{self.prefixes[BELOW]} + " if self.prefixes[BELOW] else ""
+        below = f"{front}{(self.deeper + self.below).encode()!r}"
+        return f"{self.named('records', draw)}({below}, data, pos, {end}, out, odd)"
 
     def array(self, node: WireArray, depth: int) -> str:
         self.text("  ")
@@ -144,15 +146,6 @@ class Drawn(Lines):
         self.no_tags(node)
 
 
-def record_set(texts: Texts, node: RecordsNode) -> tuple[DrawSet, Scope]:
-    """Return the function that draws record sets, `draw(tuple, data, start, end, out)`, and the scope of the tuple."""
-    found = texts.record_sets.get(node)
-    if found is None:
-        walk = RecordLines(texts, node)
-        found = texts.record_sets[node] = walk.draw_set(), walk.scope
-    return found
-
-
 class RecordLines(Lines, Batches):
     """Writes a function that draws record sets after their names; the line that counts entries is filled in last."""
 
@@ -164,9 +157,13 @@ class RecordLines(Lines, Batches):
     def __init__(self, texts: Texts, node: RecordsNode) -> None:
         super().__init__(texts, records=False, format=node.format, cut=node.cut)
         self.record_tree: RecordTree = RecordTree(texts.tree, node.format)
+        self.batches = ""
+        """The variable with the prefixes of batches."""
 
     def draw_set(self) -> DrawSet:
-        """Return the function."""
+        """Return the function: `draw(below, data, start, end, out, odd)`; `below` stands in front of its lines."""
+        self.prefixes[BELOW] = "below"
+        self.batches = self.items(1)
         self.line(1, "add, place = out.append, len(out)")
         self.line(1, "batches = pieces = records = 0")
         self.line(1, "add(b'')")
@@ -182,7 +179,7 @@ class RecordLines(Lines, Batches):
         self.put(self.text_of(Memo(count), "batches, pieces, records"))
         self.text("\n")
         self.emit(1, "out[place] = {}")
-        return self.function("data, pos, end, out, odd")  # type: ignore[no-any-return]
+        return self.define("draw(below, data, pos, end, out, odd)", "None")  # type: ignore[no-any-return]
 
     def partial(self, depth: int) -> None:
         def text(piece: bytes) -> bytes:
@@ -190,8 +187,7 @@ class RecordLines(Lines, Batches):
                 raise Unreadable
             return self.record_tree.piece("partial", piece).encode()
 
-        scope, pair = self.items()
-        self.enter(scope, f"{pair}[True]")
+        self.enter(self.batches, "True", depth)
         self.index = "batches"
         self.number()
         self.text("  ")
@@ -201,8 +197,7 @@ class RecordLines(Lines, Batches):
         self.line(depth, "pieces = 1")
 
     def head(self, depth: int) -> None:
-        scope, pair = self.items()
-        self.enter(scope, f"{pair}[stop >= end]")
+        self.enter(self.batches, "stop >= end", depth)
         tree, read = self.record_tree, self.fields
         self.text(BELOW, f"{self.mid}{tree.labels['compressed_records']}  ")
         self.put(self.text_of(encoded(tree.size), "stop - pos"))

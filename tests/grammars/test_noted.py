@@ -24,7 +24,7 @@ from kdbg.protocol.findings.quirks import Sure
 from kdbg.protocol.wire.language import DIRECTIONS, Api, Direction
 from kdbg.protocol.wire.nodes import UnreadStruct
 from kdbg.views.render.hex.view import HexView
-from kdbg.views.render.json_view import JsonView
+from kdbg.views.render.json_source import JsonView
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.style import Look
 from kdbg.views.render.summary import Summary

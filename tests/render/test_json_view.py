@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import UUID
 
 import kdbg
-from kdbg.views.render.json_view import JsonView
+from kdbg.views.render.json_source import JsonView
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.style import Look
 

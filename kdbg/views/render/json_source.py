@@ -1,4 +1,4 @@
-"""Bodies of clean messages as JSON straight from their bytes: one more reading of the walk over a layout.
+"""The view of exchanges as JSON Lines: bodies of clean ones straight from their bytes, all others by their values.
 
 `json_writer(header, body)` returns `write(data, out, odd=None)`, which appends the pieces of a body's JSON to a list:
 the same bytes that jsonlines.py makes of the value; what it notes goes to `odd` (runtime.py). It returns whether any
@@ -11,30 +11,33 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Protocol
+from typing import TypeAlias
 from uuid import UUID
 
-from orjson import dumps, loads
+from orjson import Fragment, dumps, loads
 
+from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.message import NO_HEADER, grammar_of, header_grammar
+from ...protocol.findings import Finding
 from ...protocol.grammars.payloads import SPECIAL
+from ...protocol.wire import Api
+from ...protocol.wire.language import DIRECTIONS
 from ...protocol.wire.nodes import Field, Fixed, Node, Sized, UuidNode, Varint, WireArray, WireStruct
 from ...protocol.wire.readings import runtime
 from ...protocol.wire.readings.batches import Batches
-from ...protocol.wire.readings.codegen import Unsuited
+from ...protocol.wire.readings.codegen import UNREADABLE, Unsuited
 from ...protocol.wire.readings.measure import begin
 from ...protocol.wire.readings.runtime import Odd
 from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK
+from .jsonlines import Json as JsonObject
+from .jsonlines import Topics, dump, errors_of, exchange_object, half_object, has_type, json_line, record_sets
+from .style import Look
 from .text_source import BlockSource
 from .values import Memo
 
-
-class JsonWriter(Protocol):
-    """Appends the pieces of a body's JSON to `out`, given a message's bytes, and says whether it has an error code."""
-
-    def __call__(self, data: bytes, out: list[bytes], odd: list[Odd] | None = None, /) -> bool: ...
-
-
+JsonWriter = Callable[[bytes, list[bytes], "list[Odd] | None"], bool]
+"""Appends the pieces of a body's JSON to a list, given a message's bytes, and says whether it has an error code."""
 WriteSet = Callable[[bytes, int, int, list[bytes], "list[Odd] | None"], None]
 LONGEST = 200
 """Bytes of a text that is remembered."""
@@ -75,9 +78,8 @@ class Json(BlockSource):
     def __init__(self) -> None:
         super().__init__()
         self.names |= {
-            "QUOTED": QUOTED, "UUIDS": UUIDS, "octets": octets, "dumps": dumps,
-            "TRUTH": (b"false", b"true"), "compressed": compressed,
-            "is_special": is_special,
+            "QUOTED": QUOTED, "UUIDS": UUIDS, "octets": octets, "dumps": dumps, "TRUTH": (b"false", b"true"),
+            "compressed": lambda data: b',"compressed_records":%b' % octets(data), "is_special": is_special,
         }  # fmt: skip
         self.held: list[tuple[bytes, str]] = []
         """The parts of the text at hand, each with the expression that fills it, "" where nothing does."""
@@ -194,13 +196,8 @@ class Json(BlockSource):
         self.line(depth, f'add(b"]" if {count} else b"[]")')
 
     def record_set(self, node: RecordsNode, end: str) -> str:
-        return f"{self.named('records', record_set_writer(node))}(data, pos, {end}, out, odd)"
-
-
-@cache
-def record_set_writer(node: RecordsNode) -> WriteSet:
-    """Return what writes the record sets of a node as JSON."""
-    return JsonBatches(node.format, cut=node.cut).function()
+        write = JsonBatches(node.format, cut=node.cut).function()
+        return f"{self.named('records', write)}(data, pos, {end}, out, odd)"
 
 
 class JsonBatches(Batches, Json):
@@ -249,7 +246,16 @@ class JsonBatches(Batches, Json):
         assert isinstance(node.item, WireStruct)
         count = self.length(node.length, depth)
         key, value = node.item.fields
-        self.record_text()
+        of, batch = self.of_record, self.fields
+        self.text('{"offset":')  # offset and timestamp first, not the deltas of the wire
+        self.put("%d", f"{batch['base_offset']} + {of['offset_delta']}")
+        self.text(',"timestamp":')
+        self.put("%d", f"{batch['base_timestamp']} + {of['timestamp_delta']}")
+        for name, expression in of.items():
+            if not name.endswith("_delta"):
+                self.text(f',"{name}":')
+                self.put("%d" if name == "attributes" else "%b", expression)
+        self.text(',"headers":')
 
         def header(depth: int) -> None:
             self.text('{"key":')
@@ -267,20 +273,69 @@ class JsonBatches(Batches, Json):
 
         self.either(count, depth, several, lambda depth: self.text("[]}"))
 
-    def record_text(self) -> None:
-        """Add the text of a record up to its headers: offset and timestamp first, not the deltas of the wire."""
-        of, batch = self.of_record, self.fields
-        self.text('{"offset":')
-        self.put("%d", f"{batch['base_offset']} + {of['offset_delta']}")
-        self.text(',"timestamp":')
-        self.put("%d", f"{batch['base_timestamp']} + {of['timestamp_delta']}")
-        for name, value in of.items():
-            if not name.endswith("_delta"):
-                self.text(f',"{name}":')
-                self.put("%d" if name == "attributes" else "%b", value)
-        self.text(',"headers":')
+
+Writers: TypeAlias = tuple[JsonWriter | None, JsonWriter | None, bool]
+"""What writes requests and responses of one API and version, and whether they name topics by ids."""
 
 
-def compressed(data: bytes) -> bytes:
-    """Return the field of a batch that keeps its compressed bytes, as JSON has it."""
-    return b',"compressed_records":%b' % octets(data)
+class JsonView:
+    """Renders exchanges, each as one line of JSON."""
+
+    def __init__(self, look: Look, topics: Topics) -> None:
+        self.topics, self.look = topics, look
+        self._writers: dict[tuple[Api, int], Writers] = {}
+
+    def __call__(self, exchange: Exchange) -> bytes:
+        """Return the line of an exchange, newline included."""
+        line = self._straight(exchange)
+        return json_line(exchange, self.topics, self.look) if line is None else line
+
+    def _straight(self, exchange: Exchange) -> bytes | None:
+        """Return the line made without values; None for what is odd, or cannot be said without them."""
+        request, response, api = exchange.request, exchange.response, exchange.api
+        if request is None or request.missing or api is None or exchange.lines or (response and response.missing):
+            return None
+        write, write_response, by_id = self._writers.get((api, exchange.version)) or self._compiled(
+            api, exchange.version
+        )
+        if write is None or (write_response is None and response is not None):
+            return None
+        names: dict[str, str] = {}
+        for rows, _, _ in exchange.outlines() if by_id else ():
+            for topic, *_ in rows:
+                if type(topic) is UUID and self.topics.get(topic, topic) in SPECIAL:
+                    return None  # payloads may be opened
+                if type(topic) is UUID and topic in self.topics:
+                    names[str(topic)] = self.topics[topic]
+        answer: JsonObject | None = None
+        erring, more = False, tuple[Finding, ...]()
+        try:
+            asked, failed, odd = _write(request, write)
+            if response is not None and write_response is not None:
+                answer, erring, more = _write(response, write_response)
+        except UNREADABLE:
+            return None
+        errors = errors_of(exchange, self.topics) if failed or erring else []
+        return dump(exchange_object(exchange, asked, answer, (*exchange.findings, *odd, *more), errors, names))
+
+    def _compiled(self, api: Api, version: int) -> Writers:
+        """Return the writers of an API's version, made on first use."""
+        sides = grammar_of(api, version, "request"), grammar_of(api, version, "response")
+        writers: list[JsonWriter | None] = [None, None]
+        if version in api.versions and not (self.look.hide_values and any(map(record_sets, sides))):
+            for side, direction in enumerate(DIRECTIONS):
+                header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
+                writers[side] = json_writer(header, sides[side]) if api.reads(direction, version) else None
+        request, response = writers
+        found = self._writers[api, version] = request, response, any(has_type(grammar, "uuid") for grammar in sides)
+        return found
+
+
+def _write(half: CapturedMessage, write: JsonWriter) -> tuple[JsonObject, bool, tuple[Finding, ...]]:
+    """Return a half as a JSON object, whether it has an error code, and what is odd in it.
+
+    Raise one of `UNREADABLE` where only its value tells.
+    """
+    out, odd = list[bytes](), list[Odd]()
+    failed = write(half.data, out, odd)
+    return half_object(half, Fragment(b"".join(out))), failed, half.prove(odd)

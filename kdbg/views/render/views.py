@@ -116,7 +116,7 @@ VIEWS: dict[str, View] = {
     ),
     "json": View(
         "one JSON object per line, lossless",
-        defer("json_view", "JsonView"),
+        defer("json_source", "JsonView"),
         piece=defer("segments", "JsonLines"),
         message=defer("jsonlines", "message_json"),
         explained=defer("explanation", "json_line"),

@@ -9,12 +9,11 @@ control batches, whose records are payloads) it raises one of `UNREADABLE`.
 from __future__ import annotations
 
 import struct
-import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from ....exchanges.messages.secrets import may_hold_secrets
 from ....protocol.wire.nodes import TAGGED, Field, LengthPrefixed, NullableStruct, WireArray, WireStruct, contains
@@ -22,6 +21,7 @@ from ....protocol.wire.nodes.leaves import INT8, Fixed, Length, Node, Sized, Uui
 from ....protocol.wire.readings.batches import Batches
 from ....protocol.wire.readings.codegen import Inside, Unsuited
 from ....protocol.wire.readings.measure import begin
+from ....protocol.wire.readings.outline import Topics
 from ....protocol.wire.readings.runtime import Odd
 from ....protocol.wire.readings.secrets import has_secrets
 from ....protocol.wire.records import RecordsNode
@@ -34,15 +34,9 @@ from .rows import NOTED, SIZE, Buffer, Texts
 
 NUMBER_OF_TAGS = Length(Fixed("TAGGED_FIELDS", "B"), 0)
 
-Gathering: TypeAlias = Callable[[bytes, list[Buffer], Mapping[uuid.UUID, str], "list[Odd] | None"], None]
-
-
-class Dumping(Protocol):
-    """Returns the lines of a message in pieces, given its bytes; notes what is odd and yet readable."""
-
-    def __call__(
-        self, data: bytes, topics: Mapping[uuid.UUID, str], odd: list[Odd] | None = None, /
-    ) -> Iterator[bytes]: ...
+Gathering: TypeAlias = Callable[[bytes, list[Buffer], Topics, "list[Odd] | None"], None]
+Dumping: TypeAlias = Callable[[bytes, Topics, "list[Odd] | None"], Iterator[bytes]]
+"""Returns the lines of a message in pieces, given its bytes; notes what is odd and yet readable."""
 
 
 def dumping(texts: Texts, header: Node, body: WireStruct) -> Dumping | None:
@@ -58,7 +52,7 @@ def dumping(texts: Texts, header: Node, body: WireStruct) -> Dumping | None:
     except Unsuited:
         return None
 
-    def dump(data: bytes, topics: Mapping[uuid.UUID, str], odd: list[Odd] | None = None, /) -> Iterator[bytes]:
+    def dump(data: bytes, topics: Topics, odd: list[Odd] | None = None, /) -> Iterator[bytes]:
         buffers = [Buffer(data, "", [-SIZE, b"size", b"%d" % len(data), b"INT32"])]
         gather(data, buffers, topics, odd)
         return chain.from_iterable(buffer.lines(grid) for buffer in buffers)

@@ -8,9 +8,8 @@ of magic 0 and 1, control batches) it raises one of `UNREADABLE`, and what it ap
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable
+from typing import TypeAlias
 
 from ....protocol.wire.nodes import WireArray, WireStruct, children, contains
 from ....protocol.wire.nodes.leaves import Node, Sized
@@ -25,15 +24,10 @@ from ..text_source import encoded
 from ..values import Memo
 from .lines import BELOW, PLAIN, DrawSet, Lines, Texts
 from .records import BATCH, EQUALS, OFFSET, TIMESTAMP, RecordTree
-from .tree import is_inline, is_plain
+from .tree import Topics, is_inline, is_plain
 
-
-class Drawing(Protocol):
-    """Appends the lines of a message, given its bytes, to `out`; `odd` is a list for what it notes (runtime.py)."""
-
-    def __call__(
-        self, data: bytes, out: list[bytes], topics: Mapping[uuid.UUID, str], odd: list[Odd] | None = None, /
-    ) -> None: ...
+Drawing: TypeAlias = Callable[[bytes, list[bytes], Topics, "list[Odd] | None"], None]
+"""Appends the lines of a message, given its bytes, to a list; notes what is odd and yet readable (runtime.py)."""
 
 
 def drawing(texts: Texts, header: Node, body: WireStruct, below: str) -> Drawing | None:

@@ -255,31 +255,27 @@ def _compared(files: Sequence[str], most: int | None) -> list[Together]:
     """Return which files belong together, by `most` packets of each, or all where that is None."""
     from ...exchanges.multipoint.common import PacketMatcher
 
-    comparison = PacketMatcher(len(files))
-    turns = []
+    comparison, turns = PacketMatcher(len(files)), []
     with ExitStack() as opened:
         for at, file in enumerate(files):
             with suppress(CaptureError):  # which is told when the file is read
-                turns.append((at, _first(opened.enter_context(Capture(open_source(file))), most)))
+                capture = opened.enter_context(Capture(open_source(file)))
+                turns.append((at, capture, capture.blocks()))
         while turns and not comparison.enough():
-            turns = [(at, turn) for at, turn in turns if _take(comparison, at, turn)]
+            turns = [turn for turn in turns if _take(comparison, *turn, most)]
     return comparison.together()
 
 
-def _first(capture: Capture, most: int | None) -> Iterator[list[Packet]]:
-    """Yield so many packets of a capture."""
-    for block in capture.blocks():
-        yield block
-        if most is not None and capture.packets >= most:
-            return
-
-
-def _take(comparison: PacketMatcher, at: int, turn: Iterator[list[Packet]]) -> bool:
+def _take(
+    comparison: PacketMatcher, at: int, capture: Capture, blocks: Iterator[list[Packet]], most: int | None
+) -> bool:
     """Let a file have its turn; return whether it has more."""
     taken = 0
-    for block in turn:
+    for block in blocks:
         comparison.take(at, block)
         taken += len(block)
+        if most is not None and capture.packets >= most:
+            return False
         if taken >= 4_096:
             return True
     return False

@@ -91,15 +91,12 @@ def explain(
         takes, told = takes_of(data), told._replace(named=words_of(data))
     if not any(take.data for take in takes):
         raise InputError("no bytes to explain")
-    found = pieces_of([(take.data, take.cut) for take in takes], told, named)
-    return [_explanation(take.data, piece) for take, pieces in zip(takes, found, strict=True) for piece in pieces]
-
-
-def _explanation(data: bytes, piece: GuessedSpan) -> Explanation:
-    if not piece.guesses:
-        return Explanation(piece.start, piece.end, (), None, (), 0, data, piece)
-    found = Explained(data, piece)
-    findings = tuple(found.findings)
-    return Explanation(
-        piece.start, piece.end, tuple(piece.guesses), found.message, findings, found.explained, data, piece
-    )
+    explanations = []
+    for take, pieces in zip(takes, pieces_of([(take.data, take.cut) for take in takes], told, named), strict=True):
+        for piece in pieces:
+            found = Explained(take.data, piece) if piece.guesses else None
+            message, findings, count = (found.message, found.findings, found.explained) if found else (None, (), 0)
+            explanations.append(Explanation(
+                piece.start, piece.end, tuple(piece.guesses), message, tuple(findings), count, take.data, piece,
+            ))  # fmt: skip
+    return explanations

@@ -76,18 +76,14 @@ def exchanges(found: Comparison, look: Look) -> str:
                 (escape(one.path), *(value_text(one.node, side, look.max_text) for side in one[3:]))
                 for one in differing
             ]
-            parts.append("\n" + look.paint("heading", direction) + "\n" + _fields(lines, look))
+            shown = "".join(f"{look.paint('name', name)}\n  A {a}\n  B {b}\n" for name, a, b in lines)
+            if sum(max(map(cells, column)) + GAP for column in zip(*lines, strict=True)) <= look.max_line:
+                shown = table(["field", "A", "B"], lines, look)  # else A and B are below each field, so none is cut
+            parts.append("\n" + look.paint("heading", direction) + "\n" + shown)
     ignored = f" · {found.ignored:,} ids, times and checksums ignored (see --ids)" if found.ignored else ""
     different = len(found.differences)
     words = f"{count(different, 'field')} differ{'s' * (different == 1)}" if different else "no field differs"
     return "".join(parts) + look.paint("dim", f"\n{words} · {found.same:,} the same{ignored}\n")
-
-
-def _fields(lines: Sequence[Sequence[str]], look: Look) -> str:
-    """Return lines of field, A and B as a table; where that is too wide, A and B below each field, so none is cut."""
-    if sum(max(map(cells, column)) + GAP for column in zip(*lines, strict=True)) <= look.max_line:
-        return table(["field", "A", "B"], lines, look)
-    return "".join(f"{look.paint('name', name)}\n  A {a}\n  B {b}\n" for name, a, b in lines)
 
 
 def json_difference(one: Difference) -> bytes:

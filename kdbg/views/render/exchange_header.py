@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, Split
+from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Split
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import UNTIMED, Message
 from ...exchanges.messages.peers import Peers, endpoint
@@ -145,11 +145,6 @@ def findings_of(half: CapturedMessage, message: Message) -> list[Finding]:
     return [finding for finding in message.findings if not (half.missing and finding.kind.cut)]
 
 
-def line_words(exchange: Exchange) -> str:
-    """Return the lines of logs for a summary: `log 12,13`."""
-    return f"log {','.join(str(line.number) for line in exchange.lines)}"
-
-
 def places_lines(exchange: Exchange, look: Look) -> list[str]:
     """Return the lines on the places: where the time went, then the files with their packets, and their clocks."""
     places = exchange.capture_points
@@ -160,7 +155,10 @@ def places_lines(exchange: Exchange, look: Look) -> list[str]:
         return [look.paint("note", f"only in {names[0]}")]
     where = []
     for name, place in zip(names, places.seen, strict=True):
-        packets = [_packets(half) if half is not None else "not captured" for half in (place.request, place.response)]
+        packets = []
+        for half in (place.request, place.response):
+            first, last = (half.first_packet, half.last_packet) if half is not None else (0, 0)
+            packets.append("not captured" if half is None else f"{first}" if first == last else f"{first}–{last}")
         ends = f" ({place.client} → {place.broker})" if place.client else ""
         where.append(f"{name}{ends} {', '.join(packets)}")
     lines = [" → ".join(where)]
@@ -194,11 +192,6 @@ def clock_lines(clocks: Mapping[tuple[int, int], ClockOffset], files: Sequence[s
             set_at = ", and one clock was adjusted during the capture" if clock.steps else ""
             lines.append(f"clock of {names[second]} {_ahead(bounds)} that of {names[first]}{set_at}")
     return lines
-
-
-def _packets(half: Half) -> str:
-    first, last = half.first_packet, half.last_packet
-    return f"{first}" if first == last else f"{first}–{last}"
 
 
 def _ahead(ahead: Bounds) -> str:

@@ -18,7 +18,7 @@ from uuid import UUID
 
 import orjson
 
-from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, LogLine, split_object, tcp_object
+from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, split_object, tcp_object
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import UNTIMED, Message, errors_in
 from ...exchanges.messages.peers import Attempts, connection_object, endpoint
@@ -76,10 +76,13 @@ def exchange_object(
         "findings": [*map(finding_object, findings)],
         **({"topic_names": names} if names else {}),
         **(dict.fromkeys(("capture_points", "places"), points_object(exchange)) if exchange.capture_points else {}),
-        **({"log": [*map(_line_object, exchange.lines)]} if exchange.lines else {}),
+        **({"log": [{
+            **({"file": line.log} if line.log else {}), "dialect": line.dialect, "line": line.number,
+            "half": line.half, "time_utc": iso(line.time) if line.time != UNTIMED else None,
+        } for line in exchange.lines]} if exchange.lines else {}),
         "request": request,
         "response": response,
-    }
+    }  # fmt: skip
 
 
 def attempts_json(found: Sequence[Attempts], look: Look = HIDDEN) -> bytes:
@@ -125,12 +128,6 @@ def half_object(half: CapturedMessage, body: Any) -> Json:
         "packets": (half.first_packet, half.last_packet) if half.data or half.missing else None,
         "size": half.size or None, "body": body,
     }  # fmt: skip
-
-
-def _line_object(line: LogLine) -> Json:
-    when = iso(line.time) if line.time != UNTIMED else None
-    said = {"dialect": line.dialect, "line": line.number, "half": line.half, "time_utc": when}
-    return {"file": line.log, **said} if line.log else said
 
 
 def points_object(exchange: Exchange) -> Json:

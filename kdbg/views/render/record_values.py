@@ -15,12 +15,6 @@ from .jsonlines import dump, printable, text
 from .values import cells, cut, escape, octets, quote
 
 
-def annotated(value: Value, most: int) -> str:
-    """Return a value for a line, and after it how it was read, or why not otherwise."""
-    told = escape(value.problem or value.about)
-    return f"{quoted(value, most)}  {told}" if told else quoted(value, most)
-
-
 def json_text(value: Value) -> str:
     """Return data as JSON on one line."""
     return value.json or dump(value.data).decode().rstrip("\n")

@@ -73,11 +73,6 @@ class Look:
     hide_values: bool = False
 
     @property
-    def alters_records(self) -> bool:
-        """Whether records are shown otherwise than their bytes are: read by a reader, or by their lengths alone."""
-        return self.read is not None or self.hide_values
-
-    @property
     def max_items(self) -> int:
         """The number of items of an array that are shown at most."""
         return 1 << 62 if self.full else 12

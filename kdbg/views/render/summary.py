@@ -242,9 +242,9 @@ class Summary:
         if kind.held and (wait := waited(exchange)):
             words.append(wait)
         if exchange.lines or exchange.capture_points:
-            from .exchange_header import line_words, places_words  # which one capture does without
+            from .exchange_header import places_words  # which one capture does without
 
-            words += [line_words(exchange)] if exchange.lines else []
+            words += [f"log {','.join(str(line.number) for line in exchange.lines)}"] if exchange.lines else []
             words += filter(None, [places_words(exchange)])
         if facts is None:
             halves = [half for half in (exchange.request, exchange.response) if half is not None]

@@ -34,7 +34,7 @@ def layout_of(api: Api, version: int, direction: Direction, look: Look) -> tuple
     if version not in api.versions or not api.reads(direction, version) or api.headerless:
         return None
     body = grammar_of(api, version, direction)
-    if look.alters_records and record_sets(body):
+    if (look.read is not None or look.hide_values) and record_sets(body):  # records are not what their bytes are
         return None
     return header_grammar(api, version, direction), body
 
@@ -50,7 +50,13 @@ class ValueTexts:
     ) -> None:
         self.show, self.topics = show, topics
         self.strings: Memo[bytes] = Memo(lambda raw: string(raw.decode()).encode())
-        self.other_topics: Memo[bytes] = Memo(self._other_topic)
+
+        def other_topic(raw: bytes) -> bytes:
+            if raw.decode() in SPECIAL:
+                raise Unreadable
+            return self.strings[raw]
+
+        self.other_topics: Memo[bytes] = Memo(other_topic)
         """As `strings`, but unreadable for a topic whose records are payloads."""
         self._shared: dict[Hashable, Memo[bytes]] = {}
         self._topic_ids: Memo[bytes] = Memo(lambda known: topic_id(*known).encode())
@@ -81,11 +87,6 @@ class ValueTexts:
             return texts[id, names.get(id)]
 
         return text
-
-    def _other_topic(self, raw: bytes) -> bytes:
-        if raw.decode() in SPECIAL:
-            raise Unreadable
-        return self.strings[raw]
 
 
 class BlockSource(CodeGenerator):

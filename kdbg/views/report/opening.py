@@ -154,14 +154,17 @@ def erring(ask: Ask) -> Point | None:
                                         AND partitions.connection_id = connections.connection_id
         WHERE error_code <> 0 ORDER BY 5, 6"""):
         places[tuple(key)].setdefault(label(topic), []).append(partition)
-    lines = [
-        OpeningLine(f"{_name(client_id)} ({host}): {error} × ", times,
-                    f" in {label(api)}{_places(places[client_id, host, error, api])}")
-        for client_id, host, error, api, times, *_ in rows[:MOST_LINES]
-    ]  # fmt: skip
+    lines = []
+    for client_id, host, error, api, times, *_ in rows[:MOST_LINES]:
+        named, said = places[client_id, host, error, api], []
+        for topic, partitions in list(named.items())[:2]:
+            few = ", ".join(str(each) for each in sorted(partitions)[:MOST_NAMES])
+            said.append(f"{_name(topic)}/{few}{'…' if len(partitions) > MOST_NAMES else ''}")
+        of = f": {', '.join(said)}{' …' if len(named) > 2 else ''}" if said else ""
+        lines.append(OpeningLine(f"{_name(client_id)} ({host}): {error} × ", times, f" in {label(api)}{of}"))
     title = f"{'more than ' if left else ''}{count(sum(row[4] for row in rows), 'error')} from brokers"
-    of = _rows(queries.ERRORS_BY_CLIENT.asked[0], (row[:5] for row in rows))
-    return Point("error", title, "errors", of, "error from a broker", "errors from brokers", lines,
+    counted = _rows(queries.ERRORS_BY_CLIENT.asked[0], (row[:5] for row in rows))
+    return Point("error", title, "errors", counted, "error from a broker", "errors from brokers", lines,
                  len(rows) + left - len(lines))  # fmt: skip
 
 
@@ -272,12 +275,3 @@ def _who(words: str, names: Iterable[str]) -> str:
     more = f" and {len(every) - MOST_NAMES:,} more" if len(every) > MOST_NAMES else ""
     said = ", ".join(shown(name, NAME) for name in every[:MOST_NAMES])
     return f"{words} {said}{more}".strip() if every else ""
-
-
-def _places(places: dict[str, list[int]]) -> str:
-    """Return topics with their partitions, a few of each."""
-    said = []
-    for topic, partitions in list(places.items())[:2]:
-        few = ", ".join(str(each) for each in sorted(partitions)[:MOST_NAMES])
-        said.append(f"{_name(topic)}/{few}{'…' if len(partitions) > MOST_NAMES else ''}")
-    return f": {', '.join(said)}{' …' if len(places) > 2 else ''}" if said else ""

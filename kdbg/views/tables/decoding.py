@@ -165,7 +165,7 @@ class OneCapture:
     def run(self, capture: Capture) -> None:
         """Decode the capture, and tell of its connections: of all, or of those that a filter lets through."""
         self.engine.keys = capture.secrets(self.filters.tls_keys)
-        to, blocks = self.to, self._blocks(capture)
+        to, ledgers = self.to, self.ledgers
         engine: Pairing = self.engine
         if to.wanted.timed or self.filters.timed:
             engine = Timed(engine, tcp=self.filters.timed)
@@ -173,7 +173,19 @@ class OneCapture:
         def fits() -> Fits | None:
             return self.filters.dated(capture.first_time).check(self.engine.names_then, to.seen)
 
-        drive = Drive(engine, blocks, fits, left=to.left, hear=self._hear, last=self.filters.last)
+        def hear(exchange: Exchange, wanted: bool) -> None:
+            to.exchanges += 1
+            self.connections.heard(exchange)
+            if ledgers is not None:
+                ledgers.take((exchange,))
+
+        def blocks() -> Iterator[list[Packet]]:
+            for packets in capture.blocks(singly=to.left is not None):
+                if ledgers is not None:
+                    ledgers.packets(packets)
+                yield packets
+
+        drive = Drive(engine, blocks(), fits, left=to.left, hear=hear, last=self.filters.last)
         with ExitStack() as stack:
             pool = to.pool(self)
             add = self.rows_of if pool is None else stack.enter_context(closing(pool)).add
@@ -183,8 +195,8 @@ class OneCapture:
             if pool is not None:
                 pool.wait()
         to.left = drive.left
-        if self.ledgers is not None:
-            self.ledgers.left_over(self.engine.findings)
+        if ledgers is not None:
+            ledgers.left_over(self.engine.findings)
         whole, findings = not self.filters.but(port=None, tls_keys=None), self.engine.findings_by_connection()
         for number, spoken in self.connections.items():
             if whole or number in self.shown:
@@ -196,15 +208,3 @@ class OneCapture:
         for exchange in exchanges:
             at(exchange.names)
             self.rows.exchange(self.name, exchange)
-
-    def _hear(self, exchange: Exchange, wanted: bool) -> None:
-        self.to.exchanges += 1
-        self.connections.heard(exchange)
-        if self.ledgers is not None:
-            self.ledgers.take((exchange,))
-
-    def _blocks(self, capture: Capture) -> Iterator[list[Packet]]:
-        for packets in capture.blocks(singly=self.to.left is not None):
-            if self.ledgers is not None:
-                self.ledgers.packets(packets)
-            yield packets

@@ -89,9 +89,11 @@ class Describer:
         if span.role == "tag":
             return f"tag {value[0]}, {count(value[1], 'byte')}"
         if span.role == "value" and span.path in self.said:
-            from ..record_values import annotated
+            from ..record_values import quoted
 
-            return annotated(self.said[span.path].said, self.most)
+            read = self.said[span.path].said  # how it was read, or why not otherwise, follows it
+            told = values.escape(read.problem or read.about)
+            return f"{quoted(read, self.most)}  {told}" if told else quoted(read, self.most)
         if span.role == "raw" or isinstance(node, RemainingBytes):
             return count(span.end - span.start, "byte") + ", unread" * self._breaks(span)
         return self.value(node, value)

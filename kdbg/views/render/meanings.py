@@ -56,7 +56,13 @@ def by_path(grammars: Iterable[WireStruct], spans: Iterable[Span]) -> dict[str, 
         path = general(span.path)
         format = span.node.format if isinstance(span.node, RecordsNode) else format
         if format is not None:
-            known |= _of_entry(format, path)
+            place, _, name = path.rpartition(".")
+            record, parts = structure(format.records), list[tuple[WireStruct, str]]()
+            if name == format.front[0].name:  # of the batch or message that begins here
+                parts = [(WireStruct(format.front, None), place), *((struct, place) for struct in format.messages)]
+            elif name == format.batch.fields[0].name and record is not None:
+                parts = [(format.batch, place), (record, f"{place}.records[]")]
+            known |= {here: field for struct, at in parts for here, field, _ in walk(struct, at)}
         if isinstance(span.value, OpenedPayload):
             known |= {here: field for here, field, _ in walk(span.value.grammar, path)}
         field = known.get(path.removesuffix("[]"))
@@ -67,16 +73,3 @@ def by_path(grammars: Iterable[WireStruct], spans: Iterable[Span]) -> dict[str, 
 def general(path: str) -> str:
     """Return the path of a field for all indices: `topics[].name`."""
     return INDEX.sub("[]", path)
-
-
-def _of_entry(format: RecordFormat, path: str) -> dict[str, Field]:
-    """Return the fields, by path, of the batch or message whose first field is at this path; none for another field."""
-    place, _, name = path.rpartition(".")
-    record = structure(format.records)
-    if name == format.front[0].name:
-        parts = [(WireStruct(format.front, None), place), *((struct, place) for struct in format.messages)]
-    elif name == format.batch.fields[0].name and record is not None:
-        parts = [(format.batch, place), (record, f"{place}.records[]")]
-    else:
-        return {}
-    return {here: field for struct, at in parts for here, field, _ in walk(struct, at)}

@@ -81,14 +81,9 @@ def waited(exchange: Exchange) -> str:
     if latency is not None and latency < LONG_POLL:
         return ""
     most = asked_to_wait(exchange)
-    return f"wait {milliseconds(most)}" if most else ""
-
-
-def milliseconds(count: int) -> str:
-    """Return milliseconds in a few letters: `500ms`, `1.5s`, `5min`."""
-    if count < 1000:
-        return f"{count}ms"
-    return f"{count / 1000:.4g}s" if count < 60_000 else f"{count / 60_000:.4g}min"
+    if not most or most < 1000:
+        return f"wait {most}ms" if most else ""
+    return f"wait {most / 1000:.4g}s" if most < 60_000 else f"wait {most / 60_000:.4g}min"
 
 
 def _each(word: str, names: Iterable[str | None]) -> list[str]:

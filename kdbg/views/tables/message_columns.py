@@ -91,23 +91,19 @@ def record_rows(entries: Any, wrong: set[str], path: str, *, values: bool, secre
     set's. `values` adds keys and values, those that hold secrets only with `secrets`.
     """
     for i, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if "magic" not in entry:
+            continue
         here = f"{path}[{i}]"
         sound = not any(where == here or where.startswith((f"{here}.", f"{here}[")) for where in wrong)
-        for record in _records(entry):
+        records = [entry]  # a plain message is its own record
+        if "records" in entry or entry["magic"] == 2:
+            records = [record for record in entry.get("records") or () if "offset" in record]  # the last may be cut off
+        for record in records:
             key, value, time = record["key"], record["value"], timestamp(record.get("timestamp"))
             content = (_content(key, secrets), _content(value, secrets)) if values else (None, None)
             headers = [(text(it["key"]) or "", it["value"] if values else None) for it in record.get("headers") or ()]
             sizes = _size(key), _size(value)
             yield record["offset"], time, *sizes, *content, headers, *_producer(entry, record), sound
-
-
-def _records(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the records of a batch or of a compressed message; a plain message is its own record."""
-    if "magic" not in entry:
-        return []
-    if "records" in entry or entry["magic"] == 2:
-        return [record for record in entry.get("records") or () if "offset" in record]  # the last may have broken off
-    return [entry]
 
 
 def _producer(entry: dict[str, Any], record: dict[str, Any]) -> TableRow:

@@ -146,7 +146,11 @@ class Rows:
             except UNREADABLE:
                 pass
             else:
-                if not (by_id and _opens(half, found)):
+                names = (half.known or Known.nothing()).topics  # records of Kafka's own topics, named by id, are opened
+                if not by_id or not any(
+                    held is not None and type(topic) is UUID and names.get(topic, topic) in SPECIAL
+                    for _, topic, _, _, _, held, _ in found[-1]
+                ):
                     half.prove(())
                     return found
         message = self._readable(half)
@@ -292,16 +296,6 @@ class Rows:
         latency = None if exchange.latency is None else micros(exchange.latency)
         for event, joined in event_rows(request.api.name, request.body, response, exchange.client_id):
             self.add("groups", time, (*who, time, *event, latency, _number_of(exchange), *joined), 0)
-
-
-def _opens(half: CapturedMessage, found: MessageColumns) -> bool:
-    """Return whether records in a half are opened, because its topics, named by id, are Kafka's own."""
-    *_, parts = found
-    for _, topic, _, _, _, held, _ in parts:
-        names = (half.known or Known.nothing()).topics
-        if held is not None and type(topic) is UUID and names.get(topic, topic) in SPECIAL:
-            return True
-    return False
 
 
 def who_columns(capture: str, peers: Peers) -> TableRow:

@@ -61,26 +61,25 @@ class Describer:
         """What keys and values of records were read as, by their paths."""
 
     def row(self, span: Span, data: bytes) -> ByteLine:
-        """Return the bytes of a span with the name, meaning and type that stand beside them; secrets are hidden."""
+        """Return the bytes of a span with the name, meaning and type that stand beside them; secrets are hidden.
+
+        Where that helps, a colon and how the value is written follow the type.
+        """
         raw = data[span.start : span.end]
         hidden = bool(raw) and span.secret and not self.look.show_secrets
         meaning = f"<{count(len(raw), 'byte')} redacted>" if hidden else self._meaning(span)
         name = values.escape(span.path) or (LEFT_OVER if span.role == "raw" else "")
-        return ByteLine(span.start, raw, name, meaning, self._type(span), hidden)
+        node, value, type = span.node, span.value, span.type
+        if self._breaks(span) and self.broken is not None:
+            type = self.broken.type or type
+        elif span.role == "value" and isinstance(node, Sized) and not isinstance(node, Marked):
+            content = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+            type += note_on_length(node, None if content is None else len(content))
+        return ByteLine(span.start, raw, name, meaning, type, hidden)
 
     def _breaks(self, span: Span) -> bool:
         """Return whether this span is the field that could not be read, with all bytes after it."""
         return span.role == "raw" and span.buffer == 0 and self.broken is not None and span.path == self.broken.path
-
-    def _type(self, span: Span) -> str:
-        """Return the type of a span; where that helps, a colon and how the value is written follow."""
-        node, value = span.node, span.value
-        if self._breaks(span) and self.broken is not None:
-            return self.broken.type or span.type
-        if span.role != "value" or not isinstance(node, Sized) or isinstance(node, Marked):
-            return span.type
-        data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
-        return span.type + note_on_length(node, None if data is None else len(data))
 
     def _meaning(self, span: Span) -> str:
         node, value = span.node, span.value

@@ -268,9 +268,6 @@ class Rows(TextSource):
 class Dumped(Rows):
     """Writes a function that gathers the rows of messages."""
 
-    suspicious: Callable[[bytes], bool]
-    """Tells whether bytes after a message may be shown."""
-
     def message(self, header: Node, body: WireStruct) -> Gathering:
         """Return the function for messages of this header and body."""
         begin(self, header, body)
@@ -278,19 +275,15 @@ class Dumped(Rows):
         self.read(header, 1)
         self.read(body, 1)
         self.emit(1)
-        self.suspicious = partial(may_hold_secrets, grammar=body)
-        self.end(1)
-        return self.define("gather(data, buffers, topics, odd, pos=0)", "None")  # type: ignore[no-any-return]
-
-    def end(self, depth: int) -> None:
-        self.line(depth, "if pos != len(data):")
+        self.line(1, "if pos != len(data):")
         if not self.texts.describe.look.show_secrets:
-            suspicious = self.named("suspicious", self.suspicious)
-            self.line(depth + 1, f"if {suspicious}(data): raise Unreadable")
-        self.line(depth + 1, "surplus(odd, pos, len(data))")
+            suspicious = self.named("suspicious", partial(may_hold_secrets, grammar=body))
+            self.line(2, f"if {suspicious}(data): raise Unreadable")
+        self.line(2, "surplus(odd, pos, len(data))")
         with self.at(LEFT_OVER):
-            self.bytes_row("BYTES", "len(data)", depth + 1)
-        self.emit(depth + 1)
+            self.bytes_row("BYTES", "len(data)", 2)
+        self.emit(2)
+        return self.define("gather(data, buffers, topics, odd, pos=0)", "None")  # type: ignore[no-any-return]
 
     def records(self, node: RecordsNode, depth: int) -> str:
         size = self.size_row(node.bnf, node, node.length, depth, nullable=node.nullable)

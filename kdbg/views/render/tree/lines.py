@@ -91,30 +91,20 @@ class Lines(TextSource):
 
     texts: Texts
     tree: Tree
-    mid: str
-    last: str
-    mid_below: str
-    last_below: str
 
     def __init__(self, texts: Texts, *, records: bool, **rest: Any) -> None:
         super().__init__(texts, records=records, **rest)
         self.texts, self.tree = texts, texts.tree
         self.names["counts"] = texts.counts
-        tree = self.tree
-        self.mid, self.last = tree.mid, tree.last
-        self.mid_below, self.last_below = tree.mid_below, tree.last_below
         self.held: list[tuple[bytes, str]] = []
         """The parts of the template at hand, each with the expression that fills it, "" where nothing does."""
         self.below = ""
         """What stands in front of the lines below the one at hand, after the prefix of the item that it is in."""
         self.index = ""
         """The expression of the number of the item at hand."""
-        self.prefixes = ["", ""]
-        """The variables with `HEAD` and `BELOW`, "" for nothing."""
-        self.front: str | None = None
-        self.deeper: str = ""
-        """What follows `BELOW` in front of the first line of the only item at hand, if it is one, and of the others."""
-        self._outside: list[tuple[list[str], str | None, str]] = []
+        self.prefixes = [("", ""), ("", "")]
+        """`HEAD` and `BELOW`: of each a variable, "" for none, and the text after it."""
+        self._outside: list[list[tuple[str, str]]] = []
 
     # Blocks
 
@@ -124,10 +114,8 @@ class Lines(TextSource):
             if not isinstance(text, int):
                 self.held.append((literal(text), ""))
                 continue
-            prefix, more = self.prefixes[BELOW], self.deeper
-            if text == HEAD:
-                prefix, more = (self.prefixes[HEAD], "") if self.front is None else (prefix, self.front)
-            self.held += [(b"%b", prefix)] if prefix else []
+            variable, more = self.prefixes[text]
+            self.held += [(b"%b", variable)] if variable else []
             self.held.append((literal(more), ""))
 
     def put(self, value: str, code: str = "%b") -> None:
@@ -145,31 +133,38 @@ class Lines(TextSource):
 
     # Items
 
+    def front(self, guide: str = "") -> str:
+        """Return the expression of what stands in front of lines below the one at hand, and a guide after it."""
+        variable, more = self.prefixes[BELOW]
+        text = repr((more + self.below + guide).encode())
+        return f"{variable} + {text}" if variable else text
+
     def items(self, depth: int) -> str:
         """Write what keeps the prefixes of items below the line at hand; return the variable: of any, of the last."""
-        name, front = self.fresh("P"), f"{self.prefixes[BELOW]} + " if self.prefixes[BELOW] else ""
-        guides = (self.mid, self.mid_below, self.last, self.last_below)
-        texts = [f"{front}{(self.deeper + self.below + guide).encode()!r}" for guide in guides]
-        self.line(depth, f"{name} = ({texts[0]}, {texts[1]}), ({texts[2]}, {texts[3]})")
+        name = self.fresh("P")
+        pairs = (", ".join(map(self.front, guides)) for guides in self.tree.guides)
+        self.line(depth, f"{name} = {', '.join(f'({pair})' for pair in pairs)}")
         return name
 
     def enter(self, items: str, last: str, depth: int) -> None:
         """Begin the lines of an item, given the variable with the prefixes of items; `last` says whether it is that."""
-        self._outside.append((self.prefixes, self.front, self.deeper))
-        self.prefixes, self.front, self.deeper = [self.fresh("h"), self.fresh("b")], None, ""
-        self.line(depth, f"{', '.join(self.prefixes)} = {items}[{last}]")
+        self._outside.append(self.prefixes)
+        head, below = self.fresh("h"), self.fresh("b")
+        self.prefixes = [(head, ""), (below, "")]
+        self.line(depth, f"{head}, {below} = {items}[{last}]")
 
     def leave(self, depth: int) -> None:
         """End the lines of an item."""
         self.emit(depth)
-        self.prefixes, self.front, self.deeper = self._outside.pop()
+        self.prefixes = self._outside.pop()
 
     def only(self, depth: int, write: Inside) -> None:
-        outside, below = (self.front, self.deeper, self.below), self.deeper + self.below
-        self.front, self.deeper, self.below, self.index = below + self.last, below + self.last_below, "", "0"
+        outside, (variable, more) = (self.prefixes, self.below), self.prefixes[BELOW]
+        self.prefixes = [(variable, more + self.below + guide) for guide in self.tree.guides[True]]
+        self.below, self.index = "", "0"
         write(depth)
         self.emit(depth)
-        self.front, self.deeper, self.below = outside
+        self.prefixes, self.below = outside
 
     def loop_numbered(self, count: str, depth: int, write: Inside) -> None:
         self.emit(depth)

@@ -58,7 +58,7 @@ class Drawn(Lines):
     def message(self, header: Node, body: WireStruct, below: str) -> Drawing:
         """Return the function for messages of this header and body, below a prefix."""
         begin(self, header, body)
-        self.deeper = below
+        self.prefixes[BELOW] = "", below
         self.prove(header, 1)
         self.line(1, "add = out.append")
         self.fields(body, 1)
@@ -101,9 +101,7 @@ class Drawn(Lines):
         draw = self.texts.record_sets.get(node)
         if draw is None:
             draw = self.texts.record_sets[node] = RecordLines(self.texts, node).draw_set()
-        front = f"{self.prefixes[BELOW]} + " if self.prefixes[BELOW] else ""
-        below = f"{front}{(self.deeper + self.below).encode()!r}"
-        return f"{self.named('records', draw)}({below}, data, pos, {end}, out, odd)"
+        return f"{self.named('records', draw)}({self.front()}, data, pos, {end}, out, odd)"
 
     def array(self, node: WireArray, depth: int) -> str:
         self.text("  ")
@@ -156,7 +154,7 @@ class RecordLines(Lines, Batches):
 
     def draw_set(self) -> DrawSet:
         """Return the function: `draw(below, data, start, end, out, odd)`; `below` stands in front of its lines."""
-        self.prefixes[BELOW] = "below"
+        self.prefixes[BELOW] = "below", ""
         self.batches = self.items(1)
         self.line(1, "add, place = out.append, len(out)")
         self.line(1, "batches = pieces = records = 0")
@@ -193,7 +191,7 @@ class RecordLines(Lines, Batches):
     def head(self, depth: int) -> None:
         self.enter(self.batches, "stop >= end", depth)
         tree, read = self.record_tree, self.fields
-        self.text(BELOW, f"{self.mid}{tree.labels['compressed_records']}  ")
+        self.text(BELOW, f"{self.tree.mid}{tree.labels['compressed_records']}  ")
         self.put(self.text_of(encoded(tree.size), "stop - pos"))
         self.text("\n")
         self.emit(depth, f"packed = {{}} if {read['attributes']} & {CODEC_MASK} else b''")
@@ -201,17 +199,17 @@ class RecordLines(Lines, Batches):
         self.number()
         self.text(f"{BATCH}\n")
         for field in self.format.batch.fields:
-            self.text(BELOW, f"{self.mid}{self.tree.label(field)}  ")
+            self.text(BELOW, f"{self.tree.mid}{self.tree.label(field)}  ")
             self.put_number(field.node, read[field.name])
             self.text("\n")
         self.put("packed")
-        self.text(BELOW, f"{self.last}{tree.labels['records']}  ")
+        self.text(BELOW, f"{self.tree.last}{tree.labels['records']}  ")
         self.put(self.text_of(Memo(encoded(tree.total)), read["records_count"]))
         self.text("\n")
 
     def each(self, count: str, depth: int) -> None:
         self.no_more_than_shown(count, depth)
-        self.below = self.last_below
+        self.below = self.tree.last_below
         self.numbered(count, depth, self.one)
         self.below = ""
 

@@ -29,8 +29,8 @@ async def test_payloads_are_written_out() -> None:
     said = {"payload": "ConsumerProtocolSubscription", "value": {"version": 0, "topics": ["orders"]}}
     body = {"group_id": "g", "protocols": [{"name": "range", "metadata": said}]}
     async with started() as (_, cluster):
-        request = await written(cluster, FromBody(JOIN, 0, [], body), 0)
-    found = kdbg.decode(request.data, api=JOIN.key, version=0, direction="request", header=False).body
+        _, data, _ = await written(cluster, FromBody(JOIN, 0, [], body), 0)
+    found = kdbg.decode(data, api=JOIN.key, version=0, direction="request", header=False).body
     assert found["protocols"][0]["metadata"].value["topics"] == ["orders"]
     assert found["session_timeout_ms"] == 30_000, "what is left out is filled in"
 
@@ -45,8 +45,8 @@ async def test_what_does_not_fit_is_refused() -> None:
 @in_loop
 async def test_answers_are_waited_for_as_long_as_the_request_says() -> None:
     async with started() as (_, cluster):
-        request = await written(cluster, FromBody(FETCH, 4, [], {"max_wait_ms": 7000}), 4)
-        assert request.timeout == cluster.settings.timeout + 7
+        *_, timeout = await written(cluster, FromBody(FETCH, 4, [], {"max_wait_ms": 7000}), 4)
+        assert timeout == cluster.settings.timeout + 7
 
 
 @in_loop
@@ -60,4 +60,5 @@ async def test_controllers_are_not_asked_for_what_they_do_not_serve() -> None:
         brokers.answers["ApiVersions"] = controller
         with pytest.raises(NotServed, match=r"does not support Metadata; it supports ApiVersions, Vote \(kdbg send"):
             await written(cluster, FromBody(METADATA, None, [], {}), 9)
-        assert (await written(cluster, FromBody(METADATA, 9, [], {}), 9)).data
+        _, data, _ = await written(cluster, FromBody(METADATA, 9, [], {}), 9)
+        assert data

@@ -166,17 +166,15 @@ class Json(BlockSource):
         self.line(depth, "pos += 1")
 
     def array(self, node: WireArray, depth: int) -> str:
-        def inside(count: str, depth: int) -> None:
-            if isinstance(node.item, Fixed) and not node.item.boolean and node.item.code != "d":
-                many = self.named("many", runtime.MANY[node.item.code])
-                self.line(depth, f"add(dumps({many}[{count}](data, pos)))")
-                if node.item.kind == "error":
-                    self.line(depth, f"if any({many}[{count}](data, pos)): failed = True")
-                self.line(depth, f"pos += {count} * {node.item.size}")
-            else:
-                self.items(count, depth, lambda depth: self.item(node.item, depth))
-
-        self.counted(node.length, node.nullable, depth, inside)
+        count, depth = self.counted(node.length, node.nullable, depth), depth + 1
+        if isinstance(node.item, Fixed) and not node.item.boolean and node.item.code != "d":
+            many = self.named("many", runtime.MANY[node.item.code])
+            self.line(depth, f"add(dumps({many}[{count}](data, pos)))")
+            if node.item.kind == "error":
+                self.line(depth, f"if any({many}[{count}](data, pos)): failed = True")
+            self.line(depth, f"pos += {count} * {node.item.size}")
+        else:
+            self.items(count, depth, lambda depth: self.item(node.item, depth))
         return ""
 
     def null(self, depth: int) -> None:
@@ -234,7 +232,7 @@ class JsonBatches(Batches, Json):
     def content(self, node: Node, depth: int) -> str:
         assert isinstance(node, Sized)
         name, text = self.length(node.length, depth), self.fresh("t")
-        self.guard_null(name, node.nullable, depth, lambda depth: self.line(depth, f'{text} = b"null"'))
+        self.guard_null(name, node.nullable, depth, f'{text} = b"null"')
         self.line(depth + 1, f"try: {text} = dumps(data[pos:pos + {name}].decode())")
         self.line(depth + 1, f"except UnicodeDecodeError: {text} = octets(data[pos:pos + {name}])")
         self.line(depth + 1, f"pos += {name}")

@@ -120,13 +120,11 @@ class BlockSource(CodeGenerator):
 
     # What all have in common
 
-    def counted(
-        self, length: Length, nullable: bool, depth: int, inside: Callable[[str, int], None], null: Inside | None = None
-    ) -> None:
+    def counted(self, length: Length, nullable: bool, depth: int, null: str = "") -> str:
         name = self.length(length, depth)
         self.emit(depth)
-        self.guard_null(name, nullable, depth, null or self.null)
-        inside(name, depth + 1)
+        self.guard_null(name, nullable, depth, null)
+        return name
 
     def item(self, node: Node, depth: int) -> None:
         self.read(node, depth)
@@ -134,16 +132,15 @@ class BlockSource(CodeGenerator):
 
     def nullable_struct(self, node: NullableStruct, depth: int) -> str:
         self.emit(depth)
-        self.marked(node, depth, self.null, lambda depth: self.item(node.struct, depth))
+        self.marked(node, depth)
+        self.item(node.struct, depth + 1)
         return ""
 
     def records(self, node: RecordsNode, depth: int) -> str:
-        def inside(size: str, depth: int) -> None:
-            self.line(depth, f"if pos + {size} > len(data): raise Unreadable")
-            self.line(depth, self.record_set(node, f"pos + {size}"))
-            self.line(depth, f"pos += {size}")
-
-        self.counted(node.length, node.nullable, depth, inside)
+        size, depth = self.counted(node.length, node.nullable, depth), depth + 1
+        self.line(depth, f"if pos + {size} > len(data): raise Unreadable")
+        self.line(depth, self.record_set(node, f"pos + {size}"))
+        self.line(depth, f"pos += {size}")
         return ""
 
     def either(self, condition: str, depth: int, one: Inside, other: Inside | None = None) -> None:

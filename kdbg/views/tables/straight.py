@@ -85,7 +85,7 @@ class Recorded(Amounts):
         assert isinstance(node, Sized)
         size = self.length(node.length, depth)
         self.line(depth, f"{size}_bytes = None")
-        self.guard_null(size, node.nullable, depth, lambda depth: self.line(depth, f"{size} = None"))
+        self.guard_null(size, node.nullable, depth, f"{size} = None")
         if self.values:
             self.line(depth + 1, f"{size}_bytes = data[pos:pos + {size}]")
         self.line(depth + 1, f"pos += {size}")
@@ -239,7 +239,7 @@ class ColumnsCodegen(Facts):
         empty = self.length(node.length, depth)
         value = self.fresh()
         self.line(depth, f"if {empty} > 0: raise Unreadable")  # a payload is opened
-        self.guard_null(empty, node.nullable, depth, lambda depth: self.line(depth, f"{value} = None"))
+        self.guard_null(empty, node.nullable, depth, f"{value} = None")
         self.line(depth + 1, f"{value} = {'str' if node.text else 'bytes'}()")
         return value
 
@@ -249,14 +249,10 @@ class ColumnsCodegen(Facts):
         """Write what reads a record set; return the expression of the number of its records."""
         held, records = self.fresh("held"), self.fresh("records")
         read = self.named("read_records", record_set_reader(node, self.wanted))
-
-        def inside(size: str, depth: int) -> None:
-            self.line(depth, f"if pos + {size} > len(data): raise Unreadable")
-            self.line(depth, f"{held}, {records} = {read}(data, pos, pos + {size})")
-            self.line(depth, f"pos += {size}")
-
-        self.counted(node.length, node.nullable, depth, inside,
-                     lambda depth: self.line(depth, f"{held} = {records} = None"))  # fmt: skip
+        size = self.counted(node.length, node.nullable, depth, f"{held} = {records} = None")
+        self.line(depth + 1, f"if pos + {size} > len(data): raise Unreadable")
+        self.line(depth + 1, f"{held}, {records} = {read}(data, pos, pos + {size})")
+        self.line(depth + 1, f"pos += {size}")
         self.of_set = held, records
         return f"({held}[1] if {held} else 0)"
 

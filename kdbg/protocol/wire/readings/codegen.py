@@ -163,15 +163,11 @@ class CodeGenerator(SourceWriter):
 
     def array(self, node: WireArray, depth: int) -> str:
         """Write what reads an array."""
-
-        def inside(count: str, depth: int) -> None:
-            size = fixed_size(node.item)
-            if size:
-                self.line(depth, f"pos += {count} * {size}")
-                return
-            self.loop(count, depth, lambda depth: self.item(node.item, depth))
-
-        self.counted(node.length, node.nullable, depth, inside)
+        count = self.counted(node.length, node.nullable, depth)
+        if size := fixed_size(node.item):
+            self.line(depth + 1, f"pos += {count} * {size}")
+        else:
+            self.loop(count, depth + 1, lambda depth: self.item(node.item, depth))
         return ""
 
     def item(self, node: Node, depth: int) -> None:
@@ -181,7 +177,8 @@ class CodeGenerator(SourceWriter):
 
     def nullable_struct(self, node: NullableStruct, depth: int) -> str:
         """Write what reads a structure that may be null."""
-        self.marked(node, depth, lambda depth: None, lambda depth: self.item(node.struct, depth))
+        self.marked(node, depth)
+        self.item(node.struct, depth + 1)
         return ""
 
     def prefixed(self, node: LengthPrefixed, depth: int) -> str:
@@ -194,7 +191,8 @@ class CodeGenerator(SourceWriter):
 
     def records(self, node: RecordsNode, depth: int) -> str:
         """Write what reads a record set; its length and its bytes are proved alone."""
-        self.counted(node.length, node.nullable, depth, lambda size, depth: self.line(depth, f"pos += {size}"))
+        size = self.counted(node.length, node.nullable, depth)
+        self.line(depth + 1, f"pos += {size}")
         return ""
 
     def prove(self, node: Node, depth: int) -> None:
@@ -281,12 +279,22 @@ class CodeGenerator(SourceWriter):
         self.line(depth, f"{name} = {number}{f' - {length.bias}' if length.bias else ''}")
         return name
 
-    def guard_null(self, name: str, nullable: bool, depth: int, null: Inside) -> None:
-        """Write what handles a null length, by `null`, and the `else:` under which the caller writes the rest."""
+    def null(self, depth: int) -> None:
+        """Write what becomes of a null."""
+        self.line(depth, "pass")
+
+    def guard_null(self, name: str, nullable: bool, depth: int, null: str = "") -> None:
+        """Write what handles a null length, and the `else:` under which the caller writes the rest.
+
+        `null` is the statement for it, in place of what `self.null` writes.
+        """
         self.line(depth, f"if {name} < 0:")
         if nullable:
             self.line(depth + 1, f"if {name} != -1: raise Unreadable")
-            null(depth + 1)
+            if null:
+                self.line(depth + 1, null)
+            else:
+                self.null(depth + 1)
         else:
             self.line(depth + 1, "raise Unreadable")
         self.line(depth, "else:")
@@ -295,7 +303,7 @@ class CodeGenerator(SourceWriter):
         """Write what reads a string or bytes; return the variable with the value, "" where it is only proved."""
         name, value = self.length(node.length, depth), self.fresh() if keep else ""
         null = f"{value} = {self.of_null(node)}" if keep else "pass"
-        self.guard_null(name, node.nullable, depth, lambda depth: self.line(depth, null))
+        self.guard_null(name, node.nullable, depth, null)
         cut = self.of_bytes(node, f"data[pos:pos + {name}]")
         if keep or node.text:
             self.line(depth + 1, f"{value} = {cut}" if keep else cut)
@@ -310,13 +318,14 @@ class CodeGenerator(SourceWriter):
         """Return the expression of what the reading makes of a string that is null, or of bytes."""
         return "None"
 
-    def counted(
-        self, length: Length, nullable: bool, depth: int, inside: Callable[[str, int], None], null: Inside | None = None
-    ) -> None:
-        """Write what reads a count or size, then `inside` for that many; `null` writes what a null stands for."""
+    def counted(self, length: Length, nullable: bool, depth: int, null: str = "") -> str:
+        """Write what reads a count or size; return its variable. The caller writes the rest, one deeper.
+
+        `null`: as for `guard_null`.
+        """
         name = self.length(length, depth)
-        self.guard_null(name, nullable, depth, null or (lambda depth: self.line(depth, "pass")))
-        inside(name, depth + 1)
+        self.guard_null(name, nullable, depth, null)
+        return name
 
     def loop(self, count: str, depth: int, inside: Inside) -> None:
         """Write a loop; an item takes a byte at least, so more items than bytes are unreadable."""
@@ -327,18 +336,22 @@ class CodeGenerator(SourceWriter):
         if len(self.lines) == written:
             self.line(depth + 1, "pass")
 
-    def marked(self, node: NullableStruct, depth: int, null: Inside, inside: Inside) -> None:
-        """Write what reads the marker of a structure that may be null, and what follows in either case."""
+    def marked(self, node: NullableStruct, depth: int, null: str = "") -> None:
+        """Write what reads the marker of a structure that may be null; the caller writes the rest, one deeper.
+
+        `null`: as for `guard_null`.
+        """
         marker = self.take("b", self.fresh("n"))
         self.flush(depth)
         self.line(depth, f"if {marker} == {node.null}:")
-        self.line(depth + 1, "pass")
-        null(depth + 1)
-        self.line(depth, f"elif {marker} == 1:")
-        self.line(depth + 1, "pass")
-        inside(depth + 1)
-        self.line(depth, "else:")
+        if null:
+            self.line(depth + 1, null)
+        else:
+            self.null(depth + 1)
+        self.line(depth, f"elif {marker} != 1:")
         self.line(depth + 1, "raise Unreadable")
+        self.line(depth, "else:")
+        self.line(depth + 1, "pass")
 
     def begin_prefixed(self, node: LengthPrefixed, depth: int) -> str:
         """Write what reads the length in front of a value; return the variable with the place where that must end."""

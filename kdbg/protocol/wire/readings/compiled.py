@@ -126,12 +126,9 @@ class Values(CodeGenerator):
 
     def array(self, node: WireArray, depth: int) -> str:
         value = self.fresh()
-
-        def inside(count: str, depth: int) -> None:
-            items = self.items(node.item, count, depth)
-            self.line(depth, f"{value} = {items}")
-
-        self.counted(node.length, node.nullable, depth, inside, lambda depth: self.line(depth, f"{value} = None"))
+        count = self.counted(node.length, node.nullable, depth, f"{value} = None")
+        items = self.items(node.item, count, depth + 1)
+        self.line(depth + 1, f"{value} = {items}")
         return value
 
     def items(self, item: Node, count: str, depth: int) -> str:
@@ -195,13 +192,10 @@ class Values(CodeGenerator):
 
     def nullable_struct(self, node: NullableStruct, depth: int) -> str:
         value = self.fresh()
-
-        def inside(depth: int) -> None:
-            inner = self.read(node.struct, depth)
-            self.flush(depth)
-            self.line(depth, f"{value} = {inner}")
-
-        self.marked(node, depth, lambda depth: self.line(depth, f"{value} = None"), inside)
+        self.marked(node, depth, f"{value} = None")
+        inner = self.read(node.struct, depth + 1)
+        self.flush(depth + 1)
+        self.line(depth + 1, f"{value} = {inner}")
         return value
 
     def prefixed(self, node: LengthPrefixed, depth: int) -> str:
@@ -219,13 +213,10 @@ class Values(CodeGenerator):
         read = self.named(
             "records", lambda data: decode(data, node.format, COMPILED, cut=node.cut, shallow=self.shallow)
         )
-
-        def inside(size: str, depth: int) -> None:
-            self.line(depth, f"if pos + {size} > len(data): raise Unreadable")
-            self.line(depth, f"{value} = {read}(data[pos:pos + {size}])")
-            self.line(depth, f"pos += {size}")
-
-        self.counted(node.length, node.nullable, depth, inside, lambda depth: self.line(depth, f"{value} = None"))
+        size = self.counted(node.length, node.nullable, depth, f"{value} = None")
+        self.line(depth + 1, f"if pos + {size} > len(data): raise Unreadable")
+        self.line(depth + 1, f"{value} = {read}(data[pos:pos + {size}])")
+        self.line(depth + 1, f"pos += {size}")
         return value
 
 

@@ -138,29 +138,23 @@ class Weigher(CodeGenerator):
 
     def array(self, node: WireArray, depth: int) -> str:
         size, cost = fixed_size(node.item), cost_of(node.item)
-
-        def inside(count: str, depth: int) -> None:
-            self.line(depth, f"if {count} * {size or 1} > len(data) - pos: raise Unreadable")
-            self.line(depth, f"weight += {count} * {cost}")
-            self.line(depth, "if weight > most: raise spent()")
-            if size:
-                self.line(depth, f"pos += {count} * {size}")
-            else:
-                self.loop(count, depth, lambda depth: self.item(node.item, depth))
-
-        self.counted(node.length, node.nullable, depth, inside)
+        count, depth = self.counted(node.length, node.nullable, depth), depth + 1
+        self.line(depth, f"if {count} * {size or 1} > len(data) - pos: raise Unreadable")
+        self.line(depth, f"weight += {count} * {cost}")
+        self.line(depth, "if weight > most: raise spent()")
+        if size:
+            self.line(depth, f"pos += {count} * {size}")
+        else:
+            self.loop(count, depth, lambda depth: self.item(node.item, depth))
         return ""
 
     def records(self, node: RecordsNode, depth: int) -> str:
         format = self.named("format", node.format)
-
-        def inside(size: str, depth: int) -> None:
-            self.line(depth, f"if {size} > len(data) - pos: raise Unreadable")
-            self.line(depth, f"weight += weight_of_set(data, pos, pos + {size}, {format})")
-            self.line(depth, "if weight > most: raise spent()")
-            self.line(depth, f"pos += {size}")
-
-        self.counted(node.length, node.nullable, depth, inside)
+        size, depth = self.counted(node.length, node.nullable, depth), depth + 1
+        self.line(depth, f"if {size} > len(data) - pos: raise Unreadable")
+        self.line(depth, f"weight += weight_of_set(data, pos, pos + {size}, {format})")
+        self.line(depth, "if weight > most: raise spent()")
+        self.line(depth, f"pos += {size}")
         return ""
 
 

@@ -171,12 +171,9 @@ class Facts(CodeGenerator):
     def count_of(self, node: RecordsNode, depth: int) -> str:
         """Write what counts the records of a record set; return the variable with their number."""
         count, read = self.fresh(), self.named("records", counter(node))
-
-        def inside(size: str, depth: int) -> None:
-            self.line(depth, f"{count} = {read}(data, pos, pos + {size}, odd) if {size} else 0")
-            self.line(depth, f"pos += {size}")
-
-        self.counted(node.length, node.nullable, depth, inside, lambda depth: self.line(depth, f"{count} = 0"))
+        size = self.counted(node.length, node.nullable, depth, f"{count} = 0")
+        self.line(depth + 1, f"{count} = {read}(data, pos, pos + {size}, odd) if {size} else 0")
+        self.line(depth + 1, f"pos += {size}")
         return count
 
     def inside(self, node: Node, around: Around, depth: int) -> str:
@@ -192,21 +189,15 @@ class Facts(CodeGenerator):
             return empty
         found = self.fresh("f")
         if isinstance(node, NullableStruct):
-
-            def there(depth: int) -> None:
-                self.line(depth, f"{found} = 1")
-                self.inside(node.struct, around, depth)
-
             self.line(depth, f"{found} = 0")
-            self.marked(node, depth, lambda depth: None, there)
+            self.marked(node, depth)
+            self.line(depth + 1, f"{found} = 1")
+            self.inside(node.struct, around, depth + 1)
             return f"not {found}"
         assert isinstance(node, WireArray)
-
-        def items(count: str, depth: int) -> None:
-            self.line(depth, f"{found} = {count}")
-            self.loop(count, depth, lambda depth: self.one(node.item, around, depth))
-
-        self.counted(node.length, node.nullable, depth, items, lambda depth: self.line(depth, f"{found} = 0"))
+        count = self.counted(node.length, node.nullable, depth, f"{found} = 0")
+        self.line(depth + 1, f"{found} = {count}")
+        self.loop(count, depth + 1, lambda depth: self.one(node.item, around, depth))
         return f"not {found}"
 
     def one(self, node: Node, around: Around, depth: int) -> None:

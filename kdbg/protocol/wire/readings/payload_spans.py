@@ -87,21 +87,16 @@ class RecordPlaces(CodeGenerator):
     def array(self, node: WireArray, depth: int) -> str:
         if not contains(node.item, lambda inner: isinstance(inner, RecordsNode)):
             return super().array(node, depth)
-
-        def inside(count: str, depth: int) -> None:
-            index, outside = self.fresh("i"), self.path
-            self.path = f"{outside}[{{{index}}}]"
-            self.line(depth, f"for {index} in range({count}):")
-            self.item(node.item, depth + 1)
-            self.path = outside
-
-        self.counted(node.length, node.nullable, depth, inside)
+        count = self.counted(node.length, node.nullable, depth)
+        index, outside = self.fresh("i"), self.path
+        self.path = f"{outside}[{{{index}}}]"
+        self.line(depth + 1, f"for {index} in range({count}):")
+        self.item(node.item, depth + 2)
+        self.path = outside
         return ""
 
     def records(self, node: RecordsNode, depth: int) -> str:
-        def inside(size: str, depth: int) -> None:
-            self.line(depth, f"found.append((pos, f{self.path!r}))")
-            self.line(depth, f"pos += {size}")
-
-        self.counted(node.length, node.nullable, depth, inside)
+        size = self.counted(node.length, node.nullable, depth)
+        self.line(depth + 1, f"found.append((pos, f{self.path!r}))")
+        self.line(depth + 1, f"pos += {size}")
         return ""

@@ -203,9 +203,7 @@ class Rows(TextSource):
             raise Unsuited
         place = self.place() if isinstance(node.length.number, Fixed) else self.place_now(depth)
         length, meaning = self.length(node.length, depth), self.fresh("m")
-        self.guard_null(
-            length, node.nullable, depth, lambda depth: self.line(depth, f"{meaning} = {self.texts.null(node)!r}")
-        )
+        self.guard_null(length, node.nullable, depth, f"{meaning} = {self.texts.null(node)!r}")
         self.line(depth + 1, f"if {length} > {HUGE if node.holds is None else 0}: raise Unreadable")  # or a payload
         if node.text:
             text = self.of_text(node, f"data[pos:pos + {length}]")

@@ -28,7 +28,7 @@ from kdbg.views.render.json_source import JsonView
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.style import Look
 from kdbg.views.render.summary import Summary
-from kdbg.views.render.tree.view import TreeView
+from kdbg.views.render.tree.source import TreeView
 
 from ..cases import by_day, ends_by_day, for_each
 from .subjects import Spoken, full, variants

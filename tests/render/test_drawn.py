@@ -17,8 +17,7 @@ from kdbg.protocol.grammars.payloads import TOPICS
 from kdbg.protocol.wire.language import Api, Direction
 from kdbg.protocol.wire.readings.outline import Topics
 from kdbg.views.render.style import Look
-from kdbg.views.render.tree.source import Drawing
-from kdbg.views.render.tree.view import TreeView
+from kdbg.views.render.tree.source import Drawing, TreeView
 from kdbg.views.render.values import quote
 
 from ..cases import by_day, for_each

@@ -84,7 +84,7 @@ def _tree(look: Look, topics: Topics) -> ExchangeView:
         from .tree.compact import CompactView
 
         return CompactView(look, topics)
-    from .tree.view import TreeView
+    from .tree.source import TreeView
 
     return TreeView(look, topics)
 

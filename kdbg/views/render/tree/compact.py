@@ -30,9 +30,8 @@ from ..findings import finding_line
 from ..style import COLOUR, Look
 from ..values import cells, escape, number
 from .records import AS_TEXT, INSIDE, OFFSET, RecordTree
-from .source import Drawing
+from .source import Drawing, TreeView
 from .tree import Codes, Draw, Topics, Tree, is_plain
-from .view import TreeView
 
 NAMES = frozenset({"topic", "topic_id", "partition", "group", "api"})
 """Kinds of fields that say what all others are of."""

@@ -1,5 +1,6 @@
-"""The functions that draw clean messages and record sets straight from their bytes (see wire/readings/codegen.py).
+"""The view of exchanges as trees: one heading, both halves as branches.
 
+Clean messages and record sets are drawn straight from their bytes (see wire/readings/codegen.py).
 `drawing(texts, header, body, below)` returns `draw(data, out, topics, odd=None)`: it appends the lines below that of
 the message, in pieces, to `out`; what it notes has no line (see runtime.py). They are those that the
 tree of `texts` draws of the value; for all that only a value tells (payloads, secrets, tagged fields, faults, messages
@@ -9,22 +10,32 @@ of magic 0 and 1, control batches) it raises one of `UNREADABLE`, and what it ap
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from functools import cache
+from typing import Any, TypeAlias
 
+from ....exchanges.messages.exchange import CapturedMessage, Exchange
+from ....exchanges.messages.message import Message
+from ....protocol.wire import Api
+from ....protocol.wire.language import DIRECTIONS, Direction
 from ....protocol.wire.nodes import WireArray, WireStruct, children, contains
 from ....protocol.wire.nodes.leaves import Node, Sized
 from ....protocol.wire.readings.batches import Batches
-from ....protocol.wire.readings.codegen import Unsuited
+from ....protocol.wire.readings.codegen import UNREADABLE, Unsuited
 from ....protocol.wire.readings.measure import begin
+from ....protocol.wire.readings.outline import ALWAYS, Topics
 from ....protocol.wire.readings.runtime import Odd, Unreadable
 from ....protocol.wire.readings.secrets import has_secrets
 from ....protocol.wire.records import RecordsNode
 from ....protocol.wire.records.sets import APPEND_TIME, CODEC_MASK, CONTROL, entries
-from ..text_source import encoded
+from ..exchange_header import Headings, encode, findings_of, remarks
+from ..findings import finding_line
+from ..style import Look
+from ..text_source import encoded, layout_of
 from ..values import Memo
+from ..without_values import shown_body
 from .lines import BELOW, PLAIN, DrawSet, Lines, Texts
 from .records import BATCH, EQUALS, OFFSET, TIMESTAMP, RecordTree
-from .tree import Topics, is_inline, is_plain
+from .tree import Tree, is_inline, is_plain
 
 Drawing: TypeAlias = Callable[[bytes, list[bytes], Topics, "list[Odd] | None"], None]
 """Appends the lines of a message, given its bytes, to a list; notes what is odd and yet readable (runtime.py)."""
@@ -276,3 +287,71 @@ class RecordLines(Lines, Batches):
 
     def of_null(self, node: Sized) -> str:
         return self.named("null", self.tree.contents(None).encode()) if self.in_record else super().of_null(node)
+
+
+class TreeView:
+    """An exchange under one heading, its halves as branches.
+
+    What is clean is drawn straight from its bytes, and what is not by its value: the text is the same.
+    """
+
+    def __init__(self, look: Look, topics: Topics) -> None:
+        self.look = look
+        self.tree: Tree = Tree(look, topics)
+        self.texts: Texts = Texts(self.tree)
+        self.headings: Headings = Headings(look)
+        self.guides: tuple[bytes, bytes] = encode(f"\n{self.tree.mid}"), encode(self.tree.last)
+        self.drawing: Callable[[Api, int, Direction], Drawing | None] = cache(self.compiled)
+
+    def __call__(self, exchange: Exchange) -> bytes:
+        out = [self.headings.title(exchange)]
+        out += [encode(f"\n  {line}") for line in remarks(exchange, self.look)]
+        for half, name, guide in zip((exchange.request, exchange.response), DIRECTIONS, self.guides, strict=True):
+            out += guide, self.headings.half(half, exchange, name), b"\n"
+            if half is not None:
+                self.half(half, out)
+        out.append(b"\n")
+        return b"".join(out)
+
+    def half(self, half: CapturedMessage, out: list[bytes]) -> None:
+        """Add the lines below the heading of one half to `out`, those of its findings last."""
+        if half.api is None:
+            return
+        draw = self.drawing(half.api, half.version, half.direction)
+        if draw is not None:
+            odd: list[Odd] = []
+            before = len(out)
+            try:
+                draw(half.data, out, half.known.topics if half.known is not None else ALWAYS, odd)
+                findings = half.prove(odd)
+            except UNREADABLE:
+                del out[before:]
+            else:
+                below = self.below(half.direction)
+                out += [encode(f"{below}{finding_line(finding, self.look)}\n") for finding in findings]
+                return
+        message, below = half.message(), self.below(half.direction)
+        if message is None:
+            return
+        body = shown_body(message, self.look)
+        if self.look.read is not None:
+            from ....payloads.records.sources import read_in_place
+
+            read_in_place(message.grammar, body, self.tree.topics, self.look.read)
+        self.drawn(half, message, body, below)
+        out.append(encode(self.tree.take()))
+
+    def compiled(self, api: Api, version: int, direction: Direction) -> Drawing | None:
+        """Return what draws such messages straight from their bytes; None where there is no such thing."""
+        found = layout_of(api, version, direction, self.look)
+        return drawing(self.texts, *found, self.below(direction)) if found is not None else None
+
+    def below(self, direction: Direction) -> str:
+        """Return what stands in front of the lines of a half."""
+        return self.tree.mid_below if direction == "request" else self.tree.last_below
+
+    def drawn(self, half: CapturedMessage, message: Message, body: Any, below: str) -> None:
+        """Draw the fields of a half, then what is odd about them."""
+        self.tree.fields(message.grammar, body, below)
+        for finding in findings_of(half, message):
+            self.tree.lines.append(f"{below}{finding_line(finding, self.look)}")

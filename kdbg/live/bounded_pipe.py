@@ -102,6 +102,11 @@ class Overflow:
             self.full = not self.limit
         return data
 
+    def clear(self) -> None:
+        """Forget everything."""
+        while self.take():
+            pass
+
 
 MOST = 64 << 20
 """Bytes that wait in memory, at most."""
@@ -233,8 +238,7 @@ class Outflow:
         """Keep nothing, from now on: nobody reads."""
         self.closed = self._full = True
         self._waiting.clear()
-        while self._overflow.take():
-            pass
+        self._overflow.clear()
         self.size = 0
 
 

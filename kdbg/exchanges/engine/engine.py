@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 class Conversation:
-    """Everything that is remembered of a connection that speaks Kafka.
+    """The state of a connection that speaks Kafka.
 
     `requests` and `responses` take what the client and the broker sent. `complete` is called with each exchange once
-    both its halves are there, and may still change until `prove` says that it does not. `left_over` takes the
+    both its halves are there, and may still change until `is_final` says that it does not. `left_over` takes the
     findings that no exchange has, at the end. `synced` says of either direction whether its next byte begins a frame;
     `midstream` that the connection is older than the capture.
     """
@@ -61,7 +61,7 @@ class Conversation:
         self.client: RequestSide = RequestSide(self.pairing, self.responses.retry, midstream=midstream)
         self.requests: Framer = Framer(self.client, synced=synced[0], held=held)
 
-    def prove(self, exchange: Exchange, reads: Depth | None) -> bool:
+    def is_final(self, exchange: Exchange, reads: Depth | None) -> bool:
         """Return whether a complete exchange is final: no byte is taken from it any more, and nothing added.
 
         Where `reads` says how far, its messages are read: those that have a use for all their bytes are final.
@@ -71,7 +71,7 @@ class Conversation:
                 return False
         return exchange.answered or not self.pairing.stragglers.may_be_answered(exchange)
 
-    def settle(self, exchange: Exchange) -> None:
+    def make_final(self, exchange: Exchange) -> None:
         """Take a complete exchange as final, whatever comes after it, before it is handed out."""
         for side, half in ((self.client, exchange.request), (self.broker, exchange.response)):
             if side.last is half:
@@ -113,7 +113,7 @@ class Outbox:
             self._ready += self._final(half.last_time)
         if self._size > MOST_BYTES or len(held) > MOST:
             oldest, its, _, _ = held[0]
-            its.settle(oldest)
+            its.make_final(oldest)
             if oldest is not exchange:  # of this one it may still be said that its length is wrong
                 its.forget(oldest)
 
@@ -133,10 +133,10 @@ class Outbox:
                 exchange.response is conversation.broker.last
                 or exchange.request is conversation.client.last
                 or not exchange.answered
-            ) and not conversation.prove(exchange, reads):
+            ) and not conversation.is_final(exchange, reads):
                 if time >= limit:
                     break
-                conversation.settle(exchange)
+                conversation.make_final(exchange)
                 conversation.forget(exchange)
             held.popleft()
             self._size -= size
@@ -207,17 +207,17 @@ class Tls:
 
 
 STRIDE = 64
-"""Packets after which is looked what is final by now: few enough that little is held."""
+"""Packets after which `receive_all` takes the exchanges that are final: few enough that little is held."""
 Channel: TypeAlias = Connection | Tls
 Watch: TypeAlias = Callable[[Connection, int | None], None]
 
 
-def nobody_watches(connection: Connection, client: int | None) -> None:
-    """Do nothing: what `watch` is unless the caller gives another."""
+def watch_nothing(connection: Connection, client: int | None) -> None:
+    """Do nothing: the default of `watch`."""
 
 
 class Engine:
-    """Everything that is remembered between packets.
+    """The state of all connections: packets in, exchanges out.
 
     `ports` narrows to connections with one of these ports. `watch` is called with each new connection, and again when
     it proves to be Kafka: with 0 if its initiator sends the requests, else 1. `topic_names` fills with what the traffic
@@ -243,7 +243,7 @@ class Engine:
         self,
         *,
         ports: Iterable[int] = (),
-        watch: Watch = nobody_watches,
+        watch: Watch = watch_nothing,
         reads: Depth | None = None,
         keys: Keys | None = None,
     ) -> None:
@@ -258,17 +258,17 @@ class Engine:
         self.findings: list[tuple[Peers, Finding]] = []
         self.budget: Budget = Budget()
         self._outbox = Outbox(reads)
-        self._add, self._leave = self._outbox.add, self._left_over  # bound once for all connections
+        self._add, self._report = self._outbox.add, self._add_finding  # bound once for all connections
 
     def receive(self, packet: Packet) -> list[Exchange]:
         """Take the next packet; return the exchanges that are final now."""
         self.table.receive(packet)
-        return self._tell(self._outbox.take(packet[1])) if self._outbox.held else []
+        return self._number(self._outbox.take(packet[1])) if self._outbox.held else []
 
     def idle(self) -> list[Exchange]:
-        """Take notice that nothing more is there for now; return all exchanges that are complete, as final."""
+        """Return all complete exchanges as final, because no packet is there for now."""
         self.table.settle()
-        return self._tell(self._outbox.take(1 << 127))
+        return self._number(self._outbox.take(1 << 127))
 
     def receive_all(self, packets: Sequence[Packet]) -> list[Exchange]:
         """Take the next packets; return the exchanges that are final after the last of them."""
@@ -277,7 +277,7 @@ class Engine:
             some = packets[start : start + STRIDE]
             self.table.receive_all(some)
             final += self._outbox.take(some[-1][1])
-        return self._tell(final)
+        return self._number(final)
 
     def chunks(self, blocks: Iterable[Sequence[Packet]]) -> Iterator[list[Exchange]]:
         """Yield all exchanges that these packets complete, those of a block together; an empty block is `idle`.
@@ -297,7 +297,7 @@ class Engine:
             yield from chunk
 
     def close(self) -> list[Exchange]:
-        """Take notice that the capture is over; return what waited, as it is."""
+        """End all connections; return the exchanges that waited, as they are."""
         self.table.close()
         return self.idle()
 
@@ -317,11 +317,11 @@ class Engine:
 
     def _classify(self, channel: Channel) -> Classifier:
         """Find out what is spoken on a channel."""
-        kafka, other = partial(self._speaks_kafka, channel), partial(self._let_go, channel)
-        tls = partial(self._speaks_tls, channel) if isinstance(channel, Connection) else None
+        kafka, other = partial(self._kafka_found, channel), partial(self._reject, channel)
+        tls = partial(self._tls_found, channel) if isinstance(channel, Connection) else None
         return Classifier(channel, self.budget, kafka, other, tls)
 
-    def _speaks_kafka(self, connection: Channel, classifier: Classifier, client: int) -> None:
+    def _kafka_found(self, connection: Channel, classifier: Classifier, client: int) -> None:
         """Begin the conversation on a connection that proved to be Kafka; `client` is as `watch` is told."""
         sides = classifier.sides
         ends, streams = (connection.initiator, connection.acceptor), (connection.sent, connection.answered)
@@ -331,7 +331,7 @@ class Engine:
         conversation = Conversation(
             Peers(connection.number, ends[client], ends[1 - client], connection.first_packet, tls, via),
             self._add,
-            self._leave,
+            self._report,
             whole=sides[client].intact,
             synced=(sides[client].starts_with_frame(), classifier.certain),
             known=self.known,
@@ -345,17 +345,17 @@ class Engine:
             framer.passed = side.passed
             side.hand_over(framer, side.lost)
 
-    def _speaks_tls(self, connection: Connection, classifier: Classifier) -> None:
+    def _tls_found(self, connection: Connection, classifier: Classifier) -> None:
         """Begin to decrypt a connection, and to find the protocol on it."""
 
         def opens(tls: Tls) -> None:
             for direction, held in zip((tls.sent, tls.answered), self._classify(tls).sides, strict=True):
                 direction.attach(held)
 
-        Tls(connection, classifier, self.keys, opens, self._let_go).take_over(classifier)
+        Tls(connection, classifier, self.keys, opens, self._reject).take_over(classifier)
 
-    def _let_go(self, connection: Channel, finding: Finding | None) -> None:
-        """Let go of a connection that turned out to be something else, or nothing that can be read."""
+    def _reject(self, connection: Channel, finding: Finding | None) -> None:
+        """Ignore a connection that carries another protocol, or nothing that can be read."""
         if finding is None and isinstance(connection, Connection) and (connection.refused or connection.unanswered):
             attempt = connection.tries, connection.start, connection.last_time
             finding = Finding(Kind.CONNECTION_TIMEOUT, facts=NobodyThere(*attempt))
@@ -364,14 +364,14 @@ class Engine:
         self.other_connections += finding is None or finding.kind not in ATTEMPTS
         if finding is not None:
             ends = connection.initiator, connection.acceptor
-            self._left_over(Peers(connection.number, *ends, connection.first_packet), finding)
+            self._add_finding(Peers(connection.number, *ends, connection.first_packet), finding)
         connection.ignore()
 
-    def _left_over(self, peers: Peers, finding: Finding) -> None:
+    def _add_finding(self, peers: Peers, finding: Finding) -> None:
         self.findings.append((peers, finding))
 
-    def _tell(self, final: list[Exchange]) -> list[Exchange]:
-        """Give the exchanges their numbers, learn the topic names that they tell, and return them."""
+    def _number(self, final: list[Exchange]) -> list[Exchange]:
+        """Give the exchanges their numbers, learn the topic names in them, and return them."""
         count, topics, learn_from = self.count, self.topic_names, self._learner.learn_from
         for exchange in final:
             count += 1

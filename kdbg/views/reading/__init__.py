@@ -96,10 +96,10 @@ def engine_of(
         from ...analysis.logs.exchanges import Conversations
 
         return Conversations()
-    from ...exchanges.engine.engine import Engine, nobody_watches
+    from ...exchanges.engine.engine import Engine, watch_nothing
 
     keys = opened.secrets(filters.tls_keys) if isinstance(opened, Capture) else None
-    ports, watch = filters.port or (), watch or nobody_watches
+    ports, watch = filters.port or (), watch or watch_nothing
     engine: Pairing = (
         opened.engine(ports=ports, watch=watch, reads=reads, keys=keys)
         if isinstance(opened, Merged)

@@ -99,8 +99,7 @@ def extras() -> str:
 
 def options(name: str) -> str:
     """Return the table of a command's options, without filters and without those that many commands share."""
-    command = commands.get_command(None, name)
-    assert command is not None
+    command = commands.commands[name]
     rows = []
     with click.Context(command, info_name=name) as context:
         for option in command.params:

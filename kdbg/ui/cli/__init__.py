@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -79,15 +80,25 @@ UNDECODED, REFUSED, INTERRUPTED = 1, 2, 130
 """Exit statuses: something could not be decoded; wrong usage or unreadable input; Ctrl-C."""
 
 
-class Commands(click.Group):
-    """Knows the commands by name, and imports one only when it is wanted."""
+class Modules(Mapping[str, click.Command]):
+    """Maps a command's name to the command; imports its module when it is asked for. Man pages are made of it."""
 
-    def get_command(self, ctx: click.Context | None, name: str) -> click.Command | None:
+    def __getitem__(self, name: str) -> click.Command:
         if name not in COMMANDS:
-            return None
+            raise KeyError(name)
         module = import_module(f".{SHARED.get(name, name).replace('-', '_')}", __name__)
         command: click.Command = getattr(module, f"{name}_command" if name in SHARED else "command")
         return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class Commands(click.Group):
+    """Knows the commands by name, and imports one only when it is wanted."""
 
     def list_commands(self, ctx: click.Context | None) -> list[str]:
         return list(COMMANDS)
@@ -119,7 +130,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, commands=Modules(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="kdbg %(version)s")
 def commands() -> None:
     """Debug the Kafka protocol: decode captured or live traffic, and find the causes of failures."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kdbg.analysis.logs import lines as module
 from kdbg.analysis.logs.dialect import number, object_in, printed, stamp, text
-from kdbg.analysis.logs.lines import Lines, blocks
+from kdbg.analysis.logs.lines import Lines
 from kdbg.analysis.logs.log import FARTHEST, ApplicationLog, has_lines
 from kdbg.capture.source import open_source
 
@@ -139,31 +139,28 @@ def test_of_a_long_line_the_beginning_is_read(monkeypatch: pytest.MonkeyPatch) -
     assert cut.count == 3
 
 
-def stream(data: str) -> io.BufferedReader:
-    return io.BufferedReader(io.BytesIO(data.encode()))  # type: ignore[arg-type]
+def opened(content: str) -> ApplicationLog:
+    return ApplicationLog(open_source(io.BytesIO(content.encode())))
 
 
 def test_blocks_are_the_lines_that_came_together() -> None:
-    lines = Lines()
-    found = [
-        [told.number for told in block]
-        for block in blocks(stream(f"x\n{SENT.format(1)}\n" * 2 + SENT.format(2)), lines)
-    ]
-    assert (found, lines.understood) == ([[2, 4], [5]], 3)
-    assert list(blocks(stream("x\n"), Lines())) == [[]]
-    assert list(blocks(stream(""), Lines())) == []
-    long = "y" * 65_535 + "\n"
-    assert [len(block) for block in blocks(stream(long * 2 + SENT.format(1) + "\n"), Lines())] == [0, 0, 1]
+    log = opened(f"x\n{SENT.format(1)}\n" * 2 + SENT.format(2))
+    found = [[told.number for told in block] for block in log.blocks()]
+    assert ([block for block in found if block], log.understood) == ([[2, 4], [5]], 3)
+    silent = list(opened("x\n").blocks())
+    assert silent
+    assert not any(silent)
+    assert list(opened("").blocks()) == []
+    *silent, last = opened(("y" * 65_535 + "\n") * 2 + SENT.format(1) + "\n").blocks()
+    assert len(silent) >= 2
+    assert not any(silent)
+    assert [told.number for told in last] == [3]
 
 
 def test_a_log_counts_its_lines_and_knows_its_first_time() -> None:
     early, late = "2026-11-22 12:00:00 ", "2026-11-22 12:00:01 "
     content = f"{late}no\n{SENT.format(1)}\n{early}{SENT.format(2)}\n{late}{SENT.format(3)}\n"
-
-    def opened() -> ApplicationLog:
-        return ApplicationLog(open_source(io.BytesIO(content.encode())))
-
-    with opened() as log:
+    with opened(content) as log:
         assert (log.lines, log.understood, log.first_time) == (0, 0, None)
         assert [[told.number for told in block] for block in log.blocks() if block] == [[2, 3, 4]]
         assert (log.lines, log.understood, log.first_time, log.problems, log.packets, log.lost) == (
@@ -176,8 +173,8 @@ def test_a_log_counts_its_lines_and_knows_its_first_time() -> None:
         )
         assert log.secrets(None) is None
         assert log.name == log.source.name
-    assert [[told.number for told in block] for block in opened().blocks(singly=True)] == [[2], [3], [4]]
-    untimed = ApplicationLog(open_source(io.BytesIO((SENT.format(1) + "\n").encode())))
+    assert [[told.number for told in block] for block in opened(content).blocks(singly=True)] == [[2], [3], [4]]
+    untimed = opened(SENT.format(1) + "\n")
     assert sum(map(len, untimed.blocks())) == 1
     assert untimed.first_time is None
 

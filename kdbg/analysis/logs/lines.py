@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from .clients import KAFKA_PYTHON, KAFKAJS, LIBRDKAFKA, SARAMA
@@ -25,8 +23,6 @@ def line_facts(line: bytes) -> tuple[Dialect, LineFacts] | None:
 
 MOST = 1 << 22
 """Bytes of a line that are read: of a longer one, only its beginning."""
-TOGETHER = 1 << 16
-"""Bytes after which lines are handed on together."""
 
 
 class ProtocolLine(NamedTuple):
@@ -65,11 +61,3 @@ class Lines:
                 self.understood += 1
                 found.append(ProtocolLine(self.count, *facts))
         return found
-
-
-def blocks(stream: io.BufferedReader, lines: Lines) -> Iterator[list[ProtocolLine]]:
-    """Yield the protocol lines of a stream, those together that came together; an empty block where none did."""
-    while data := stream.read1(TOGETHER):
-        yield lines.take(data)
-    if last := lines.take(b"", end=True):
-        yield last

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FARTHEST = 1 << 20
 """Bytes at the beginning of a file in which the first protocol line of a log is looked for."""
+TOGETHER = 1 << 16
+"""Bytes after which lines are handed on together."""
 
 
 class ApplicationLog:
@@ -58,15 +60,16 @@ class ApplicationLog:
 
     def blocks(self, *, pause: float | None = None, singly: bool = False) -> Iterator[list[ProtocolLine]]:
         """Yield the protocol lines, as many at a time as have come; `singly`: one at a time."""
-        from .lines import blocks
-
-        for block in blocks(self.source.stream, self._lines):
+        data: bytes | None = None
+        while data != b"":
+            data = self.source.stream.read1(TOGETHER)
+            block = self._lines.take(data, end=not data)
             if self.first_time is None and block:
                 self.first_time = next((line.facts.time for line in block if line.facts.time != UNTIMED), None)
-            if not singly:
-                yield block
-            else:
+            if singly:
                 yield from ([line] for line in block)
+            elif data or block:
+                yield block
 
     def __enter__(self) -> ApplicationLog:
         return self

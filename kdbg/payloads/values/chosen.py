@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.readings.secrets import Hidden
 from .readers import BY_TYPE, needed
-from .value import NULL, Framed, Part, Schema, Schemas, Unread, Value, ValueContext, framed, likely
+from .value import NULL, Framed, Part, Schema, Unread, Value, ValueContext, framed, likely
+
+if TYPE_CHECKING:
+    from ..schemas import TopicSchemas
 
 INTERNAL = "__"
 """How the names of Kafka's own topics begin; their records have no schema ids."""
@@ -48,7 +51,7 @@ class Choice(NamedTuple):
 class ReaderChoice:
     """Reads keys and values as they were asked for; the last choice that fits a topic counts."""
 
-    def __init__(self, choices: Sequence[Choice], schemas: Schemas) -> None:
+    def __init__(self, choices: Sequence[Choice], schemas: TopicSchemas) -> None:
         self.choices, self.schemas = tuple(choices), schemas
 
     def __call__(self, data: bytes | None, asked: ValueContext) -> Value:

@@ -19,17 +19,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
 import orjson
 
 from ...extras import install
 from ...protocol.findings.amounts import count
-from .value import Framed, Schema, Schemas, SchemaType, Unread, Value, key_text, plain
+from .value import Framed, Schema, SchemaType, Unread, Value, key_text, plain
+
+if TYPE_CHECKING:
+    from ..schemas import TopicSchemas
 
 ReadData = Callable[[bytes], Value]
-BySchema = Callable[[bytes, Schema, Schemas, Framed | None], Value]
+BySchema: TypeAlias = "Callable[[bytes, Schema, TopicSchemas, Framed | None], Value]"
 """Reads data by a schema; what stands around the data is given where there was something."""
 LONGEST_PROBLEM = 160
 
@@ -164,7 +167,7 @@ class AvroShape:
         return False if kind == "enum" else self.look(kind)
 
 
-def protobuf(data: bytes, schema: Schema, schemas: Schemas, framed: Framed | None) -> Value:
+def protobuf(data: bytes, schema: Schema, schemas: TopicSchemas, framed: Framed | None) -> Value:
     """Read one message, of the name that the schema tells, or else at the indexes in front of the data.
 
     Bytes of which the message knows no field are of something else; single fields that it does not know are told of.

@@ -9,7 +9,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 Kind: TypeAlias = Literal["text", "data", "bytes", "null"]
@@ -114,16 +114,6 @@ class Schema(NamedTuple):
     references: tuple[Reference, ...] = ()
     message: str = ""
     descriptors: bytes = b""
-
-
-class Schemas(Protocol):
-    """Where schemas come from (`TopicSchemas`). What it does not have it says by `Unread`, in one line."""
-
-    @property
-    def has_ids(self) -> bool: ...
-    def by_id(self, schema_id: SchemaId) -> Schema: ...
-    def of(self, topic: str | None, part: Part) -> Schema | None: ...
-    def descriptors(self, schema: Schema) -> bytes: ...
 
 
 ID, GUID = 0, 1

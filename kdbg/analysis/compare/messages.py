@@ -11,7 +11,7 @@ from uuid import UUID
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import header_grammar
 from ...exchanges.messages.secrets import without_values
-from ...protocol.wire.language import Direction
+from ...protocol.wire.language import DIRECTIONS, Direction
 from ...protocol.wire.language.payload import OpenedPayload
 from ...protocol.wire.nodes import Node, UuidNode, WireStruct, join
 from ...protocol.wire.readings.layout import structure
@@ -130,14 +130,10 @@ def compare(a: Exchange, b: Exchange, *, ids: bool = False, secrets: bool = Fals
     Secrets are hidden unless `secrets` is set, records without `values`: two of one length are then the same.
     """
     found = Comparison(ids)
-    sides: tuple[tuple[Direction, CapturedMessage | None, CapturedMessage | None], ...] = (
-        ("request", a.request, b.request), ("response", a.response, b.response),
-    )  # fmt: skip
-    for direction, one, other in sides:
-        for ours, theirs, path in zip(
-            _parts(one, secrets, values), _parts(other, secrets, values), ("header", ""), strict=True
-        ):
-            found.structures(*ours, *theirs, path, direction)
+    for direction in DIRECTIONS:
+        (head, body), (other_head, other_body) = (_parts(getattr(one, direction), secrets, values) for one in (a, b))
+        found.structures(*head, *other_head, "header", direction)
+        found.structures(*body, *other_body, "", direction)
     return found
 
 

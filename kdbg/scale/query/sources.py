@@ -65,7 +65,6 @@ class Decoded(Decoding):
 
 def show(database: Database, folder: str, tables: Set[str]) -> None:
     """Put some of the tables in a folder into a database. Raise `InputError` where the folder holds no tables."""
-    import pyarrow as pa
     from pyarrow import dataset
 
     output = Output(folder)

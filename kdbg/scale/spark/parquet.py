@@ -87,7 +87,15 @@ class Tables:
         """Add the cells of one row or several; `size` is the bytes of their large values."""
         held = self._latest.get(table)
         if held is None or time is None or time // DAY != held.number:
-            held = self._of_day(table, time)
+            number = None if time is None else time // DAY
+            day = UNDATED if number is None else self._days.get(number)
+            if day is None:
+                assert number is not None
+                day = self._days[number] = f"{datetime.fromtimestamp(number * 86_400, UTC):%Y-%m-%d}"
+            held = self._held.get((table, day))
+            if held is None:
+                held = self._held[table, day] = _Held(table, day, number)
+            self._latest[table] = held
         held.cells += cells
         if len(held.cells) >= held.enough:
             self._pack(held)
@@ -109,19 +117,6 @@ class Tables:
             writer.close()
         self._open.clear()
         return {"files": self.files, "rows": self.counts}
-
-    def _of_day(self, table: str, time: int | None) -> _Held:
-        """Return what is held of a table for the day of a time, to which more may come."""
-        number = None if time is None else time // DAY
-        day = UNDATED if number is None else self._days.get(number)
-        if day is None:
-            assert number is not None
-            day = self._days[number] = f"{datetime.fromtimestamp(number * 86_400, UTC):%Y-%m-%d}"
-        held = self._held.get((table, day))
-        if held is None:
-            held = self._held[table, day] = _Held(table, day, number)
-        self._latest[table] = held
-        return held
 
     def _write_all(self) -> None:
         for held in list(self._held.values()):

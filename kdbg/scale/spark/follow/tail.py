@@ -170,9 +170,6 @@ class Tail(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
         yield from partition.value
 
-    def commit(self, end: dict[str, Any]) -> None:
-        """Do nothing: the files that were read belong to another program."""
-
 
 def _place(offset: dict[str, Any], point: str) -> TailPosition | None:
     return TailPosition(**offset[point]) if point in offset else None

@@ -210,10 +210,7 @@ class Classifier:
 
     @property
     def certain(self) -> bool:
-        """Whether the capture saw the connection open, and all of a preamble.
-
-        What tells that may come after the first packets.
-        """
+        """Whether the capture saw the connection open, as later packets may tell, and all of a preamble."""
         return self.connection.handshake and self.whole
 
     def look(self, side: HeldSide, *, final: bool = False) -> None:

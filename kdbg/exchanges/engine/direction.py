@@ -44,10 +44,7 @@ class FramedDirection(Seeker):
         raise NotImplementedError
 
     def resumes(self, payload: bytes, count: int) -> bool:
-        """Return whether a packet begins with the frame that is due, though the one before still wants its bytes.
-
-        `count` packets have done so before.
-        """
+        """Return whether a packet begins with the frame that is due, as `count` before did, though one wants bytes."""
         raise NotImplementedError
 
     def extent(self, data: bytes, token: Any) -> int | None:

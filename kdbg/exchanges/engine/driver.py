@@ -25,10 +25,7 @@ SELDOM = 10_000, 20, 50
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Let the garbage collector run seldom: what is decoded refers to nothing that refers back to it.
-
-    It would find nothing, and go over all that is held for many thousand connections each time.
-    """
+    """Let the garbage collector run seldom: it would go over all connections each time, and find nothing."""
     before = gc.get_threshold()
     gc.set_threshold(*SELDOM)
     try:

@@ -32,10 +32,7 @@ class InFlight(list[Exchange]):
         return None
 
     def behind_tokens(self, data: bytes | bytearray, start: int, size: int) -> Exchange | None:
-        """Return the first request after raw tokens, if the response of `size` bytes at `start` is its.
-
-        The last token may have no answer.
-        """
+        """Return the first request after raw tokens, if this response is its: the last token may have no answer."""
         for exchange in self:
             if exchange.api is not SASL_TOKEN:
                 whole = size >= 4 and len(data) - start >= 4
@@ -152,10 +149,7 @@ class Stragglers:
     # Passed over
 
     def overtake(self, exchange: Exchange, by: int, answered: int) -> None:
-        """Let a request wait a little longer whose response the one with correlation id `by` has passed over.
-
-        `answered` is how many responses there have been.
-        """
+        """Let a request wait longer that the response with correlation id `by`, the `answered`-th, has passed over."""
         self.overtaken = self.overtaken or {}
         self.overtaken[exchange] = by, answered + LATE
         self.wait = True

@@ -353,10 +353,7 @@ def broken_off(half: CapturedMessage) -> Finding:
 
 
 def too_large(data: bytes, size: int) -> Finding | None:
-    """Make the finding for a request that begins with these bytes after its size, if it is larger than brokers take.
-
-    None if it is not, or if they are no request's that kdbg knows.
-    """
+    """Make the finding for a request that begins so after its size; None if brokers take it, or kdbg knows it not."""
     key, version = int.from_bytes(data[:2]), int.from_bytes(data[2:4])
     api = find(key) if size > REFUSED and len(data) >= 4 else None
     if api is None or version not in api.versions:

@@ -177,10 +177,7 @@ class CapturedMessage:
         return found or None
 
     def prove(self, odd: Sequence[Odd]) -> tuple[Finding, ...]:
-        """Take note that a generated reading read all of it, and of what it found odd, which is returned as findings.
-
-        Raise `Unreadable` where it may not say.
-        """
+        """Take note that a generated reading read all of it; return what is odd; raise `Unreadable` if it may not."""
         self.known_findings = found = self._explained(anomalies_of(self, odd) if odd else ())
         self.sound = not found
         return found
@@ -200,10 +197,7 @@ class CapturedMessage:
         return (), (), found[2]
 
     def fields(self, names: tuple[str, ...]) -> Mapping[str, Any]:
-        """Return these fields of the body, and maybe others; none of a message that may show secrets.
-
-        A sound one is read no further than it must be.
-        """
+        """Return these fields of the body, and maybe others, reading no more than it must; none if secrets may show."""
         if self._message is None and self.api is not None and (self.sound or self.facts() is not None):
             read = front_of(self.api, self.version, self.direction, names)
             try:

@@ -78,10 +78,7 @@ class Packed:
         )  # fmt: skip
 
     def take(self) -> tuple[bytes, bytes, list[bytes]]:
-        """Return `NUMBERS` of each exchange, JSON of what they have in common, and the bytes of all halves, in parts.
-
-        What is packed then begins anew.
-        """
+        """Return, and forget, `NUMBERS` of each exchange, JSON of what they share, and the halves' bytes, in parts."""
         common = json.dumps([
             [capture, one.peers, None if one.api is None else one.api.key, one.version, one.client_id,
              {} if known is None else known.facts]

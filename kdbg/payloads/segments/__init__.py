@@ -59,10 +59,7 @@ class File:
 
 
 def open_file(name: str, head: bytes, read: Read) -> File | None:
-    """Recognise a file by its first bytes, by its name where these leave a doubt; return None if it is no broker's.
-
-    `read` gives the file from its start.
-    """
+    """Recognise a file, which `read` gives from its start, by that or by its name; return None if it is no broker's."""
     place = place_of(name)
     named = SUFFIXES.get(place.suffix)
     kind = next((kind for kind in filter(None, (named, *KINDS)) if kind.begins(head)), named)

@@ -51,10 +51,7 @@ class Connection:
 
     @property
     def unanswered(self) -> bool:
-        """Whether it was asked for more than once, and there is nothing else of it.
-
-        Once is not enough: the capture may end before the answer.
-        """
+        """Whether it was asked for more than once, and nothing else: after once, the capture may end too early."""
         return self.tries > 1 and self.asks == self.packets
 
     @property

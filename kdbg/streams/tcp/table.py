@@ -135,10 +135,7 @@ class ConnectionTable:
             look = self._due
 
     def place(self, packet: Packet) -> tuple[Connection, Stream, int] | None:
-        """Return connection and stream of a packet that was received last, and the position of its first byte there.
-
-        None for a packet of no connection.
-        """
+        """Return connection and stream of the packet received last, and its position there; None if it has none."""
         entry = self._entries.get(packet[2])
         if entry is None:
             return None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .measure import Clean, Result, clean, measured
-from .rooms import ROOMS
+from .rooms import ROOMS, TOP
 
 HERE = Path(__file__).parent
 RESULT, ARGUED = HERE / "result.json", HERE / "argued.json"
@@ -67,8 +67,8 @@ def table() -> dict[str, Any]:
 
 
 def keep(module: str, row: dict[str, Any]) -> None:
-    """Write a module's row into the table."""
-    rows = dict(sorted((table() | {module: row}).items()))
+    """Write a module's row into the table, and take those of modules that are gone away."""
+    rows = {path: one for path, one in sorted((table() | {module: row}).items()) if (TOP / path).exists()}
     RESULT.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
 
 

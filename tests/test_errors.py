@@ -30,7 +30,7 @@ from kdbg.errors import (
     WriteError,
 )
 from kdbg.protocol.findings import Kind
-from kdbg.protocol.findings.faults import FaultKind, NegativeLength, NoBoolean
+from kdbg.protocol.findings.faults import FaultKind, NegativeLength
 
 from .cases import for_each
 
@@ -59,7 +59,8 @@ SAMPLES: list[tuple[KdbgError, str, type[Exception]]] = [
     (Truncated("", 0, "INT8", 1, 0), "message: INT8 needs 1 byte, only 0 left (byte 0 of the data, 0x0000)", WireError),
     (BadLength("x", 1, NegativeLength("ARRAY", -7)),
      "x: ARRAY has the invalid length -7 (byte 1 of the data, 0x0001)", WireError),
-    (BadValue("x", 1, NoBoolean(2)), "x: BOOLEAN must be 0 or 1, found 2 (byte 1 of the data, 0x0001)", WireError),
+    (BadValue("x", 1, FaultKind.NO_BOOLEAN.of(2)),
+     "x: BOOLEAN must be 0 or 1, found 2 (byte 1 of the data, 0x0001)", WireError),
     (Leftover(9, 1),
      "message: 1 trailing byte after the last field (byte 9 of the data, 0x0009)", WireError),
     (BuildError("topics[0]", "no field 'nam'"), "topics[0]: no field 'nam'", ValueError),

@@ -11,7 +11,7 @@ from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.engine.search import MAX_FRAME, REFUSED
 from kdbg.protocol.findings import Finding, Kind
-from kdbg.protocol.findings.facts import RequestTooLarge
+from kdbg.protocol.findings.facts import FactKind
 
 from ..traffic import Talk, pcap
 
@@ -34,7 +34,7 @@ def asks(size: int, api: int = 0, version: int = 3) -> Talk:
 def test_it_is_named_with_its_size_and_the_limit(size: int) -> None:
     _, found = found_in(asks(size))
     (large,) = [one for one in found if one.kind is Kind.REQUEST_TOO_LARGE]
-    assert large.facts == RequestTooLarge("Produce", 3, size, REFUSED)
+    assert large.facts == FactKind.REQUEST_TOO_LARGE.of(api="Produce", version=3, size=size, most=REFUSED)
 
 
 @pytest.mark.parametrize("size", [REFUSED, 4000])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import string
 from enum import Enum
 from functools import cache
@@ -100,7 +101,7 @@ def example(kind: Any) -> Any:
         return "a", "b"
     if kind == tuple[tuple[int, str, tuple[int, ...]], ...]:
         return (3, "Metadata", (1, 0)), (1, "Fetch", (2,))
-    return {int: 7, str: "x", bool: True}.get(kind, faults.NoBoolean(2))
+    return {int: 7, str: "x", bool: True}.get(kind, FaultKind.NO_BOOLEAN.of(2))
 
 
 @for_each("facts", [each for kind in PLAIN for each in kind], ids=str)
@@ -112,12 +113,27 @@ def test_a_plain_sentence_is_made_of_the_values_of_a_finding(facts: of.PlainFact
     assert said[-1] not in ".:;,"
 
 
+def of_values() -> dict[FactKind | FaultKind, list[set[str]]]:
+    """By the kinds of facts with values: the names of those values, wherever such facts are made."""
+    found: dict[FactKind | FaultKind, list[set[str]]] = {kind: [] for kinds in KINDS for kind in kinds}
+    for call in (node for path in FILES for node in nodes(path) if isinstance(node, ast.Call)):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "of":
+            for kinds, name in re.findall(r"(FactKind|FaultKind)\.(\w+)", ast.unparse(call.func.value)):
+                found[globals()[kinds][name]].append({f"{keyword.arg}" for keyword in call.keywords} or {"value"})
+    return found
+
+
+VALUES = of_values()
+
+
 @for_each("kind", [each for kinds in KINDS for each in kinds], ids=str)
-def test_a_sentence_of_one_value_is_made_of_it(kind: FactKind | FaultKind) -> None:
+def test_a_sentence_of_values_is_made_of_those_that_its_facts_are_given(kind: FactKind | FaultKind) -> None:
     used = {name for _, name, _, _ in string.Formatter().parse(kind.value) if name is not None}
-    assert "value" in used
-    assert used <= ({"value", *OF_A_FINDING} if isinstance(kind, FactKind) else {"value"})
-    said = sentence(kind.of(7), length=3, side="request", sender="client")
+    assert VALUES[kind], "a fact that nothing tells"
+    for given in VALUES[kind]:
+        assert given <= used, "a value that nothing tells of"
+        assert used - given <= (OF_A_FINDING if isinstance(kind, FactKind) else set())
+    said = sentence(kind.of(**dict.fromkeys(used, 7)), length=3, side="request", sender="client")
     assert said == said.strip()
     assert said[-1] not in ".:;,"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
+from string import Formatter
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -12,11 +13,15 @@ from kdbg.protocol.findings.faults import FaultKind, PlainFault
 from kdbg.protocol.findings.text import SENTENCES
 
 NAME = "orders"
+OF_A_FINDING = {"length", "sender"}
 NAMED = {
-    FactKind.FAULT_DONE, FactKind.FOREIGN, FactKind.FOREIGN_ANSWER, FactKind.NO_LINE, FaultKind.LIBRARY_REFUSED,
-    FaultKind.MARK_MISSING, FaultKind.NOT_UTF8, FaultKind.NO_TELEMETRY, FaultKind.NO_TOKEN, FaultKind.NULL_FORBIDDEN,
+    FactKind.FAULT_DONE, FactKind.FOREIGN, FactKind.FOREIGN_ANSWER, FactKind.KNOWN_FORM, FactKind.NO_LINE,
+    FaultKind.LIBRARY_REFUSED, FaultKind.MARK_MISSING, FaultKind.NOT_UTF8, FaultKind.NO_TELEMETRY, FaultKind.NO_TOKEN,
+    FaultKind.NULL_FORBIDDEN,
 }  # fmt: skip
 """Kinds whose value is a name, not a number."""
+NAMES = {"algorithm", "api", "growing", "name", "of", "says", "side", "topic", "type", "what"}
+"""Values of kinds with several that are names, not numbers."""
 
 
 def facts(number: int) -> Iterator[Any]:
@@ -24,7 +29,13 @@ def facts(number: int) -> Iterator[Any]:
     for made in SENTENCES:
         yield made(**{name: value(hint, number) for name, hint in get_type_hints(made).items() if name in made._fields})
     yield from (*PlainFact, *PlainFault)
-    yield from (kind.of(NAME if kind in NAMED else number) for kind in (*FactKind, *FaultKind))
+    for kind in (*FactKind, *FaultKind):
+        spec = {name: form for _, name, form, _ in Formatter().parse(kind.value) if name not in (None, *OF_A_FINDING)}
+        if spec.keys() == {"value"}:
+            yield kind.of(NAME if kind in NAMED else number)
+        else:
+            named = {name for name in spec.keys() & NAMES if not spec[name]}
+            yield kind.of(**{str(name): NAME if name in named else number for name in spec})
 
 
 def value(hint: Any, number: int) -> Any:

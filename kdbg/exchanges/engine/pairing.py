@@ -17,7 +17,7 @@ from itertools import chain
 from ...budget import MEMORY, SMALL, Held
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings import facts as of
-from ...protocol.findings.facts import FactKind, InFlightFull, PlainFact
+from ...protocol.findings.facts import FactKind, PlainFact
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages import handshake
@@ -152,7 +152,7 @@ class Pairing:
             self.in_flight.append(exchange)
             if not len(self.in_flight) % LOOK or len(half.data) > SMALL:
                 for oldest in self.in_flight.surplus():
-                    self.give_up(oldest, InFlightFull(MAX_IN_FLIGHT, MAX_BYTES))
+                    self.give_up(oldest, FactKind.IN_FLIGHT_FULL.of(requests=MAX_IN_FLIGHT, bytes=MAX_BYTES))
                 self._hold()
         else:
             if self.holds:
@@ -340,7 +340,7 @@ class Pairing:
         self.deliver = _ignore  # whom it led to leads back here: now they are freed without a search
 
 
-NotAwaited = of.ValueFact | of.InFlightFull | of.PlainFact
+NotAwaited = of.ValueFact | of.PlainFact
 """Why a response is waited for no longer."""
 
 
@@ -358,7 +358,7 @@ def too_large(data: bytes, size: int) -> Finding | None:
     api = find(key) if size > REFUSED and len(data) >= 4 else None
     if api is None or version not in api.versions:
         return None
-    facts = of.RequestTooLarge(api.name, version, size, REFUSED)
+    facts = FactKind.REQUEST_TOO_LARGE.of(api=api.name, version=version, size=size, most=REFUSED)
     return Finding(Kind.REQUEST_TOO_LARGE, "request", "", 0, facts=facts)
 
 

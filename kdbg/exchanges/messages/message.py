@@ -12,8 +12,8 @@ from uuid import UUID
 
 from ...errors import BadLength, Leftover, Truncated, WireError
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import InPayload, KnownForm, KnownQuirk, Stopped
-from ...protocol.findings.faults import Fault, NoApi, NoSide, NoVersion, TooFewBytes
+from ...protocol.findings.facts import FactKind, InPayload, KnownQuirk, Stopped
+from ...protocol.findings.faults import Fault, FaultKind, TooFewBytes
 from ...protocol.findings.faults import Leftover as LeftoverFault
 from ...protocol.findings.quirks import FALLBACK, QUIRKS, Sure, is_known, quirk_of, spare
 from ...protocol.grammars import find, headers, kept
@@ -204,9 +204,10 @@ def unknown(api: Api, version: int, direction: Direction, data: bytes, inspectio
     start = inspection.spans[-1].start if inspection.spans else 0
     left = len(data) - start
     if find(api.key) is None:
-        return Finding(Kind.UNKNOWN_API, direction, "body", start, left, NoApi(api.key, left))
-    known = version in api.versions
-    missing = NoSide(api.name, version, direction, left) if known else NoVersion(api.name, version, left)
+        return Finding(Kind.UNKNOWN_API, direction, "body", start, left, FaultKind.NO_API.of(key=api.key, left=left))
+    missing = FaultKind.NO_VERSION.of(api=api.name, version=version, left=left)
+    if version in api.versions:
+        missing = FaultKind.NO_SIDE.of(api=api.name, version=version, side=direction, left=left)
     return Finding(Kind.UNKNOWN_VERSION, direction, "body", start, left, missing)
 
 
@@ -233,7 +234,7 @@ class MessageForm:
         """Return the finding for a message in this form, which is not the real one."""
         if self.quirk and is_known(self.quirk, body):
             return Finding(Kind.KNOWN_QUIRK, direction, facts=quirk_facts(self.quirk))
-        return Finding(Kind.KNOWN_VARIANT, direction, facts=KnownForm(self.name))
+        return Finding(Kind.KNOWN_VARIANT, direction, facts=FactKind.KNOWN_FORM.of(self.name))
 
     def end(self, data: bytes) -> int:
         """Return where the message ends in the data; raise one of `UNREADABLE` where it cannot be read that far."""

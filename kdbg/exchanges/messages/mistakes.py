@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import MessageMistake, SearchLimit
-from ...protocol.findings.faults import ChecksumWrong, Leftover
+from ...protocol.findings.facts import FactKind, MessageMistake
+from ...protocol.findings.faults import FaultKind, Leftover
 from ...protocol.findings.quirks import Sure, has_spare
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
@@ -75,7 +75,8 @@ class Searches:
             if len(self._counts) > MOST_SORTS:
                 self._counts.popitem(last=False)
             if count > MOST:
-                limit = Finding(Kind.SEARCH_LIMIT, half.direction, facts=SearchLimit(MOST, SECONDS))
+                facts = FactKind.SEARCH_LIMIT.of(most=MOST, seconds=SECONDS)
+                limit = Finding(Kind.SEARCH_LIMIT, half.direction, facts=facts)
                 return (limit,) if count == MOST + 1 else ()
             found = self._found[key] = findings_of(half.data, api, half.version, half.direction, half.claimed)
             if len(self._found) > MOST_RESULTS:
@@ -142,7 +143,8 @@ def anomalies_of(half: Half, odd: Sequence[Odd]) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for one in odd:
         if isinstance(one, WrongChecksum):
-            facts, start = ChecksumWrong("batch", "CRC-32C", one.says, one.gives), one.start + record_format.crc_at
+            facts = FaultKind.CHECKSUM_WRONG.of(of="batch", algorithm="CRC-32C", says=one.says, gives=one.gives)
+            start = one.start + record_format.crc_at
             found.append(Finding(Kind.CRC_MISMATCH, direction, join(next(paths), "crc"), start, 4, facts))
         elif has_spare(direction, api.key, version, data[one.start :]):
             raise Unreadable  # it may be a quirk of its sender's, as far as that is known without the body

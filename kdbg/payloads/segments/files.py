@@ -20,8 +20,8 @@ from typing import Any, Final
 from ...exchanges.messages.message import Message, explain, read
 from ...exchanges.messages.score import YEARS
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import Behind, CountWrong, EndsBehind, FactKind
-from ...protocol.findings.faults import ChecksumWrong
+from ...protocol.findings.facts import FactKind, ValueFact
+from ...protocol.findings.faults import FaultKind
 from ...protocol.grammars import log_files
 from ...protocol.grammars.payloads.producer_snapshot import producer_snapshot
 from ...protocol.wire import Api, Int32, Int64, String, Struct, TopicName
@@ -103,12 +103,14 @@ class Entries(_Structured):
         in_order = not any(self._disorder(b, a) for a, b in pairwise(entries))
         return in_order and all(map(self.sane, entries))
 
-    def _disorder(self, entry: FixedEntry, before: FixedEntry) -> Behind | EndsBehind | None:
+    def _disorder(self, entry: FixedEntry, before: FixedEntry) -> ValueFact | None:
         """Return what is wrong about an entry after another one, None for nothing."""
         for name, growing in self.growing.items():
             number, least = entry[name], before[name] + (not self.repeats)
             if number < least:
-                return Behind(name, number, before[name], growing) if growing else EndsBehind(number, before[name])
+                if not growing:
+                    return FactKind.ENDS_BEHIND.of(offset=number, before=before[name])
+                return FactKind.BEHIND.of(name=name, number=number, before=before[name], growing=growing)
         return None
 
     def pieces(self, read: Read) -> Iterator[SegmentPiece]:
@@ -164,7 +166,8 @@ class Snapshot(_Structured):
             yield ends_inside("its header", 0, data, HEADER.size)
             return
         crc, proved = HEADER.unpack_from(data)[1], crc32c(data[CRC_FROM:])
-        odd = Finding(Kind.CRC_MISMATCH, "", "crc", 2, 4, ChecksumWrong("snapshot", "CRC-32C", crc, proved))
+        wrong = FaultKind.CHECKSUM_WRONG.of(of="snapshot", algorithm="CRC-32C", says=crc, gives=proved)
+        odd = Finding(Kind.CRC_MISMATCH, "", "crc", 2, 4, wrong)
         yield SegmentPiece(0, data, () if crc == proved else (odd,))
 
 
@@ -242,7 +245,7 @@ class Text(FileKind):
         for number, found in enumerate(self.parts.finditer(data)):
             piece = SegmentPiece(found.start(), found[0])
             if self.counted and number == 1 and found[0].strip() != b"%d" % lines:
-                facts = CountWrong(found[0].strip()[:20].decode("latin-1"), lines)
+                facts = FactKind.COUNT_WRONG.of(says=found[0].strip()[:20].decode("latin-1"), follow=lines)
                 odd = Finding(Kind.INVALID_LENGTH, "", "count", 0, piece.size, facts)
                 piece = SegmentPiece(piece.position, piece.data, (odd,))
             yield piece

@@ -20,7 +20,7 @@ from ...exchanges.messages.message import Message, explain, read_slowly
 from ...exchanges.messages.payloads import open_inspection, open_payloads, tells_metadata
 from ...exchanges.messages.secrets import is_metadata
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import Behind, PlainFact
+from ...protocol.findings.facts import FactKind, PlainFact
 from ...protocol.grammars.payloads import TOPICS
 from ...protocol.grammars.records import record_format
 from ...protocol.wire import TopicName
@@ -131,7 +131,8 @@ class LogWalk:
             return SegmentPiece(self.position, data) if followed else None
         first = signed(data, 0, 8)
         last = first + (BATCH_TAIL.unpack_from(data, record_format.crc_at + 4)[1] if data[16] == 2 else 0)
-        odd = Finding(Kind.OUT_OF_ORDER, "", "", 0, 8, Behind("offset", first, self.last, "offsets"))
+        behind = FactKind.BEHIND.of(name="offset", number=first, before=self.last, growing="offsets")
+        odd = Finding(Kind.OUT_OF_ORDER, "", "", 0, 8, behind)
         found = SegmentPiece(self.position, data, (odd,) if first <= self.last else ())
         self.last = max(self.last, last)
         return found

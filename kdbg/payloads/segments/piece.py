@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ...exchanges.messages.message import Message
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import EntryCut, PlainFact
+from ...protocol.findings.facts import FactKind, PlainFact
 from ...protocol.wire.readings.annotate import Inspection
 
 Read = Callable[[int], bytes]
@@ -63,7 +63,7 @@ def of_file(finding: Finding) -> Finding:
 
 def ends_inside(what: str, position: int, data: bytes, size: int) -> SegmentPiece:
     """Make the piece for a file that ends inside `what`, which should have `size` bytes."""
-    odd = Finding(Kind.TRUNCATED, "", "", 0, len(data), EntryCut(what, len(data), size))
+    odd = Finding(Kind.TRUNCATED, "", "", 0, len(data), FactKind.ENTRY_CUT.of(what=what, left=len(data), size=size))
     return SegmentPiece(position, data, (odd,), whole=False)
 
 

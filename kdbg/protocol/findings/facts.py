@@ -31,7 +31,7 @@ class PlainFact(Enum):
 
 
 class FactKind(Enum):
-    """A fact with one number or name: what text.py takes words from, in which that is `value`."""
+    """A fact with numbers and names: what text.py takes words from, in which an only one is `value`."""
 
     BYTES_MISSING = "the capture lacks {length:byte} from the {sender}, before packet {value}"
     FOREIGN_ANSWER = "{value} from the {sender} ({length:byte}), not Kafka"
@@ -44,17 +44,25 @@ class FactKind(Enum):
     ANSWERED_AFTER = "the response to a later request (correlation id {value}) arrived before this one"
     NO_LINE = "not a valid line of a {value}"
     FAULT_DONE = "kdbg proxy applied the fault rule: {value}"
+    REQUEST_TOO_LARGE = "{api} v{version} of {size:byte} exceeds socket.request.max.bytes (default {most:,})"
+    IN_FLIGHT_FULL = "no response before the in-flight limit ({requests:request} or {bytes:byte})"
+    KNOWN_FORM = "decoded as {value}"
+    SEARCH_LIMIT = "not searched for mistakes: the limit is {most:similar message} in {seconds:second}"
+    ENTRY_CUT = "the file ends in the middle of {what}: {left:,} of {size:byte} present"
+    COUNT_WRONG = "the file has {follow:line}, but declares {says}"
+    BEHIND = "{name} {number} follows {before}, but {growing} must increase"
+    ENDS_BEHIND = "last_offset {offset} follows {before}, but transactions must end in offset order"
 
-    def of(self, value: int | str) -> ValueFact:
-        """Return the fact with its number or name; sizes of memory are MiB."""
-        return ValueFact(self, value)
+    def of(self, value: int | str = "", /, **values: int | str) -> ValueFact:
+        """Return the fact with its number or name, or those that its sentence has; sizes of memory are MiB."""
+        return ValueFact(self, tuple(values.items()) or (("value", value),))
 
 
 class ValueFact(NamedTuple):
-    """A fact with one number or name."""
+    """A fact with its numbers and names, each with what its sentence calls it."""
 
     kind: FactKind
-    value: int | str
+    values: tuple[tuple[str, int | str], ...]
 
 
 # Of a connection: what is missing, or belongs to nobody
@@ -76,15 +84,6 @@ class NobodyThere(NamedTuple):
     until: int
 
 
-class RequestTooLarge(NamedTuple):
-    """A request of `size` bytes got no response: brokers close the connection on more than `most` by default."""
-
-    api: str
-    version: int
-    size: int
-    most: int
-
-
 class Answers(NamedTuple):
     """The request of a response is not in the capture; by its bytes it answers the first of `candidates`.
 
@@ -95,13 +94,6 @@ class Answers(NamedTuple):
     candidates: tuple[tuple[int, str, tuple[int, ...]], ...]
     likely: bool
     read: bool
-
-
-class InFlightFull(NamedTuple):
-    """A response is waited for no longer: so many requests, or bytes of them, may be in flight on a connection."""
-
-    requests: int
-    bytes: int
 
 
 class Encrypted(NamedTuple):
@@ -131,12 +123,6 @@ class SizeWrong(NamedTuple):
     follow: int
 
 
-class KnownForm(NamedTuple):
-    """The layout is not this version's, but another one that is known."""
-
-    name: str
-
-
 class KnownQuirk(NamedTuple):
     """A known quirk of peers: its code (quirks.py), who wrote it, and how sure that is (`quirks.Sure`)."""
 
@@ -159,13 +145,6 @@ class MessageMistake(NamedTuple):
     sure: str
 
 
-class SearchLimit(NamedTuple):
-    """A message is not searched for a mistake: `most` messages like it were within `seconds`."""
-
-    most: int
-    seconds: int
-
-
 class Stopped(NamedTuple):
     """Reading could not go on, at byte `at` of the buffer that was read."""
 
@@ -181,45 +160,8 @@ class InPayload(NamedTuple):
     """
 
     name: str
-    fault: Fault | Stopped | KnownForm | KnownQuirk
+    fault: Fault | Stopped | ValueFact | KnownQuirk
     whole: bool
-
-
-# Of files of a broker's disk
-
-
-class EntryCut(NamedTuple):
-    """The file ends inside `what`, after `left` of its `size` bytes."""
-
-    what: str
-    left: int
-    size: int
-
-
-class CountWrong(NamedTuple):
-    """A file announces `says` lines, and `follow` follow."""
-
-    says: str
-    follow: int
-
-
-class Behind(NamedTuple):
-    """A number in a file is not greater than the one before it; `growing` are what only grows."""
-
-    name: str
-    number: int
-    before: int
-    growing: str
-
-
-class EndsBehind(NamedTuple):
-    """A transaction ends in front of the one before it."""
-
-    offset: int
-    before: int
-
-
-# Of a capture
 
 
 class CaptureTrouble(NamedTuple):
@@ -230,7 +172,6 @@ class CaptureTrouble(NamedTuple):
 
 
 Facts: TypeAlias = (
-    PlainFact | ValueFact | Fault | TurnedDown | NobodyThere | RequestTooLarge | Answers | InFlightFull | Encrypted
-    | SizeWrong | KnownForm | KnownQuirk | MessageMistake | SearchLimit | Stopped | InPayload | EntryCut | CountWrong
-    | Behind | EndsBehind | CaptureTrouble
+    PlainFact | ValueFact | Fault | TurnedDown | NobodyThere | Answers | Encrypted | SizeWrong | KnownQuirk
+    | MessageMistake | Stopped | InPayload | CaptureTrouble
 )  # fmt: skip

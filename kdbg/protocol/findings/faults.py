@@ -26,7 +26,7 @@ class PlainFault(Enum):
 
 
 class FaultKind(Enum):
-    """A fault with one number or name: what text.py takes words from, in which that is `value`."""
+    """A fault with numbers and names: what text.py takes words from, in which an only one is `value`."""
 
     NULL_FORBIDDEN = "{value} must not be null"
     NOT_UTF8 = "{value} is not valid UTF-8"
@@ -42,53 +42,43 @@ class FaultKind(Enum):
     NO_TOKEN = "not a valid {value} token"
     UNKNOWN_CONTROL = "unknown control record type {value}"
     MEMORY_SPENT = "not decoded further: over {value:,} MiB of decoded data in one message; raise --max-memory"
+    NO_API = "unknown API key {key}; {left:body byte} not decoded"
+    NO_VERSION = "unknown version {version} of {api}; {left:body byte} not decoded"
+    NO_SIDE = "no {side} layout for {api} v{version}; {left:body byte} not decoded"
+    NO_BOOLEAN = "BOOLEAN must be 0 or 1, found {value}"
+    LONG_VARINT = "{value} is encoded in {size:byte}, more than necessary"
+    ENDLESS_VARINT = "{type} does not end within {size:byte}"
+    WIDE_VARINT = "{type} has more than {bits} bits"
+    NO_MARKER = "a nullable structure must start with {null} (null) or 1, found {value}"
+    LENGTH_UNFILLED = "the length is {value}, but the content is shorter"
+    TAG_BEHIND = "tag {tag} follows tag {last}; tags must be unique and ascending"
+    TAG_UNKNOWN = "unknown tag {tag}, {size:byte}"
+    TAG_UNFILLED = "tag {tag} declares {size:byte}, but its value has {taken:,}"
+    CHECKSUM_WRONG = "{of}: stored {algorithm} 0x{says:08x}, computed 0x{gives:08x}"
+    TOO_MUCH_INSIDE = "decompresses to more than {value:byte}"
+    BLOCK_CUT = "a block declares {size:byte}, only {left:,} left"
+    BLOCK_TOO_LARGE = "a block declares {claims:decompressed byte} (limit {most:,})"
+    BLOCK_IMPLAUSIBLE = "a block of {size:byte} cannot decompress to {claims:,}"
+    UNKNOWN_RECORD = "unknown {what} {number} of topic {topic}"
+    UNKNOWN_PAYLOAD_VERSION = "unsupported version {version} of {name} (kdbg supports {lowest} to {highest})"
+    UNKNOWN_REQUEST = "unknown version {version} of API key {key}"
 
-    def of(self, value: int | str) -> ValueFault:
-        """Return the fault with its number or name; sizes of memory are MiB."""
-        return ValueFault(self, value)
+    def of(self, value: int | str = "", /, **values: int | str) -> ValueFault:
+        """Return the fault with its number or name, or those that its sentence has; sizes of memory are MiB."""
+        return ValueFault(self, tuple(values.items()) or (("value", value),))
 
 
 class ValueFault(NamedTuple):
-    """A fault with one number or name."""
+    """A fault with its numbers and names, each with what its sentence calls it."""
 
     kind: FaultKind
-    value: int | str
-
-
-# Of a whole message
-
-
-class NoApi(NamedTuple):
-    """No API of this key is known; `left` bytes of body stay unread."""
-
-    key: int
-    left: int
-
-
-class NoVersion(NamedTuple):
-    """This version of an API is not known; `left` bytes of body stay unread."""
-
-    api: str
-    version: int
-    left: int
-
-
-class NoSide(NamedTuple):
-    """Of this version of an API the `side` is not known, the other one is; `left` bytes of body stay unread."""
-
-    api: str
-    version: int
-    side: str
-    left: int
+    values: tuple[tuple[str, int | str], ...]
 
 
 class Leftover(NamedTuple):
     """So many bytes are left behind the message's last field."""
 
     length: int
-
-
-# Of a field
 
 
 class TooFewBytes(NamedTuple):
@@ -99,36 +89,9 @@ class TooFewBytes(NamedTuple):
     left: int
 
 
-class NoBoolean(NamedTuple):
-    """A BOOLEAN is neither 0 nor 1."""
-
-    value: int
-
-
 class BitsSet(NamedTuple):
     """Bits of a number are set that have no meaning; `bits` are those alone, as a number."""
 
-    bits: int
-
-
-class LongVarint(NamedTuple):
-    """A number is written in `size` bytes, more than it needs."""
-
-    value: int
-    size: int
-
-
-class EndlessVarint(NamedTuple):
-    """A varint goes on after the `size` bytes that are the most."""
-
-    type: str
-    size: int
-
-
-class WideVarint(NamedTuple):
-    """A varint has more than `bits` bits."""
-
-    type: str
     bits: int
 
 
@@ -139,118 +102,11 @@ class NegativeLength(NamedTuple):
     length: int
 
 
-class NoMarker(NamedTuple):
-    """A nullable structure begins with neither `null` nor 1."""
-
-    null: int
-    value: int
-
-
-class LengthUnfilled(NamedTuple):
-    """A length that the item after it does not fill."""
-
-    length: int
-
-
-# Of tagged fields
-
-
-class TagBehind(NamedTuple):
-    """A tagged field follows one with the same or a higher tag."""
-
-    tag: int
-    last: int
-
-
-class TagUnknown(NamedTuple):
-    """The grammar names no field of this tag."""
-
-    tag: int
-    size: int
-
-
-class TagUnfilled(NamedTuple):
-    """A tagged field says `size` bytes, its value takes `taken`."""
-
-    tag: int
-    size: int
-    taken: int
-
-
-# Of record sets
-
-
-class ChecksumWrong(NamedTuple):
-    """The checksum of `of` says `says`, its bytes give `gives`."""
-
-    of: str
-    algorithm: str
-    says: int
-    gives: int
-
-
-# Of compression
-
-
 class CodecFault(NamedTuple):
     """Something is wrong in what this codec has compressed."""
 
     codec: str
     fault: Fault
-
-
-class TooMuchInside(NamedTuple):
-    """More bytes come out than are allowed."""
-
-    most: int
-
-
-class BlockCut(NamedTuple):
-    """A block says `size` bytes, `left` are there."""
-
-    size: int
-    left: int
-
-
-class BlockTooLarge(NamedTuple):
-    """A block claims to hold more bytes than are allowed."""
-
-    claims: int
-    most: int
-
-
-class BlockImplausible(NamedTuple):
-    """A block claims to hold more bytes than its `size` bytes can."""
-
-    size: int
-    claims: int
-
-
-# Of payloads
-
-
-class UnknownRecord(NamedTuple):
-    """A record of a topic is of a kind (`key type` or `record`) that is not known."""
-
-    what: str
-    number: int
-    topic: str
-
-
-class UnknownPayloadVersion(NamedTuple):
-    """A payload is of a version that is not known."""
-
-    name: str
-    version: int
-    lowest: int
-    highest: int
-
-
-class UnknownRequest(NamedTuple):
-    """A request inside another one is of an API or a version that is not known."""
-
-    key: int
-    version: int
 
 
 class NothingNear(NamedTuple):
@@ -260,8 +116,5 @@ class NothingNear(NamedTuple):
 
 
 Fault: TypeAlias = (
-    PlainFault | ValueFault | NoApi | NoVersion | NoSide | Leftover | TooFewBytes | NoBoolean | BitsSet | LongVarint
-    | EndlessVarint | WideVarint | NegativeLength | NoMarker | LengthUnfilled | TagBehind | TagUnknown | TagUnfilled
-    | ChecksumWrong | CodecFault | TooMuchInside | BlockCut | BlockTooLarge | BlockImplausible | UnknownRecord
-    | UnknownPayloadVersion | UnknownRequest | NothingNear
-)  # fmt: skip
+    PlainFault | ValueFault | Leftover | TooFewBytes | BitsSet | NegativeLength | CodecFault | NothingNear
+)

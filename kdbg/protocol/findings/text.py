@@ -83,47 +83,16 @@ def _encrypted(facts: of.Encrypted) -> str:
 SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.TurnedDown: lambda facts: "connection refused: nothing listens on that address and port",
     of.NobodyThere: lambda facts: f"no reply to {count(facts.tries, 'connection attempt')} (SYN)",
-    of.RequestTooLarge: "{api} v{version} of {size:byte} exceeds socket.request.max.bytes (default {most:,})",
     of.Answers: _answers,
-    of.InFlightFull: "no response before the in-flight limit ({requests:request} or {bytes:byte})",
     of.Encrypted: _encrypted,
     of.SizeWrong: _size_wrong,
-    faults.NoApi: "unknown API key {key}; {left:body byte} not decoded",
-    faults.NoVersion: "unknown version {version} of {api}; {left:body byte} not decoded",
-    faults.NoSide: "no {side} layout for {api} v{version}; {left:body byte} not decoded",
     of.KnownQuirk: _quirk,
-    of.KnownForm: "decoded as {name}",
-    of.SearchLimit: lambda facts: (
-        f"not searched for mistakes: the limit is {count(facts.most, 'similar message')}"
-        f" in {count(facts.seconds, 'second')}"
-    ),
     faults.Leftover: "{length:trailing byte} after the last field",
-    of.EntryCut: "the file ends in the middle of {what}: {left:,} of {size:byte} present",
-    of.CountWrong: "the file has {follow:line}, but declares {says}",
-    of.Behind: "{name} {number} follows {before}, but {growing} must increase",
-    of.EndsBehind: "last_offset {offset} follows {before}, but transactions must end in offset order",
     of.CaptureTrouble: lambda facts: facts.problem + (f" ({times(facts.times)})" if facts.times > 1 else ""),
     faults.TooFewBytes: "{type} needs {wanted:byte}, only {left:,} left",
-    faults.NoBoolean: "BOOLEAN must be 0 or 1, found {value}",
     faults.BitsSet: _bits_set,
-    faults.LongVarint: "{value} is encoded in {size:byte}, more than necessary",
-    faults.EndlessVarint: "{type} does not end within {size:byte}",
-    faults.WideVarint: "{type} has more than {bits} bits",
     faults.NegativeLength: "{type} has the invalid length {length}",
-    faults.NoMarker: "a nullable structure must start with {null} (null) or 1, found {value}",
-    faults.LengthUnfilled: "the length is {length}, but the content is shorter",
-    faults.TagBehind: "tag {tag} follows tag {last}; tags must be unique and ascending",
-    faults.TagUnknown: "unknown tag {tag}, {size:byte}",
-    faults.TagUnfilled: "tag {tag} declares {size:byte}, but its value has {taken:,}",
-    faults.ChecksumWrong: "{of}: stored {algorithm} 0x{says:08x}, computed 0x{gives:08x}",
     faults.CodecFault: lambda facts: f"{facts.codec}: {sentence(facts.fault)}",
-    faults.TooMuchInside: "decompresses to more than {most:byte}",
-    faults.BlockCut: "a block declares {size:byte}, only {left:,} left",
-    faults.BlockTooLarge: "a block declares {claims:decompressed byte} (limit {most:,})",
-    faults.BlockImplausible: "a block of {size:byte} cannot decompress to {claims:,}",
-    faults.UnknownRecord: "unknown {what} {number} of topic {topic}",
-    faults.UnknownPayloadVersion: "unsupported version {version} of {name} (kdbg supports {lowest} to {highest})",
-    faults.UnknownRequest: "unknown version {version} of API key {key}",
     faults.NothingNear: lambda facts: f"unknown format: no {' or '.join(facts.names)} field nearby",
 }
 """By the facts: a pattern over their values, or a function of them.
@@ -137,7 +106,7 @@ def sentence(facts: Any, **place: object) -> str:
     if isinstance(facts, (PlainFact, PlainFault)):
         return AMOUNTS.format(facts.value, **place)
     if isinstance(facts, (ValueFact, ValueFault)):
-        return AMOUNTS.format(facts.kind.value, value=facts.value, **place)
+        return AMOUNTS.format(facts.kind.value, **{**place, **dict(facts.values)})
     words = SENTENCES[type(facts)]
     return words(facts) if callable(words) else AMOUNTS.format(words, **{**place, **facts._asdict()})
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from ....errors import BadValue, UnknownPayload, WireError
-from ...findings.faults import FaultKind, NothingNear, UnknownRecord
+from ...findings.faults import FaultKind, NothingNear
 from ...wire.language.payload import Around, Payload, PayloadRefused, Readable, RecordPayloads
 from ...wire.nodes import INT16, UVARINT
 from .. import plain
@@ -191,7 +191,7 @@ class Keyed:
         """Return the kind of record that a key names by its first number; raise `BadValue` for an unknown one."""
         number = INT16._parse(io.BytesIO(key), None, "version")
         if number not in self.numbers:
-            raise BadValue("version", 0, UnknownRecord("key type", number, self.topic))
+            raise BadValue("version", 0, FaultKind.UNKNOWN_RECORD.of(what="key type", number=number, topic=self.topic))
         return self.numbers[number]
 
     def key(self, data: bytes, around: Around) -> list[Readable]:
@@ -231,7 +231,8 @@ class Framed:
             UVARINT._parse(frame, None, "frame_version")
             start, number = frame.tell(), UVARINT._parse(frame, None, "api_key")
             if number not in self.records:
-                raise BadValue("api_key", start, UnknownRecord("record", number, self.topic))
+                fault = FaultKind.UNKNOWN_RECORD.of(what="record", number=number, topic=self.topic)
+                raise BadValue("api_key", start, fault)
         except WireError as error:
             return [PayloadRefused(error)]
         return [self.records[number]]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ....errors import BadValue, Truncated, UnknownApi
-from ...findings.faults import UnknownRequest
+from ...findings.faults import FaultKind
 from ...wire.language import Direction
 from ...wire.language.payload import Around, PayloadForm, Readable
 from ...wire.nodes import Field, WireStruct
@@ -38,7 +38,7 @@ class Forwarded:
         key, version = (int.from_bytes(head[start : start + 2], "big") for start in (0, 2))
         api = find(key)
         if api is None or version not in api.versions:
-            raise BadValue("header", 0, UnknownRequest(key, version))
+            raise BadValue("header", 0, FaultKind.UNKNOWN_REQUEST.of(key=key, version=version))
         return message(key, version, self.direction)
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from ....errors import BadValue, WireError
-from ...findings.faults import UnknownPayloadVersion
+from ...findings.faults import FaultKind
 from ..nodes import INT16, WireStruct
 from .types import FOREVER, NEWEST, At, Release, Struct
 
@@ -119,7 +119,10 @@ class Payload:
         """Return the reading for the version that the bytes name; raise `BadValue` for one outside `versions`."""
         version = self.version_of(data)
         if version not in self.versions:
-            fault = UnknownPayloadVersion(self.name, version, self.versions[0], self.versions[-1])
+            lowest, highest = self.versions[0], self.versions[-1]
+            fault = FaultKind.UNKNOWN_PAYLOAD_VERSION.of(
+                name=self.name, version=version, lowest=lowest, highest=highest
+            )
             raise BadValue("version", 0, fault)
         return self.reading(version)
 

@@ -24,7 +24,7 @@ from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from ....errors import BadLength, BadValue, BuildError
-from ...findings.faults import FaultKind, LengthUnfilled, NoMarker, TagBehind, TagUnfilled
+from ...findings.faults import FaultKind
 from .leaves import *
 
 __all__ = [
@@ -130,7 +130,7 @@ class WireStruct(Node):
         last = -1
         for tag, start, size in read_tags(stream, join(path, TAGGED), front=self.front):
             if tag <= last:
-                raise BadValue(join(path, TAGGED), start, TagBehind(tag, last), "TAG_SECTION")
+                raise BadValue(join(path, TAGGED), start, FaultKind.TAG_BEHIND.of(tag=tag, last=last), "TAG_SECTION")
             last = tag
             field = self.tags.get(tag) if self.tags else None
             if field is None:
@@ -140,7 +140,8 @@ class WireStruct(Node):
             value[field.name] = field.node._parse(stream, context, join(path, field.name))
             if stream.tell() != end:
                 taken = stream.tell() - (end - size)
-                raise BadLength(join(path, field.name), end - size, TagUnfilled(tag, size, taken), field.node.bnf)
+                fault = FaultKind.TAG_UNFILLED.of(tag=tag, size=size, taken=taken)
+                raise BadLength(join(path, field.name), end - size, fault, field.node.bnf)
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         if type(value) is not dict and not isinstance(value, Mapping):
@@ -203,7 +204,7 @@ class NullableStruct(Node):
         start = stream.tell()
         marker = int(INT8._parse(stream, None, path))
         if marker not in (self.null, 1):
-            raise BadValue(path, start, NoMarker(self.null, marker), self.bnf)
+            raise BadValue(path, start, FaultKind.NO_MARKER.of(null=self.null, value=marker), self.bnf)
         return marker == 1
 
     def _parse(self, stream: Stream, context: Any, path: str) -> Any:
@@ -235,7 +236,7 @@ class LengthPrefixed(Node):
         end = stream.tell() + length
         value = self.item._parse(stream, context, path)
         if stream.tell() != end:
-            raise BadLength(path, start, LengthUnfilled(length))
+            raise BadLength(path, start, FaultKind.LENGTH_UNFILLED.of(length))
         return value
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:

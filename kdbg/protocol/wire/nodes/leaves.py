@@ -16,7 +16,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from ....errors import BadLength, BadValue, BuildError, Truncated
-from ...findings.faults import EndlessVarint, FaultKind, NegativeLength, NoBoolean, WideVarint
+from ...findings.faults import FaultKind, NegativeLength
 
 if TYPE_CHECKING:
     from ..language.payload import Holding
@@ -184,7 +184,7 @@ class Fixed(Node):
         if not self.boolean:
             return value
         if value > 1:
-            raise BadValue(path, stream.tell() - 1, NoBoolean(value), self.bnf)
+            raise BadValue(path, stream.tell() - 1, FaultKind.NO_BOOLEAN.of(value), self.bnf)
         return value == 1
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
@@ -237,9 +237,9 @@ class Varint(Node):
             if byte < 0x80:
                 break
             if shift >= self.bits:
-                raise BadValue(path, start, EndlessVarint(self.bnf, shift // 7), self.bnf)
+                raise BadValue(path, start, FaultKind.ENDLESS_VARINT.of(type=self.bnf, size=shift // 7), self.bnf)
         if raw >> self.bits:
-            raise BadValue(path, start, WideVarint(self.bnf, self.bits), self.bnf)
+            raise BadValue(path, start, FaultKind.WIDE_VARINT.of(type=self.bnf, bits=self.bits), self.bnf)
         value = (raw >> 1) ^ -(raw & 1) if self.signed else raw
         return value, byte != 0 or shift == 7
 

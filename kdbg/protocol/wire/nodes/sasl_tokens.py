@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....errors import BadLength, BadValue, BuildError
-from ...findings.faults import FaultKind, LongVarint, PlainFault
+from ...findings.faults import FaultKind, PlainFault
 from ..language.types import At, Declaration, Struct
 from . import WireArray
 from .leaves import Length, Node, Sized, Stream, take, to_bytes
@@ -113,7 +113,7 @@ class DerLength(Node):
             raise BadLength(path, start, FaultKind.LONG_LENGTH_OF_LENGTH.of(first & 0x7F), self.bnf)
         length = int.from_bytes(take(stream, first & 0x7F, path, self.bnf), "big")
         if length < 0x80 or length >> 8 * ((first & 0x7F) - 1) == 0:
-            raise BadLength(path, start, LongVarint(length, first & 0x7F), self.bnf)
+            raise BadLength(path, start, FaultKind.LONG_VARINT.of(value=length, size=first & 0x7F), self.bnf)
         return length
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:

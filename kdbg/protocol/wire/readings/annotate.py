@@ -95,7 +95,7 @@ class Walker(Claims):
         value = self.number(node, path)
         if node.boolean:
             if value > 1:
-                self.finding(Kind.INVALID_VALUE, faults.NoBoolean(value), path, start, 1)
+                self.finding(Kind.INVALID_VALUE, FaultKind.NO_BOOLEAN.of(value), path, start, 1)
             value = value != 0
         elif node.unused and value & node.unused:
             self.finding(Kind.RESERVED_BITS, faults.BitsSet(value & node.unused), path, start, node.size)
@@ -125,7 +125,7 @@ class Walker(Claims):
         value, minimal = self.streamed(lambda stream: node.measure(stream, path))
         if not minimal:
             size = self.pos - start
-            self.finding(Kind.NON_MINIMAL_VARINT, faults.LongVarint(value, size), path, start, size)
+            self.finding(Kind.NON_MINIMAL_VARINT, FaultKind.LONG_VARINT.of(value=value, size=size), path, start, size)
         return value
 
     def length(self, length: Length, path: str, node: Node, nullable: bool) -> int:
@@ -216,7 +216,7 @@ class Walker(Claims):
         for tag, start, size in self.entries(node, here):
             self.span(here, start, "TAG", (tag, size), node, "tag")
             if tag <= last:
-                self.finding(Kind.TAG_ORDER, faults.TagBehind(tag, last), here, start)
+                self.finding(Kind.TAG_ORDER, FaultKind.TAG_BEHIND.of(tag=tag, last=last), here, start)
             last = max(last, tag)
             self.tag(node, path, value, tag, size)
 
@@ -245,12 +245,12 @@ class Walker(Claims):
                 raise Truncated(here, start, "BYTES", size, len(data))
             value.setdefault(TAGGED, {})[tag] = data
             self.unclaimed(f"{here}.{tag}", start, start + size)
-            self.finding(Kind.UNKNOWN_TAG, faults.TagUnknown(tag, size), here, start, size)
+            self.finding(Kind.UNKNOWN_TAG, FaultKind.TAG_UNKNOWN.of(tag=tag, size=size), here, start, size)
             return
         self.read(known.node, join(path, known.name), value, known.name)
         if self.pos != start + size:
             taken = self.pos - start
-            raise BadLength(join(path, known.name), start, faults.TagUnfilled(tag, size, taken))
+            raise BadLength(join(path, known.name), start, FaultKind.TAG_UNFILLED.of(tag=tag, size=size, taken=taken))
 
     def nullable_struct(self, node: NullableStruct, path: str, holder: Any, key: Any) -> None:
         start = self.pos
@@ -267,7 +267,7 @@ class Walker(Claims):
         end = self.pos + length
         self.read(node.item, path, holder, key)
         if self.pos != end:
-            raise BadLength(path, start, faults.LengthUnfilled(length), node.bnf)
+            raise BadLength(path, start, FaultKind.LENGTH_UNFILLED.of(length), node.bnf)
 
     def records(self, node: RecordsNode, path: str, holder: Any, key: Any) -> None:
         from ..records.spans import read_records

@@ -29,7 +29,7 @@ XERIAL_HEADER = XERIAL + struct.pack(">ii", 1, 1)  # version, and the oldest ver
 XERIAL_BLOCK = 32 * 2**10  # snappy-java's default, which Java's producer keeps
 SNAPPY_RATIO = 22  # a copy of three bytes yields 64: snappy can't do better
 
-TooMuch = faults.TooMuchInside | faults.BlockTooLarge
+TOO_MUCH = FaultKind.TOO_MUCH_INSIDE, FaultKind.BLOCK_TOO_LARGE
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte of 50 to 5f
 ZSTD_RLE = 1
@@ -57,10 +57,11 @@ def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: i
         for part in _READERS[codec](data, magic, most):
             length += len(part)
             if length > most:
-                raise _bad(codec, faults.TooMuchInside(limit))
+                raise _bad(codec, FaultKind.TOO_MUCH_INSIDE.of(limit))
             parts.append(part)
     except BadValue as error:
-        if most < limit and isinstance(error.fault, faults.CodecFault) and isinstance(error.fault.fault, TooMuch):
+        inside = error.fault.fault if isinstance(error.fault, faults.CodecFault) else None
+        if most < limit and isinstance(inside, faults.ValueFault) and inside.kind in TOO_MUCH:
             raise MEMORY.refuse() from None
         raise
     plain = parts[0] if len(parts) == 1 else b"".join(parts)
@@ -118,10 +119,10 @@ def _read_snappy(data: bytes, magic: int, limit: int) -> Iterator[bytes]:
         try:
             length = snappy.decompress_raw_len(block)
             if length > limit:
-                raise _bad(2, faults.BlockTooLarge(length, limit))
+                raise _bad(2, FaultKind.BLOCK_TOO_LARGE.of(claims=length, most=limit))
             # The claim is not worth an allocation unless the block could hold that much.
             if length > SNAPPY_RATIO * len(block):
-                raise _bad(2, faults.BlockImplausible(len(block), length))
+                raise _bad(2, FaultKind.BLOCK_IMPLAUSIBLE.of(size=len(block), claims=length))
             plain = bytes(snappy.decompress_raw(block))
         except DecompressionError as error:
             raise _bad(2, FaultKind.LIBRARY_REFUSED.of(str(error).removeprefix("snappy: "))) from None
@@ -139,7 +140,7 @@ def _xerial_blocks(data: bytes) -> Iterator[bytes]:
         length = int.from_bytes(data[start : start + 4], "big", signed=True)
         start += 4
         if length < 0 or start + length > len(data):
-            raise _bad(2, faults.BlockCut(length, max(len(data) - start, 0)))
+            raise _bad(2, FaultKind.BLOCK_CUT.of(size=length, left=max(len(data) - start, 0)))
         yield data[start : start + length]
         start += length
     if start > len(data):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ....budget import MEMORY
 from ....errors import BadLength, BadValue
-from ...findings.faults import ChecksumWrong, FaultKind, PlainFault
+from ...findings.faults import FaultKind, PlainFault
 from ..language.types import Array, At, Struct
 from ..nodes import INT32, Field, Node, WireArray, WireStruct
 
@@ -142,7 +142,7 @@ def _batch(data: bytes, entry: RecordSetEntry, format: RecordFormat, readers: Re
     batch, start = readers.struct(format.batch)(data, entry.start)
     proved = crc32c(memoryview(data)[entry.start + format.crc_at + 4 : entry.end])
     if proved != batch["crc"]:
-        wrong = ChecksumWrong("batch", "CRC-32C", batch["crc"], proved)
+        wrong = FaultKind.CHECKSUM_WRONG.of(of="batch", algorithm="CRC-32C", says=batch["crc"], gives=proved)
         raise BadValue("crc", entry.start + format.crc_at, wrong)
     if shallow:
         return batch  # type: ignore[no-any-return]
@@ -228,7 +228,8 @@ def _message(
     if proved:
         says, gives = fields["crc"] & 0xFFFFFFFF, crc32(memoryview(data)[start + 4 : entry.end])
         if says != gives:
-            raise BadValue("crc", start, ChecksumWrong("message", "CRC-32", says, gives))
+            wrong = FaultKind.CHECKSUM_WRONG.of(of="message", algorithm="CRC-32", says=says, gives=gives)
+            raise BadValue("crc", start, wrong)
     message: dict[str, Any] = {"offset": offset, "message_size": size} | fields
     if message["attributes"] & CODEC_MASK and message["value"] is not None:
         message["records"] = inner_messages(message, format, readers, depth, proved=proved)

@@ -13,7 +13,7 @@ from ....budget import MEMORY
 from ....errors import Truncated, WireError
 from ...findings import Kind
 from ...findings.facts import Stopped
-from ...findings.faults import ChecksumWrong, PlainFault
+from ...findings.faults import FaultKind, PlainFault
 from ..nodes import INT32, INT64
 from ..readings.inspection import Buffer, sound_records
 from . import RecordsNode
@@ -175,7 +175,7 @@ def _batch(
     crc_at = entry.start + format.crc_at
     proved = crc32c(memoryview(walker.data)[crc_at + 4 : entry.end])
     if proved != batch["crc"]:
-        facts = ChecksumWrong("batch", "CRC-32C", batch["crc"], proved)
+        facts = FaultKind.CHECKSUM_WRONG.of(of="batch", algorithm="CRC-32C", says=batch["crc"], gives=proved)
         walker.finding(Kind.CRC_MISMATCH, facts, f"{path}.crc", crc_at, 4)
     start, codec = walker.pos, batch["attributes"] & CODEC_MASK
     if not codec:
@@ -235,7 +235,8 @@ def _message(
         raise WireError(path, walker.pos, PlainFault.MESSAGE_UNFILLED)
     proved = crc32(memoryview(walker.data)[start + 4 : entry.end])
     if proved != message["crc"] & 0xFFFFFFFF:
-        facts = ChecksumWrong("message", "CRC-32", message["crc"] & 0xFFFFFFFF, proved)
+        says = message["crc"] & 0xFFFFFFFF
+        facts = FaultKind.CHECKSUM_WRONG.of(of="message", algorithm="CRC-32", says=says, gives=proved)
         walker.finding(Kind.CRC_MISMATCH, facts, f"{path}.crc", start, 4)
     if message["attributes"] & CODEC_MASK and message["value"] is not None:
         at = entry.end - len(message["value"])

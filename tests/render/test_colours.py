@@ -30,7 +30,7 @@ PAGES: dict[str, Callable[[Look], str]] = {
     "two versions": lambda look: grammar_versions.diff_text(OLD, NEW, look),
     "a grammar": lambda look: sheet_text(NEW, look),
     "headers": lambda look: "".join(sheet_text(sheet, look) for sheet in [*header_sheets(), *record_sheets()]),
-    "a payload": lambda look: grammar_versions.payload_overview(next(iter(payloads())), look),
+    "a payload": lambda look: grammar_versions.overview(next(iter(payloads())), (), look),
     "payloads": lambda look: "".join(grammar_versions.payload_listing(look)),
     "a type": lambda look: typetext.type_page(typetext.types()[0], look),
     "types": typetext.type_listing,

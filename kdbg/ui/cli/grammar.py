@@ -94,7 +94,7 @@ def texts(api: str | None, asked: SchemaRequest) -> Iterator[str | bytes]:
     from ...protocol.grammars.payloads import payloads
     from ...views.render import typetext
     from ...views.render.grammar import special_sheets
-    from ...views.render.grammar_versions import payload_listing, payload_object
+    from ...views.render.grammar_versions import payload_listing, summary_object
     from ...views.render.jsonlines import dump
     from .reference import listing
 
@@ -107,7 +107,7 @@ def texts(api: str | None, asked: SchemaRequest) -> Iterator[str | bytes]:
         return
     word, found = plain(api), typetext.type_named(api)
     if word == "payloads" and json:
-        yield from (dump(payload_object(one)) for one in payloads())
+        yield from (dump(summary_object(one)) for one in payloads())
     elif word == "payloads":
         yield from payload_listing(look)
         yield "\n`kdbg grammar NAME` describes one of them.\n"
@@ -161,7 +161,7 @@ def grammar_texts(thing: Api | Payload | Declared, asked: SchemaRequest) -> Iter
     In place of a summary, a message that is neither API nor payload has all of its versions printed.
     """
     from ...protocol.definitions import Declared
-    from ...protocol.wire.language import DIRECTIONS
+    from ...protocol.wire.language import DIRECTIONS, Direction
     from ...protocol.wire.language.payload import Payload
     from ...views.render import grammar_versions as versions
     from ...views.render.jsonlines import dump
@@ -174,11 +174,10 @@ def grammar_texts(thing: Api | Payload | Declared, asked: SchemaRequest) -> Iter
 
     if asked.diff or asked.version is not None or isinstance(thing, Declared):
         yield from printed(sheets, asked)
-    elif isinstance(thing, Payload):
-        yield dump(versions.payload_overview_object(thing)) if json else versions.payload_overview(thing, look)
     else:
-        last = thing.versions[-1]
-        sides = [side for side in DIRECTIONS if direction in (None, side) and thing.reads(side, last)]
+        last, sides = thing.versions[-1], list[Direction]()
+        if not isinstance(thing, Payload):
+            sides += (side for side in DIRECTIONS if direction in (None, side) and thing.reads(side, last))
         yield dump(versions.overview_object(thing, sides)) if json else versions.overview(thing, sides, look)
 
 

@@ -42,12 +42,12 @@ def listing(look: Look, json: bool) -> Iterator[str | bytes]:
     """Yield the table of APIs, or with `json` an object a line."""
     from ...protocol.grammars import aliases, apis
     from ...views.render.columns import aligned
-    from ...views.render.grammar_versions import api_object, span
+    from ...views.render.grammar_versions import span, summary_object
     from ...views.render.jsonlines import dump
     from ...views.render.values import escape
 
     if json:
-        yield from (dump(api_object(api)) for api in apis())
+        yield from (dump(summary_object(api)) for api in apis())
         return
     rows = []
     for api in apis():

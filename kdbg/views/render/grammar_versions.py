@@ -87,40 +87,52 @@ def readable(path: str) -> str:
     return named.replace("~", "_tagged_fields").replace("^", "_optional_fields")
 
 
-def overview(api: Api, directions: Sequence[Direction], look: Look) -> str:
-    """Return the page of an API: what it is for, its versions, and what each of them changed.
+def overview(thing: Api | Payload, directions: Sequence[Direction], look: Look) -> str:
+    """Return the page of an API or a payload: what it is for, its versions, and what each of them changed.
 
-    A version has a row for each direction; one if nothing changed, or it is the first.
+    A version of an API has a row for each direction; one if nothing changed, or it is the first.
     """
-    rows = [(f"v{api.versions[0]}", "", "first version")]
-    for found in zip(*(steps(api.versions, partial(api.at, direction)) for direction in directions), strict=True):
-        version, unchanged = f"v{found[0].version}", f"= v{found[0].version - 1}"
-        if all(step.same for step in found):
-            rows.append((version, "", unchanged))
-            continue
-        texts = [changes_text(step) or unchanged for step in found]
-        rows += zip([version, ""], directions, texts, strict=False)
-    return page(about(api), facts(api), rows, look)
-
-
-def page(text: str, facts: list[tuple[str, str]], rows: Sequence[Sequence[str]], look: Look) -> str:
-    """Return a page: the first paragraph of `text` as heading, the others, the facts, and the rows of the versions."""
+    text = payload_about(thing) if isinstance(thing, Payload) else about(thing)
     first, *paragraphs = (escape(" ".join(part.split())) for part in re.split(r"\n\s*\n", text))
     lines = [look.paint("heading", line) for line in wrap(first, look.width)]
     for paragraph in paragraphs:
         lines += ["", *wrap(paragraph, look.width)]
-    lines += ["", *aligned(facts, look, ("name",))]
-    return "\n".join([*lines, "", *aligned(rows, look, ("name", "dim"))]) + "\n"
+    rows = [(f"v{thing.versions[0]}", "", "first version")]
+    changed = _steps_by_direction(thing, directions)
+    for found in zip(*(one for _, one in changed), strict=True):
+        version, unchanged = f"v{found[0].version}", f"= v{found[0].version - 1}"
+        if all(step.same for step in found):
+            rows.append((version, "", unchanged))
+            continue
+        # no-break spaces, so that no change is split by wrapping
+        texts = [", ".join(change.replace(" ", "\xa0") for change in step.changes) or unchanged for step in found]
+        rows += zip([version, ""], (direction for direction, _ in changed), texts, strict=False)
+    shown = [(version, text) for version, _, text in rows] if isinstance(thing, Payload) else rows
+    lines += ["", *aligned(facts(thing), look, ("name",)), "", *aligned(shown, look, ("name", "dim"))]
+    return "\n".join(lines) + "\n"
 
 
-def facts(api: Api) -> list[tuple[str, str]]:
-    """Return (name, text) of what holds for the whole API: versions, aliases, header versions."""
-    flexible = f", flexible from {api.flexible}" if api.flexible in api.versions else ", none flexible"
-    optional = f", optional fields (draft of KIP-482) from {api.optional[0]}" if api.optional else ""
-    rows = [("versions", f"{span(api.versions)}{flexible}{optional}")]
-    if names := aliases(api):
-        rows.append(("aliases", ", ".join(names)))
-    return [*rows, *((f"{d} header", _headers(api, d)) for d in DIRECTIONS)]
+def _steps_by_direction(thing: Api | Payload, directions: Sequence[Direction]) -> list[tuple[str, list[VersionStep]]]:
+    """Return what versions changed in each direction; a payload has one, which is called ""."""
+    if isinstance(thing, Payload):
+        return [("", steps(thing.versions, thing.at))]
+    return [(direction, steps(thing.versions, partial(thing.at, direction))) for direction in directions]
+
+
+def facts(thing: Api | Payload) -> list[tuple[str, str]]:
+    """Return (name, text) of what holds for all versions: a payload's name, versions, aliases, an API's headers."""
+    if isinstance(thing, Payload):
+        rows, names, headers = [("name", thing.name), ("versions", _versions(thing))], payload_aliases(thing), []
+    else:
+        none = "" if thing.flexible in thing.versions else ", none flexible"
+        optional = f", optional fields (draft of KIP-482) from {thing.optional[0]}" if thing.optional else ""
+        rows, names = [("versions", f"{_versions(thing)}{none}{optional}")], list(aliases(thing))
+        headers = [(f"{direction} header", _headers(thing, direction)) for direction in DIRECTIONS]
+    return [*rows, *([("aliases", ", ".join(names))] if names else []), *headers]
+
+
+def _versions(thing: Api | Payload) -> str:
+    return span(thing.versions) + (f", flexible from {thing.flexible}" if thing.flexible in thing.versions else "")
 
 
 def span(versions: range) -> str:
@@ -139,30 +151,31 @@ def _headers(api: Api, direction: Direction) -> str:
     return "; ".join(words)
 
 
-def changes_text(step: VersionStep) -> str:
-    """Return the changes on one line, with no-break spaces so that none of them is split by wrapping."""
-    return ", ".join(change.replace(" ", "\xa0") for change in step.changes)
+def overview_object(thing: Api | Payload, directions: Sequence[Direction]) -> dict[str, Any]:
+    """Return the page of an API or a payload as a JSON object."""
+    changes = [
+        {"version": step.version} | ({"direction": direction} if direction else {})
+        | {"same_layout": step.same, "changes": step.changes}
+        for direction, changed in _steps_by_direction(thing, directions)
+        for step in changed
+    ]  # fmt: skip
+    text = payload_about(thing) if isinstance(thing, Payload) else about(thing)
+    return summary_object(thing) | {"about": text, "changes": changes}
 
 
-def overview_object(api: Api, directions: Sequence[Direction]) -> dict[str, Any]:
-    """Return the page of an API as a JSON object."""
-    return api_object(api) | {
-        "about": about(api),
-        "changes": [
-            {"version": step.version, "direction": direction, "same_layout": step.same, "changes": step.changes}
-            for direction in directions
-            for step in steps(api.versions, partial(api.at, direction))
-        ],
-    }
-
-
-def api_object(api: Api) -> dict[str, Any]:
-    """Return an API as a JSON object: key, name, versions, aliases and, if it was given, its definition files."""
-    return {
-        "api_key": api.key, "api": api.name, "min_version": api.versions[0], "max_version": api.versions[-1],
-        "flexible_from": api.flexible if api.flexible in api.versions else None,
-        "aliases": list(aliases(api)),
-    } | ({"defined_by": list(api.given)} if api.given else {})  # fmt: skip
+def summary_object(thing: Api | Payload) -> dict[str, Any]:
+    """Return an API with its definition files, if it was given any, or a payload and its purpose, as a JSON object."""
+    head: dict[str, Any]
+    more: dict[str, Any]
+    if isinstance(thing, Payload):
+        head, names, more = {"payload": thing.name}, payload_aliases(thing), {"about": payload_about(thing)}
+    else:
+        head, names = {"api_key": thing.key, "api": thing.name}, list(aliases(thing))
+        more = {"defined_by": list(thing.given)} if thing.given else {}
+    return head | {
+        "min_version": thing.versions[0], "max_version": thing.versions[-1],
+        "flexible_from": thing.flexible if thing.flexible in thing.versions else None, "aliases": names,
+    } | more  # fmt: skip
 
 
 def diff_object(old: Sheet, new: Sheet) -> dict[str, Any]:
@@ -183,7 +196,16 @@ def diff_text(old: Sheet, new: Sheet, look: Look) -> str:
     The heading is `Fetch Request (Version: 1 → 2)`, or both titles if they are of different messages.
     """
     changes = [change for change in compare(old.struct, new.struct) if change.type not in TAGS]
-    rows = _frame(old, new)
+    rows = []
+    if old.header_version != new.header_version:
+        rows.append(("~ header", f"v{old.header_version} → v{new.header_version}"))
+    flexible, optional = _flexible(new.struct) - _flexible(old.struct), new.struct.front - old.struct.front
+    if flexible:
+        text = FORMS if new.header_version is not None else "tagged fields at the end (KIP-482)"
+        rows.append((f"{'+' if flexible > 0 else '-'} flexible", text))
+    if optional:
+        text = "optional fields before each structure (draft of KIP-482)"
+        rows.append((f"{'+' if optional > 0 else '-'} optional", text))
     for change in merged(changes):
         words = change.type.upper().replace(" OF ", " of ")
         text = f"{change.former.upper()} → {words}" if change.former else words
@@ -198,21 +220,6 @@ def diff_text(old: Sheet, new: Sheet, look: Look) -> str:
         style = SIGNS.get(line[2], style)
         shown.append(look.paint(style, line))
     return "\n".join(shown) + "\n"
-
-
-def _frame(old: Sheet, new: Sheet) -> list[tuple[str, str]]:
-    """Return rows for what changed around the fields: the header version, and whether the version is flexible."""
-    rows = []
-    if old.header_version != new.header_version:
-        rows.append(("~ header", f"v{old.header_version} → v{new.header_version}"))
-    flexible, optional = _flexible(new.struct) - _flexible(old.struct), new.struct.front - old.struct.front
-    if flexible:
-        text = FORMS if new.header_version is not None else "tagged fields at the end (KIP-482)"
-        rows.append((f"{'+' if flexible > 0 else '-'} flexible", text))
-    if optional:
-        text = "optional fields before each structure (draft of KIP-482)"
-        rows.append((f"{'+' if optional > 0 else '-'} optional", text))
-    return rows
 
 
 def _flexible(struct: WireStruct) -> bool:
@@ -245,40 +252,6 @@ def payload_sheet(found: Payload, version: int) -> Sheet:
         by = f", by {', '.join(names[:-1])} or {names[-1]}" if names else ""
         notes.append(f"Also seen: {form.note}{by}.")
     return sheet._replace(notes=(*sheet.notes, *notes))
-
-
-def payload_overview(found: Payload, look: Look) -> str:
-    """Return the page of a payload: what its family is for, its versions, and what each of them changed."""
-    rows = [(f"v{found.versions[0]}", "first version")]
-    rows += [
-        (f"v{one.version}", f"= v{one.version - 1}" if one.same else changes_text(one))
-        for one in steps(found.versions, found.at)
-    ]
-    facts = [("name", found.name), ("versions", _versions(found))]
-    if payload_aliases(found):
-        facts.append(("aliases", ", ".join(payload_aliases(found))))
-    return page(payload_about(found), facts, rows, look)
-
-
-def _versions(found: Payload) -> str:
-    return span(found.versions) + (f", flexible from {found.flexible}" if found.flexible in found.versions else "")
-
-
-def payload_object(found: Payload) -> dict[str, Any]:
-    """Return a payload as a JSON object: name, versions, aliases and what it is for."""
-    return {
-        "payload": found.name, "min_version": found.versions[0], "max_version": found.versions[-1],
-        "flexible_from": found.flexible if found.flexible in found.versions else None,
-        "aliases": payload_aliases(found), "about": payload_about(found),
-    }  # fmt: skip
-
-
-def payload_overview_object(found: Payload) -> dict[str, Any]:
-    """Return the page of a payload as a JSON object, changes included."""
-    changes = [
-        {"version": it.version, "same_layout": it.same, "changes": it.changes} for it in steps(found.versions, found.at)
-    ]
-    return payload_object(found) | {"changes": changes}
 
 
 def payload_listing(look: Look) -> Iterator[str]:

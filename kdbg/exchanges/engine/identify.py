@@ -185,9 +185,9 @@ def _readings(data: bytes, tried: list[Tried], spare: int = 0) -> Iterator[Read]
 
     last: tuple[Api, Any, list[int], float] | None = None
     for api, version, form in tried:
+        if not 0 <= len(data) - form.end(data) <= spare:
+            continue
         try:
-            if not 0 <= len(data) - form.end(data) <= spare:
-                continue
             (_, body), end = form.read(data, 0)
         except UNREADABLE:
             continue

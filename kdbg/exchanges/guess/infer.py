@@ -8,7 +8,7 @@ alone are known too. No I/O.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from ...protocol.grammars import find
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
 from ...protocol.wire.nodes import WireStruct
-from ...protocol.wire.readings.compiled import UNREADABLE
 from ..engine.foreign import looks_like
 from ..engine.requests import RequestHeader, read_header
 from ..engine.search import MAX_FRAME
@@ -159,9 +158,12 @@ def places(data: bytes, *, cut: bool = False) -> Iterator[Extent]:
     if 4 <= size <= MAX_FRAME and length >= 4:
         end, count = frame_run(data)
         chained = count > 1 and end == len(data)
-        odd = 0.0 if size == length or chained else STRAY + number(size) + _spare(data, 4 + size)
+        odd = 0.0
         if cut and size > length:
             odd = number(size) / 2
+        elif size != length and not chained:
+            left, spare = data[4 + size :], 8.0 * max(length - size, 0)
+            odd = STRAY + number(size) + (spare if any(left) else min(spare, ZEROS))  # the rest of a buffer is zeros
         yield Extent(4, min(4 + size, len(data)), size, odd)
     yield Extent(0, len(data), None, UNSIZED + UNREAD * (size == length))
 
@@ -172,12 +174,6 @@ def frame_run(data: bytes, start: int = 0) -> tuple[int, int]:
     while 4 <= signed(data, end) <= len(data) - end - 4:
         end, count = end + 4 + signed(data, end), count + 1
     return end, count
-
-
-def _spare(data: bytes, end: int) -> float:
-    """Return the bits that bytes after a message cost: few if all are zero, as the rest of a buffer is."""
-    left = 8.0 * max(len(data) - end, 0)
-    return left if any(data[end:]) else min(left, ZEROS)
 
 
 def _requests(data: bytes, told: Hints) -> Iterator[Guess]:
@@ -270,8 +266,8 @@ def _fits(
     frame = data[place.start : place.end]
     ends = {len(frame), *range(max(len(frame), 2 * MOST_LEFT + 1) - MOST_LEFT, len(frame))}
     for layout in tried:
-        if len(frame) <= SMALL and not _may_fit(layout, frame, told.header, ends):
-            continue
+        if len(frame) <= SMALL and not any(form.end(frame) in ends for form in forms(*layout, told.header, False)):
+            continue  # as most do, so that few readers are compiled
         for nodes, value, end in _readings(layout, frame, told.header, slowly):
             if end in ends:
                 bits = OTHER_FORM * (nodes[1] is not grammar_of(*layout)) + UNREAD * slowly
@@ -285,17 +281,6 @@ def _fits(
                     guess = replace(guess, exact=not left and place.size in (None, len(frame)))
                 yield replace(guess, exact=guess.exact and not slowly), value
                 break
-
-
-def _may_fit(layout: Layout, frame: bytes, header: bool, ends: Container[int]) -> bool:
-    """Return whether a layout ends near the end of the bytes: hardly any does, so that few readers are compiled."""
-    for form in forms(*layout, header, False):
-        try:
-            if form.end(frame) in ends:
-                return True
-        except UNREADABLE:
-            continue
-    return False
 
 
 def _readings(layout: Layout, frame: bytes, header: bool, slowly: bool) -> Iterator[Reading]:

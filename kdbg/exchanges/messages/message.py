@@ -237,8 +237,11 @@ class MessageForm:
         return Finding(Kind.KNOWN_VARIANT, direction, facts=FactKind.KNOWN_FORM.of(self.name))
 
     def end(self, data: bytes) -> int:
-        """Return where the message ends in the data; raise one of `UNREADABLE` where it cannot be read that far."""
-        return end_of(self.grammar, data, end_of(self.header, data, 0))
+        """Return where the message ends in the data, -1 where it cannot be read that far."""
+        try:
+            return end_of(self.grammar, data, end_of(self.header, data, 0))
+        except UNREADABLE:
+            return -1
 
 
 @cache

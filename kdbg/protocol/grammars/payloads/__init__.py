@@ -25,7 +25,7 @@ from uuid import UUID
 
 from ....errors import BadValue, UnknownPayload, WireError
 from ...findings.faults import FaultKind, NothingNear
-from ...wire.language.payload import Around, Payload, PayloadRefused, Readable, RecordPayloads
+from ...wire.language.payload import Around, Holding, Payload, PayloadRefused, Readable, RecordPayloads
 from ...wire.nodes import INT16, UVARINT
 from .. import plain
 
@@ -136,44 +136,34 @@ subscription_data: Final = HintedHolding(ASSIGNOR, {
 assignment_data: Final = HintedHolding(ASSIGNOR, {"stream": ("AssignmentInfo",)})
 
 
-@dataclass(frozen=True)
-class SoleHolding:
-    """A holding of bytes that are always the payload of this name."""
-
-    name: str
-
-    def __call__(self, data: bytes, around: Around) -> list[Readable]:
-        return [payload(self.name)]
+def sole(name: str) -> Holding:
+    """Return the holding of bytes that are always the payload of this name."""
+    return lambda data, around: [payload(name)]
 
 
-connect_allocation: Final = SoleHolding("ConnectAssignment")
+connect_allocation: Final = sole("ConnectAssignment")
 """What a Connect worker reports that it runs: that of the assignment it was given."""
-classic_subscription: Final = SoleHolding("ConsumerProtocolSubscription")
+classic_subscription: Final = sole("ConsumerProtocolSubscription")
 """What a classic member joined a group of the new protocol with."""
-principal: Final = SoleHolding("DefaultPrincipalData")
+principal: Final = sole("DefaultPrincipalData")
 """Who sent a forwarded request, as Kafka's own principal builder writes it; others may write anything."""
 
 
-def client_token(data: bytes, around: Around) -> Iterable[Readable]:
-    """Return what a client's token may be: by the mechanism around it, or of any mechanism where that was not seen."""
-    from .sasl_tokens import CLIENT  # which connections without SASL never need
+def _tokens(side: str) -> Holding:
+    """Return the holding of a side's tokens: by the mechanism around one, or of any where that was not seen."""
 
-    return _of_mechanism(CLIENT, around)
+    def holding(data: bytes, around: Around) -> Iterable[Readable]:
+        from . import sasl_tokens  # which connections without SASL never need
+
+        messages: tuple[MechanismMessages, ...] = getattr(sasl_tokens, side)
+        mechanism = around.get("mechanism")
+        family = str(mechanism).partition("-SHA-")[0]
+        return messages if mechanism is None else [known for known in messages if known.mechanism == family]
+
+    return holding
 
 
-def server_token(data: bytes, around: Around) -> Iterable[Readable]:
-    """Return what a broker's token may be: by the mechanism around it, or of any mechanism where that was not seen."""
-    from .sasl_tokens import SERVER
-
-    return _of_mechanism(SERVER, around)
-
-
-def _of_mechanism(messages: tuple[MechanismMessages, ...], around: Around) -> Iterable[Readable]:
-    mechanism = around.get("mechanism")
-    if mechanism is None:
-        return messages
-    family = str(mechanism).partition("-SHA-")[0]
-    return [known for known in messages if known.mechanism == family]
+client_token, server_token = _tokens("CLIENT"), _tokens("SERVER")
 
 
 @dataclass(frozen=True)
@@ -187,13 +177,6 @@ class Keyed:
     def numbers(self) -> dict[int, str]:
         return {number: kind for kind in self.kinds for number in payload(f"{kind}Key").versions}
 
-    def kind(self, key: bytes) -> str:
-        """Return the kind of record that a key names by its first number; raise `BadValue` for an unknown one."""
-        number = INT16._parse(io.BytesIO(key), None, "version")
-        if number not in self.numbers:
-            raise BadValue("version", 0, FaultKind.UNKNOWN_RECORD.of(what="key type", number=number, topic=self.topic))
-        return self.numbers[number]
-
     def key(self, data: bytes, around: Around) -> list[Readable]:
         return self._named(data, "Key")
 
@@ -202,9 +185,13 @@ class Keyed:
 
     def _named(self, key: bytes, part: str) -> list[Readable]:
         try:
-            return [payload(f"{self.kind(key)}{part}")]
+            number = INT16._parse(io.BytesIO(key), None, "version")
+            if number not in self.numbers:
+                fault = FaultKind.UNKNOWN_RECORD.of(what="key type", number=number, topic=self.topic)
+                raise BadValue("version", 0, fault)
         except WireError as error:
             return [PayloadRefused(error)]
+        return [payload(f"{self.numbers[number]}{part}")]
 
 
 @dataclass(frozen=True)
@@ -283,7 +270,7 @@ TOPICS: Mapping[str, RecordPayloads] = {
     )
 }
 """Kafka's internal topics by name. Those of Connect and of Streams hold what their users chose, JSON as a rule."""
-CONTROL = RecordPayloads(SoleHolding("ControlRecordKey"), control_value)
+CONTROL = RecordPayloads(sole("ControlRecordKey"), control_value)
 """The records of control batches, in any topic."""
 SECRETIVE_ID = UUID(int=1)
 """The id of that topic, which is the same everywhere (KIP-595)."""

@@ -9,7 +9,6 @@ import pytest
 from kdbg.analysis.compare.broker_assigned import (
     CHOSEN,
     HANDED,
-    KINDS,
     OFFSET,
     PATIENT,
     TRANSIENT,
@@ -63,7 +62,7 @@ def test_what_is_volatile_is_a_field_of_answers(name: str) -> None:
 
 def test_meanings_are_those_of_grammars() -> None:
     kinds = {node.kind for node in EVERY.values()} | {node.kind for _, node in all_fields(*DIRECTIONS)}
-    assert kinds >= {*KINDS, *VOLATILE_KINDS} - {"crc"}
+    assert kinds >= {"topic_id", *VOLATILE_KINDS} - {"crc"}
     assert {name for name, kind in HANDED.items() if kind is OFFSET} >= CHOSEN
 
 

@@ -88,8 +88,6 @@ HANDED: Final[Mapping[str, AssignedKind]] = {
     for name in names.split()
 }
 """By the name of a field, in messages, payloads and batches of records."""
-KINDS: Final[Mapping[str, AssignedKind]] = {"topic_id": TOPIC_ID}
-"""By the meaning that a grammar gives to a field."""
 OF_ONE_RUN: Final = frozenset({
     MEMBER, GENERATION, PRODUCER, PRODUCER_EPOCH, SEQUENCE, SESSION, SESSION_EPOCH, SHARE_EPOCH,
 })  # fmt: skip
@@ -144,9 +142,8 @@ PATIENT: Final = TRANSIENT - {27}
 
 def assigned_kind(name: str, node: Node | None, value: Any) -> AssignedKind | None:
     """Return what kind of handed-out value a field holds, or None."""
-    kind = KINDS.get(node.kind) if node is not None else None
-    if kind is not None:
-        return kind
+    if node is not None and node.kind == "topic_id":
+        return TOPIC_ID
     if name == NAMES_A_MEMBER:
         return MEMBER if isinstance(value, str) else NODE
     return HANDED.get(name)

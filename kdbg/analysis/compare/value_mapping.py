@@ -44,10 +44,6 @@ class Counterparts:
 
     # One value
 
-    def key(self, kind: AssignedKind, around: Around, value: Any) -> Key:
-        """Return what a value is known by."""
-        return kind.what, tuple(around.get(one) for one in kind.within), value
-
     def note(self, kind: AssignedKind, around: Around, old: Any, new: Any) -> None:
         """Note that a value of the first run stands for one of the second; the first that is noted counts."""
         if _is_fixed(kind, old) or _is_fixed(kind, new):
@@ -55,7 +51,7 @@ class Counterparts:
         if kind.counts:
             self._offsets.setdefault(self._place(kind, around), {}).setdefault(old, new)
         else:
-            self._found.setdefault(self.key(kind, around, old), new)
+            self._found.setdefault((kind.what, self._place(kind, around), old), new)
 
     def note_end(self, topic: Any, partition: Any, old: int, new: int) -> None:
         """Note how far a log went in both runs, which tells where its offsets lie until one of a record does."""
@@ -74,11 +70,7 @@ class Counterparts:
             before = [one for one in anchors if one <= old]
             near = max(before) if before else min(anchors)  # it lies as far from that as in the first run
             return max(anchors[near] + old - near, 0)
-        return self._found.get(self.key(kind, around, old), KEPT)
-
-    def knows(self, kind: AssignedKind, around: Around, old: Any) -> bool:
-        """Return whether something is known that says what a value stands for."""
-        return self.of(kind, around, old) is not KEPT
+        return self._found.get((kind.what, self._place(kind, around), old), KEPT)
 
     @staticmethod
     def _place(kind: AssignedKind, around: Around) -> tuple[Any, ...]:

@@ -312,7 +312,7 @@ class Words:
         message = exchange.request.message()
         for _, _, batch in _batches(message.body) if message is not None else ():
             producer = batch["producer_id"]
-            if not self.known.knows(PRODUCER, {}, producer):
+            if self.known.of(PRODUCER, {}, producer) is KEPT:
                 found.add((producer, batch["producer_epoch"], message.body.get("transactional_id")))  # type: ignore[union-attr]
         return found
 

@@ -14,7 +14,7 @@ from ..filter import Topics
 from . import library, semantics
 from .library import Call, Constant, Items, Loop, Name, Node, Select, children, walk
 from .semantics import BINARY, Undecided, truth
-from .vocabulary import HALVES, OWN, TERMS, null_test, utc
+from .vocabulary import HALVES, OWN, TERMS, null_test
 
 LONGEST, LONGEST_TEXT, LONGEST_PATTERN = 4000, 1000, 200
 """Characters of an expression, of a text in it, and of a regular expression."""
@@ -133,8 +133,8 @@ class Writer:
 
     def half(self, side: str, name: str) -> Ask:
         """Return what reads a field of a request or response: what stands beside the body, in it, or in the header."""
-        if name in OWN_READ:
-            read = OWN_READ[name]
+        if name in OWN:
+            _, read = OWN[name]
             return lambda asking: read(_there(asking, side))
         shallow, field = not self.deep, semantics.field
 
@@ -153,7 +153,7 @@ class Writer:
         shallow = not self.deep
 
         def found(asking: Asking) -> bool:
-            if name in OWN_READ or name in ("body", "header"):
+            if name in OWN or name in ("body", "header"):
                 return _there(asking, side) is not None
             message = _there(asking, side).message(shallow=shallow)
             if message is None:
@@ -205,15 +205,6 @@ class Writer:
             return lambda asking: semantics.size(asks[0](asking))
         function = library.function(name, len(asks), method=node.method)
         return lambda asking: function(*(ask(asking) for ask in asks))
-
-
-OWN_READ: dict[str, Callable[[CapturedMessage], Any]] = {
-    "time": lambda half: half.first_time / 1e9,
-    "time_utc": lambda half: utc(half.first_time),
-    "packets": lambda half: [half.first_packet, half.last_packet],
-    "size": lambda half: half.size,
-}
-"""What a half has beside its message."""
 
 
 def _there(asking: Asking, side: str) -> CapturedMessage:

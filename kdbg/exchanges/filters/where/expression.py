@@ -50,7 +50,7 @@ def _visit(node: Node, scope: Scope) -> Found:
 
 def _select(node: Select, scope: Scope) -> Found:
     if isinstance(node.operand, Name) and node.operand.name in HALVES and node.field in OWN and not scope:
-        return node, Shape({BOOL}) if node.test else OWN[node.field]
+        return node, Shape({BOOL}) if node.test else OWN[node.field][0]
     operand, around = _visit(node.operand, scope)
     made = replace(node, operand=operand)
     if node.field in around.fields:

@@ -42,11 +42,13 @@ class Shape:
 
 
 OPEN = Shape(open=True)
-OWN = {
-    "time": Shape({NUMBER}), "time_utc": Shape({TEXT}), "packets": Shape({LIST}, items=Shape({NUMBER})),
-    "size": Shape({NUMBER}),
-}  # fmt: skip
-"""What a half has beside its body and its header."""
+OWN: Mapping[str, tuple[Shape, Callable[[CapturedMessage], Any]]] = {
+    "time": (Shape({NUMBER}), lambda half: half.first_time / 1e9),
+    "time_utc": (Shape({TEXT}), lambda half: utc(half.first_time)),
+    "packets": (Shape({LIST}, items=Shape({NUMBER})), lambda half: [half.first_packet, half.last_packet]),
+    "size": (Shape({NUMBER}), lambda half: half.size),
+}
+"""What a half has beside its body and its header, and how that is read."""
 
 
 @kept
@@ -58,7 +60,8 @@ def half(direction: Direction) -> Shape:
             add(body, grammar_of(api, version, direction))
     for grammar in headers.REQUEST if direction == "request" else headers.RESPONSE:
         add(header, grammar)
-    return Shape({MAP}, {**header.fields, **body.fields, **OWN, "body": body, "header": header})
+    own = {name: shape for name, (shape, _) in OWN.items()}
+    return Shape({MAP}, {**header.fields, **body.fields, **own, "body": body, "header": header})
 
 
 def add(shape: Shape, node: nodes.Node) -> None:
@@ -121,11 +124,8 @@ def whole(half: CapturedMessage | None) -> dict[str, Any] | None:
         return None
     message = half.message()
     header, body = (message.header or {}, message.body) if message is not None else ({}, {})
-    return {
-        **header, **body, "header": header, "body": body,
-        "time": half.first_time / 1e9, "time_utc": utc(half.first_time),
-        "packets": [half.first_packet, half.last_packet], "size": half.size,
-    }  # fmt: skip
+    own = {name: read(half) for name, (_, read) in OWN.items()}
+    return {**header, **body, "header": header, "body": body, **own}
 
 
 def utc(nanoseconds: int) -> str:

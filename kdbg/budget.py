@@ -109,6 +109,12 @@ MEMORY: Final = Memory(size_of(_FROM_ENVIRONMENT) if _FROM_ENVIRONMENT else DEFA
 """What this process may take."""
 
 
+class Budget:
+    """How many bytes may still wait in all connections together of which it is not known yet what they speak."""
+
+    left: int = 64 << 20
+
+
 class Holder(Protocol):
     """Who holds bytes for a connection until they are complete, and can do without."""
 

@@ -7,8 +7,8 @@ import tracemalloc
 
 import pytest
 
+from kdbg.budget import Budget
 from kdbg.capture.packet import ACK, FIN, RST, SYN
-from kdbg.exchanges.engine import classifier as opening
 from kdbg.exchanges.engine.classifier import HELD, PATIENCE_MIDSTREAM, PATIENCE_WHOLE
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.engine.foreign import BEGINNINGS
@@ -300,7 +300,7 @@ def test_what_is_not_kafka_takes_little_memory(way: bool, syn: bool) -> None:
     assert most < 4 * HELD
     assert left < 1 << 20
     assert [finding.kind for finding in playbook.findings] == ["not-kafka"]
-    assert playbook.session.budget.left == opening.HELD_BY_ALL
+    assert playbook.session.budget.left == Budget.left
 
 
 def test_all_openings_together_hold_only_so_much() -> None:
@@ -356,10 +356,10 @@ def test_half_of_what_is_held_is_given_up_at_a_time() -> None:
         playbook << bytes(1 << 16)
     playbook.session.idle()
     left = playbook.session.budget.left
-    assert left == opening.HELD_BY_ALL - HELD, "all of it is still held"
+    assert left == Budget.left - HELD, "all of it is still held"
     playbook << bytes(1)
-    assert opening.HELD_BY_ALL - playbook.session.budget.left <= HELD // 2
-    assert opening.HELD_BY_ALL - playbook.session.budget.left > HELD // 2 - (1 << 16)
+    assert Budget.left - playbook.session.budget.left <= HELD // 2
+    assert Budget.left - playbook.session.budget.left > HELD // 2 - (1 << 16)
 
 
 def acknowledge(playbook: Playbook) -> None:
@@ -386,7 +386,7 @@ def test_a_request_behind_a_loss_survives_the_giving_up_of_what_was_before() -> 
     playbook >> long[: 1 << 16]
     acknowledge(playbook)
     playbook >> long[1 << 16 : -1]
-    assert playbook.session.budget.left > opening.HELD_BY_ALL - HELD, "some was given up"
+    assert playbook.session.budget.left > Budget.left - HELD, "some was given up"
     assert playbook.session.connections == 0
     playbook >> long[-1:]
     assert playbook.session.connections == 1

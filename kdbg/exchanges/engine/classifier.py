@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from ...budget import Budget
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import FactKind, PlainFact
 from ...streams.tcp.stream import Event, Receiver, replay
@@ -23,23 +23,8 @@ PATIENCE_WHOLE, PATIENCE_MIDSTREAM = 1 << 16, 16 << 20
 """Bytes looked at while no request shows: few where the capture saw the connection open: Kafka begins with one."""
 HELD = 4 << 20
 """Bytes held of one direction; the oldest are given up, for they have been looked at."""
-HELD_BY_ALL = 64 << 20
 ENOUGH = 3
 """Responses in a row by which a broker is known whose client is not heard."""
-
-
-class Channel(Protocol):
-    """What two sides speak over: a TCP connection, or TLS on one; as `tcp.Connection`."""
-
-    @property
-    def handshake(self) -> bool: ...
-
-
-@dataclass
-class Budget:
-    """What all openings together may still hold."""
-
-    left: int = HELD_BY_ALL
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -184,10 +169,9 @@ class Classifier:
     """
 
     __slots__ = (
-        "_ends", "_kafka", "_other", "_preamble", "_seeks_preamble", "_tls", "budget", "connection", "open",
-        "sides", "via", "whole",
+        "_begun", "_ends", "_kafka", "_other", "_preamble", "_seeks_preamble", "_tls", "budget", "open", "sides",
+        "via", "whole",
     )  # fmt: skip
-    connection: Channel
     budget: Budget
     open: bool
     via: Via | None
@@ -195,13 +179,13 @@ class Classifier:
 
     def __init__(
         self,
-        connection: Channel,
+        begun: Callable[[], bool],
         budget: Budget,
         kafka: Callable[[Classifier, int], None],
         other: Callable[[Finding | None], None],
         tls: Callable[[Classifier], None] | None = None,
     ) -> None:
-        self.connection, self.budget, self._kafka, self._other, self._tls = connection, budget, kafka, other, tls
+        self._begun, self.budget, self._kafka, self._other, self._tls = begun, budget, kafka, other, tls
         self.sides: tuple[HeldSide, HeldSide] = HeldSide(self), HeldSide(self)
         self.open, self._ends = True, 0
         self.via = None
@@ -211,7 +195,7 @@ class Classifier:
     @property
     def certain(self) -> bool:
         """Whether the capture saw the connection open, as later packets may tell, and all of a preamble."""
-        return self.connection.handshake and self.whole
+        return self._begun() and self.whole
 
     def look(self, side: HeldSide, *, final: bool = False) -> None:
         """Decide what the connection speaks, if it can be decided now; `final`: the run of bytes has ended."""

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
 
-from ...budget import Held
+from ...budget import Budget, Held
 from ...capture.packet import Packet
 from ...protocol.findings import ATTEMPTS, Finding, Kind
 from ...protocol.findings.facts import Encrypted, NobodyThere, TurnedDown
@@ -18,7 +18,7 @@ from ...streams.tcp.stream import NOBODY, Receiver
 from ...streams.tcp.table import ConnectionTable
 from ..messages.exchange import Exchange, Known
 from ..messages.peers import Decrypted, Peers
-from .classifier import Budget, Classifier
+from .classifier import Classifier
 from .direction import HOLD, NO_FRAME, Depth
 from .directions import RequestSide, ResponseSide
 from .framing import Framer
@@ -319,7 +319,7 @@ class Engine:
         """Find out what is spoken on a channel."""
         kafka, other = partial(self._kafka_found, channel), partial(self._reject, channel)
         tls = partial(self._tls_found, channel) if isinstance(channel, Connection) else None
-        return Classifier(channel, self.budget, kafka, other, tls)
+        return Classifier(lambda: channel.handshake, self.budget, kafka, other, tls)
 
     def _kafka_found(self, connection: Channel, classifier: Classifier, client: int) -> None:
         """Begin the conversation on a connection that proved to be Kafka; `client` is as `watch` is told."""

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from kdbg.budget import Budget
 from kdbg.streams.tls import hello as shake
-from kdbg.streams.tls.side import Budget, TlsDirection
+from kdbg.streams.tls.side import TlsDirection
 
 from .hello import TLS_1_2, TLS_1_3, suite, suite_name, version_name
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from kdbg.budget import Budget
 from kdbg.streams.tcp.stream import NOBODY, Event, Receiver, replay
 from kdbg.streams.tls.cutter import HEAD, Cutter, Record
 from kdbg.streams.tls.hello import HandshakeReassembly, hello
@@ -25,12 +26,6 @@ SMALLEST = 17
 """Bytes of a record's body that are not plain, at the least: more records than that says cannot be missing."""
 Found: TypeAlias = "tuple[int, Opener, int]"
 """The place of a key after the one in use, the key, and a record's number under it."""
-
-
-class Budget(Protocol):
-    """How many bytes all that waits may still take."""
-
-    left: int
 
 
 class SideOwner(Protocol):

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ...atomic import AtomicFile
+from ...budget import Budget
 from ...capture import Capture
 from ...capture.frames import Dissectors, Frame, Frames, FrameWriter
 from ...capture.keylog import KeyLog
 from ...capture.packet import ACK, PSH, SYN, Packet
 from ...capture.write import RAW_IP, TICK, CaptureWriter, MadeUp
 from ...errors import CaptureError, CaptureRefused
-from ...exchanges.engine.classifier import Budget, Classifier
+from ...exchanges.engine.classifier import Classifier
 from ...exchanges.engine.engine import Engine, Tls
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
@@ -273,7 +274,8 @@ class Decrypting:
         """Return the receivers of a connection's directions."""
         if connection.first_packet not in self.first_packets:
             return NOBODY, NOBODY
-        return Classifier(connection, self._budget, _ignore, _ignore, partial(self._speaks_tls, connection)).sides
+        speaks_tls = partial(self._speaks_tls, connection)
+        return Classifier(lambda: connection.handshake, self._budget, _ignore, _ignore, speaks_tls).sides
 
     def _speaks_tls(self, connection: Connection, classifier: Classifier) -> None:
         Tls(connection, classifier, self._keys, self._is_open, _ignore).take_over(classifier)

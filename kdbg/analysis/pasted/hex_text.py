@@ -356,10 +356,7 @@ def _cuts(row: DumpRow, swapped: bool) -> list[tuple[bytes, int]]:
 
 
 def _line(row: DumpRow, count: int | None, swapped: bool) -> bytes:
-    """Return the line's bytes: `count` of them, or where that is None, as many as its text column shows.
-
-    Raise `InputError` where the line cannot be cut to `count` bytes.
-    """
+    """Return the line's first `count` bytes, for None as many as its text shows; raise `InputError` without so many."""
     cuts = _cuts(row, swapped)
     data = cuts[-1][0] if cuts else b""
     if count is None:

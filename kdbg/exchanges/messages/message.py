@@ -148,10 +148,7 @@ def read_slowly(api: Api, version: int, direction: Direction, data: bytes, *, he
 
 
 def is_suspicious(grammar: WireStruct, data: bytes, findings: Sequence[Finding]) -> bool:
-    """Return whether fields of a message hold what others should, and it seems to hold secrets.
-
-    Bytes left over after its last field moved none.
-    """
+    """Return whether fields hold what others should (bytes left over move none), and secrets seem to be there."""
     if not _move(findings):
         return False
     from .secrets import may_hold_secrets  # which what is clean does without

@@ -69,10 +69,7 @@ def parse(text: str) -> Assignment:
 
 
 def in_order(given: Iterable[Assignment]) -> list[Assignment]:
-    """Return the assignments, those of fields that follow from records last, the checksum at the very end.
-
-    Any earlier, another assignment would delete them again.
-    """
+    """Return the assignments, last those that others would delete again: what follows from records, then the crc."""
     return sorted(given, key=lambda one: (one.steps[-1] in DERIVED, one.steps[-1] == "crc"))
 
 

@@ -12,7 +12,7 @@ from kdbg.capture import open_capture
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.peers import Tried
 from kdbg.protocol.findings import ATTEMPTS, Finding
-from kdbg.protocol.findings.facts import NobodyThere, TurnedDown
+from kdbg.protocol.findings.facts import NoConnection
 from kdbg.streams.tcp.paths import Paths
 
 from ..traffic import START, Talk, pcap
@@ -46,21 +46,21 @@ def first(talk: Talk, many: int) -> Talk:
 def test_a_connection_that_is_turned_down_is_told_and_is_no_other_one() -> None:
     engine = engine_of(pcap(Talk.in_vain(0, refused=1)))
     [(peers, finding)] = engine.findings
-    assert finding.facts == TurnedDown(1, FROM, FROM + 10**6)
+    assert finding.facts == NoConnection(1, FROM, FROM + 10**6, refused=True)
     assert (peers.client[0], peers.broker, peers.number, peers.first_packet) == ("10.0.0.1", ("10.0.0.2", 9092), 1, 1)
     assert (engine.other_connections, engine.connections) == (0, 0)
 
 
 def test_a_connection_that_nobody_answers_is_told_when_it_was_asked_for_again() -> None:
     [finding] = found_in(Talk.in_vain(0, 1000, 3000))
-    assert finding.facts == NobodyThere(3, FROM, FROM + 3 * 10**9)
+    assert finding.facts == NoConnection(3, FROM, FROM + 3 * 10**9, refused=False)
     assert found_in(Talk.in_vain(0)) == [], "the capture may end before the answer"
     assert found_in(Talk.in_vain(0, 0)) == [], "a packet that was captured twice"
 
 
 def test_it_may_be_turned_down_at_the_second_try() -> None:
     [finding] = found_in(Talk.in_vain(0, 1000, refused=1001))
-    assert finding.facts == TurnedDown(2, FROM, FROM + 1_001 * 10**6)
+    assert finding.facts == NoConnection(2, FROM, FROM + 1_001 * 10**6, refused=True)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
-from kdbg.protocol.findings.facts import PlainFact, ValueFact
-from kdbg.protocol.findings.faults import PlainFault, ValueFault
+from kdbg.protocol.findings.facts import PlainFact
+from kdbg.protocol.findings.faults import PlainFault, ValueFact
 from kdbg.protocol.findings.text import SENTENCES, sentence
 
 from .allowed import FILE, MOST, allowed, left
@@ -59,7 +59,7 @@ def test_sentences_of_findings_have_correct_plurals_and_separators(number: int) 
 
 
 def test_facts_are_made_of_every_sentence() -> None:
-    assert {type(one) for one in facts(1)} == {*SENTENCES, PlainFact, PlainFault, ValueFact, ValueFault}
+    assert {type(one) for one in facts(1)} == {*SENTENCES, PlainFact, PlainFault, ValueFact}
 
 
 def test_texts_of_every_kind_are_collected() -> None:

@@ -11,7 +11,7 @@ from uuid import UUID
 from ...budget import Budget, Held
 from ...capture.packet import Packet
 from ...protocol.findings import ATTEMPTS, Finding, Kind
-from ...protocol.findings.facts import Encrypted, NobodyThere, TurnedDown
+from ...protocol.findings.facts import Encrypted, NoConnection
 from ...protocol.wire.readings.outline import NamesThen
 from ...streams.tcp.connection import Connection
 from ...streams.tcp.stream import NOBODY, Receiver
@@ -357,10 +357,9 @@ class Engine:
     def _reject(self, connection: Channel, finding: Finding | None) -> None:
         """Ignore a connection that carries another protocol, or nothing that can be read."""
         if finding is None and isinstance(connection, Connection) and (connection.refused or connection.unanswered):
-            attempt = connection.tries, connection.start, connection.last_time
-            finding = Finding(Kind.CONNECTION_TIMEOUT, facts=NobodyThere(*attempt))
-            if connection.refused:
-                finding = Finding(Kind.CONNECTION_REFUSED, facts=TurnedDown(*attempt))
+            kind = Kind.CONNECTION_REFUSED if connection.refused else Kind.CONNECTION_TIMEOUT
+            attempts = connection.tries, connection.start, connection.last_time, connection.refused
+            finding = Finding(kind, facts=NoConnection(*attempts))
         self.other_connections += finding is None or finding.kind not in ATTEMPTS
         if finding is not None:
             ends = connection.initiator, connection.acceptor

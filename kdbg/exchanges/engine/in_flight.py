@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, SupportsIndex
 
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import FactKind, PlainFact, ValueFact
+from ...protocol.findings.facts import FactKind, PlainFact
+from ...protocol.findings.faults import ValueFact
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages.exchange import CapturedMessage, Exchange
 from .requests import fits, may_fit

@@ -18,6 +18,7 @@ from ...budget import MEMORY, SMALL, Held
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings import facts as of
 from ...protocol.findings.facts import FactKind, PlainFact
+from ...protocol.findings.faults import ValueFact
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages import handshake
@@ -340,7 +341,7 @@ class Pairing:
         self.deliver = _ignore  # whom it led to leads back here: now they are freed without a search
 
 
-NotAwaited = of.ValueFact | of.PlainFact
+NotAwaited = ValueFact | of.PlainFact
 """Why a response is waited for no longer."""
 
 
@@ -368,7 +369,7 @@ def unasked(size: int, waiting: int = 0, candidates: Sequence[Candidate] = (), *
     `size` is that of its body in bytes; `waiting` is how many others it was given up for, else 0; `candidates` are what
     it may be by its bytes, and `read` says that it is read as the first.
     """
-    facts: of.Answers | of.PlainFact | of.ValueFact
+    facts: of.Answers | of.PlainFact | ValueFact
     if candidates:
         named = (
             (one.api.key, one.api.name, (one.version, *(other for other in one.versions if other != one.version)))

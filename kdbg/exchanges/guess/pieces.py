@@ -13,7 +13,6 @@ from ...protocol.findings.quirks import Sure
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ...protocol.wire import Api
-from ...protocol.wire.language import Direction
 from ..engine.requests import begins, prove, search
 from ..messages.message import read
 from ..mistakes.connection import SASL_AUTHENTICATE, RequestOrder, find_frame_mistake, find_misframed
@@ -67,8 +66,10 @@ def mistake_of(data: bytes, guesses: Sequence[Guess]) -> Examination:
         guesses = guesses[: guesses[0].direction == "request"]
     likely = (one for one in guesses if one.api.key >= 0 and one.header and one.api.reads(one.direction, one.version))
     intended = [(one.start, one.size, one.api, one.version, one.direction) for one in likely]
-    if not valid:
-        intended = [*_claimed(data), *intended]
+    named, number, said = find(signed(data, 4) >> 16), signed(data, 4) & 0xFFFF, signed(data, 0)
+    sized = len(data) >= 16 and said in (len(data), len(data) - 4)
+    if not valid and sized and named is not None and named.reads("request", number):
+        intended.insert(0, (4, said, named, number, "request"))  # whatever the rest of its header
     complete = True
     for start, size, api, version, direction in list(dict.fromkeys(intended))[:3]:
         examination = examine(data[start:], api=api, version=version, direction=direction, size=size)
@@ -76,14 +77,6 @@ def mistake_of(data: bytes, guesses: Sequence[Guess]) -> Examination:
             return examination
         complete = complete and examination.complete
     return Examination(complete=complete)
-
-
-def _claimed(data: bytes) -> Iterator[tuple[int, int | None, Api, int, Direction]]:
-    """Yield the request that a known key and version after a size name, though the rest of its header is not valid."""
-    size = signed(data, 0)
-    api, version = find(signed(data, 4) >> 16), signed(data, 4) & 0xFFFF
-    if len(data) >= 16 and size in (len(data), len(data) - 4) and api is not None and api.reads("request", version):
-        yield 4, size, api, version, "request"
 
 
 class GuessedSpan(NamedTuple):

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from ...errors import WireError
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import FactKind, InPayload, KnownQuirk, Stopped, ValueFact
+from ...protocol.findings.facts import FactKind, InPayload, KnownQuirk, Stopped
 from ...protocol.findings.faults import Fault
 from ...protocol.grammars.payloads import CONTROL as CONTROL_RECORDS
 from ...protocol.grammars.payloads import SECRETIVE, TOPICS, may_be_secretive
@@ -252,7 +252,7 @@ class Opener:
             at = start + finding.start if start is not None and finding.start is not None else None
             kind = Kind.MALFORMED_PAYLOAD if finding.kind.is_error else finding.kind
             # of bytes that were read by a grammar of their own
-            fault = cast(Fault | Stopped | ValueFact | KnownQuirk, finding.facts)
+            fault = cast(Fault | Stopped | KnownQuirk, finding.facts)
             facts = InPayload(name, fault, not finding.path)
             placed.append(Finding(kind, inspection.side, here, at, finding.length, facts))
         return tuple(placed)

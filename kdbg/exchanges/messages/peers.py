@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import NobodyThere, TurnedDown
+from ...protocol.findings.facts import NoConnection
 
 End: TypeAlias = tuple[str, int]
 """Address and port: ("", 0) is an end that nobody names, and the port 0 is none."""
@@ -118,7 +118,7 @@ class Tried:
     def take(self, peers: Peers, finding: Finding) -> None:
         """Take the finding of a connection."""
         facts = finding.facts
-        if not isinstance(facts, TurnedDown | NobodyThere):
+        if not isinstance(facts, NoConnection):
             return
         key = peers.client[0], peers.broker, finding.kind
         first = Attempts(*key[:2], finding, 0, 0, facts.time, facts.until, peers.number, peers.first_packet)

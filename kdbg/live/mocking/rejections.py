@@ -20,7 +20,7 @@ from ...exchanges.messages.message import Message
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Stopped
-from ...protocol.findings.faults import FaultKind, NegativeLength, ValueFault
+from ...protocol.findings.faults import FaultKind, NegativeLength, ValueFact
 from ...protocol.findings.quirks import Sure, mistake_sentence
 from ...protocol.findings.text import beside
 from ...protocol.grammars import find
@@ -98,7 +98,7 @@ def _lenient(finding: Finding, frame: bytes) -> bytes | None:
     """Return the request without what a finding is about, None where a broker is not lenient about it."""
     fault = finding.facts.fault if isinstance(finding.facts, Stopped) else finding.facts
     at = finding.facts.at if isinstance(finding.facts, Stopped) else finding.start
-    if isinstance(fault, ValueFault) and fault.kind is FaultKind.NO_BOOLEAN and at is not None:
+    if isinstance(fault, ValueFact) and fault.kind is FaultKind.NO_BOOLEAN and at is not None:
         return frame[:at] + b"\1" + frame[at + 1 :]
     if isinstance(fault, NegativeLength) and at is not None and "VARINT" not in fault.type and fault.type != "RECORD":
         width = 2 if fault.type.endswith("STRING") else 4
@@ -203,7 +203,7 @@ def _inside(batch: Mapping[str, Any], findings: Sequence[Finding], latest: int |
         fault = broken.facts.fault if isinstance(broken.facts, Stopped) else None
         if broken.kind is Kind.DECOMPRESSION_FAILED:
             end = UNKNOWN_SERVER_ERROR
-        elif codec and isinstance(fault, ValueFault) and fault.kind is FaultKind.LENGTH_UNFILLED:
+        elif codec and isinstance(fault, ValueFact) and fault.kind is FaultKind.LENGTH_UNFILLED:
             end = Reaction.ACCEPT
         return Rejection(broken.text, end, finding=True)
     records = batch.get("records") or ()

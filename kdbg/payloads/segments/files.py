@@ -20,8 +20,8 @@ from typing import Any, Final
 from ...exchanges.messages.message import Message, explain, read
 from ...exchanges.messages.score import YEARS
 from ...protocol.findings import Finding, Kind
-from ...protocol.findings.facts import FactKind, ValueFact
-from ...protocol.findings.faults import FaultKind
+from ...protocol.findings.facts import FactKind
+from ...protocol.findings.faults import FaultKind, ValueFact
 from ...protocol.grammars import log_files
 from ...protocol.grammars.payloads.producer_snapshot import producer_snapshot
 from ...protocol.wire import Api, Int32, Int64, String, Struct, TopicName

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-from .faults import Fault
+from .faults import Fault, Sentence
 
 
 class PlainFact(Enum):
@@ -30,8 +30,8 @@ class PlainFact(Enum):
     NO_LOG_ENTRY = "{length:byte} skipped: not a record batch or message"
 
 
-class FactKind(Enum):
-    """A fact with numbers and names: what text.py takes words from, in which an only one is `value`."""
+class FactKind(Sentence):
+    """A fact with numbers and names."""
 
     BYTES_MISSING = "the capture lacks {length:byte} from the {sender}, before packet {value}"
     FOREIGN_ANSWER = "{value} from the {sender} ({length:byte}), not Kafka"
@@ -53,35 +53,17 @@ class FactKind(Enum):
     BEHIND = "{name} {number} follows {before}, but {growing} must increase"
     ENDS_BEHIND = "last_offset {offset} follows {before}, but transactions must end in offset order"
 
-    def of(self, value: int | str = "", /, **values: int | str) -> ValueFact:
-        """Return the fact with its number or name, or those that its sentence has; sizes of memory are MiB."""
-        return ValueFact(self, tuple(values.items()) or (("value", value),))
-
-
-class ValueFact(NamedTuple):
-    """A fact with its numbers and names, each with what its sentence calls it."""
-
-    kind: FactKind
-    values: tuple[tuple[str, int | str], ...]
-
 
 # Of a connection: what is missing, or belongs to nobody
 
 
-class TurnedDown(NamedTuple):
-    """A connection was refused: asked for so often, at `time`, and turned down at `until`, nanoseconds since 1970."""
+class NoConnection(NamedTuple):
+    """A connection was asked for so often, from `time` to `until`, nanoseconds since 1970; `refused`, or no reply."""
 
     tries: int
     time: int
     until: int
-
-
-class NobodyThere(NamedTuple):
-    """A connection was asked for so often, from `time` to `until`, nanoseconds since 1970, without any answer."""
-
-    tries: int
-    time: int
-    until: int
+    refused: bool
 
 
 class Answers(NamedTuple):
@@ -160,7 +142,7 @@ class InPayload(NamedTuple):
     """
 
     name: str
-    fault: Fault | Stopped | ValueFact | KnownQuirk
+    fault: Fault | Stopped | KnownQuirk
     whole: bool
 
 
@@ -172,6 +154,6 @@ class CaptureTrouble(NamedTuple):
 
 
 Facts: TypeAlias = (
-    PlainFact | ValueFact | Fault | TurnedDown | NobodyThere | Answers | Encrypted | SizeWrong | KnownQuirk
+    PlainFact | Fault | NoConnection | Answers | Encrypted | SizeWrong | KnownQuirk
     | MessageMistake | Stopped | InPayload | CaptureTrouble
 )  # fmt: skip

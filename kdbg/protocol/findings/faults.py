@@ -25,8 +25,23 @@ class PlainFault(Enum):
     NO_METRICS = "not OpenTelemetry metrics"
 
 
-class FaultKind(Enum):
-    """A fault with numbers and names: what text.py takes words from, in which an only one is `value`."""
+class Sentence(Enum):
+    """A fact with numbers and names: what text.py takes words from, in which an only one is `value`."""
+
+    def of(self, value: int | str = "", /, **values: int | str) -> ValueFact:
+        """Return the fact with its number or name, or those that its sentence has; sizes of memory are MiB."""
+        return ValueFact(self, tuple(values.items()) or (("value", value),))
+
+
+class ValueFact(NamedTuple):
+    """A fact with its numbers and names, each with what its sentence calls it."""
+
+    kind: Sentence
+    values: tuple[tuple[str, int | str], ...]
+
+
+class FaultKind(Sentence):
+    """A fault with numbers and names."""
 
     NULL_FORBIDDEN = "{value} must not be null"
     NOT_UTF8 = "{value} is not valid UTF-8"
@@ -62,17 +77,6 @@ class FaultKind(Enum):
     UNKNOWN_RECORD = "unknown {what} {number} of topic {topic}"
     UNKNOWN_PAYLOAD_VERSION = "unsupported version {version} of {name} (kdbg supports {lowest} to {highest})"
     UNKNOWN_REQUEST = "unknown version {version} of API key {key}"
-
-    def of(self, value: int | str = "", /, **values: int | str) -> ValueFault:
-        """Return the fault with its number or name, or those that its sentence has; sizes of memory are MiB."""
-        return ValueFault(self, tuple(values.items()) or (("value", value),))
-
-
-class ValueFault(NamedTuple):
-    """A fault with its numbers and names, each with what its sentence calls it."""
-
-    kind: FaultKind
-    values: tuple[tuple[str, int | str], ...]
 
 
 class Leftover(NamedTuple):
@@ -115,6 +119,4 @@ class NothingNear(NamedTuple):
     names: tuple[str, ...]
 
 
-Fault: TypeAlias = (
-    PlainFault | ValueFault | Leftover | TooFewBytes | BitsSet | NegativeLength | CodecFault | NothingNear
-)
+Fault: TypeAlias = PlainFault | ValueFact | Leftover | TooFewBytes | BitsSet | NegativeLength | CodecFault | NothingNear

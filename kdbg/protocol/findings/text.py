@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from . import facts as of
 from . import faults
 from .amounts import Amounts, count, times
-from .facts import Facts, InPayload, MessageMistake, PlainFact, Stopped, ValueFact
-from .faults import PlainFault, ValueFault
+from .facts import Facts, InPayload, MessageMistake, PlainFact, Stopped
+from .faults import PlainFault, ValueFact
 from .quirks import PREFIXES, QUIRKS, FindingSubject, Sure, mistake_sentence
 
 if TYPE_CHECKING:
@@ -81,8 +81,11 @@ def _encrypted(facts: of.Encrypted) -> str:
 
 
 SENTENCES: dict[type, str | Callable[[Any], str]] = {
-    of.TurnedDown: lambda facts: "connection refused: nothing listens on that address and port",
-    of.NobodyThere: lambda facts: f"no reply to {count(facts.tries, 'connection attempt')} (SYN)",
+    of.NoConnection: lambda facts: (
+        "connection refused: nothing listens on that address and port"
+        if facts.refused
+        else f"no reply to {count(facts.tries, 'connection attempt')} (SYN)"
+    ),
     of.Answers: _answers,
     of.Encrypted: _encrypted,
     of.SizeWrong: _size_wrong,
@@ -105,7 +108,7 @@ def sentence(facts: Any, **place: object) -> str:
     """Return the sentence for facts; `place` gives `length`, `side` and `sender` where facts of a finding need them."""
     if isinstance(facts, (PlainFact, PlainFault)):
         return AMOUNTS.format(facts.value, **place)
-    if isinstance(facts, (ValueFact, ValueFault)):
+    if isinstance(facts, ValueFact):
         return AMOUNTS.format(facts.kind.value, **{**place, **dict(facts.values)})
     words = SENTENCES[type(facts)]
     return words(facts) if callable(words) else AMOUNTS.format(words, **{**place, **facts._asdict()})

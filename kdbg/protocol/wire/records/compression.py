@@ -61,7 +61,7 @@ def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: i
             parts.append(part)
     except BadValue as error:
         inside = error.fault.fault if isinstance(error.fault, faults.CodecFault) else None
-        if most < limit and isinstance(inside, faults.ValueFault) and inside.kind in TOO_MUCH:
+        if most < limit and isinstance(inside, faults.ValueFact) and inside.kind in TOO_MUCH:
             raise MEMORY.refuse() from None
         raise
     plain = parts[0] if len(parts) == 1 else b"".join(parts)

@@ -194,18 +194,11 @@ def absolute(batch: Mapping[str, Any], raw: list[dict[str, Any]]) -> list[dict[s
         if append_time:
             value["timestamp_delta"] = delta
         if batch["attributes"] & CONTROL:
-            value["control"] = control_type(record["key"])
+            key = record["key"] or b""  # a version and a type, two INT16
+            number = int.from_bytes(key[2:4], "big") if len(key) >= 4 else -1
+            value["control"] = CONTROL_TYPES.get(number, f"UNKNOWN_{number}")
         records.append(value | record)
     return records
-
-
-def control_type(key: bytes | None) -> str:
-    """Return the name of a control record's type, read from its key: a version and a type, two INT16.
-
-    Return `UNKNOWN_n` for type n without a name, -1 for a key that is too short.
-    """
-    number = int.from_bytes(key[2:4], "big") if key and len(key) >= 4 else -1
-    return CONTROL_TYPES.get(number, f"UNKNOWN_{number}")
 
 
 def codec_of(entry: Mapping[str, Any]) -> str:

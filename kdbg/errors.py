@@ -34,8 +34,7 @@ The values stand on the exception; the message is built from them, so that a ren
 from __future__ import annotations
 
 from .protocol.findings import Kind
-from .protocol.findings.faults import Fault, TooFewBytes
-from .protocol.findings.faults import Leftover as LeftoverFault
+from .protocol.findings.faults import Fault, FaultKind, TooFewBytes
 
 
 class KdbgError(Exception):
@@ -199,7 +198,7 @@ class Leftover(WireError):
     kind = Kind.TRAILING_BYTES
 
     def __init__(self, start: int, length: int) -> None:
-        super().__init__("", start, LeftoverFault(length))
+        super().__init__("", start, FaultKind.LEFTOVER.of(length))
         self.args = (start, length)
         self.length = length
 

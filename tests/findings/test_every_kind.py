@@ -44,7 +44,7 @@ EXPECTED: dict[str, tuple[Severity, Finding, str]] = {
             "120 bytes from the client skipped: no Kafka frame recognised"),
         ("truncated", ERROR, ("request", TOPIC, 20, 0), of.Stopped(20, faults.TooFewBytes("STRING", 6, 5)),
             "topics[0].name: STRING needs 6 bytes, only 5 left (byte 24 of the frame, 0x0018)"),
-        ("trailing-bytes", ERROR, ("request", "", 18, 2), faults.Leftover(2),
+        ("trailing-bytes", ERROR, ("request", "", 18, 2), FaultKind.LEFTOVER.of(2),
             "2 trailing bytes after the last field"),
         ("invalid-length", ERROR, ("request", "topics", 14, 0),
             of.Stopped(14, faults.NegativeLength("NULLABLE_ARRAY", -7)),

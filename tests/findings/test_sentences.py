@@ -181,7 +181,7 @@ def test_beside_the_bytes_a_finding_names_the_field_and_no_byte() -> None:
         beside(Finding(Kind.UNEXPECTED_NULL, "request", "a", 2, 2, FaultKind.NULL_FORBIDDEN.of("STRING")))
         == "a: STRING must not be null"
     )
-    assert beside(Finding(Kind.TRAILING_BYTES, "request", "", 2, 1, faults.Leftover(1))) == (
+    assert beside(Finding(Kind.TRAILING_BYTES, "request", "", 2, 1, FaultKind.LEFTOVER.of(1))) == (
         "1 trailing byte after the last field"
     )
     inside = Finding(Kind.MALFORMED_PAYLOAD, "request", "a", 9, 0, of.InPayload("B", few, True))

@@ -14,7 +14,6 @@ from ...errors import BadLength, Leftover, Truncated, WireError
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import FactKind, InPayload, KnownQuirk, Stopped
 from ...protocol.findings.faults import Fault, FaultKind, TooFewBytes
-from ...protocol.findings.faults import Leftover as LeftoverFault
 from ...protocol.findings.quirks import FALLBACK, QUIRKS, Sure, is_known, quirk_of, spare
 from ...protocol.grammars import find, headers, kept
 from ...protocol.grammars.errors import error_name
@@ -131,7 +130,7 @@ def read(
         for form, head, body, end in readings(found, data):  # what is wrong is known without looking at every byte
             left = len(data) - end
             if left > 0:
-                finding = Finding(Kind.TRAILING_BYTES, direction, "", end, left, LeftoverFault(left))
+                finding = Finding(Kind.TRAILING_BYTES, direction, "", end, left, FaultKind.LEFTOVER.of(left))
                 notes = (left_over(api, version, finding, body, data),)
                 size = len(data)
                 return Message(api, version, direction, head or None, body, form.grammar, size, notes, left, data=data)
@@ -321,8 +320,8 @@ def strict(message: Message) -> Message:
         if not finding.kind.harmless:
             path, start, facts = finding.path, finding.start or 0, finding.facts  # 0 where its place is in no message
             fault = facts.fault if isinstance(facts, Stopped) else cast(Fault, facts)  # of what is not harmless
-            if isinstance(fault, LeftoverFault):
-                raise Leftover(start, fault.length)
+            if finding.kind is Kind.TRAILING_BYTES:
+                raise Leftover(start, finding.length)
             if isinstance(fault, TooFewBytes) and finding.kind is Kind.TRUNCATED:
                 raise Truncated(path, start, *fault)
             kind = BadLength if finding.kind in (Kind.INVALID_LENGTH, Kind.UNEXPECTED_NULL) else WireError

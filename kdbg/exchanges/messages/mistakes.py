@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import FactKind, MessageMistake
-from ...protocol.findings.faults import FaultKind, Leftover
+from ...protocol.findings.faults import FaultKind
 from ...protocol.findings.quirks import Sure, has_spare
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
@@ -149,7 +149,8 @@ def anomalies_of(half: Half, odd: Sequence[Odd]) -> tuple[Finding, ...]:
         elif has_spare(direction, api.key, version, data[one.start :]):
             raise Unreadable  # it may be a quirk of its sender's, as far as that is known without the body
         else:
-            found.append(Finding(Kind.TRAILING_BYTES, direction, "", one.start, one.length, Leftover(one.length)))
+            facts = FaultKind.LEFTOVER.of(one.length)
+            found.append(Finding(Kind.TRAILING_BYTES, direction, "", one.start, one.length, facts))
     return tuple(found)
 
 

@@ -7,7 +7,6 @@ is undone.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ...errors import WireError
@@ -274,7 +273,10 @@ def _checksum(batch: bytes, crc: int, contents: Contents) -> BatchMistake | None
     if crc in names:
         return BatchMistake("wrong-crc-kind", CRC_AT, 4, names[crc], "a CRC-32C", corrected)
     for start, name in STARTS.items():
-        for covered in _ranges(batch, start):
+        ranges = [batch[start:]]
+        if start <= CRC_AT:  # with the checksum itself as 0, or without it
+            ranges = [batch[start:CRC_AT] + between + batch[ATTRIBUTES_AT:] for between in (bytes(4), b"")]
+        for covered in ranges:
             for kind, function in (("", crc32c), (" with CRC-32", crc32)):
                 if function(covered) == crc and (start, kind) != (ATTRIBUTES_AT, ""):
                     return BatchMistake("wrong-crc-range", CRC_AT, 4, name + kind, "attributes", corrected)
@@ -282,13 +284,3 @@ def _checksum(batch: bytes, crc: int, contents: Contents) -> BatchMistake | None
         actual = "0" if not crc else "ffffffff"
         return BatchMistake("wrong-crc-kind", CRC_AT, 4, actual, "a CRC-32C", corrected, Sure.LIKELY)
     return None
-
-
-def _ranges(batch: bytes, start: int) -> Iterator[bytes]:
-    """Yield the bytes from a place on, with the checksum itself as 0, or without it."""
-    if start > CRC_AT:
-        yield batch[start:]
-        return
-    yield batch[start:CRC_AT] + bytes(4) + batch[ATTRIBUTES_AT:]
-    if start < CRC_AT:
-        yield batch[start:CRC_AT] + batch[ATTRIBUTES_AT:]

@@ -60,6 +60,7 @@ class FaultKind(Sentence):
     NO_API = "unknown API key {key}; {left:body byte} not decoded"
     NO_VERSION = "unknown version {version} of {api}; {left:body byte} not decoded"
     NO_SIDE = "no {side} layout for {api} v{version}; {left:body byte} not decoded"
+    LEFTOVER = "{value:trailing byte} after the last field"
     NO_BOOLEAN = "BOOLEAN must be 0 or 1, found {value}"
     LONG_VARINT = "{value} is encoded in {size:byte}, more than necessary"
     ENDLESS_VARINT = "{type} does not end within {size:byte}"
@@ -77,12 +78,6 @@ class FaultKind(Sentence):
     UNKNOWN_RECORD = "unknown {what} {number} of topic {topic}"
     UNKNOWN_PAYLOAD_VERSION = "unsupported version {version} of {name} (kdbg supports {lowest} to {highest})"
     UNKNOWN_REQUEST = "unknown version {version} of API key {key}"
-
-
-class Leftover(NamedTuple):
-    """So many bytes are left behind the message's last field."""
-
-    length: int
 
 
 class TooFewBytes(NamedTuple):
@@ -119,4 +114,4 @@ class NothingNear(NamedTuple):
     names: tuple[str, ...]
 
 
-Fault: TypeAlias = PlainFault | ValueFact | Leftover | TooFewBytes | BitsSet | NegativeLength | CodecFault | NothingNear
+Fault: TypeAlias = PlainFault | ValueFact | TooFewBytes | BitsSet | NegativeLength | CodecFault | NothingNear

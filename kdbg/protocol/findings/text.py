@@ -90,7 +90,6 @@ SENTENCES: dict[type, str | Callable[[Any], str]] = {
     of.Encrypted: _encrypted,
     of.SizeWrong: _size_wrong,
     of.KnownQuirk: _quirk,
-    faults.Leftover: "{length:trailing byte} after the last field",
     of.CaptureTrouble: lambda facts: facts.problem + (f" ({times(facts.times)})" if facts.times > 1 else ""),
     faults.TooFewBytes: "{type} needs {wanted:byte}, only {left:,} left",
     faults.BitsSet: _bits_set,

@@ -99,16 +99,7 @@ class Batches(CodeGenerator):
         self.line(depth, "if stop > end:")
         self.line(depth + 1, "pos = start")
         self.cut_off(depth + 1)
-        self.prove_checksum(self.fields["crc"], depth)
-        if self.deep:
-            self.inside(depth)
-        else:
-            self.head(depth)
-        self.line(depth, "pos = stop")
-
-    def prove_checksum(self, says: str, depth: int) -> None:
-        """Write what proves the checksum of the batch at hand, or notes that it is wrong."""
-        gives = f"crc32c(data[start + {self.format.crc_at + 4}:stop])"
+        says, gives = self.fields["crc"], f"crc32c(data[start + {self.format.crc_at + 4}:stop])"
         if not self.notes:
             self.line(depth, f"if {gives} != {says}: raise Unreadable")
         elif self.deep:
@@ -116,6 +107,11 @@ class Batches(CodeGenerator):
         else:
             prove = self.named("prove", partial(prove_batches, self.format))
             self.line(depth, f"if {gives} != {says}: {prove}(data, start, stop, odd)")
+        if self.deep:
+            self.inside(depth)
+        else:
+            self.head(depth)
+        self.line(depth, "pos = stop")
 
     def cut_off(self, depth: int) -> None:
         """Write the end of the loop where an entry is cut off."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from ..nodes import Field, Fixed, LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
+from ..nodes import Fixed, LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
 from ..records import RecordsNode
 from ..records.sets import Readers, decode
 from . import runtime
@@ -104,7 +104,10 @@ class Values(CodeGenerator):
 
     def plain_struct(self, node: WireStruct, depth: int) -> str:
         """Write what reads a structure without optional fields in front of it."""
-        entries = {field.name: self.entry(field, depth) for field in node.fields}
+        entries = {}
+        for field in node.fields:
+            value, name = self.read(field.node, depth), self.absolute.get(field.name)
+            entries[field.name] = f"{field.name!r}: {value}" if name is None else f"{name!r}: base_{name} + {value}"
         first = [entries.pop(name) for name in self.absolute if name in entries]  # where and when come before what
         parts = [*first, *entries.values()]
         if node.tags is None:
@@ -114,12 +117,6 @@ class Values(CodeGenerator):
         self.line(depth, f"{value} = {{{', '.join(parts)}}}")
         self.tags(node, value, depth)
         return value
-
-    def entry(self, field: Field, depth: int) -> str:
-        """Return `key: value` for a dict display; a field in `absolute` gets its base added and the sum's name."""
-        value = self.read(field.node, depth)
-        name = self.absolute.get(field.name)
-        return f"{field.name!r}: {value}" if name is None else f"{name!r}: base_{name} + {value}"
 
     def tag_reader(self, node: Node) -> Reader:
         return reader(node, shallow=self.shallow, raw=self.raw)
@@ -139,8 +136,10 @@ class Values(CodeGenerator):
             self.line(depth, f"{items} = list({name}[{count}](data, pos))")
             self.line(depth, f"pos += {count} * {item.size}")
             return items
-        if isinstance(item, WireStruct) and item.fields and not item.front and all(map(_is_number, item.fields)):
-            return self.numbers(item, items, count, depth)
+        if isinstance(item, WireStruct) and item.fields and not item.front:
+            numbers = [field.node for field in item.fields if isinstance(field.node, Fixed) and fixed_size(field.node)]
+            if len(numbers) == len(item.fields):  # any bytes of them are sound
+                return self.numbers(item, items, count, depth)
         self.one_by_one(item, items, count, depth)
         return items
 
@@ -170,25 +169,21 @@ class Values(CodeGenerator):
             self.one_by_one(item, items, count, depth + 1)
             self.line(depth, "else:")
             depth += 1
-        self.at_once(item, items, f"{count} < {runtime.MANY_ITEMS}", raw, depth)
-        self.line(depth, f"pos = {end}")
-        return items
-
-    def at_once(self, item: WireStruct, items: str, few: str, raw: str, depth: int) -> None:
-        """Write what makes structures of numbers from their bytes; where they are not few, these are remembered."""
         codes = "".join(field.node.code for field in item.fields)  # type: ignore[attr-defined]
         values = [self.fresh() for _ in item.fields]
         entries = ", ".join(f"{field.name!r}: {value}" for field, value in zip(item.fields, values, strict=True))
         layout = struct.Struct(f">{codes}{'' if item.tags is None else 'x'}")
         many, again = self.named("many", layout.iter_unpack), self.named("again", runtime.Again())
         made = f"[{{{entries}}} for {', '.join(values)}, in {many}({raw})]"
-        self.line(depth, f"if {few}:")
+        self.line(depth, f"if {count} < {runtime.MANY_ITEMS}:")  # others are remembered by their bytes
         self.line(depth + 1, f"{items} = {made}")
         self.line(depth, "else:")
         self.line(depth + 1, f"try: {items} = [*map(copy, {again}[{raw}])]")
         self.line(depth + 1, "except KeyError:")
         self.line(depth + 2, f"{items} = {made}")
         self.line(depth + 2, f"{again}.note({raw}, {items})")
+        self.line(depth, f"pos = {end}")
+        return items
 
     def nullable_struct(self, node: NullableStruct, depth: int) -> str:
         value = self.fresh()
@@ -218,11 +213,6 @@ class Values(CodeGenerator):
         self.line(depth + 1, f"{value} = {read}(data[pos:pos + {size}])")
         self.line(depth + 1, f"pos += {size}")
         return value
-
-
-def _is_number(field: Field) -> bool:
-    """Return whether every value of so many bytes is sound, and stands for itself."""
-    return isinstance(field.node, Fixed) and bool(fixed_size(field.node))
 
 
 FrontReader = Callable[[bytes], Mapping[str, Any]]

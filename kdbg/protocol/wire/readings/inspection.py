@@ -16,7 +16,7 @@ from ....budget import MEMORY
 from ....errors import WireError
 from ...findings import Finding, Kind, Side
 from ...findings.facts import Facts, Stopped
-from ...findings.faults import Leftover
+from ...findings.faults import FaultKind
 from ..nodes import Node, Sized, UuidNode, WireStruct, join
 from ..records.sets import RecordFormat, records_of
 from .compiled import COMPILED, UNREADABLE, reader
@@ -126,7 +126,7 @@ class Claims:
         result.end = self.pos if broken is None else covered
         left = len(self.data) - result.end
         if broken is None and left:
-            self.finding(Kind.TRAILING_BYTES, Leftover(left), "", result.end, left)
+            self.finding(Kind.TRAILING_BYTES, FaultKind.LEFTOVER.of(left), "", result.end, left)
         if left:
             self.unclaimed("" if broken is None else broken.path, result.end, len(self.data))
 

@@ -270,7 +270,3 @@ class TopicSchemas:
             if given.part == part and (given.topics == "*" or (topic and fnmatchcase(topic, given.topics))):
                 return given.schema
         return None
-
-    def descriptors(self, schema: Schema) -> bytes:
-        """Return a Protobuf schema as a serialized FileDescriptorSet."""
-        return compiled(schema)

@@ -127,7 +127,7 @@ class ReaderChoice:
         read = needed(BY_TYPE[schema.type]).by_schema
         assert read is not None
         try:
-            value = read(data, schema, self.schemas, framing)
+            value = read(data, schema, framing)
         except Unread as error:
             raise Unread(f"{framing.text}: {error}" if framing is not None else str(error)) from None
         if framing is None:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -28,11 +28,8 @@ from ...extras import install
 from ...protocol.findings.amounts import count
 from .value import Framed, Schema, SchemaType, Unread, Value, key_text, plain
 
-if TYPE_CHECKING:
-    from ..schemas import TopicSchemas
-
 ReadData = Callable[[bytes], Value]
-BySchema: TypeAlias = "Callable[[bytes, Schema, TopicSchemas, Framed | None], Value]"
+BySchema = Callable[[bytes, Schema, Framed | None], Value]
 """Reads data by a schema; what stands around the data is given where there was something."""
 LONGEST_PROBLEM = 160
 
@@ -167,7 +164,7 @@ class AvroShape:
         return False if kind == "enum" else self.look(kind)
 
 
-def protobuf(data: bytes, schema: Schema, schemas: TopicSchemas, framed: Framed | None) -> Value:
+def protobuf(data: bytes, schema: Schema, framed: Framed | None) -> Value:
     """Read one message, of the name that the schema tells, or else at the indexes in front of the data.
 
     Bytes of which the message knows no field are of something else; single fields that it does not know are told of.
@@ -175,8 +172,10 @@ def protobuf(data: bytes, schema: Schema, schemas: TopicSchemas, framed: Framed 
     from google.protobuf.json_format import MessageToDict
     from google.protobuf.unknown_fields import UnknownFieldSet
 
+    from ..schemas import compiled
+
     indexes, own = framed.message() if framed is not None else ((0,), data)
-    made = _message_class(schema.descriptors or schemas.descriptors(schema), schema.message, indexes)()
+    made = _message_class(schema.descriptors or compiled(schema), schema.message, indexes)()
     name = made.DESCRIPTOR.full_name
     try:
         made.ParseFromString(own)

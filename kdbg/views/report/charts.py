@@ -9,13 +9,13 @@ import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...analysis.diagnosis.stories import Event
 from .causes import Lane, event_text
 from .cells import Listing, ReportTable, duration, shown, size, table, when
-from .facts import OTHERS, Bins, Heat, Series
-from .queries import Bars, Heated, Moved
+from .facts import OTHERS, Bins, Heat, Lag, Series
+from .queries import ChartQuery
 
 PALETTE = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
 """Paul Tol's bright scheme: distinguished by colour-blind readers, visible on white and on black."""
@@ -37,6 +37,8 @@ LAYOUT: dict[str, Any] = {
 TIME_AXIS = {"type": "date", "showgrid": False, "automargin": True, "tickangle": 0}
 AMOUNT_AXIS = {"rangemode": "tozero", "automargin": True, "fixedrange": True, "zeroline": False, "nticks": 6}
 POWERS = range(9)
+Moved: TypeAlias = ChartQuery | Lag | dict[str, Any] | None
+"""How the page's filters move a chart: by a question, by changes of lag, or as the page's script has it; None: not."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,8 @@ def heat_map(id: str, caption: str, bins: Bins, heat: Heat, of: str) -> Chart:
     figure = plotted([trace], bins, hovermode="closest", yaxis=axis)
     columns = {"time": "time"} | dict.fromkeys(labels, "count")
     rows = [(start, *counts) for start, *counts in zip(bins.times, *heat.counts, strict=True) if any(counts)]
-    return Chart(id, caption, figure, table(f"{caption}: numbers", columns, rows), moved=Heated(of, heat.edges))
+    moved = {"way": "heat", "of": of, "edges": heat.edges}
+    return Chart(id, caption, figure, table(f"{caption}: numbers", columns, rows), moved=moved)
 
 
 def time_line(id: str, caption: str, bins: Bins, rebalances: Listing, numbers: ReportTable) -> Chart:
@@ -154,7 +157,7 @@ def time_line(id: str, caption: str, bins: Bins, rebalances: Listing, numbers: R
     }  # fmt: skip
     axis = {"automargin": True, "fixedrange": True, "showgrid": True, "autorange": "reversed", "type": "category"}
     figure = plotted([trace], bins, hovermode="closest", yaxis=axis, height=90 + 34 * len(busiest))
-    return Chart(id, caption, figure, numbers, moved=Bars(bars))
+    return Chart(id, caption, figure, numbers, moved={"way": "bars", "rows": bars})
 
 
 def _chart(

@@ -10,12 +10,13 @@ from typing import Any, TypeAlias
 
 from ...analysis.ledgers import Ledgers
 from ...capture import Capture
+from ...exchanges.engine.engine import Engine
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.jobs import ExchangePool, Show
 from ...exchanges.messages.exchange import Exchange
 from ..tables.cells import Cells, TableRow, plain
 from ..tables.columns import TABLES
-from ..tables.decoding import Decoding, OneCapture
+from ..tables.decoding import Decoding
 from ..tables.message_columns import WantedRows
 from .causes import ReportedCauses
 
@@ -83,12 +84,12 @@ class Collected(Decoding):
         if ledgers is not None:
             self.diagnosis.take(ledgers, capture.name)
 
-    def ledgers(self, one: OneCapture) -> Ledgers:
-        self._ledgers = Ledgers(one.engine.names_then)
+    def ledgers(self, engine: Engine) -> Ledgers:
+        self._ledgers = Ledgers(engine.names_then)
         return self._ledgers
 
-    def pool(self, one: OneCapture) -> ExchangePool | None:
-        return None if self.jobs == 1 else _RowPool(self, one)
+    def pool(self, engine: Engine, make: Callable[[Sequence[Exchange]], None]) -> ExchangePool | None:
+        return None if self.jobs == 1 else _RowPool(self, engine, make)
 
     def add(self, table: str, time: int | None, cells: Cells, size: int, /) -> None:
         """Take rows, as `tables.rows.Rows` gives them."""
@@ -124,9 +125,9 @@ LISTS = {
 class _RowPool(ExchangePool):
     """Makes the rows of exchanges in this process, which pairs and keeps them, and in copies of it."""
 
-    def __init__(self, to: Collected, one: OneCapture) -> None:
-        super().__init__(to.jobs - 1, one.engine.topic_names, lambda text: None)
-        self.to, self.one = to, one
+    def __init__(self, to: Collected, engine: Engine, make: Callable[[Sequence[Exchange]], None]) -> None:
+        super().__init__(to.jobs - 1, engine.topic_names, lambda text: None)
+        self.to, self.make = to, make
 
     def pack(self, exchanges: list[Exchange], copy: int) -> list[bytes]:
         """Return exchanges as bytes, for a copy, with where their time went, which packets told."""
@@ -145,7 +146,7 @@ class _RowPool(ExchangePool):
         """Return the rows of exchanges as they are stored, by their tables."""
         made: Stored = {table: [] for table in KEPT}
         keep, self.to.keep = self.to.keep, lambda table, rows: made[table].extend(rows)
-        self.one.rows_of(exchanges)
+        self.make(exchanges)
         self.to.keep = keep
         return {table: rows for table, rows in made.items() if rows}
 

@@ -120,8 +120,8 @@ def errors(ask: Ask, bins: Bins) -> Section:
 
 def lag(ask: Ask, bins: Bins) -> Section:
     found = facts.lag(ask, bins)
-    caption, moved = "Consumer lag in records, all partitions of a group", queries.Running(found.changes)
-    chart = [charts.lines("lag-time", caption, found.groups, "count", moved=moved)] if found.groups.lines else []
+    caption = "Consumer lag in records, all partitions of a group"
+    chart = [charts.lines("lag-time", caption, found.groups, "count", moved=found)] if found.groups.lines else []
     titles = ("group", "topic", "partition", "log end", "committed", "lag")
     return section("lag", chart, filled(table("Lag at the end, by partition", titles, found.partitions, [queries.LAG])))
 

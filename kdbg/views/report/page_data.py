@@ -14,9 +14,9 @@ from typing import Any
 
 from .cells import KINDS, ReportTable, shown
 from .charts import NAME, Chart
-from .facts import OTHERS, Bins, label
+from .facts import OTHERS, Bins, Changes, Lag, label
 from .page import Report
-from .queries import DISTINCT, LAG, TOPIC, Ask, Bars, ChartQuery, Heated, Running, TableQuery
+from .queries import DISTINCT, LAG, TOPIC, Ask, ChartQuery, TableQuery
 
 WHO = "client_id, api, broker, topics"
 DIMENSIONS = ("client", "api", "broker", "topic")
@@ -142,15 +142,13 @@ class _Moving:
     def _chart(self, chart: Chart) -> dict[str, Any]:
         moved = chart.moved
         told = {"kind": chart.kind, "numbers": chart.numbers.caption, "names": [key.name for key in chart.keys]}
-        if isinstance(moved, Bars):
-            return told | {"way": "bars", "rows": moved.rows}
-        if isinstance(moved, Heated):
-            return told | {"way": "heat", "of": moved.chart, "edges": moved.edges}
-        if moved is None or (isinstance(moved, Running) and moved.changes is None):
-            return told
-        found = self._over(moved, chart) if isinstance(moved, ChartQuery) else self._running(moved, chart)
+        if isinstance(moved, ChartQuery):
+            way, found = moved.way, self._over(moved, chart)
+        elif isinstance(moved, Lag) and moved.changes is not None:
+            way, found = "running", self._running(moved.changes, chart)
+        else:
+            return told | (moved if isinstance(moved, dict) else {})
         self.parts += len(found)
-        way = moved.way if isinstance(moved, ChartQuery) else "running"
         return told | {"way": way, "parts": [[*place, amount] for place, amount in found.items()]}
 
     def _over(self, over: ChartQuery, chart: Chart) -> dict[tuple[Any, ...], int]:
@@ -164,16 +162,16 @@ class _Moving:
             found[origin, bin, place] += amount or 0
         return found
 
-    def _running(self, running: Running, chart: Chart) -> dict[tuple[Any, ...], int]:
+    def _running(self, changes: Changes, chart: Chart) -> dict[tuple[Any, ...], int]:
         """Return by how much each part grows, by (origins, bin, series)."""
         names = {key.name: i for i, key in enumerate(chart.keys)}
         whose: dict[tuple[str, ...], set[int]] = defaultdict(set)
         for origin, (group, topic, partition) in self.origins.parts(self.ask, LAG.source, LAG.sql):
             whose[shown(group), shown(topic), str(partition)].add(origin)
         found: dict[tuple[Any, ...], int] = defaultdict(int)
-        for place, changes in (running.changes or {}).items():
+        for place, grows in changes.items():
             origins = tuple(sorted(whose[place]))
-            for bin, name, grown in changes:
+            for bin, name, grown in grows:
                 if named(name) in names:
                     found[origins, bin, names[named(name)]] += grown
         return found

@@ -8,7 +8,7 @@ neither connections nor exchanges: `connection` and `number` are null there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -179,33 +179,6 @@ class ChartQuery:
         return _aggregate(*self.amount)
 
 
-@dataclass(frozen=True)
-class Running:
-    """A chart's changes by (group, topic, partition): each is (bin, series, by how much its value grows from there on).
-
-    None where there are too many to hold.
-    """
-
-    changes: Mapping[tuple[str, ...], Sequence[tuple[int, str, int]]] | None
-
-
-@dataclass(frozen=True)
-class Bars:
-    """A chart whose bars are rows of its table: the row of each."""
-
-    rows: Sequence[int]
-
-
-@dataclass(frozen=True)
-class Heated:
-    """A heat map of the numbers that another chart has percentiles of."""
-
-    chart: str
-    edges: Sequence[int]
-
-
-Moved: TypeAlias = ChartQuery | Running | Bars | Heated | None
-"""How the page's filters move a chart; None: they do not."""
 ONE: Amount = (SUM, "1")
 SPAN: Amounts = {"first": (MIN, "request_time"), "last": (MAX, "request_time")}
 API: Keys = {"API": "COALESCE(api, 'unknown')"}

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
@@ -127,19 +127,19 @@ class Decoding:
         """Take rows, as `Rows` gives them."""
         raise NotImplementedError
 
-    def ledgers(self, one: OneCapture) -> Ledgers | None:
+    def ledgers(self, engine: Engine) -> Ledgers | None:
         """Return the ledgers that take all that a capture holds; None, if a subclass does not say otherwise."""
         return None
 
-    def pool(self, one: OneCapture) -> ExchangePool | None:
-        """Return what makes the rows of a capture's exchanges in several processes; None where this one does."""
+    def pool(self, engine: Engine, make: Callable[[Sequence[Exchange]], None]) -> ExchangePool | None:
+        """Return what has `make` make the rows of exchanges in several processes; None where this one does."""
         return None
 
     def capture(self, capture: Capture, filters: Filters | None = None) -> None:
         """Decode a capture to its end, or to the limit; `filters` are those for it, where not those for all."""
         name = escape(capture.name)
         with seldom_collected():
-            OneCapture(self, name, filters or self.filters).run(capture)
+            self._read(capture, name, filters or self.filters)
         problems = capture.problems
         for finding in problems:
             self.add("problems", None, (name, *NO_ENDS, *NO_EXCHANGE, *problem_columns(finding, name)), 0)
@@ -149,62 +149,50 @@ class Decoding:
             first, last, None, "; ".join(finding.text for finding in problems) or None, None,
         ), 0)  # fmt: skip
 
+    def _read(self, capture: Capture, name: str, filters: Filters) -> None:
+        """Decode a capture, and tell of its connections: of all, or of those of which an exchange is wanted."""
+        connections, shown = Connections(), set[int]()
+        engine = Engine(ports=filters.port or (), watch=connections.watch)
+        engine.keys = capture.secrets(filters.tls_keys)
+        rows, ledgers = Rows(self.add, self.wanted, engine.names_then), self.ledgers(engine)
+        pairing: Pairing = engine
+        if self.wanted.timed or filters.timed:
+            pairing = Timed(engine, tcp=filters.timed)
 
-class OneCapture:
-    """One capture on its way into the tables."""
-
-    def __init__(self, to: Decoding, name: str, filters: Filters) -> None:
-        self.to, self.name, self.filters = to, name, filters
-        self.connections = Connections()
-        self.engine = Engine(ports=filters.port or (), watch=self.connections.watch)
-        self.rows = Rows(to.add, to.wanted, self.engine.names_then)
-        self.ledgers = to.ledgers(self)
-        self.shown: set[int] = set()
-        """The connections of which an exchange is wanted."""
-
-    def run(self, capture: Capture) -> None:
-        """Decode the capture, and tell of its connections: of all, or of those that a filter lets through."""
-        self.engine.keys = capture.secrets(self.filters.tls_keys)
-        to, ledgers = self.to, self.ledgers
-        engine: Pairing = self.engine
-        if to.wanted.timed or self.filters.timed:
-            engine = Timed(engine, tcp=self.filters.timed)
+        def make(exchanges: Sequence[Exchange]) -> None:
+            at = engine.names_then.at
+            for exchange in exchanges:
+                at(exchange.names)
+                rows.exchange(name, exchange)
 
         def fits() -> Fits | None:
-            return self.filters.dated(capture.first_time).check(self.engine.names_then, to.seen)
+            return filters.dated(capture.first_time).check(engine.names_then, self.seen)
 
         def hear(exchange: Exchange, wanted: bool) -> None:
-            to.exchanges += 1
-            self.connections.heard(exchange)
+            self.exchanges += 1
+            connections.heard(exchange)
             if ledgers is not None:
                 ledgers.take((exchange,))
 
         def blocks() -> Iterator[list[Packet]]:
-            for packets in capture.blocks(singly=to.left is not None):
+            for packets in capture.blocks(singly=self.left is not None):
                 if ledgers is not None:
                     ledgers.packets(packets)
                 yield packets
 
-        drive = Drive(engine, blocks(), fits, left=to.left, hear=hear, last=self.filters.last)
+        drive = Drive(pairing, blocks(), fits, left=self.left, hear=hear, last=filters.last)
         with ExitStack() as stack:
-            pool = to.pool(self)
-            add = self.rows_of if pool is None else stack.enter_context(closing(pool)).add
+            pool = self.pool(engine, make)
+            add = make if pool is None else stack.enter_context(closing(pool)).add
             for chunk in drive.chunks():
-                self.shown.update(exchange.peers.number for exchange in chunk)
+                shown.update(exchange.peers.number for exchange in chunk)
                 add(chunk)
             if pool is not None:
                 pool.wait()
-        to.left = drive.left
+        self.left = drive.left
         if ledgers is not None:
-            ledgers.left_over(self.engine.findings)
-        whole, findings = not self.filters.but(port=None, tls_keys=None), self.engine.findings_by_connection()
-        for number, spoken in self.connections.items():
-            if whole or number in self.shown:
-                spoken.tell(self.name, findings.get(number, ()), to.add)
-
-    def rows_of(self, exchanges: Sequence[Exchange]) -> None:
-        """Make the rows of exchanges."""
-        at = self.engine.names_then.at
-        for exchange in exchanges:
-            at(exchange.names)
-            self.rows.exchange(self.name, exchange)
+            ledgers.left_over(engine.findings)
+        whole, findings = not filters.but(port=None, tls_keys=None), engine.findings_by_connection()
+        for number, spoken in connections.items():
+            if whole or number in shown:
+                spoken.tell(name, findings.get(number, ()), self.add)

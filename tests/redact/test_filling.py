@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kdbg.budget import MEMORY
 from kdbg.protocol.wire.records.compression import compress, decompress
 from kdbg.views.redact import fill
-from kdbg.views.redact.fill import Effort, Plain, Room, fill_frames, fill_gzip, lengthened, refill, snappy_packer
+from kdbg.views.redact.fill import Effort, Plain, fill_frames, fill_gzip, lengthened, refill, snappy_packer
 
 from ..cases import for_each
 
@@ -33,7 +33,7 @@ def plain_of(values: list[bytes]) -> tuple[bytes, Plain]:
     old, blank, rooms = b"", b"", []
     for number, value in enumerate(values):
         head = struct.pack(">hB", number * 7, len(value) % 251)
-        rooms.append(Room(len(old) + 3, len(old) + 3 + len(value)))
+        rooms.append((len(old) + 3, len(old) + 3 + len(value)))
         old, blank = old + head + value, blank + head + b"x" * len(value)
     return old, Plain(blank, rooms, nothing)
 
@@ -82,7 +82,7 @@ def test_checksums_are_written_once_the_letters_are_there() -> None:
 
     old = b"\0" + bytes(range(200))
     packed = compress(1, old)
-    found = refill(1, Plain(b"\0" + b"x" * 200, [Room(1, 201)], prove), packed, 2, Effort())
+    found = refill(1, Plain(b"\0" + b"x" * 200, [(1, 201)], prove), packed, 2, Effort())
     assert found is not None
     inside = decompress(1, found)
     assert inside[0] == sum(inside[1:]) % 256
@@ -198,7 +198,7 @@ def test_a_framed_batch_is_filled_in_all_its_blocks() -> None:
 
 
 def test_rooms_are_filled_from_the_front() -> None:
-    plain = Plain(b"ab....cd..", [Room(2, 6), Room(8, 10)], nothing)
+    plain = Plain(b"ab....cd..", [(2, 6), (8, 10)], nothing)
     assert plain.room == 6
     assert plain.filled(ord("x"), b"") == b"abxxxxcdxx"
     assert plain.filled(0, b"QZ") == b"abQZ\0\0cd\0\0"
@@ -238,7 +238,7 @@ def test_the_work_for_a_batch_is_bounded_by_its_bytes() -> None:
 
 def test_blanks_stay_blank_wherever_what_is_missing_can_be_filled() -> None:
     head, value = bytes(range(40)), b'{"id":1,"name":"a customer"}' * 4
-    plain = Plain(head + b"x" * len(value), [Room(40, 40 + len(value))], nothing)
+    plain = Plain(head + b"x" * len(value), [(40, 40 + len(value))], nothing)
     for codec in (1, 2, 3, 4):
         for level in {1: (1, 6, 9), 3: (0, 9, 16), 4: (1, 3, 9, 19)}.get(codec, (None,)):
             old = compress(codec, head + value, level=level)
@@ -248,7 +248,7 @@ def test_blanks_stay_blank_wherever_what_is_missing_can_be_filled() -> None:
 
 
 def test_where_few_bytes_are_missing_some_blanks_become_other_letters() -> None:
-    plain = Plain(bytes(range(40)) + b"x" * 40, [Room(40, 80)], nothing)
+    plain = Plain(bytes(range(40)) + b"x" * 40, [(40, 80)], nothing)
     for codec in (3, 4):
         least = len(compress(codec, plain.data))
         for more in range(9):
@@ -276,7 +276,7 @@ def test_what_is_tried_for_bytes_that_nothing_fits_and_what_each_try_costs() -> 
     data = bytes(range(200)) * 2
     for codec, paces in ((1, [4, 16]), (2, [4]), (3, [4, 16]), (4, [4, 16])):
         old = compress(codec, b"")[:20]
-        for rooms, letters in (([], 1), ([Room(0, 9)], 2)):
+        for rooms, letters in (([], 1), ([(0, 9)], 2)):
             effort = Recorded()
             assert refill(codec, Plain(data, rooms, nothing), old, 2, effort) is None
             assert effort.works == [pace * len(data) for pace in paces for _ in range(letters)], codec
@@ -287,7 +287,7 @@ def test_what_is_tried_for_bytes_that_nothing_fits_and_what_each_try_costs() -> 
 
 def test_other_letters_are_tried_one_after_the_other_as_far_as_there_is_room() -> None:
     for room in (0, 1, 5, 12, 40):
-        plain = Plain(b"\0\1\2" * 20 + b"x" * room, [Room(60, 60 + room)], nothing)
+        plain = Plain(b"\0\1\2" * 20 + b"x" * room, [(60, 60 + room)], nothing)
         filled: list[bytes] = []
         plain = plain._replace(prove=lambda data, filled=filled: filled.append(bytes(data[60:])))
         refill(4, plain, compress(4, plain.data) + b"?", 2, Recorded())

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kdbg.exchanges.messages.exchange import CapturedMessage
 from kdbg.streams.tcp.stream import Stream
 from kdbg.ui.cli import run
-from kdbg.views.redact.streams import Expected, Front, Fronts, Locator, Places, RedactDirection
+from kdbg.views.redact.streams import Expected, Fronts, Locator, Places, RedactDirection
 
 from ..cases import for_each
 from ..traffic import Talk, pcap
@@ -24,7 +24,7 @@ from .seen import seen
 
 MESSAGES = ((104, b"first", 0), (113, b"behind it", 0), (140, b"last", 3))
 """Where messages begin, what stands in place of their bytes, and how many of them are missing."""
-FRONTS = [Front(90, b"F" * 8), Front(126, b"G" * 10)]
+FRONTS = [(90, b"F" * 8), (126, b"G" * 10)]
 STREAM = bytes(range(80, 160))
 WHOLE = (
     b"\xff" * 10 + b"F" * 8 + b"\xff" * 2
@@ -220,7 +220,9 @@ def request(size: int, key: int = 3, correlation_id: int = 7, client: bytes = CL
     return struct.pack(">ihhi", size, key, 1, correlation_id) + client
 
 
-def fronts(stream: bytes, *messages: tuple[int, int], requests: bool = True, step: int = 1 << 20) -> list[Front]:
+def fronts(
+    stream: bytes, *messages: tuple[int, int], requests: bool = True, step: int = 1 << 20
+) -> list[tuple[int, bytes]]:
     """The fronts in a stream that has these messages, fed in steps of so many bytes."""
     found = Fronts(requests=requests)
     for start, end in messages:
@@ -233,12 +235,12 @@ def fronts(stream: bytes, *messages: tuple[int, int], requests: bool = True, ste
 def test_sizes_and_small_ids_behind_a_message_stay(step: int) -> None:
     broken = request(30).ljust(34, b"s")
     found = fronts(bytes(20) + broken + request(99), (0, 20), step=step)
-    assert found == [Front(20, broken[:14]), Front(54, request(99)[:14])], "each behind the one before"
+    assert found == [(20, broken[:14]), (54, request(99)[:14])], "each behind the one before"
 
 
 def test_a_message_ends_what_was_passed_over() -> None:
     found = fronts(bytes(20) + request(1000) + bytes(20) + request(50), (0, 20), (38, 58))
-    assert [one.start for one in found] == [20, 58]
+    assert [start for start, _ in found] == [20, 58]
 
 
 def test_nothing_stays_in_front_of_the_first_message_nor_of_what_is_no_frame() -> None:
@@ -248,22 +250,22 @@ def test_nothing_stays_in_front_of_the_first_message_nor_of_what_is_no_frame() -
 
 def test_what_could_be_text_becomes_another_large_number() -> None:
     words = struct.unpack(">i", b"pass")[0]
-    (found,) = fronts(bytes(20) + request(40, correlation_id=words), (0, 20))
-    assert found.data == request(40, correlation_id=struct.unpack(">i", b"xxxx")[0])[:14]
-    (found,) = fronts(bytes(20) + request(40, key=0x7061), (0, 20))
-    assert found.data == struct.pack(">i", 40)
-    (found,) = fronts(bytes(20) + request(40, client=b"word"), (0, 20))
-    assert found.data == request(40, client=b"xx")[:14]
-    (found,) = fronts(bytes(20) + struct.pack(">i", 9) + b"password", (0, 20), requests=False)
-    assert found.data == struct.pack(">i", 9) + b"xxxx"
+    [(_, found)] = fronts(bytes(20) + request(40, correlation_id=words), (0, 20))
+    assert found == request(40, correlation_id=struct.unpack(">i", b"xxxx")[0])[:14]
+    [(_, found)] = fronts(bytes(20) + request(40, key=0x7061), (0, 20))
+    assert found == struct.pack(">i", 40)
+    [(_, found)] = fronts(bytes(20) + request(40, client=b"word"), (0, 20))
+    assert found == request(40, client=b"xx")[:14]
+    [(_, found)] = fronts(bytes(20) + struct.pack(">i", 9) + b"password", (0, 20), requests=False)
+    assert found == struct.pack(">i", 9) + b"xxxx"
 
 
 @given(junk=st.text("abcdefgh", min_size=4, max_size=60).map(str.encode), requests=st.booleans())
 def test_never_more_than_three_bytes_of_a_text_stay(junk: bytes, requests: bool) -> None:
     for at in range(16):
         front = (request(200)[:at] + junk).ljust(16, b"z")[:16]
-        for one in fronts(bytes(20) + front, (0, 20), requests=requests):
-            assert not any(front[i : i + 4] in one.data for i in range(at, 12))
+        for _, shown in fronts(bytes(20) + front, (0, 20), requests=requests):
+            assert not any(front[i : i + 4] in shown for i in range(at, 12))
 
 
 def test_behind_missing_bytes_a_frame_is_due_where_the_message_ends() -> None:
@@ -271,7 +273,7 @@ def test_behind_missing_bytes_a_frame_is_due_where_the_message_ends() -> None:
     found.message(0, 20, 30)
     assert [*found.feed(0, bytes(20))] == []
     told = struct.pack(">ii", 12, 3)
-    assert [*found.feed(40, bytes(10) + told), *found.close()] == [Front(50, told)]
+    assert [*found.feed(40, bytes(10) + told), *found.close()] == [(50, told)]
 
 
 SMALL = struct.pack(">ihhi", 99, 3, 1, 7)
@@ -303,7 +305,7 @@ SMALL = struct.pack(">ihhi", 99, 3, 1, 7)
     ],
 )
 def test_what_stays_of_the_front_of_a_request(front: bytes, kept: bytes | None) -> None:
-    assert fronts(bytes(20) + front, (0, 20)) == ([] if kept is None else [Front(20, kept)])
+    assert fronts(bytes(20) + front, (0, 20)) == ([] if kept is None else [(20, kept)])
 
 
 @pytest.mark.parametrize(
@@ -316,20 +318,20 @@ def test_what_stays_of_the_front_of_a_request(front: bytes, kept: bytes | None) 
     ],
 )
 def test_what_stays_of_the_front_of_a_response(front: bytes, kept: bytes) -> None:
-    assert fronts(bytes(20) + front, (0, 20), requests=False)[:1] == [Front(20, kept)]
+    assert fronts(bytes(20) + front, (0, 20), requests=False)[:1] == [(20, kept)]
 
 
 def test_messages_are_taken_in_their_order_and_one_in_front_of_a_frame_that_is_due_moves_it() -> None:
     stream = bytes(20) + request(6)[:10] + bytes(20) + request(50)
-    assert fronts(stream, (30, 50), (4, 20)) == [Front(20, request(6)[:8] + b"xx"), Front(50, request(50)[:14])]
-    assert fronts(bytes(30) + request(50), (0, 20), (20, 30)) == [Front(30, request(50)[:14])]
+    assert fronts(stream, (30, 50), (4, 20)) == [(20, request(6)[:8] + b"xx"), (50, request(50)[:14])]
+    assert fronts(bytes(30) + request(50), (0, 20), (20, 30)) == [(30, request(50)[:14])]
     assert fronts(bytes(10), (0, 10)) == fronts(b"", (0, 0)) == []
     found = Fronts(requests=False)
     assert [*found.feed(5, bytes(9)), *found.close()] == [], "nothing is due before the first message"
     found.message(20, 24, 0)
     told = struct.pack(">ii", 12, 3)
     assert [*found.feed(20, bytes(4))] == []
-    assert [*found.feed(30, told), *found.close()] == [Front(30, told)], "where bytes are missing one is due"
+    assert [*found.feed(30, told), *found.close()] == [(30, told)], "where bytes are missing one is due"
     assert [*found.close()] == []
 
 

@@ -58,18 +58,14 @@ class Effort:
         return True
 
 
-class Room(NamedTuple):
-    """Plain bytes from `start` to `end` that may be anything."""
-
-    start: int
-    end: int
-
-
 class Plain(NamedTuple):
-    """Plain bytes, the rooms in them, and what writes the checksums in them once the rooms are filled."""
+    """Plain bytes, and what writes the checksums in them once the rooms are filled.
+
+    A room is where bytes begin that may be anything, and where they end.
+    """
 
     data: bytes
-    rooms: Sequence[Room]
+    rooms: Sequence[tuple[int, int]]
     prove: Callable[[bytearray], None]
 
     @property

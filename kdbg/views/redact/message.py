@@ -29,7 +29,7 @@ from ...protocol.wire.nodes.sasl_tokens import DerLength, ObjectId
 from ...protocol.wire.readings.inspection import Inspection, Span
 from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK, crc32, crc32c
-from .fill import Effort, Plain, Room, refill
+from .fill import Effort, Plain, refill
 from .packets import TEXT
 from .substitutes import BLANK, Replaced, Substitutes, blank
 
@@ -300,13 +300,13 @@ class MessageEdits:
         self.old = [buffer.data for buffer in inspection.buffers]
         self.new = [bytearray(data) for data in self.old]
         self.names = [buffer.name for buffer in inspection.buffers]
-        self.rooms: list[list[Room]] = [[] for _ in self.old]
+        self.rooms: list[list[tuple[int, int]]] = [[] for _ in self.old]
         for buffer, start, end, data, free, kind in found:
             old = self.old[buffer][start:end]
             made.replaced.keep(old) if kind is None else made.replaced.add(old, kind)
             self.new[buffer][start:end] = data
             if free:
-                self.rooms[buffer].append(Room(start, end))
+                self.rooms[buffer].append((start, end))
         self.spans = {span.path: span for span in inspection.spans}
         self.checksums: list[list[tuple[int, int, int, Callable[[bytes], int]]]] = [[] for _ in self.old]
         """By buffer, where checksums stand, what they cover, and the function that makes them."""

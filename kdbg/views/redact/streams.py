@@ -39,11 +39,8 @@ UNREAD = b"\xff"
 """What stands between messages: a size of -1 is none, for kdbg and for Wireshark, which go on after it."""
 
 
-class Front(NamedTuple):
-    """The position of a front, and the bytes that stand there afterwards."""
-
-    start: int
-    data: bytes
+Front: TypeAlias = tuple[int, bytes]
+"""The position of a front, and the bytes that stand there afterwards."""
 
 
 class Fronts:
@@ -91,7 +88,7 @@ class Fronts:
         if due is None or len(front) < SIZE or front[0] > LARGEST:
             return
         self._due = due + SIZE + int.from_bytes(front[:SIZE])
-        yield Front(due, self._written(front))
+        yield due, self._written(front)
 
     def _stop(self, end: int) -> int | None:
         """Pass over messages where a frame is due; return where the next begins after that, None where none is due.
@@ -315,9 +312,8 @@ class Locator:
             places = self.places[direction] = Places(self._expected.file, self._unread)
             asking = self._expected.asking.get(connection.first_packet)
             fronts = None if asking is None else Fronts(requests=asking == sent)
-            sides.append(
-                RedactDirection(stream, self._expected, places, fronts, self._expected.messages.pop(direction, []))
-            )
+            messages = self._expected.messages.pop(direction, [])
+            sides.append(RedactDirection(stream, self._expected, places, fronts, messages))
         return sides[0], sides[1]
 
     def settle(self) -> None:

@@ -14,17 +14,21 @@ from typing import Any, TypeVar
 
 from ....budget import MEMORY
 from ....errors import BadLength, Truncated, WireError
-from ...findings import Kind, Side, faults
+from ...findings import Finding, Kind, Side, faults
+from ...findings.facts import Facts, Stopped
 from ...findings.faults import FaultKind
-from ..nodes import TAGGED, ByClass, LengthPrefixed, NullableStruct, WireArray, WireStruct, front_size, join
+from ..nodes import TAGGED, ByClass, LengthPrefixed, NullableStruct, UuidNode, WireArray, WireStruct, front_size, join
 from ..nodes.leaves import INT8, UINT16, UVARINT, VARINT, Fixed, Length, Node, Sized, Stream, Varint
 from ..records import RecordsNode
-from .inspection import Buffer, Claims, Inspection, Span, sound_part
+from .inspection import Buffer, Inspection, Span, sound_part
 from .measure import cost_of
+from .secrets import may_reveal, secret_members
 
 __all__ = ["Buffer", "Inspection", "Span", "Walker", "inspect"]
 PENDING: Any = object()
 Read = TypeVar("Read")
+SPANS = 6
+"""How much more memory values take with their places, and the lines of a hexdump."""
 
 
 def inspect(
@@ -61,8 +65,95 @@ def inspect(
     return walker.result
 
 
-class Walker(Claims):
-    """Reads nodes one after the other; `holder[key]` is filled as soon as a value exists, so a break loses none."""
+class Walker:
+    """Reads nodes one after the other; `holder[key]` is filled as soon as a value exists, so a break loses none.
+
+    `pos` is where reading is in `data`. `ends` are the ends of the spans of the buffer at hand, in order: those of
+    `spans`, which is None where nobody wants spans.
+    """
+
+    def __init__(self, data: bytes, opaque: bool, side: Side, spans: bool) -> None:
+        self.result: Inspection = Inspection([Buffer("", data)], side)
+        self.data: bytes = data
+        self.pos: int = 0
+        self.limit: int = len(data)
+        """Bytes from here on belong to no part that is read at once: they are another entry's."""
+        self.buffer: int = 0
+        self.opaque: bool = opaque
+        self.ends: list[int] = []
+        self.spans: list[Span] | None = self.result.spans if spans else None
+        self.factor: int = SPANS if spans else 1
+        """How much more memory is taken than by values alone."""
+        self.body_at = 0
+
+    def span(self, path: str, start: int, type: str, value: Any, node: Node | None = None, role: str = "value") -> None:
+        """Claim the bytes from `start` to where reading is."""
+        self.ends.append(self.pos)
+        if self.spans is not None:
+            secret = role == "raw" and self.opaque
+            self.spans.append(Span(path, start, self.pos, type, value, node, role, self.buffer, secret))
+
+    def unclaimed(self, path: str, start: int, end: int) -> None:
+        """Note that no field claims the bytes from `start` to `end`, and go past them."""
+        self.pos = end
+        self.span(path, start, "BYTES", self.data[start:end], role="raw")
+        if self.buffer == 0:
+            self.result.unexplained += end - start
+
+    def skip(self, end: int) -> None:
+        """Go past a part that was read at once."""
+        self.pos = end
+        self.ends.append(end)
+
+    def finding(self, kind: Kind, facts: Facts, path: str, start: int, length: int = 0) -> None:
+        place = start if self.buffer == 0 else None
+        self.result.findings.append(Finding(kind, self.result.side, path, place, length, facts))
+
+    def stop(self, error: WireError) -> None:
+        """Remember why reading could not go on; the bytes from the break on belong to the broken field."""
+        self.result.broken = error.with_traceback(None)  # whose frames would keep this alive until garbage is collected
+        self.finding(error.kind, Stopped(error.start, error.fault), error.path, error.start)
+
+    def close(self) -> None:
+        """Claim the bytes that are left over, so that the spans tile the message to its end."""
+        result, broken = self.result, self.result.broken
+        covered = self.ends[-1] if self.ends else 0
+        result.end = self.pos if broken is None else covered
+        left = len(self.data) - result.end
+        if broken is None and left:
+            self.finding(Kind.TRAILING_BYTES, FaultKind.LEFTOVER.of(left), "", result.end, left)
+        if left:
+            self.unclaimed("" if broken is None else broken.path, result.end, len(self.data))
+
+    def conceal(self) -> None:
+        """Make secret what a broken message says that may hold secrets: its fields may be misaligned.
+
+        Small numbers that stand alone stay: they are few bytes. Those of arrays are as many as a secret has.
+        """
+        if not self.opaque or not any(finding.kind.shifts for finding in self.result.findings):
+            return
+        spans = self.result.spans
+        for i in range(self.body_at, len(spans)):
+            span = spans[i]
+            tells = (
+                span.role == "value"
+                and (span.node is None or span.node.kind != "error")
+                and ("[" in span.path or may_reveal(span.value, False))
+            )
+            if tells or isinstance(span.node, (Sized, UuidNode)):
+                spans[i] = spans[i]._replace(secret=True)
+
+    def hide_secrets(self, node: WireStruct, path: str, value: dict[str, Any], spans: list[Span]) -> None:
+        """Mark the spans of secret fields, once the sibling that decides it has been read, or could not be."""
+        paths = [join(path, name) for name in secret_members(node, value)]
+        if not paths:
+            return
+        for i in range(len(spans) - 1, -1, -1):
+            span = spans[i]
+            if not span.path.startswith(path):
+                break
+            if span.role == "value" and any(span.path == one or span.path.startswith(f"{one}[") for one in paths):
+                spans[i] = span._replace(secret=True)
 
     def part(self, node: Node, path: str, holder: Any, key: Any) -> None:
         """Read a part of the message into `holder[key]`: at once, if it is sound and nobody wants its spans."""

@@ -73,7 +73,7 @@ def report(ask: Ask, diagnosis: ReportedCauses | None = None) -> Report:
     lanes = [] if diagnosis is None else diagnosis.lanes
     sections = [
         *([section("stories", [charts.lane_chart("stories-time", "Timeline", bins, lanes)])] if lanes else []),
-        section("worth", [], filled(opening.worth_looking(ask))),
+        section("worth", [], [opening.worth_looking(ask)]),
         *(make(ask, bins) for make in OVER_TIME),
         rebalances(bins, found, named),
         section("topics", [], lists(ask, queries.TOPICS)),
@@ -107,7 +107,7 @@ def latency(ask: Ask, bins: Bins) -> Section:
         caption = f"Long polls: percentiles, {each}"
         found.append(charts.lines("polls", caption, polls, "duration", moved=queries.POLLS_OVER))
     of_apis = (list_table(one, facts.latency_by_api(ask, one)) for one in (queries.LATENCY, queries.LONG_POLLS))
-    return section("latency", found, [*filled(*of_apis), *lists(ask, *queries.SPENT)])
+    return section("latency", found, [*of_apis, *lists(ask, *queries.SPENT)])
 
 
 def errors(ask: Ask, bins: Bins) -> Section:
@@ -123,7 +123,7 @@ def lag(ask: Ask, bins: Bins) -> Section:
     caption = "Consumer lag in records, all partitions of a group"
     chart = [charts.lines("lag-time", caption, found.groups, "count", moved=found)] if found.groups.lines else []
     titles = ("group", "topic", "partition", "log end", "committed", "lag")
-    return section("lag", chart, filled(table("Lag at the end, by partition", titles, found.partitions, [queries.LAG])))
+    return section("lag", chart, [table("Lag at the end, by partition", titles, found.partitions, [queries.LAG])])
 
 
 def rebalances(bins: Bins, found: Listing, named: list[Named]) -> Section:
@@ -145,27 +145,23 @@ def clients(ask: Ask) -> Section:
                SUM(exchanges) AS exchanges, SUM(bytes), MIN(start_time), MAX(end_time)
         FROM connections WHERE exchanges > 0 GROUP BY client_id, software_name, software_version""",
                           "exchanges DESC, client_id, software_name, software_version")  # fmt: skip
-    return section("clients", [], filled(table("Clients", titles, found, [queries.CLIENTS])))
+    return section("clients", [], [table("Clients", titles, found, [queries.CLIENTS])])
 
 
 def files(ask: Ask) -> Section:
     titles = ("file", "packets", "bytes", "first packet", "last packet", "problem")
     sql = "SELECT file, packets, packet_bytes, first_time, last_time, problem FROM files"
-    return section("files", [], filled(table("Files", titles, facts.listing(ask, sql, "first_time, file"))))
+    return section("files", [], [table("Files", titles, facts.listing(ask, sql, "first_time, file"))])
 
 
 def lists(ask: Ask, *asked: ListQuery) -> list[ReportTable]:
-    """Return the tables of lists, of those that have rows."""
-    return filled(*(list_table(one, facts.listed(ask, one)) for one in asked))
-
-
-def filled(*tables: ReportTable) -> list[ReportTable]:
-    """Return the tables that have rows."""
-    return [each for each in tables if each.rows]
+    """Return the tables of lists."""
+    return [list_table(one, facts.listed(ask, one)) for one in asked]
 
 
 def section(id: str, charts: Sequence[Chart] = (), tables: Sequence[ReportTable] = ()) -> Section:
-    return Section(id, *TEXTS[id], list(charts), list(tables))
+    """Return a part of the page, with those of its tables that have rows."""
+    return Section(id, *TEXTS[id], list(charts), [each for each in tables if each.rows])
 
 
 TEXTS = {
